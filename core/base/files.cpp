@@ -1,0 +1,230 @@
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+namespace {
+
+namespace fs = std::filesystem;
+
+// errno as an Error: a full disk is the machine's, permission the user's, the rest the data's.
+[[noreturn]] void ThrowErrno(const std::string& path, std::string_view doing) {
+  const int number = errno;
+  Code code = Code::kData;
+  std::string hint;
+  if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
+    code = Code::kResource;
+    hint = "free some space and run the same command again";
+  } else if (number == EACCES || number == EROFS || number == EPERM) {
+    code = Code::kUsage;
+    hint = "check its permissions, or name another path";
+  }
+  throw Error(code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number)), hint);
+}
+
+void WriteAll(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      ThrowErrno(path, "write");
+    }
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+void SyncDirectory(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+bool FileExists(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool DirectoryExists(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+int64_t FileSize(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) ThrowErrno(path, "read");
+  return info.st_size;
+}
+
+std::string ReadFile(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) ThrowErrno(path, "read");
+  std::string bytes;
+  char chunk[1 << 16];
+  while (true) {
+    const ssize_t n = ::read(fd, chunk, sizeof chunk);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int number = errno;
+      ::close(fd);
+      errno = number;
+      ThrowErrno(path, "read");
+    }
+    if (n == 0) break;
+    bytes.append(chunk, static_cast<size_t>(n));
+  }
+  ::close(fd);
+  return bytes;
+}
+
+void MakeDirectories(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    errno = error.value();
+    ThrowErrno(path, "create this folder");
+  }
+}
+
+void RemoveFile(const std::string& path) { ::unlink(path.c_str()); }
+
+std::vector<std::string> ListDirectory(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  if (error) {
+    errno = error.value();
+    ThrowErrno(path, "list this folder");
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Glob(const std::string& pattern) {
+  if (FileExists(pattern)) return {pattern};
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) {
+      if (FileExists(found.gl_pathv[i])) paths.emplace_back(found.gl_pathv[i]);
+    }
+  }
+  ::globfree(&found);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string JoinPath(std::string_view folder, std::string_view name) {
+  if (folder.empty() || name.starts_with('/')) return std::string(name);
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+std::string DirName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return "";
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+std::string BaseName(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+AtomicFile::AtomicFile(std::string path, bool fsync)
+    : path_(std::move(path)),
+      temporary_(fmt::format("{}.tmp.{}", path_, ::getpid())),
+      fsync_(fsync) {
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd_ < 0) ThrowErrno(path_, "create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
+
+void AtomicFile::Commit() {
+  if (fsync_ && ::fsync(fd_) != 0) ThrowErrno(path_, "flush");
+  const int fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int number = errno;
+    ::unlink(temporary_.c_str());
+    errno = number;
+    ThrowErrno(path_, "write");
+  }
+  if (fsync_) SyncDirectory(DirName(path_).empty() ? "." : DirName(path_));
+}
+
+void WriteFileAtomically(const std::string& path, std::string_view bytes, bool fsync) {
+  AtomicFile file(path, fsync);
+  file.Append(bytes);
+  file.Commit();
+}
+
+AppendFile::AppendFile(std::string path) : path_(std::move(path)) {
+  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0) ThrowErrno(path_, "create");
+}
+
+AppendFile::~AppendFile() { ::close(fd_); }
+
+void AppendFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
+
+void AppendFile::Sync() {
+  if (::fsync(fd_) != 0) ThrowErrno(path_, "flush");
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) ThrowErrno(path, "read");
+  struct stat info {};
+  ::fstat(fd, &info);
+  size_ = static_cast<size_t>(info.st_size);
+  void* const data =
+      size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int number = errno;
+  ::close(fd);
+  if (data == MAP_FAILED) {
+    errno = number;
+    ThrowErrno(path, "map");
+  }
+  data_ = static_cast<const char*>(data);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+}
+
+std::unique_ptr<FileLock> FileLock::TryAcquire(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) ThrowErrno(path, "create");
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    ::close(fd);
+    return nullptr;
+  }
+  return std::unique_ptr<FileLock>(new FileLock(fd));
+}
+
+FileLock::~FileLock() { ::close(fd_); }
+
+}  // namespace tpuest

@@ -1,0 +1,93 @@
+#pragma once
+// Files and folders. Every failure is an Error: kData for what cannot be read, kUsage for what
+// cannot be created by permission, kResource for a full disk.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tpuest {
+
+[[nodiscard]] bool FileExists(const std::string& path);
+[[nodiscard]] bool DirectoryExists(const std::string& path);
+[[nodiscard]] int64_t FileSize(const std::string& path);
+[[nodiscard]] std::string ReadFile(const std::string& path);
+void MakeDirectories(const std::string& path);
+// Removes the file if it is there.
+void RemoveFile(const std::string& path);
+// Entries of a folder, sorted, without "." and "..".
+[[nodiscard]] std::vector<std::string> ListDirectory(const std::string& path);
+// Files that match a shell pattern, sorted; a path without *, ?, [ matches itself if it exists.
+[[nodiscard]] std::vector<std::string> Glob(const std::string& pattern);
+[[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
+[[nodiscard]] std::string DirName(std::string_view path);
+[[nodiscard]] std::string BaseName(std::string_view path);
+
+// A file under a temporary name beside its own, which Commit gives it after an fsync. Destroyed
+// without Commit it leaves nothing.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path, bool fsync = true);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  void Append(std::string_view bytes);
+  void Commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  bool fsync_;
+  int fd_ = -1;
+};
+
+void WriteFileAtomically(const std::string& path, std::string_view bytes, bool fsync = true);
+
+// A file opened for appending; each Append reaches the kernel before it returns.
+class AppendFile {
+ public:
+  explicit AppendFile(std::string path);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+  void Append(std::string_view bytes);
+  void Sync();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+// A whole file, mapped read-only.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// An exclusive advisory lock on a file, held until destroyed; nullptr if another process holds it.
+// The lock ends with its process, however that ends.
+class FileLock {
+ public:
+  [[nodiscard]] static std::unique_ptr<FileLock> TryAcquire(const std::string& path);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace tpuest

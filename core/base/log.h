@@ -1,0 +1,48 @@
+#pragma once
+// Lines for a person, on stderr and in the run's log file. Thread-safe; passed in, never global.
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tpuest {
+
+enum class Level { kDebug, kInfo, kWarning, kError };
+
+class Log {
+ public:
+  // Gets every line with its level, without a newline.
+  using Sink = std::function<void(Level, std::string_view)>;
+
+  void AddSink(Sink sink) {
+    const std::lock_guard lock(mutex_);
+    sinks_.push_back(std::move(sink));
+  }
+  void Write(Level level, std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    for (const Sink& sink : sinks_) sink(level, line);
+  }
+  template <class... Args>
+  void Info(fmt::format_string<Args...> format, Args&&... args) {
+    Write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void Warning(fmt::format_string<Args...> format, Args&&... args) {
+    Write(Level::kWarning, fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void Debug(fmt::format_string<Args...> format, Args&&... args) {
+    Write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Sink> sinks_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,34 @@
+#pragma once
+// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011, by Random123): a tensor of them
+// is a pure function of a key and of where each element stands, so any slice of it can be drawn
+// alone, in any order, on any machine.
+
+#include <array>
+#include <cstdint>
+
+namespace tpuest {
+
+// Whose numbers these are: the run's seed and a fingerprint of the consumer's name.
+struct RandomKey {
+  uint64_t seed = 0;
+  uint64_t name = 0;
+};
+
+// Four random words for counter (step, index). The 64-bit Philox key is
+// name XOR (seed * 0x9E3779B97F4A7C15); the counter's words are index low, index high, step low,
+// step high.
+[[nodiscard]] std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index);
+
+// Element i of a random tensor takes lane i % 4 of counter i / 4.
+[[nodiscard]] uint32_t RandomWord(RandomKey key, uint64_t step, uint64_t element);
+
+// Uniform in [0, 1): the upper 23 bits of the word as a float's mantissa, as TensorFlow does it.
+[[nodiscard]] inline float UniformFloat(uint32_t word) {
+  return static_cast<float>(word >> 9) * 0x1p-23F;
+}
+
+// An exact pseudo-random permutation of 0..size-1 with constant state: a balanced Feistel network of
+// Philox rounds with cycle walking. index < size.
+[[nodiscard]] uint64_t Permute(RandomKey key, uint64_t epoch, uint64_t index, uint64_t size);
+
+}  // namespace tpuest

@@ -1,0 +1,34 @@
+#pragma once
+// Words and numbers as text.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+// The candidate nearest to `word` by edit distance (Damerau-Levenshtein, at most a third of its
+// length, at least 2), or nullopt.
+[[nodiscard]] std::optional<std::string> Nearest(std::string_view word,
+                                                 const std::vector<std::string>& candidates);
+
+// The shortest text that reads back as the same number: "0.1", "1e-07", "3", "nan", "inf".
+[[nodiscard]] std::string NumberText(double value);
+[[nodiscard]] std::string NumberText(float value);
+
+// "500", "2ep", "90s", "10m", "1h" or nullopt.
+[[nodiscard]] std::optional<Period> ParsePeriod(std::string_view text);
+[[nodiscard]] std::string PeriodText(const Period& period);
+
+[[nodiscard]] std::vector<std::string> Split(std::string_view text, char separator);
+[[nodiscard]] std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+[[nodiscard]] bool StartsWith(std::string_view text, std::string_view prefix);
+[[nodiscard]] bool EndsWith(std::string_view text, std::string_view suffix);
+
+// "1,234,567".
+[[nodiscard]] std::string WithCommas(int64_t value);
+
+}  // namespace tpuest

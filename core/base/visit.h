@@ -1,0 +1,56 @@
+#pragma once
+// How a set of options is declared once. A plain struct lists its fields in a template Visit:
+//
+//   struct MomentumOptimizer {
+//     static constexpr std::string_view kType = "MomentumOptimizer";  // value of `type:`
+//     LearningRate learning_rate;
+//     double momentum = 0.0;
+//     bool use_nesterov = false;
+//     Place place;                          // optional: the reader stores where the section stands
+//
+//     template <class V>
+//     void Visit(V& v) {
+//       v("learning_rate", learning_rate, {.help = "a number or a schedule", .required = true});
+//       v("momentum", momentum, {.help = "fraction of the last update kept", .required = true});
+//       v("use_nesterov", use_nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+//     }
+//   };
+//
+// A field's type is one of: bool, int (and int64_t, uint64_t), double, std::string, Period, Raw,
+// std::optional<T> (null), std::vector<T>, std::map<std::string, T>, another such struct, or
+// std::variant of these. A variant's struct alternatives are told apart by `type:` (kType, and the
+// further names in kAliases where the struct has that array); its scalar alternatives by the kind
+// of the YAML value; a bare string that is some alternative's kType stands for that struct with
+// defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`.
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tpuest {
+
+// What is known about a field beside its type and its default (the value it is constructed with).
+struct Field {
+  std::string_view help;                    // one line
+  bool required = false;
+  bool tpuest = false;                      // not TensorFlow's own word
+  std::vector<std::string_view> values;     // allowed values of a string, if they are few
+  bool input_path = false;                  // resolved against the job file's folder
+};
+
+// A value of any kind that its part interprets later: kept as YAML flow text ("[1, 2]", "abc").
+struct Raw {
+  std::string text;
+  bool operator==(const Raw&) const = default;
+};
+
+// "500" steps, "2ep" epochs, "90s", "10m", "1h" time.
+struct Period {
+  enum class Unit { kSteps, kEpochs, kSeconds };
+  double value = 0;
+  Unit unit = Unit::kSteps;
+  bool operator==(const Period&) const = default;
+};
+
+}  // namespace tpuest
