@@ -1,0 +1,132 @@
+#pragma once
+// What an op's PlanFn sees: static shapes, where its buffers will be, and where to leave its
+// kernel. Plans are made once, before the first step; kernels run every step and do not allocate.
+//
+// The batch of a replica is cut into blocks of rows. A kernel of a row-wise op is planned for a
+// block: dimension 0 of its cut inputs and outputs is the block's number of rows (a program has at
+// most two block sizes, and a PlanFn is called for each).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+// A tensor's place in memory, known when the program runs. Valid for the PlanContext's node only.
+struct Buffer {
+  int id = -1;
+  // Bytes from one row of the batch to the next if this use is cut into rows, else 0.
+  size_t row_bytes = 0;
+};
+
+// One call of a kernel: which replica and rows it is about, and where memory is.
+class Task {
+ public:
+  template <class T = void>
+  [[nodiscard]] T* At(Buffer buffer) const {
+    const Location& location = locations[buffer.id];
+    return reinterpret_cast<T*>(bases[location.base] + location.offset +
+                                (location.block_local ? 0 : buffer.row_bytes * row_begin));
+  }
+
+  // Filled by the executor.
+  struct Location {
+    int base = 0;             // index into bases
+    bool block_local = false;  // holds only the rows of the block at hand
+    size_t offset = 0;
+  };
+  const Location* locations = nullptr;
+  char* const* bases = nullptr;
+  int thread = 0;          // 0 .. threads-1: for objects that may not be shared between threads
+  int replica = 0;
+  int replicas = 1;
+  size_t row_begin = 0;    // first row of the block within the replica's batch
+  size_t rows = 0;         // rows of the block
+  size_t batch_rows = 0;   // rows of the replica's batch; the global batch has replicas times it
+  uint64_t step = 0;       // global_step at the start of the step
+  uint64_t seed = 0;       // tf_random_seed
+};
+
+using Kernel = std::function<void(const Task&)>;
+
+// What a row rule sees. Asked only if some input is cut into rows.
+class RowContext {
+ public:
+  RowContext(const Node& node, std::vector<bool> cut, int64_t batch_rows)
+      : node_(node), cut_(std::move(cut)), batch_rows_(batch_rows) {}
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] bool IsCut(int input) const { return cut_[static_cast<size_t>(input)]; }
+  // Shapes of the whole batch of a replica.
+  [[nodiscard]] const Shape& Input(int i) const { return node_.input(i).shape(); }
+  [[nodiscard]] const Shape& Output(int i) const { return node_.output_shape(i); }
+  [[nodiscard]] int64_t batch_rows() const { return batch_rows_; }
+  // Input i is a whole tensor of as many rows as the batch, and this op reads the block's rows.
+  void Cut(int input) { cut_[static_cast<size_t>(input)] = true; }
+  [[nodiscard]] const std::vector<bool>& cut() const { return cut_; }
+
+ private:
+  const Node& node_;
+  std::vector<bool> cut_;
+  int64_t batch_rows_;
+};
+
+// Row rules that many ops share.
+// Element-wise with NumPy broadcasting: kEach if every input either is cut with the output's rank,
+// has as many rows (and is then cut too), or broadcasts along axis 0; else kWhole.
+[[nodiscard]] Rows BroadcastRows(RowContext& context);
+// kEach if input 0 is cut, all others whole; else kWhole.
+[[nodiscard]] Rows FirstInputRows(RowContext& context);
+
+class PlanContext {
+ public:
+  virtual ~PlanContext() = default;
+  [[nodiscard]] virtual const Node& node() const = 0;
+  template <class T>
+  [[nodiscard]] const T& Attr(std::string_view name) const {
+    return node().Attr<T>(name);
+  }
+  [[nodiscard]] int inputs() const { return static_cast<int>(node().inputs().size()); }
+  // As this kernel sees them (block rows where cut).
+  [[nodiscard]] virtual const Shape& InputShape(int i) const = 0;
+  [[nodiscard]] virtual const Shape& OutputShape(int i) const = 0;
+  // Of the whole batch of a replica.
+  [[nodiscard]] const Shape& WholeInputShape(int i) const { return node().input(i).shape(); }
+  [[nodiscard]] const Shape& WholeOutputShape(int i) const { return node().output_shape(i); }
+  [[nodiscard]] DType InputDType(int i) const { return node().input(i).dtype(); }
+  // dtype of the buffer of output i. A part of a sum over rows (Rows::kSum) is float where the
+  // node's output is bfloat16: it is rounded after the parts are added.
+  [[nodiscard]] virtual DType OutputDType(int i) const = 0;
+  // True if the results are cut into rows.
+  [[nodiscard]] virtual bool OutputIsCut() const = 0;
+  // The value of input i if it does not change from step to step, else an invalid Tensor.
+  [[nodiscard]] virtual Tensor Constant(int i) const = 0;
+  // False if nothing reads output i: its buffer exists, but it need not be filled.
+  [[nodiscard]] virtual bool OutputIsUsed(int i) const = 0;
+  [[nodiscard]] virtual int threads() const = 0;
+
+  [[nodiscard]] virtual Buffer Input(int i) = 0;
+  [[nodiscard]] virtual Buffer Output(int i) = 0;
+  // Memory of its own during the call, aligned to 64 bytes.
+  [[nodiscard]] virtual Buffer Scratch(size_t bytes) = 0;
+  // Output i may share the memory of input j if nothing reads that later.
+  virtual void AllowInPlace(int output, int input) = 0;
+  // Output i is input j under another shape: no kernel is needed for it.
+  virtual void Alias(int output, int input) = 0;
+  // A function of input i alone (a weight in another layout), computed where input i is, once a
+  // step however many blocks use it. Plans of one program that pass the same key share it. `make`
+  // gets the input's and the result's buffers.
+  virtual Buffer Derived(int input, const std::string& key, size_t bytes,
+                         const std::function<Kernel(Buffer in, Buffer out)>& make) = 0;
+  // The variable behind a resource input: its memory, kept by the program's variable store.
+  [[nodiscard]] virtual Buffer VariableInput(int i) = 0;
+  // Leaves the kernel. Not called: the op does nothing at run time (Alias).
+  virtual void Run(Kernel kernel) = 0;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,54 @@
+#pragma once
+// Reverse-mode differentiation: the gradient of a graph is more graph.
+
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+// A gradient that is zero but for some rows of axis 0: values[i] belongs to row indices[i];
+// a row may occur more than once (the gradient is then their sum) and -1 is no row.
+// values [n, ...], indices int32 or int64 [n].
+struct IndexedSlices {
+  Value values;
+  Value indices;
+  int64_t rows = 0;
+};
+
+// std::monostate: there is no path from y to x.
+using Gradient = std::variant<std::monostate, Value, IndexedSlices>;
+
+// What a gradient function sees and sets.
+class GradContext {
+ public:
+  GradContext(Node& node, std::vector<Value> output_grads)
+      : node_(node),
+        output_grads_(std::move(output_grads)),
+        input_grads_(node.inputs().size()) {}
+  [[nodiscard]] Node& node() const { return node_; }
+  [[nodiscard]] Graph& graph() const { return node_.graph(); }
+  [[nodiscard]] Value input(int i) const { return node_.input(i); }
+  [[nodiscard]] Value output(int i) const { return {&node_, i}; }
+  // dy of output i; not valid() where y does not depend on it.
+  [[nodiscard]] Value Dy(int i = 0) const { return output_grads_[static_cast<size_t>(i)]; }
+  void SetDx(int i, Value dx) { input_grads_[static_cast<size_t>(i)] = dx; }
+  void SetDx(int i, IndexedSlices dx) { input_grads_[static_cast<size_t>(i)] = dx; }
+  [[nodiscard]] const std::vector<Gradient>& input_grads() const { return input_grads_; }
+
+ private:
+  Node& node_;
+  std::vector<Value> output_grads_;
+  std::vector<Gradient> input_grads_;
+};
+
+// dy/dx for each x. y is a scalar, or dy its given gradient. Nodes go into the scope "gradients";
+// an op without a gradient rule on the path is an Error that names the node.
+[[nodiscard]] std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy = {});
+
+// The gradient as one tensor of x's shape (UnsortedSegmentSum of its slices).
+[[nodiscard]] Value ToDense(const Gradient& gradient);
+
+}  // namespace tpuest

@@ -1,0 +1,260 @@
+#pragma once
+// A model as a graph of TensorFlow ops. Nodes are added in topological order and never change
+// afterwards, save for control inputs; shapes and dtypes are inferred as they are added.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/graph/attr.h"
+#include "core/graph/op_def.h"
+#include "core/graph/signature.h"
+
+namespace tpuest {
+
+class Graph;
+class Node;
+
+// Where in the job file the node comes from.
+using Origin = Place;
+
+// One output of a node. A default-constructed Value is no value.
+struct Value {
+  Node* node = nullptr;
+  int index = 0;
+
+  [[nodiscard]] bool valid() const { return node != nullptr; }
+  [[nodiscard]] const Shape& shape() const;
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] Graph& graph() const;
+  // "conv2d/Relu" or "split:1".
+  [[nodiscard]] std::string name() const;
+  bool operator==(const Value&) const = default;
+  auto operator<=>(const Value&) const = default;
+};
+
+// An op and its signature, in the registry that the graph was given.
+struct RegisteredOp {
+  const OpDef* def = nullptr;
+  Signature signature;
+};
+
+// The ops a graph may use.
+class OpRegistry {
+ public:
+  explicit OpRegistry(const std::vector<OpFamily>& families);
+  [[nodiscard]] const RegisteredOp* Find(std::string_view name) const;
+  [[nodiscard]] const std::map<std::string, RegisteredOp, std::less<>>& ops() const { return ops_; }
+
+ private:
+  std::map<std::string, RegisteredOp, std::less<>> ops_;
+};
+
+class Node {
+ public:
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const OpDef& op() const { return *op_->def; }
+  [[nodiscard]] const Signature& signature() const { return op_->signature; }
+  [[nodiscard]] std::string_view type() const { return op_->def->name; }
+  [[nodiscard]] int id() const { return id_; }  // position in Graph::nodes()
+  [[nodiscard]] Graph& graph() const { return *graph_; }
+  [[nodiscard]] const std::vector<Value>& inputs() const { return inputs_; }
+  [[nodiscard]] const Value& input(int i) const { return inputs_[static_cast<size_t>(i)]; }
+  [[nodiscard]] const std::vector<Node*>& control_inputs() const { return control_inputs_; }
+  void AddControlInput(Node* node) { control_inputs_.push_back(node); }
+  [[nodiscard]] int outputs() const { return static_cast<int>(output_dtypes_.size()); }
+  [[nodiscard]] Value output(int i) { return {this, i}; }
+  [[nodiscard]] DType output_dtype(int i) const { return output_dtypes_[static_cast<size_t>(i)]; }
+  [[nodiscard]] const Shape& output_shape(int i) const {
+    return output_shapes_[static_cast<size_t>(i)];
+  }
+  [[nodiscard]] const Origin& origin() const { return origin_; }
+  // Belongs to the program that runs after the device, on every replica's outputs concatenated.
+  [[nodiscard]] bool after() const { return after_; }
+
+  [[nodiscard]] const Attrs& attrs() const { return attrs_; }
+  [[nodiscard]] bool HasAttr(std::string_view name) const;
+  // Attributes by type; Check fails if the attribute is missing or of another type.
+  template <class T>
+  [[nodiscard]] const T& Attr(std::string_view name) const {
+    const T* const value = std::get_if<T>(&AttrOf(name));
+    Check(value != nullptr, "{} '{}': attribute {} has another type", type(), name_, name);
+    return *value;
+  }
+
+ private:
+  friend class Graph;
+  [[nodiscard]] const AttrValue& AttrOf(std::string_view name) const;
+
+  Graph* graph_ = nullptr;
+  int id_ = 0;
+  std::string name_;
+  const RegisteredOp* op_ = nullptr;
+  std::vector<Value> inputs_;
+  std::vector<Node*> control_inputs_;
+  Attrs attrs_;
+  std::vector<DType> output_dtypes_;
+  std::vector<Shape> output_shapes_;
+  Origin origin_;
+  bool after_ = false;
+};
+
+// A resource variable: a VarHandleOp, one ReadVariableOp that all uses share, its initial value.
+struct Variable {
+  std::string name;         // in checkpoints: "conv2d/kernel"
+  std::string object_path;  // in object-based checkpoints: "layer_with_weights-0/kernel"
+  DType dtype = DType::kFloat;
+  Shape shape;
+  bool trainable = true;
+  bool local = false;       // not saved: a metric's sums
+  Value handle;             // VarHandleOp
+  Value value;              // ReadVariableOp at the start of the step
+  Value initial_value;
+};
+
+struct VariableOptions {
+  bool trainable = true;
+  bool local = false;
+  std::string object_path;
+};
+
+class Graph {
+ public:
+  explicit Graph(const OpRegistry& registry) : registry_(&registry) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  [[nodiscard]] const OpRegistry& registry() const { return *registry_; }
+
+  // Adds a node and infers its dtypes and shapes. Type and number attributes follow from the
+  // inputs; the other attributes take the signature's default. `name` (default: the op's) is made
+  // unique inside the current name scope as TensorFlow does it: "Relu", "Relu_1". Error kUsage with
+  // the node's origin if shapes or dtypes do not fit.
+  Node* AddNode(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
+                std::string_view name = "");
+  // The same, and its first output.
+  Value Add(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
+            std::string_view name = "") {
+    return {AddNode(op, std::move(inputs), std::move(attrs), name), 0};
+  }
+  // A node under exactly this name, outside any scope (reading a GraphDef, cloning).
+  Node* AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,
+                     std::string name, Origin origin);
+
+  Value Constant(const Tensor& value, std::string_view name = "Const");
+  template <class T>
+  Value Scalar(T value, std::string_view name = "Const") {
+    return Constant(Tensor::Scalar<T>(value), name);
+  }
+  // A scalar of the given floating or integer dtype.
+  Value ScalarOf(DType dtype, double value, std::string_view name = "Const");
+  // Fed at each run. A batch's first dimension is kUnknownDim unless it is static.
+  Value Placeholder(DType dtype, const Shape& shape, std::string_view name);
+
+  // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
+  Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,
+                        Value initial_value, VariableOptions options = {});
+  [[nodiscard]] Variable* FindVariable(std::string_view name) const;
+  // The variable whose handle or value this is, or nullptr.
+  [[nodiscard]] Variable* VariableOf(Value value) const;
+  [[nodiscard]] const std::vector<std::unique_ptr<Variable>>& variables() const {
+    return variables_;
+  }
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  [[nodiscard]] Node* FindNode(std::string_view name) const;
+
+  // A name that is free in the current scope, with the scope's prefix; reserves it.
+  std::string UniqueName(std::string_view name);
+  // A name "dense", "dense_1", ... for layers without one: counted graph-wide, as tf.layers does.
+  std::string UniqueLayerName(std::string_view base);
+
+ private:
+  friend class NameScope;
+  friend class OriginScope;
+  friend class AfterScope;
+  Node* Insert(std::unique_ptr<Node> node);
+
+  const OpRegistry* registry_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::unordered_map<std::string, Node*> by_name_;
+  std::unordered_map<std::string, int> name_counts_;
+  std::unordered_map<std::string, int> layer_counts_;
+  std::vector<std::unique_ptr<Variable>> variables_;
+  std::string scope_;  // "" or "a/b/"
+  Origin origin_;
+  bool after_ = false;
+};
+
+// Nodes added while it lives are named under `name` (made unique).
+class NameScope {
+ public:
+  NameScope(Graph& graph, std::string_view name);
+  ~NameScope() { graph_.scope_ = saved_; }
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
+
+ private:
+  Graph& graph_;
+  std::string saved_;
+};
+
+// Nodes added while it lives come from this place of the job.
+class OriginScope {
+ public:
+  OriginScope(Graph& graph, Origin origin) : graph_(graph), saved_(graph.origin_) {
+    if (origin.line > 0) graph_.origin_ = std::move(origin);
+  }
+  ~OriginScope() { graph_.origin_ = saved_; }
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+
+ private:
+  Graph& graph_;
+  Origin saved_;
+};
+
+// Nodes added while it lives run after the device (metrics, string predictions, host calls).
+class AfterScope {
+ public:
+  explicit AfterScope(Graph& graph) : graph_(graph), saved_(graph.after_) { graph_.after_ = true; }
+  ~AfterScope() { graph_.after_ = saved_; }
+  AfterScope(const AfterScope&) = delete;
+  AfterScope& operator=(const AfterScope&) = delete;
+
+ private:
+  Graph& graph_;
+  bool saved_;
+};
+
+// What a shape function sees and sets.
+class ShapeContext {
+ public:
+  ShapeContext(const Node& node, std::vector<Shape>& outputs) : node_(node), outputs_(outputs) {}
+  [[nodiscard]] const Node& node() const { return node_; }
+  [[nodiscard]] int inputs() const { return static_cast<int>(node_.inputs().size()); }
+  [[nodiscard]] const Shape& Input(int i) const { return node_.input(i).shape(); }
+  // The value of input i where it is known while the graph is built, or an invalid Tensor.
+  [[nodiscard]] Tensor Constant(int i) const;
+  void Output(int i, Shape shape) { outputs_[static_cast<size_t>(i)] = std::move(shape); }
+  // Throws Error kUsage: "MatMul 'logits': <message>" with the node's origin.
+  [[noreturn]] void Fail(const std::string& message) const;
+
+ private:
+  const Node& node_;
+  std::vector<Shape>& outputs_;
+};
+
+// The value of v if it is known while the graph is built (a Const, or the Shape, Size or Rank of
+// something with known dimensions), or an invalid Tensor.
+[[nodiscard]] Tensor ConstantValue(Value v);
+
+}  // namespace tpuest

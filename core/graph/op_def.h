@@ -1,0 +1,60 @@
+#pragma once
+// Everything tpuest knows about one TensorFlow op: a record, never a class.
+//
+// The signature names inputs, outputs and attributes as TensorFlow's op definition does:
+//
+//   "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int);
+//    padding: string; data_format: string = NHWC; dilations: list(int) = [1,1,1,1]"
+//
+// An argument's type is a dtype ("shape: int32"), a type attribute ("x: T"), as many tensors as an
+// int attribute says ("values: N*T"), or one a type of a list attribute ("inputs: list(Tin)").
+// Attributes: a list of dtypes ("T: float|double"), "type", "int", "float", "bool", "string",
+// "shape", "tensor", "func", each also as list(...); "= value" gives the default.
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tpuest {
+
+class ShapeContext;
+class GradContext;
+class PlanContext;
+class LowerContext;
+class RowContext;
+
+// How a result relates to the rows (axis 0) of the batch, when the batch is cut into blocks.
+enum class Rows {
+  kWhole,  // needs whole tensors: one call a replica, or one for all if no input differs by replica
+  kEach,   // row i of every output depends on row i of the inputs that are cut
+  kSum     // every output is a sum over rows: blocks compute parts, which are then added
+};
+
+using ShapeFn = void (*)(ShapeContext&);
+using GradFn = void (*)(GradContext&);    // builds graph, so it serves every home
+using PlanFn = void (*)(PlanContext&);    // prepares a kernel once; the executor runs it every step
+using LowerFn = void (*)(LowerContext&);  // emits StableHLO
+using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut into rows
+// Replaces the node by simpler ones before planning (BatchNorm by sums and row-wise maths).
+using ExpandFn = bool (*)(class Node& node, std::vector<struct Value>& results);
+
+struct OpDef {
+  std::string_view name;       // TensorFlow's name; ops of our own backends start with '_'
+  std::string_view signature;
+  ShapeFn shape = nullptr;
+  GradFn grad = nullptr;       // NoGradient says so on purpose
+  PlanFn cpu = nullptr;
+  LowerFn hlo = nullptr;
+  RowFn rows = nullptr;        // nullptr: kWhole
+  ExpandFn expand = nullptr;
+  bool stateful = false;       // never merged, folded or pruned
+  bool host = false;           // strings, tables, data-dependent shapes: never on the device
+};
+
+// For OpDef::grad: no input of this op has a gradient.
+void NoGradient(GradContext& context);
+
+// One file of ops.
+using OpFamily = std::span<const OpDef>;
+
+}  // namespace tpuest
