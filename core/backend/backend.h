@@ -1,0 +1,104 @@
+#pragma once
+// What a home that computes offers: a graph is compiled once for given shapes, then run.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// The variables of a run, shared by the programs of all modes. Tensors keep their address until
+// they are replaced by Set under another shape or dtype.
+class VariableStore {
+ public:
+  [[nodiscard]] bool Has(const std::string& name) const { return tensors_.contains(name); }
+  // Check fails if there is none.
+  [[nodiscard]] Tensor& Get(const std::string& name);
+  // Copies the value in, into the tensor that is there if it fits.
+  void Set(const std::string& name, const Tensor& value);
+  [[nodiscard]] const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+
+ private:
+  std::map<std::string, Tensor> tensors_;
+};
+
+// What is fed: a Placeholder and its shape in one replica. `cut`: axis 0 is the batch.
+struct FeedSpec {
+  Value placeholder;
+  Shape shape;
+  bool cut = true;
+};
+
+struct ProgramSpec {
+  const Graph* graph = nullptr;
+  std::vector<FeedSpec> feeds;
+  std::vector<Value> fetches;
+  std::vector<Node*> targets;  // run for their effect: a train_op, assignments
+  // A scalar (the loss). Where its mean over replicas is not finite the step's variable updates are
+  // not applied and the run ends after that step.
+  Value guard;
+};
+
+// Sums across hosts; this process holds replicas first .. first + local - 1 of `replicas`.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  // Adds the buffers of all hosts element-wise in the fixed binary tree over hosts; blocks until
+  // the sum is there. float32 only.
+  virtual void AllReduceSum(std::span<float> values) = 0;
+};
+
+struct CompileOptions {
+  int replicas = 1;        // logical replicas of the whole run
+  int threads = 1;         // step threads of this process
+  uint64_t seed = 0;       // of random ops
+  bool fuse = true;        // off for comparison
+  bool cut_rows = true;    // off: every replica is one block
+};
+
+// The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.
+using StepFeeds = std::vector<std::vector<Tensor>>;
+
+struct StepResult {
+  // fetches[i][r]: spec.fetches[i] on replica r.
+  std::vector<std::vector<Tensor>> fetches;
+  bool applied = true;  // false: the guard was not finite
+};
+
+struct MemoryUse {
+  size_t constants = 0;
+  size_t global = 0;       // values that are the same for all replicas
+  size_t replicas = 0;     // all replicas together
+  size_t blocks = 0;       // all threads together
+  size_t parts = 0;        // parts of sums over rows
+};
+
+class Program {
+ public:
+  virtual ~Program() = default;
+  // Runs as many steps as feeds are given, one after the other; variable updates are visible to the
+  // next step. Fewer results than feeds: the guard stopped it.
+  virtual std::vector<StepResult> Run(std::span<const StepFeeds> steps) = 0;
+  [[nodiscard]] virtual MemoryUse memory() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Error kUsage, with the node's origin, for what this home cannot do.
+  [[nodiscard]] virtual std::unique_ptr<Program> Compile(const ProgramSpec& spec,
+                                                         const CompileOptions& options,
+                                                         VariableStore& variables) = 0;
+};
+
+// The CPU engine. Program::Run draws random numbers for the step that the variable "global_step"
+// (0 if there is none) holds when the step starts.
+[[nodiscard]] std::unique_ptr<Backend> MakeCpuBackend();
+
+}  // namespace tpuest

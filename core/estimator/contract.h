@@ -1,0 +1,141 @@
+#pragma once
+// The contract between a model, its data and the loop, in TPUEstimator's words.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+enum class Mode { kTrain, kEval, kPredict };
+[[nodiscard]] std::string_view ModeName(Mode mode);  // "train", "eval", "infer"
+
+// A tensor of one example: no batch dimension in `shape`.
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::kFloat;
+  Shape shape;
+};
+
+// ---- data -------------------------------------------------------------------------------------
+
+// Where a stream stands between two batches: whole epochs done, and source records (before filters
+// and skips) consumed of the current one.
+struct StreamPosition {
+  int64_t epoch = 0;
+  int64_t records = 0;
+  bool operator==(const StreamPosition&) const = default;
+};
+
+// Where a row comes from.
+struct Provenance {
+  int32_t file = 0;   // index into BatchStream::files()
+  int64_t record = 0;
+};
+
+struct Batch {
+  std::vector<Tensor> features;  // [batch, ...], in the order of StreamSpec::features
+  Tensor labels;                 // invalid if the stream has none
+  // [batch] float, 1 for an example and 0 for padding; invalid if every row is an example.
+  Tensor example_weight;
+  int64_t examples = 0;          // rows that are not padding
+  std::map<std::string, Tensor> forwarded;  // columns carried along, never fed to the model
+  StreamPosition after;
+  std::vector<Provenance> rows;  // may be empty
+};
+
+struct StreamSpec {
+  std::vector<TensorSpec> features;   // sorted by name
+  std::optional<TensorSpec> labels;
+};
+
+// Batches in an order that is a pure function of (seed, epoch, index).
+class BatchStream {
+ public:
+  virtual ~BatchStream() = default;
+  [[nodiscard]] virtual const StreamSpec& spec() const = 0;
+  // Examples of one epoch, if that is known without reading it all.
+  [[nodiscard]] virtual std::optional<int64_t> epoch_size() const = 0;
+  // Never ends by itself (repeat: -1).
+  [[nodiscard]] virtual bool endless() const = 0;
+  // The next batch starts here. Sources that cannot seek read up to it.
+  virtual void Seek(const StreamPosition& position) = 0;
+  // The next batch, or nullopt at the end.
+  [[nodiscard]] virtual std::optional<Batch> Next() = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
+};
+
+// What an input_fn is told: TPUEstimator's params["batch_size"] and context.
+struct InputContext {
+  Mode mode = Mode::kTrain;
+  int64_t batch_size = 1;   // of the global batch
+  // A short last batch is padded with copies of its first row to batch_size, with example_weight;
+  // false: it is given short.
+  bool pad_last = false;
+  uint64_t seed = 0;
+  int threads = 1;          // input workers
+};
+using InputFn = std::function<std::unique_ptr<BatchStream>(const InputContext&)>;
+
+// ---- model ------------------------------------------------------------------------------------
+
+// The features of a batch as placeholders, by name.
+using Features = std::map<std::string, Value>;
+
+struct Params {
+  std::optional<int64_t> batch_size;  // of one replica; absent when exporting
+  bool use_tpu = false;
+  int replicas = 1;                   // params["context"].num_replicas
+};
+
+// A streaming metric: `update` adds a batch to local variables, `value` [] reads the result.
+struct MetricOps {
+  Value value;
+  Node* update = nullptr;
+};
+// Builds the metrics on tensors that hold the whole global batch; runs after the device.
+using MetricFn = std::function<std::map<std::string, MetricOps>(
+    Graph& graph, const std::map<std::string, Value>& tensors)>;
+struct EvalMetrics {
+  MetricFn fn;
+  std::map<std::string, Value> tensors;  // [batch, ...] each
+};
+
+enum class ExportKind { kPredict, kClassification, kRegression };
+struct ExportOutput {
+  ExportKind kind = ExportKind::kPredict;
+  std::map<std::string, Value> outputs;
+};
+
+struct TPUEstimatorSpec {
+  Mode mode = Mode::kTrain;
+  std::map<std::string, Value> predictions;
+  Value loss;                    // []
+  Node* train_op = nullptr;
+  std::optional<EvalMetrics> eval_metrics;
+  std::map<std::string, ExportOutput> export_outputs;
+  Value learning_rate;           // [], for logs; may be invalid
+  std::map<std::string, Value> summaries;  // scalars by tag
+};
+
+struct ModelInputs {
+  Features features;
+  Value labels;           // not valid in PREDICT
+  Value example_weight;   // [batch]; valid only where the batch has padding
+};
+
+// What the user writes: builds the model into `graph`. global_step exists already as a variable.
+using ModelFn =
+    std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
+                                   const Params& params)>;
+
+// The variable "global_step", int64 []; created on first use.
+Variable* GetOrCreateGlobalStep(Graph& graph);
+
+}  // namespace tpuest
