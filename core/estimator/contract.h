@@ -135,7 +135,4 @@ using ModelFn =
     std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
                                    const Params& params)>;
 
-// The variable "global_step", int64 []; created on first use.
-Variable* GetOrCreateGlobalStep(Graph& graph);
-
 }  // namespace tpuest
