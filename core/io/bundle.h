@@ -1,0 +1,54 @@
+#pragma once
+// Tensor bundles, TensorFlow's V2 checkpoints: "model.ckpt-5.index", a sorted table from tensor
+// name to dtype, shape, shard, offset, size and checksum, and "model.ckpt-5.data-00000-of-00001",
+// the values. A prefix is the path without these endings. Errors are of Code::kCheckpoint.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// Writes one data shard and then the index, each under a temporary name until it is whole and, if
+// `fsync`, on the disk: a reader that finds an index may trust the shard. The bytes are
+// TensorFlow's for the same tensors; their order here does not matter. Names are not empty and
+// differ.
+void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync = true);
+
+// Paths of a bundle's files.
+[[nodiscard]] std::string BundleIndexPath(std::string_view prefix);
+[[nodiscard]] std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
+
+// Reads the index at once and each tensor on demand. Reading from several threads is safe.
+class BundleReader {
+ public:
+  explicit BundleReader(std::string prefix);
+  ~BundleReader();
+  BundleReader(BundleReader&&) noexcept;
+  BundleReader& operator=(BundleReader&&) noexcept;
+
+  [[nodiscard]] const std::string& prefix() const;
+  // Every tensor's name, sorted; one that is stored in slices appears once.
+  [[nodiscard]] const std::vector<std::string>& Names() const;
+  [[nodiscard]] bool Has(std::string_view name) const;
+  // Errors if there is no such tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
+  [[nodiscard]] DType DTypeOf(std::string_view name) const;
+  [[nodiscard]] Shape ShapeOf(std::string_view name) const;
+  // The values, their checksum verified, slices joined.
+  [[nodiscard]] Tensor Read(std::string_view name) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,34 @@
+#pragma once
+// Bytes that are read once, front to back; compressed ones are inflated on the way. Errors are of
+// Code::kData.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+enum class Compression { kNone, kGzip, kZlib };
+
+// By the first bytes: 1f 8b is gzip; 78 with a valid zlib header is zlib.
+[[nodiscard]] Compression CompressionOf(std::string_view first_bytes);
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Up to `size` bytes, fewer only at the end; 0 then.
+  [[nodiscard]] virtual size_t Read(char* into, size_t size) = 0;
+};
+
+// A file, pipe or, as "-", the standard input, as it is.
+[[nodiscard]] std::unique_ptr<ByteStream> OpenRawStream(const std::string& path);
+// Inflates zlib data or any number of gzip members in a row. `name` names the source in errors.
+[[nodiscard]] std::unique_ptr<ByteStream> InflateStream(std::unique_ptr<ByteStream> source,
+                                                        std::string name);
+// OpenRawStream, inflated if its first bytes say so.
+[[nodiscard]] std::unique_ptr<ByteStream> OpenStream(const std::string& path);
+
+// Everything that is left.
+[[nodiscard]] std::string ReadAll(ByteStream& stream);
+
+}  // namespace tpuest

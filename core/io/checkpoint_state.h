@@ -1,0 +1,41 @@
+#pragma once
+// The text file "checkpoint" of a model_dir, which names its checkpoints, and files of the same
+// format under other names ("best"). Errors are of Code::kCheckpoint.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tpuest {
+
+// Prefixes here are paths that can be opened; in the file those inside the folder stand relative to
+// it, so that the folder can be moved.
+struct CheckpointState {
+  std::string model_checkpoint_path;                    // the newest
+  std::vector<std::string> all_model_checkpoint_paths;  // oldest first
+  std::vector<double>
+      all_model_checkpoint_timestamps;             // seconds since the epoch; empty or one a path
+  std::optional<double> last_preserved_timestamp;  // seconds since the epoch
+  bool operator==(const CheckpointState&) const = default;
+};
+
+// nullopt if there is no such file.
+[[nodiscard]] std::optional<CheckpointState> ReadCheckpointState(
+    const std::string& folder, std::string_view name = "checkpoint");
+// Atomically.
+void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
+                          std::string_view name = "checkpoint", bool fsync = true);
+
+// The prefix of the newest checkpoint that the file "checkpoint" names and whose index exists;
+// nullopt if the file is missing or names none. An Error if it names some and all are gone.
+[[nodiscard]] std::optional<std::string> LatestCheckpoint(const std::string& folder);
+
+// Whether the checkpoint's index exists.
+[[nodiscard]] bool CheckpointExists(const std::string& prefix);
+// Removes the files of a checkpoint, its index first, with its ".meta".
+void RemoveCheckpoint(const std::string& prefix);
+// 5 for "runs/mnist/model.ckpt-5"; nullopt without such a number.
+[[nodiscard]] std::optional<int64_t> StepOfCheckpoint(std::string_view prefix);
+
+}  // namespace tpuest

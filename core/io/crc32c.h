@@ -1,0 +1,25 @@
+#pragma once
+// CRC-32C (Castagnoli, polynomial 0x1EDC6F41; RFC 3720 appendix B.4), and the masked form in which
+// TensorFlow's files store it.
+
+#include <cstdint>
+#include <string_view>
+
+namespace tpuest {
+
+// The CRC of `bytes`, or, given the CRC of what came before them, of both together.
+[[nodiscard]] uint32_t Crc32c(std::string_view bytes, uint32_t before = 0);
+
+// The same by tables alone, for machines without the instruction.
+[[nodiscard]] uint32_t Crc32cPortable(std::string_view bytes, uint32_t before = 0);
+
+// A CRC of bytes that hold CRCs is weak, so files hold it rotated right by 15 plus 0xa282ead8.
+[[nodiscard]] constexpr uint32_t MaskCrc(uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
+}
+[[nodiscard]] constexpr uint32_t UnmaskCrc(uint32_t masked) {
+  const uint32_t rotated = masked - 0xa282ead8U;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+}  // namespace tpuest

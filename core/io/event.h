@@ -1,0 +1,72 @@
+#pragma once
+// What an event file holds, without protobuf in sight.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// A distribution: counts[i] values lie below limits[i] and not below limits[i - 1].
+struct HistogramData {
+  double min = 0;
+  double max = 0;
+  double num = 0;
+  double sum = 0;
+  double sum_squares = 0;
+  std::vector<double> limits;
+  std::vector<double> counts;
+  bool operator==(const HistogramData&) const = default;
+};
+
+// Of values, in TensorFlow's buckets: limits 1e-12 * 1.1^k up to 1e20, mirrored below zero; empty
+// stretches are left out as TensorFlow leaves them out.
+[[nodiscard]] HistogramData HistogramOf(const Tensor& tensor);
+
+// An encoded image, PNG for instance.
+struct ImageData {
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+  std::string encoded;
+  bool operator==(const ImageData&) const = default;
+};
+
+struct SummaryValue {
+  std::string tag;
+  std::variant<float, HistogramData, ImageData, Tensor> value;
+  std::string plugin_name;     // TensorBoard's; empty: none
+  std::string plugin_content;  // the plugin's own bytes
+};
+
+struct SessionLogData {
+  enum class Status : int { kUnspecified = 0, kStart = 1, kStop = 2, kCheckpoint = 3 };
+  Status status = Status::kUnspecified;
+  std::string checkpoint_path;
+  std::string message;
+};
+
+struct EventData {
+  enum class Kind {
+    kNone,
+    kFileVersion,
+    kGraph,
+    kMetaGraph,
+    kSummary,
+    kSessionLog,
+    kTaggedRunMetadata,
+    kLogMessage
+  };
+  double wall_time = 0;  // seconds since the epoch
+  int64_t step = 0;
+  Kind kind = Kind::kNone;
+  std::string bytes;  // version, serialized graph or run metadata, or the message
+  std::vector<SummaryValue> values;
+  SessionLogData session_log;
+};
+
+}  // namespace tpuest

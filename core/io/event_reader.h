@@ -1,0 +1,32 @@
+#pragma once
+// Reads event files, also such as are still being written or were cut short.
+
+#include <string>
+#include <vector>
+
+#include "core/io/event.h"
+#include "core/io/tfrecord.h"
+
+namespace tpuest {
+
+class EventReader {
+ public:
+  explicit EventReader(std::string path);
+  // The next event; false at the end or where the file is cut or damaged, which damage() then
+  // tells.
+  [[nodiscard]] bool Next(EventData& event);
+  // Empty, or what is wrong with the rest of the file.
+  [[nodiscard]] const std::string& damage() const { return damage_; }
+
+ private:
+  RecordReader records_;
+  std::string damage_;
+};
+
+// All events of a file, up to its end or damage.
+[[nodiscard]] std::vector<EventData> ReadEvents(const std::string& path);
+
+// The event files of a folder, in the order in which they were begun; empty if there is no folder.
+[[nodiscard]] std::vector<std::string> EventFiles(const std::string& folder);
+
+}  // namespace tpuest

@@ -1,0 +1,75 @@
+#pragma once
+// tf.Example read straight from its wire bytes, without a copy, and written with sorted names.
+// Lists of numbers may be packed or not. Errors are of Code::kData and name the byte of the
+// Example; the caller adds which file and record it is.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+enum class FeatureKind { kNone, kBytes, kFloat, kInt64 };
+
+// "bytes_list", "float_list", "int64_list", "no list".
+[[nodiscard]] std::string_view NameOf(FeatureKind kind);
+
+// One feature of an Example. All views point into the Example's bytes, which have been checked:
+// reading the values cannot fail.
+struct FeatureView {
+  std::string_view name;
+  FeatureKind kind = FeatureKind::kNone;
+  size_t count = 0;       // values in the list
+  std::string_view list;  // the list message's bytes
+
+  // Each writes `count` values; the kind must be the one that is read.
+  void CopyBytes(std::span<std::string_view> values) const;
+  void CopyFloats(std::span<float> values) const;
+  void CopyInts(std::span<int64_t> values) const;
+  // The only value of a bytes_list with count == 1.
+  [[nodiscard]] std::string_view OneBytes() const;
+  [[nodiscard]] float OneFloat() const;
+  [[nodiscard]] int64_t OneInt() const;
+};
+
+// Walks the features of an Example in the order of its bytes. If a name occurs twice, both are
+// yielded and the later one counts, as in any protobuf map.
+class ExampleCursor {
+ public:
+  explicit ExampleCursor(std::string_view example);
+  // The next feature; false at the end.
+  [[nodiscard]] bool Next(FeatureView& feature);
+
+ private:
+  std::string_view example_;   // all of it
+  std::string_view rest_;      // of the Example, after `features_`
+  std::string_view features_;  // of the Features message being walked
+};
+
+// Calls visitor(const FeatureView&) for each feature.
+template <class Visitor>
+void ParseExample(std::string_view example, Visitor&& visitor) {
+  ExampleCursor cursor(example);
+  FeatureView feature;
+  while (cursor.Next(feature)) visitor(static_cast<const FeatureView&>(feature));
+}
+
+// Builds an Example; the same features give the same bytes whatever the order of the calls.
+class ExampleWriter {
+ public:
+  void Bytes(std::string_view name, std::span<const std::string_view> values);
+  void Bytes(std::string_view name, std::string_view value);
+  void Floats(std::string_view name, std::span<const float> values);
+  void Ints(std::string_view name, std::span<const int64_t> values);
+  void Int(std::string_view name, int64_t value);
+  // The Example's bytes; the writer is then empty again.
+  [[nodiscard]] std::string Finish();
+
+ private:
+  void Put(std::string_view name, FeatureKind kind, std::string list);
+  std::map<std::string, std::string, std::less<>> features_;  // name to encoded Feature
+};
+
+}  // namespace tpuest
