@@ -21,7 +21,14 @@
 // std::variant of these. A variant's struct alternatives are told apart by `type:` (kType, and the
 // further names in kAliases where the struct has that array); its scalar alternatives by the kind
 // of the YAML value; a bare string that is some alternative's kType stands for that struct with
-// defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`.
+// defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`. Where another key than
+// `type:` tells the structs apart, each has it as kTypeKey ("op" for `{op: cast, in: image}`). A
+// variant may also hold one struct without kType or one std::map: a map whose values are all maps
+// and whose keys are none of the struct's is the std::map.
+//
+// An absent section keeps the defaults it is constructed with, unless it is required; a section
+// that is there must hold every required key of its struct. Visit only lists: it may be called at
+// any time, and on a copy.
 
 #include <string>
 #include <string_view>
@@ -32,11 +39,11 @@ namespace tpuest {
 
 // What is known about a field beside its type and its default (the value it is constructed with).
 struct Field {
-  std::string_view help;                    // one line
+  std::string_view help;  // one line
   bool required = false;
-  bool tpuest = false;                      // not TensorFlow's own word
-  std::vector<std::string_view> values;     // allowed values of a string, if they are few
-  bool input_path = false;                  // resolved against the job file's folder
+  bool tpuest = false;                   // not TensorFlow's own word
+  std::vector<std::string_view> values;  // allowed values of a string, if they are few
+  bool input_path = false;               // resolved against the job file's folder
 };
 
 // A value of any kind that its part interprets later: kept as YAML flow text ("[1, 2]", "abc").

@@ -1,0 +1,58 @@
+#pragma once
+// All that a caller needs of config/:
+//
+//   Sources sources;
+//   Loaded<Job> loaded;
+//   try {
+//     loaded = LoadJob<Job>("job.yaml", {{"train_batch_size=256"}}, sources);
+//     ... loaded.job; WriteResolved(loaded.job, loaded.tree) ...
+//   } catch (const Error& error) {
+//     std::vector<Fault> faults = error.faults();
+//     Locate(loaded.tree, faults);  // later errors name only a key
+//     fmt::print(stderr, "{}", Render(faults, sources));
+//   }
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "config/overrides.h"
+#include "config/reader.h"
+#include "config/schema.h"
+#include "config/tree.h"
+#include "config/writer.h"
+
+namespace tpuest {
+
+template <class Job>
+struct Loaded {
+  Job job;
+  Tree tree;
+  std::vector<AppliedOverride> overrides;  // for the log, where given and path differ
+};
+
+// Reads text (of a job file with that name) and overrides into the section. Throws Error(kUsage)
+// with every fault. `name` falls back on the file's name without its extension in ${name}.
+std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
+                                          const std::vector<Override>& overrides, Sources& sources,
+                                          const Value& section, Tree& tree);
+
+// The file's text; an Error(kUsage) that names the nearest file name if there is none.
+[[nodiscard]] std::string ReadJobFile(const std::string& file);
+
+template <class Job>
+[[nodiscard]] Loaded<Job> ParseJob(std::string_view text, const std::string& file,
+                                   const std::vector<Override>& overrides, Sources& sources) {
+  Loaded<Job> loaded;
+  loaded.overrides = ParseJobInto(text, file, overrides, sources, ValueOf(loaded.job), loaded.tree);
+  return loaded;
+}
+
+template <class Job>
+[[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const std::vector<Override>& overrides,
+                                  Sources& sources) {
+  return ParseJob<Job>(ReadJobFile(file), file, overrides, sources);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,43 @@
+#pragma once
+// Faults as a compiler prints them:
+//
+//   job.yaml:14:5: error: unknown key 'itertions_per_loop' in run_config.tpu_config
+//      14 |     itertions_per_loop: 100
+//         |     ^^^^^^^^^^^^^^^^^^ did you mean 'iterations_per_loop'?
+//   command line: error: expected an integer, found 'many'
+//         | train_spec.max_steps=many
+//         |                      ^^^^
+//         = 'max_steps' takes a number of steps
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+
+// The file name that stands for `KEY=VALUE` arguments; line N is the Nth.
+inline constexpr std::string_view kCommandLine = "command line";
+
+// The texts that places point into, by file name.
+class Sources {
+ public:
+  // Replaces what was there.
+  void Add(const std::string& file, std::string_view text);
+  // Adds a line to the end of a file and returns its number.
+  int AddLine(const std::string& file, std::string_view line);
+  // The line (from 1) without its end, or nullptr.
+  [[nodiscard]] const std::string* Line(const std::string& file, int line) const;
+
+ private:
+  std::map<std::string, std::vector<std::string>> lines_;
+};
+
+// With a newline at the end. A hint that starts with "did you mean" follows the carets, another
+// stands in a line of its own.
+[[nodiscard]] std::string Render(const Fault& fault, const Sources& sources);
+[[nodiscard]] std::string Render(const std::vector<Fault>& faults, const Sources& sources);
+
+}  // namespace tpuest

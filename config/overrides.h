@@ -1,0 +1,40 @@
+#pragma once
+// KEY=VALUE over the job. They act on the tree, in their order, before it is read.
+
+#include <string>
+#include <vector>
+
+#include "config/diagnostics.h"
+#include "config/reflect.h"
+#include "config/tree.h"
+#include "core/base/error.h"
+
+namespace tpuest {
+
+// KEY is a key path, dotted, with list indices (layers.3.units or layers[3].units), or a suffix of
+// one path only (max_steps). VALUE is a YAML flow value; where the key takes a string it is taken
+// as it stands.
+struct Override {
+  std::string text;                                // "train_batch_size=256"
+  std::string origin = std::string(kCommandLine);  // "--model-dir" for a flag
+};
+
+struct AppliedOverride {
+  std::string given;  // the key as it was written
+  std::string path;   // the key path it stands for
+};
+
+// `defaults` is the struct that the tree will be read into, with its defaults: it says which keys
+// there are. Overrides that cannot be applied become faults and are left out.
+std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
+                                              const Value& defaults, Sources& sources,
+                                              std::vector<Fault>& faults);
+
+template <class T>
+std::vector<AppliedOverride> ApplyOverrides(Tree& tree, const std::vector<Override>& overrides,
+                                            Sources& sources, std::vector<Fault>& faults) {
+  T defaults{};
+  return ApplyOverridesTo(tree, overrides, ValueOf(defaults), sources, faults);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,304 @@
+#pragma once
+// A field's C++ type as data, made from the structs' Visit (core/base/visit.h), so that reading,
+// schema and writing are plain functions, compiled once, and a struct costs one short template.
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+struct Type;
+
+// Some field's value; the struct that holds it owns it.
+struct Value {
+  const Type* type = nullptr;
+  void* at = nullptr;
+};
+
+// One line of a Visit.
+struct Member {
+  std::string_view name;
+  Value value;
+  Field field;
+};
+
+// What an optional, a list or a map holds; key is a map's.
+struct Item {
+  std::string key;
+  Value value;
+};
+
+// What can be done with a value of one C++ type. Functions that its kind does not have are null.
+struct Type {
+  enum class Kind {
+    kBool,
+    kInteger,
+    kNumber,
+    kString,
+    kPeriod,
+    kRaw,
+    kOptional,
+    kList,
+    kMap,
+    kSection,
+    kVariant
+  };
+  Kind kind = Kind::kBool;
+  std::shared_ptr<void> (*make)() = nullptr;  // a fresh value
+
+  // kInteger: false if the number does not fit, and the range for the message.
+  bool (*set_integer)(void*, bool negative, uint64_t magnitude) = nullptr;
+  std::string (*integer_text)(const void*) = nullptr;
+  int64_t min = 0;
+  uint64_t max = 0;
+
+  // kOptional, kList, kMap.
+  const Type* item = nullptr;
+  void (*clear)(void*) = nullptr;
+  void* (*append)(void*, const std::string& key) = nullptr;  // a fresh item; moves earlier ones
+  void (*items)(void*, std::vector<Item>&) = nullptr;
+
+  // kSection.
+  std::string_view name;                      // kType
+  std::span<const std::string_view> aliases;  // kAliases
+  std::string_view type_key = "type";         // kTypeKey
+  void (*members)(void*, std::vector<Member>&) = nullptr;
+  Place* (*place)(void*) = nullptr;
+
+  // kVariant.
+  std::span<const Type* const> alternatives;
+  size_t (*index)(const void*) = nullptr;
+  void* (*chosen)(void*) = nullptr;          // the value of the alternative held
+  void* (*choose)(void*, size_t) = nullptr;  // puts a fresh value of that alternative
+};
+
+namespace reflect {
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsMap : std::false_type {};
+template <class T>
+struct IsMap<std::map<std::string, T>> : std::true_type {};
+template <class T>
+struct IsVariant : std::false_type {};
+template <class... T>
+struct IsVariant<std::variant<T...>> : std::true_type {};
+
+template <class T>
+consteval Type MakeType();
+
+}  // namespace reflect
+
+template <class T>
+inline constexpr Type kTypeOf = reflect::MakeType<T>();
+
+// The value is only looked at where the caller promises so; Visit is not const.
+template <class T>
+[[nodiscard]] Value ValueOf(T& value) {
+  return {&kTypeOf<T>, &value};
+}
+
+[[nodiscard]] std::vector<Member> MembersOf(const Value& section);
+[[nodiscard]] std::vector<Item> ItemsOf(const Value& container);
+
+namespace reflect {
+
+// The one visitor: writes down what Visit names.
+class Lister {
+ public:
+  explicit Lister(std::vector<Member>& members) : members_(members) {}
+  template <class T>
+  void operator()(std::string_view name, T& value, const Field& field = {}) {
+    Add(name, {&kTypeOf<T>, &value}, field);
+  }
+
+ private:
+  void Add(std::string_view name, Value value, const Field& field);
+
+  std::vector<Member>& members_;
+};
+
+template <class T>
+std::shared_ptr<void> Make() {
+  return std::make_shared<T>();
+}
+
+template <class T>
+bool SetInteger(void* at, bool negative, uint64_t magnitude) {
+  constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
+  if (negative) {
+    if (magnitude > (std::is_signed_v<T> ? kMax + 1 : 0)) return false;
+    *static_cast<T*>(at) = static_cast<T>(0 - magnitude);
+    return true;
+  }
+  if (magnitude > kMax) return false;
+  *static_cast<T*>(at) = static_cast<T>(magnitude);
+  return true;
+}
+
+template <class T>
+std::string IntegerText(const void* at) {
+  return std::to_string(*static_cast<const T*>(at));
+}
+
+template <class T>
+void Clear(void* at) {
+  if constexpr (IsOptional<T>::value) {
+    static_cast<T*>(at)->reset();
+  } else {
+    static_cast<T*>(at)->clear();
+  }
+}
+
+template <class T>
+void* Append(void* at, const std::string& key) {
+  T& container = *static_cast<T*>(at);
+  if constexpr (IsOptional<T>::value) {
+    return &container.emplace();
+  } else if constexpr (IsMap<T>::value) {
+    return &container[key];
+  } else {
+    return &container.emplace_back();
+  }
+}
+
+template <class T>
+void Items(void* at, std::vector<Item>& items) {
+  T& container = *static_cast<T*>(at);
+  if constexpr (IsOptional<T>::value) {
+    if (container.has_value()) items.push_back({"", ValueOf(*container)});
+  } else if constexpr (IsMap<T>::value) {
+    for (auto& [key, value] : container) items.push_back({key, ValueOf(value)});
+  } else {
+    for (auto& value : container) items.push_back({"", ValueOf(value)});
+  }
+}
+
+template <class T>
+void Members(void* at, std::vector<Member>& members) {
+  Lister lister(members);
+  static_cast<T*>(at)->Visit(lister);
+}
+
+template <class T>
+Place* PlaceOf(void* at) {
+  return &static_cast<T*>(at)->place;
+}
+
+template <class V>
+struct VariantOf;
+template <class... T>
+struct VariantOf<std::variant<T...>> {
+  using V = std::variant<T...>;
+  static constexpr std::array<const Type*, sizeof...(T)> kAlternatives = {&kTypeOf<T>...};
+
+  static size_t Index(const void* at) { return static_cast<const V*>(at)->index(); }
+  static void* Chosen(void* at) {
+    return std::visit([](auto& value) -> void* { return &value; }, *static_cast<V*>(at));
+  }
+  template <class A>
+  static void* Emplace(V& variant) {
+    return &variant.template emplace<A>();
+  }
+  static void* Choose(void* at, size_t index) {
+    static constexpr std::array<void* (*)(V&), sizeof...(T)> kEmplace = {&Emplace<T>...};
+    return kEmplace.at(index)(*static_cast<V*>(at));
+  }
+};
+
+template <class T>
+consteval Type SectionType() {
+  Type type{.kind = Type::Kind::kSection, .make = &Make<T>};
+  if constexpr (requires { T::kType; }) type.name = T::kType;
+  if constexpr (requires { T::kAliases; }) type.aliases = T::kAliases;
+  if constexpr (requires { T::kTypeKey; }) type.type_key = T::kTypeKey;
+  if constexpr (requires(T & t) { static_cast<Place&>(t.place); }) type.place = &PlaceOf<T>;
+  type.members = &Members<T>;
+  return type;
+}
+
+template <class T>
+consteval Type ContainerType(Type::Kind kind) {
+  static_assert(!std::is_same_v<T, std::vector<bool>>, "its items have no address");
+  return {.kind = kind,
+          .make = &Make<T>,
+          .item =
+              [] {
+                if constexpr (IsMap<T>::value) {
+                  return &kTypeOf<typename T::mapped_type>;
+                } else {
+                  return &kTypeOf<typename T::value_type>;
+                }
+              }(),
+          .clear = &Clear<T>,
+          .append = &Append<T>,
+          .items = &Items<T>};
+}
+
+template <class T>
+consteval Type VariantType() {
+  return {.kind = Type::Kind::kVariant,
+          .make = &Make<T>,
+          .alternatives = VariantOf<T>::kAlternatives,
+          .index = &VariantOf<T>::Index,
+          .chosen = &VariantOf<T>::Chosen,
+          .choose = &VariantOf<T>::Choose};
+}
+
+template <class T>
+consteval Type MakeType() {
+  using Kind = Type::Kind;
+  if constexpr (std::is_same_v<T, bool>) {
+    return {.kind = Kind::kBool, .make = &Make<T>};
+  } else if constexpr (std::is_integral_v<T>) {
+    return {.kind = Kind::kInteger,
+            .make = &Make<T>,
+            .set_integer = &SetInteger<T>,
+            .integer_text = &IntegerText<T>,
+            .min = static_cast<int64_t>(std::numeric_limits<T>::min()),
+            .max = static_cast<uint64_t>(std::numeric_limits<T>::max())};
+  } else if constexpr (std::is_same_v<T, double>) {
+    return {.kind = Kind::kNumber, .make = &Make<T>};
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return {.kind = Kind::kString, .make = &Make<T>};
+  } else if constexpr (std::is_same_v<T, Period>) {
+    return {.kind = Kind::kPeriod, .make = &Make<T>};
+  } else if constexpr (std::is_same_v<T, Raw>) {
+    return {.kind = Kind::kRaw, .make = &Make<T>};
+  } else if constexpr (IsOptional<T>::value) {
+    return ContainerType<T>(Kind::kOptional);
+  } else if constexpr (IsList<T>::value) {
+    return ContainerType<T>(Kind::kList);
+  } else if constexpr (IsMap<T>::value) {
+    return ContainerType<T>(Kind::kMap);
+  } else if constexpr (IsVariant<T>::value) {
+    return VariantType<T>();
+  } else {
+    static_assert(std::is_class_v<T>, "not a type that an option can have; see core/base/visit.h");
+    return SectionType<T>();
+  }
+}
+
+}  // namespace reflect
+}  // namespace tpuest

@@ -1,0 +1,43 @@
+#pragma once
+// Every key that a struct can be given, for help, for JSON Schema and for "did you mean".
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/reflect.h"
+#include "config/tree.h"
+
+namespace tpuest {
+
+struct SchemaKey {
+  // "run_config.tpu_config.num_shards", "input_fns.<name>.repeat", "model.layers[].units".
+  std::string path;
+  // The value of `type:` that has this key, for the options of a variant's struct.
+  std::string of_type;
+  // "integer", "number or section", "list of strings", ...
+  std::string type;
+  std::string default_text;  // YAML flow text; empty for sections and required keys
+  std::string help;
+  std::vector<std::string> values;  // allowed words, of a string or of `type:`
+  bool required = false;
+  bool tpuest = false;
+};
+
+// In the order of Visit, a section before its keys. A struct inside itself is listed once.
+[[nodiscard]] std::vector<SchemaKey> SchemaOf(const Value& defaults);
+
+template <class T>
+[[nodiscard]] std::vector<SchemaKey> Schema() {
+  T defaults{};
+  return SchemaOf(ValueOf(defaults));
+}
+
+// The key paths that this job has or could have: as SchemaOf, but with the names, list items and
+// types that stand in the tree.
+[[nodiscard]] std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults);
+
+// "an integer", "a number or a section", "one of 'a', 'b'": what a message says was expected.
+[[nodiscard]] std::string TypeText(const Type& type, const Field& field);
+
+}  // namespace tpuest

@@ -1,0 +1,76 @@
+#pragma once
+// The job as it was written: a tree of nodes that know where each came from.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+
+// Who gave a value. `text` is what a reader is shown: "default", "command line", "--model-dir";
+// for files it is empty and the node's place says more.
+struct Origin {
+  enum class Kind { kDefault, kJobFile, kBaseFile, kOverride };
+  Kind kind = Kind::kDefault;
+  std::string text = "default";
+};
+
+// A node of the YAML document. Merge keys and aliases are resolved: each use is a copy, with the
+// places of the original.
+struct Node {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  std::string text;     // of a scalar, quotes and escapes undone
+  bool quoted = false;  // a scalar in quotes, or a block scalar: always a string
+  Place place;          // of the value
+  int width = 0;        // characters it takes on its first line
+  std::string key;      // inside a map
+  Place key_place;      // inside a map
+  int key_width = 0;
+  Origin origin;
+  std::vector<Node> children;  // of a list or map, in the order written
+
+  // The child of a map with that key, or nullptr.
+  [[nodiscard]] const Node* Find(std::string_view name) const;
+  [[nodiscard]] Node* Find(std::string_view name);
+};
+
+// Looks up an environment variable.
+using Environment = std::function<std::optional<std::string>(const std::string&)>;
+[[nodiscard]] std::optional<std::string> ProcessEnvironment(const std::string& name);
+
+struct Tree {
+  Node root;
+  // What ${NAME} falls back on before the environment, where the job does not say: `name`.
+  std::map<std::string, std::string> names;
+  Environment environment = ProcessEnvironment;
+};
+
+// Where a fault points: a place and how many characters to underline.
+struct Span {
+  Place place;
+  int width = 0;
+};
+
+// The steps of a key path: "hooks[1].type" and "hooks.1.type" are hooks, 1, type.
+[[nodiscard]] std::vector<std::string> PathSteps(std::string_view path);
+
+// The node at a key path, or nullptr. A key that holds dots is found too.
+[[nodiscard]] const Node* FindNode(const Tree& tree, std::string_view path);
+
+// Where a key path stands: a scalar's value, a section's or list's key; the nearest parent that
+// stands in the job where the path does not; nullopt where no part of it does.
+[[nodiscard]] std::optional<Span> FindPlace(const Tree& tree, std::string_view path);
+
+// Gives faults that name a key but no place their place.
+void Locate(const Tree& tree, std::vector<Fault>& faults);
+
+// In the order of the job's lines, then the command line's.
+void SortByPlace(std::vector<Fault>& faults);
+
+}  // namespace tpuest

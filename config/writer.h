@@ -1,0 +1,35 @@
+#pragma once
+// Structs back to YAML that reads back as the same struct. Input paths are written absolute, so
+// that the file may lie anywhere.
+
+#include <string>
+
+#include "config/reflect.h"
+#include "config/tree.h"
+
+namespace tpuest {
+
+struct WriteOptions {
+  bool defaults = true;  // values that neither the job nor an override gave, too
+  bool origins = true;   // "# default", "# job.yaml:14", "# command line" after each value
+};
+
+[[nodiscard]] std::string WriteValue(const Value& section, const Tree& tree,
+                                     const WriteOptions& options);
+
+// Every value with its origin: job.resolved.yaml, `config show --full`.
+template <class T>
+[[nodiscard]] std::string WriteResolved(const T& section, const Tree& tree) {
+  return WriteValue(ValueOf(const_cast<T&>(section)), tree, {});
+}
+
+// What the job and the command line say: `config show`.
+template <class T>
+[[nodiscard]] std::string WriteShown(const T& section, const Tree& tree) {
+  return WriteValue(ValueOf(const_cast<T&>(section)), tree, {.defaults = false, .origins = false});
+}
+
+// One value in YAML flow style.
+[[nodiscard]] std::string FlowText(const Value& value);
+
+}  // namespace tpuest
