@@ -1,0 +1,106 @@
+#include "core/graph/cut.h"
+
+#include <algorithm>
+
+namespace tpuest {
+namespace {
+
+bool ReadsState(const Node& node) {
+  return node.type() == "VarHandleOp" || node.type() == "ReadVariableOp" ||
+         (node.op().stateful && node.type() != "Placeholder" && !node.op().host);
+}
+
+bool IsConstant(const Node& node) { return node.type() == "Const"; }
+
+}  // namespace
+
+std::vector<char> NeededNodes(const Graph& graph, const std::vector<Value>& fetches,
+                              const std::vector<Node*>& targets, const std::vector<Value>& fed) {
+  std::vector<char> needed(graph.nodes().size(), 0);
+  std::vector<const Node*> open;
+  const auto need = [&](const Node* node) {
+    char& mark = needed[static_cast<size_t>(node->id())];
+    if (mark == 0) open.push_back(node);
+    mark = 1;
+  };
+  const auto need_value = [&](const Value& value) {
+    if (std::find(fed.begin(), fed.end(), value) == fed.end()) need(value.node);
+  };
+  std::for_each(fetches.begin(), fetches.end(), need_value);
+  std::for_each(targets.begin(), targets.end(), need);
+  while (!open.empty()) {
+    const Node* const node = open.back();
+    open.pop_back();
+    std::for_each(node->inputs().begin(), node->inputs().end(), need_value);
+    std::for_each(node->control_inputs().begin(), node->control_inputs().end(), need);
+  }
+  return needed;
+}
+
+GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
+                  const std::vector<Node*>& targets) {
+  const size_t n = graph.nodes().size();
+  GraphCut cut;
+  cut.parts.assign(n, Part::kDevice);
+  const std::vector<char> needed = NeededNodes(graph, fetches, targets, {});
+
+  // Whatever descends from a device node other than a constant or a fed value needs the device.
+  std::vector<char> needs_device(n, 0);
+  for (const auto& node : graph.nodes()) {
+    const auto id = static_cast<size_t>(node->id());
+    const bool feeds = IsConstant(*node) || node->type() == "Placeholder";
+    bool from_device = ReadsState(*node) || node->after();
+    for (const Value& input : node->inputs()) {
+      from_device |= needs_device[static_cast<size_t>(input.node->id())] != 0;
+    }
+    needs_device[id] = static_cast<char>(from_device && !feeds);
+  }
+  // Host ops go before the device unless they need it; what follows an after node is after.
+  for (const auto& node : graph.nodes()) {
+    const auto id = static_cast<size_t>(node->id());
+    bool after = node->after() || (node->op().host && needs_device[id]);
+    for (const Value& input : node->inputs()) {
+      after |= cut.PartOf(*input.node) == Part::kAfter;
+    }
+    if (after && !IsConstant(*node)) cut.parts[id] = Part::kAfter;
+  }
+  // Host ops that are not after, and all that they depend on, are before.
+  for (size_t id = n; id-- > 0;) {
+    const Node& node = *graph.nodes()[id];
+    if (!needed[id] || cut.parts[id] == Part::kAfter) continue;
+    if (node.op().host) cut.parts[id] = Part::kBefore;
+    if (cut.parts[id] != Part::kBefore) continue;
+    for (const Value& input : node.inputs()) {
+      const Node& source = *input.node;
+      if (ReadsState(source)) {
+        throw Error(Code::kUsage,
+                    fmt::format("{} '{}' runs before the step, in the input workers, but depends "
+                                "on {} '{}'",
+                                node.type(), node.name(), source.type(), source.name()))
+            .At(node.origin());
+      }
+      if (!IsConstant(source)) cut.parts[static_cast<size_t>(source.id())] = Part::kBefore;
+    }
+  }
+  // A placeholder is fed wherever it is read; it never crosses.
+  const auto crosses = [&](std::vector<Value>& list, const Value& value) {
+    if (IsConstant(*value.node) || value.node->type() == "Placeholder") return;
+    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  };
+  for (const auto& node : graph.nodes()) {
+    if (!needed[static_cast<size_t>(node->id())]) continue;
+    const Part here = cut.PartOf(*node);
+    for (const Value& input : node->inputs()) {
+      const Part there = cut.PartOf(*input.node);
+      if (there == here || input.dtype() == DType::kResource) continue;
+      if (there == Part::kBefore) crosses(cut.before_to_device, input);
+      if (there == Part::kDevice && here == Part::kAfter) crosses(cut.device_to_after, input);
+    }
+  }
+  for (const Value& fetch : fetches) {
+    if (cut.PartOf(*fetch.node) == Part::kBefore) crosses(cut.before_to_device, fetch);
+  }
+  return cut;
+}
+
+}  // namespace tpuest

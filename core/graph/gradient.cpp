@@ -1,0 +1,123 @@
+#include "core/graph/gradient.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tpuest {
+namespace {
+
+// Nodes that y depends on and that depend on some x: only they carry gradients.
+std::vector<char> NodesBetween(const Graph& graph, Value y, std::span<const Value> xs) {
+  const size_t n = graph.nodes().size();
+  std::vector<char> above(n, 0);
+  for (const Value& x : xs) above[static_cast<size_t>(x.node->id())] = 1;
+  for (const auto& node : graph.nodes()) {
+    for (const Value& input : node->inputs()) {
+      if (above[static_cast<size_t>(input.node->id())]) above[static_cast<size_t>(node->id())] = 1;
+    }
+  }
+  std::vector<char> below(n, 0);
+  below[static_cast<size_t>(y.node->id())] = 1;
+  for (size_t i = n; i-- > 0;) {
+    if (!below[i]) continue;
+    for (const Value& input : graph.nodes()[i]->inputs()) {
+      below[static_cast<size_t>(input.node->id())] = 1;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) above[i] = static_cast<char>(above[i] && below[i]);
+  return above;
+}
+
+Value Dense(const Gradient& gradient) {
+  if (const auto* const value = std::get_if<Value>(&gradient)) return *value;
+  const auto& slices = std::get<IndexedSlices>(gradient);
+  Graph& graph = slices.values.graph();
+  const Value rows = graph.Scalar<int32_t>(static_cast<int32_t>(slices.rows), "num_segments");
+  return graph.Add("UnsortedSegmentSum", {slices.values, slices.indices, rows});
+}
+
+// The sum of what the readers of one value sent back.
+Gradient AddUp(const std::vector<Gradient>& parts) {
+  if (parts.empty()) return {};
+  if (parts.size() == 1) return parts[0];
+  const bool sparse = std::all_of(parts.begin(), parts.end(), [](const Gradient& part) {
+    return std::holds_alternative<IndexedSlices>(part);
+  });
+  std::vector<Value> values;
+  std::vector<Value> indices;
+  for (const Gradient& part : parts) {
+    values.push_back(sparse ? std::get<IndexedSlices>(part).values : Dense(part));
+    if (sparse) indices.push_back(std::get<IndexedSlices>(part).indices);
+  }
+  Graph& graph = values[0].graph();
+  if (!sparse) return graph.Add("AddN", values);
+  const Value axis = graph.Scalar<int32_t>(0, "axis");
+  values.push_back(axis);
+  indices.push_back(axis);
+  return IndexedSlices{graph.Add("ConcatV2", values), graph.Add("ConcatV2", indices),
+                       std::get<IndexedSlices>(parts[0]).rows};
+}
+
+class Backward {
+ public:
+  Backward(Value y, std::span<const Value> xs)
+      : y_(y), xs_(xs), carries_(NodesBetween(y.graph(), y, xs)) {}
+
+  std::vector<Gradient> Run(Value dy) {
+    Graph& graph = y_.graph();
+    if (!dy.valid()) dy = graph.Add("OnesLike", {y_}, {}, "grad_ys_0");
+    parts_[y_].push_back(dy);
+    for (int id = y_.node->id(); id >= 0; --id) {
+      if (carries_[static_cast<size_t>(id)]) Visit(*graph.nodes()[static_cast<size_t>(id)]);
+    }
+    std::vector<Gradient> gradients;
+    for (const Value& x : xs_) gradients.push_back(AddUp(parts_[x]));
+    return gradients;
+  }
+
+ private:
+  void Visit(Node& node) {
+    if (std::any_of(xs_.begin(), xs_.end(), [&](const Value& x) { return x.node == &node; })) {
+      return;  // gradients stop at what they are taken for
+    }
+    std::vector<Value> dys(static_cast<size_t>(node.outputs()));
+    bool any = false;
+    for (int i = 0; i < node.outputs(); ++i) {
+      const auto found = parts_.find(node.output(i));
+      if (found == parts_.end()) continue;
+      dys[static_cast<size_t>(i)] = Dense(AddUp(found->second));
+      any = true;
+    }
+    if (!any) return;
+    if (node.op().grad == nullptr) {
+      throw Error(Code::kUsage, fmt::format("{} '{}' has no gradient", node.type(), node.name()))
+          .At(node.origin());
+    }
+    const OriginScope origin(node.graph(), node.origin());
+    const NameScope scope(node.graph(), node.name() + "_grad");
+    GradContext context(node, dys);
+    node.op().grad(context);
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      const Gradient& dx = context.input_grads()[i];
+      if (!std::holds_alternative<std::monostate>(dx)) parts_[node.inputs()[i]].push_back(dx);
+    }
+  }
+
+  Value y_;
+  std::span<const Value> xs_;
+  std::vector<char> carries_;
+  std::map<Value, std::vector<Gradient>> parts_;
+};
+
+}  // namespace
+
+void NoGradient(GradContext& /*context*/) {}
+
+std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy) {
+  const NameScope scope(y.graph(), "gradients");
+  return Backward(y, xs).Run(dy);
+}
+
+Value ToDense(const Gradient& gradient) { return Dense(gradient); }
+
+}  // namespace tpuest

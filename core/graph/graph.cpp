@@ -1,0 +1,289 @@
+#include "core/graph/graph.h"
+
+#include <utility>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+[[noreturn]] void ThrowAt(const Node& node, const std::string& message) {
+  throw Error(Code::kUsage, fmt::format("{} '{}': {}", node.type(), node.name(), message))
+      .At(node.origin());
+}
+
+}  // namespace
+
+const Shape& Value::shape() const { return node->output_shape(index); }
+DType Value::dtype() const { return node->output_dtype(index); }
+Graph& Value::graph() const { return node->graph(); }
+std::string Value::name() const {
+  return index == 0 ? node->name() : fmt::format("{}:{}", node->name(), index);
+}
+
+OpRegistry::OpRegistry(const std::vector<OpFamily>& families) {
+  for (const OpFamily& family : families) {
+    for (const OpDef& def : family) {
+      const auto [where, inserted] = ops_.emplace(
+          std::string(def.name), RegisteredOp{&def, ParseSignature(def.name, def.signature)});
+      Check(inserted, "op {} is declared twice", def.name);
+    }
+  }
+}
+
+const RegisteredOp* OpRegistry::Find(std::string_view name) const {
+  const auto found = ops_.find(name);
+  return found == ops_.end() ? nullptr : &found->second;
+}
+
+bool Node::HasAttr(std::string_view name) const { return attrs_.contains(std::string(name)); }
+
+const AttrValue& Node::AttrOf(std::string_view name) const {
+  const auto found = attrs_.find(std::string(name));
+  Check(found != attrs_.end(), "{} '{}' has no attribute {}", type(), name_, name);
+  return found->second;
+}
+
+namespace {
+
+// Works out dtypes of a node's arguments from its inputs and attributes.
+class Typing {
+ public:
+  Typing(const Node& node, Attrs& attrs) : node_(node), attrs_(attrs) {}
+
+  void BindInputs() {
+    size_t next = 0;
+    for (const ArgDef& arg : node_.signature().inputs) next = BindInput(arg, next);
+    if (next != node_.inputs().size()) {
+      ThrowAt(node_, fmt::format("takes {} inputs, got {}", next, node_.inputs().size()));
+    }
+  }
+
+  void ApplyDefaults() {
+    for (const AttrDef& def : node_.signature().attrs) {
+      if (!attrs_.contains(def.name)) {
+        if (!def.default_value) ThrowAt(node_, fmt::format("attribute {} is missing", def.name));
+        attrs_[def.name] = *def.default_value;
+      }
+      CheckAllowed(def);
+    }
+  }
+
+  [[nodiscard]] std::vector<DType> OutputTypes() const {
+    std::vector<DType> types;
+    for (const ArgDef& arg : node_.signature().outputs) {
+      if (!arg.type_list_attr.empty()) {
+        const auto& list = std::get<std::vector<DType>>(attrs_.at(arg.type_list_attr));
+        types.insert(types.end(), list.begin(), list.end());
+        continue;
+      }
+      const int64_t count =
+          arg.number_attr.empty() ? 1 : std::get<int64_t>(attrs_.at(arg.number_attr));
+      const DType type =
+          arg.type_attr.empty() ? arg.dtype : std::get<DType>(attrs_.at(arg.type_attr));
+      types.insert(types.end(), static_cast<size_t>(count), type);
+    }
+    return types;
+  }
+
+ private:
+  size_t BindInput(const ArgDef& arg, size_t next) {
+    if (!arg.type_list_attr.empty()) return BindTypeList(arg, next);
+    size_t count = 1;
+    if (!arg.number_attr.empty()) {
+      if (!attrs_.contains(arg.number_attr)) {
+        // The only list takes what the fixed arguments leave.
+        attrs_[arg.number_attr] =
+            static_cast<int64_t>(node_.inputs().size() + 1 - node_.signature().inputs.size());
+      }
+      count = static_cast<size_t>(std::get<int64_t>(attrs_[arg.number_attr]));
+    }
+    for (size_t i = 0; i < count; ++i, ++next) BindOne(arg, next);
+    return next;
+  }
+
+  size_t BindTypeList(const ArgDef& arg, size_t next) {
+    if (!attrs_.contains(arg.type_list_attr)) {
+      std::vector<DType> types;
+      for (size_t i = next; i < node_.inputs().size(); ++i) {
+        types.push_back(node_.inputs()[i].dtype());
+      }
+      attrs_[arg.type_list_attr] = types;
+    }
+    return next + std::get<std::vector<DType>>(attrs_[arg.type_list_attr]).size();
+  }
+
+  void BindOne(const ArgDef& arg, size_t at) {
+    if (at >= node_.inputs().size()) {
+      ThrowAt(node_, fmt::format("input {} '{}' is missing", at, arg.name));
+    }
+    const DType found = node_.inputs()[at].dtype();
+    DType expected = arg.dtype;
+    if (!arg.type_attr.empty()) {
+      const auto [where, inserted] = attrs_.emplace(arg.type_attr, found);
+      expected = std::get<DType>(where->second);
+    }
+    if (expected != found) {
+      ThrowAt(node_, fmt::format("input {} '{}' is {} ('{}'), expected {}", at, arg.name,
+                                 NameOf(found), node_.inputs()[at].name(), NameOf(expected)));
+    }
+  }
+
+  void CheckAllowed(const AttrDef& def) const {
+    if (def.allowed.empty()) return;
+    const DType found = std::get<DType>(attrs_.at(def.name));
+    std::vector<std::string> names;
+    for (const DType allowed : def.allowed) {
+      if (allowed == found) return;
+      names.emplace_back(NameOf(allowed));
+    }
+    ThrowAt(node_, fmt::format("{} is not a type for {}; it takes {}", NameOf(found), def.name,
+                               Join(names, ", ")));
+  }
+
+  const Node& node_;
+  Attrs& attrs_;
+};
+
+}  // namespace
+
+Node* Graph::Insert(std::unique_ptr<Node> node) {
+  Node& n = *node;
+  n.graph_ = this;
+  n.id_ = static_cast<int>(nodes_.size());
+  for (const Value& input : n.inputs_) {
+    Check(input.valid() && &input.graph() == this, "{} '{}': an input is of another graph",
+          n.type(), n.name_);
+  }
+  Typing typing(n, n.attrs_);
+  typing.BindInputs();
+  typing.ApplyDefaults();
+  n.output_dtypes_ = typing.OutputTypes();
+  n.output_shapes_.assign(n.output_dtypes_.size(), Shape::UnknownRank());
+  if (n.op().shape != nullptr) {
+    ShapeContext context(n, n.output_shapes_);
+    n.op().shape(context);
+  }
+  by_name_[n.name_] = &n;
+  nodes_.push_back(std::move(node));
+  return &n;
+}
+
+Node* Graph::AddNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,
+                     std::string_view name) {
+  return AddNamedNode(op, std::move(inputs), std::move(attrs), UniqueName(name.empty() ? op : name),
+                      origin_);
+}
+
+Node* Graph::AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,
+                          std::string name, Origin origin) {
+  auto node = std::make_unique<Node>();
+  node->op_ = registry_->Find(op);
+  node->name_ = std::move(name);
+  node->origin_ = std::move(origin);
+  if (node->op_ == nullptr) {
+    throw Error(Code::kUsage, fmt::format("node '{}': there is no op {} here", node->name_, op))
+        .At(node->origin_);
+  }
+  node->inputs_ = std::move(inputs);
+  node->attrs_ = std::move(attrs);
+  node->after_ = after_;
+  name_counts_.try_emplace(node->name_, 1);
+  return Insert(std::move(node));
+}
+
+Value Graph::Constant(const Tensor& value, std::string_view name) {
+  return Add("Const", {}, {{"value", value}, {"dtype", value.dtype()}}, name);
+}
+
+Value Graph::ScalarOf(DType dtype, double value, std::string_view name) {
+  return Constant(Tensor::Scalar<double>(value).Cast(dtype), name);
+}
+
+Value Graph::Placeholder(DType dtype, const Shape& shape, std::string_view name) {
+  return Add("Placeholder", {}, {{"dtype", dtype}, {"shape", shape}}, name);
+}
+
+Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
+                             Value initial_value, VariableOptions options) {
+  if (FindVariable(name) != nullptr) {
+    throw Error(Code::kUsage, fmt::format("variable '{}' is there already", name),
+                "give one of the two layers another name")
+        .At(origin_);
+  }
+  auto variable = std::make_unique<Variable>();
+  variable->name = name;
+  variable->object_path = options.object_path;
+  variable->dtype = dtype;
+  variable->shape = shape;
+  variable->trainable = options.trainable;
+  variable->local = options.local;
+  variable->initial_value = initial_value;
+  const std::string scope = std::exchange(scope_, "");
+  variable->handle =
+      Add("VarHandleOp", {}, {{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}, name);
+  variable->value =
+      Add("ReadVariableOp", {variable->handle}, {{"dtype", dtype}}, name + "/Read/ReadVariableOp");
+  scope_ = scope;
+  variables_.push_back(std::move(variable));
+  return variables_.back().get();
+}
+
+Variable* Graph::FindVariable(std::string_view name) const {
+  for (const auto& variable : variables_) {
+    if (variable->name == name) return variable.get();
+  }
+  return nullptr;
+}
+
+Variable* Graph::VariableOf(Value value) const {
+  for (const auto& variable : variables_) {
+    if (variable->handle == value || variable->value == value) return variable.get();
+  }
+  return nullptr;
+}
+
+Node* Graph::FindNode(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::string Graph::UniqueName(std::string_view name) {
+  const std::string full = scope_ + std::string(name);
+  const auto [where, is_new] = name_counts_.try_emplace(full, 1);
+  if (is_new) return full;
+  while (true) {
+    std::string candidate = fmt::format("{}_{}", full, where->second++);
+    if (name_counts_.try_emplace(candidate, 1).second) return candidate;
+  }
+}
+
+std::string Graph::UniqueLayerName(std::string_view base) {
+  const int count = layer_counts_[std::string(base)]++;
+  return count == 0 ? std::string(base) : fmt::format("{}_{}", base, count);
+}
+
+NameScope::NameScope(Graph& graph, std::string_view name) : graph_(graph), saved_(graph.scope_) {
+  graph_.scope_ = graph_.UniqueName(name) + "/";
+}
+
+Tensor ShapeContext::Constant(int i) const { return ConstantValue(node_.input(i)); }
+
+void ShapeContext::Fail(const std::string& message) const { ThrowAt(node_, message); }
+
+Tensor ConstantValue(Value v) {
+  const Node& node = *v.node;
+  if (node.type() == "Const") return node.Attr<Tensor>("value");
+  if (node.type() == "Identity") return ConstantValue(node.input(0));
+  if (node.type() != "Shape" && node.type() != "Size" && node.type() != "Rank") return {};
+  const Shape& shape = node.input(0).shape();
+  if (node.type() == "Rank") {
+    if (!shape.known_rank()) return {};
+    return Tensor::Scalar<int32_t>(shape.rank());
+  }
+  if (!shape.fully_known()) return {};
+  if (node.type() == "Size") return Tensor::Scalar<int64_t>(shape.elements()).Cast(v.dtype());
+  return Tensor::Of<int64_t>({shape.rank()}, shape.dims()).Cast(v.dtype());
+}
+
+}  // namespace tpuest

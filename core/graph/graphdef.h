@@ -1,0 +1,31 @@
+#pragma once
+// The graph as TensorFlow's GraphDef, both ways. Nodes are written as they are: names, ops,
+// attributes, inputs ("node", "node:1", "^control"), devices empty.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+struct GraphDefOptions {
+  // Also _output_shapes attributes, as tf.Graph.as_graph_def(add_shapes=True).
+  bool add_shapes = false;
+};
+
+// Serialized GraphDef (versions: producer 1395, min_consumer 0), nodes in graph order. A binary is
+// the same bytes for the same graph.
+[[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
+// The same as protobuf text: graph.pbtxt.
+[[nodiscard]] std::string ToGraphDefText(const Graph& graph);
+// Serialized MetaGraphDef with the graph, a SaverDef and the collections variables,
+// trainable_variables and global_step: model.ckpt-N.meta.
+[[nodiscard]] std::string ToMetaGraphDef(const Graph& graph);
+
+// Adds the nodes of a serialized GraphDef to an empty graph. Error kData that names the node for an
+// op or attribute that is not known here, a missing input, or a cycle.
+void FromGraphDef(std::string_view serialized, Graph& graph);
+
+}  // namespace tpuest
