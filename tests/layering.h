@@ -1,0 +1,34 @@
+#pragma once
+// Holds the tree to its stack: a folder includes and links only folders of lower rank, a library is
+// seen only by the folders that wrap it, and nothing stands where the layout has no place for it.
+
+#include <string>
+#include <vector>
+
+namespace tpuest {
+
+// A file of the tree.
+struct Source {
+  std::string path;  // from the root, "core/base/text.h"
+  std::string text;  // empty for what people do not write by hand
+};
+
+// The files below the root but for the top-level names that .gitignore has.
+[[nodiscard]] std::vector<Source> ReadTree(const std::string& root);
+
+// Each returns a line a fault, "config/job.cpp:12: config (6) may not include data (8)".
+
+// #include lines. A header hands on the libraries that it includes, so that these are held to
+// their folders through any number of our own headers.
+[[nodiscard]] std::vector<std::string> IncludeFaults(const std::vector<Source>& tree);
+
+// The dependencies of the Meson files: ours by rank, libraries by folder.
+[[nodiscard]] std::vector<std::string> LinkFaults(const std::vector<Source>& tree);
+
+// Names at the top level, folders below a ranked folder, folders of tests/ without a counterpart.
+[[nodiscard]] std::vector<std::string> LayoutFaults(const std::vector<Source>& tree);
+
+// Files too long to have one subject, and notes of unfinished work.
+[[nodiscard]] std::vector<std::string> HygieneFaults(const std::vector<Source>& tree);
+
+}  // namespace tpuest
