@@ -1,0 +1,12 @@
+#pragma once
+// Every op that tpuest knows: `const OpRegistry registry(ops::AllOps());`.
+
+#include <vector>
+
+#include "core/graph/op_def.h"
+
+namespace tpuest::ops {
+
+[[nodiscard]] std::vector<OpFamily> AllOps();
+
+}  // namespace tpuest::ops

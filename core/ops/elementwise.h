@@ -1,0 +1,98 @@
+#pragma once
+// Element-wise maths. Functions of two or more values broadcast as NumPy does; two unknown
+// dimensions are taken to be equal, as are an unknown one and one other than 1. Results have the
+// dtype of the inputs (comparisons: bool); all inputs have one dtype. bfloat16 is computed in float
+// and rounded.
+
+#include <string_view>
+#include <vector>
+
+#include "core/graph/gradient.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+Value Neg(Value x, std::string_view name = "");
+Value Exp(Value x, std::string_view name = "");
+Value Log(Value x, std::string_view name = "");
+Value Log1p(Value x, std::string_view name = "");
+Value Expm1(Value x, std::string_view name = "");
+Value Sqrt(Value x, std::string_view name = "");
+Value Rsqrt(Value x, std::string_view name = "");
+Value Square(Value x, std::string_view name = "");
+Value Abs(Value x, std::string_view name = "");
+// -1, 0 or 1; NaN stays NaN.
+Value Sign(Value x, std::string_view name = "");
+Value Floor(Value x, std::string_view name = "");
+Value Ceil(Value x, std::string_view name = "");
+// Half to even.
+Value Round(Value x, std::string_view name = "");
+Value Sin(Value x, std::string_view name = "");
+Value Cos(Value x, std::string_view name = "");
+Value Reciprocal(Value x, std::string_view name = "");
+Value Sigmoid(Value x, std::string_view name = "");
+Value Tanh(Value x, std::string_view name = "");
+Value Erf(Value x, std::string_view name = "");
+Value IsFinite(Value x, std::string_view name = "");  // -> bool
+Value IsNan(Value x, std::string_view name = "");     // -> bool
+Value LogicalNot(Value x, std::string_view name = "");
+// C++'s conversion; bool is 0 or 1, and a number is true if it is not 0. `x` itself if it has the
+// dtype.
+Value Cast(Value x, DType dtype, std::string_view name = "");
+
+// The gradients' own ops: y is the function's result, dy of y's shape.
+Value RsqrtGrad(Value y, Value dy, std::string_view name = "");    // -dy y^3 / 2
+Value SqrtGrad(Value y, Value dy, std::string_view name = "");     // dy / (2 y)
+Value SigmoidGrad(Value y, Value dy, std::string_view name = "");  // dy y (1 - y)
+Value TanhGrad(Value y, Value dy, std::string_view name = "");     // dy (1 - y^2)
+
+Value AddV2(Value x, Value y, std::string_view name = "");
+Value Sub(Value x, Value y, std::string_view name = "");
+Value Mul(Value x, Value y, std::string_view name = "");
+Value RealDiv(Value x, Value y, std::string_view name = "");
+// 0 where y is 0.
+Value DivNoNan(Value x, Value y, std::string_view name = "");
+Value Maximum(Value x, Value y, std::string_view name = "");
+Value Minimum(Value x, Value y, std::string_view name = "");
+Value SquaredDifference(Value x, Value y, std::string_view name = "");
+Value Pow(Value x, Value y, std::string_view name = "");
+// Rounds down; FloorMod has y's sign.
+Value FloorDiv(Value x, Value y, std::string_view name = "");
+Value FloorMod(Value x, Value y, std::string_view name = "");
+
+// With a number of x's dtype.
+Value AddV2(Value x, double y, std::string_view name = "");
+Value Sub(Value x, double y, std::string_view name = "");
+Value Sub(double x, Value y, std::string_view name = "");
+Value Mul(Value x, double y, std::string_view name = "");
+Value RealDiv(Value x, double y, std::string_view name = "");
+Value RealDiv(double x, Value y, std::string_view name = "");
+Value Maximum(Value x, double y, std::string_view name = "");
+Value Minimum(Value x, double y, std::string_view name = "");
+Value Pow(Value x, double y, std::string_view name = "");
+
+Value Equal(Value x, Value y, std::string_view name = "");  // -> bool, as all of these
+Value NotEqual(Value x, Value y, std::string_view name = "");
+Value Less(Value x, Value y, std::string_view name = "");
+Value LessEqual(Value x, Value y, std::string_view name = "");
+Value Greater(Value x, Value y, std::string_view name = "");
+Value GreaterEqual(Value x, Value y, std::string_view name = "");
+Value LogicalAnd(Value x, Value y, std::string_view name = "");
+Value LogicalOr(Value x, Value y, std::string_view name = "");
+
+// x where condition (bool) holds, else y; all three broadcast (tf.where).
+Value SelectV2(Value condition, Value x, Value y, std::string_view name = "");
+// The sum of values of one shape, in their order; of one value, itself.
+Value AddN(std::vector<Value> values, std::string_view name = "");
+// max(min(x, high), low), as tf.clip_by_value.
+Value ClipByValue(Value x, Value low, Value high, std::string_view name = "");
+Value ClipByValue(Value x, double low, double high, std::string_view name = "");
+
+// dy, of a shape that x was broadcast to, summed back to x's shape.
+Value SumToShapeOf(Value dy, Value x);
+
+OpFamily UnaryOps();
+OpFamily BinaryOps();
+OpFamily SelectOps();
+
+}  // namespace tpuest::ops

@@ -1,0 +1,37 @@
+#pragma once
+// Random tensors: pure functions of (seed, node's name, global step, element), so replicas, blocks
+// and hosts draw slices of one tensor.
+//
+// Philox4x32-10 (core/base/random.h); name is Fingerprint64 of the node's name, XOR the attributes
+// seed and seed2 mixed in where they are not 0. Element i of the tensor of the *global* batch (or
+// of the tensor itself where it has no batch axis) draws
+//   uniform:   UniformFloat(word i); double: 52 bits of words 2i and 2i + 1
+//   integers:  minval + words (2i, 2i + 1) as 64 bits, modulo the range
+//   normal:    Box-Muller of words 2i and 2i + 1 in double
+//   truncated: the first of the normals of (step with try << 56 added, element i), try = 0, 1, ...,
+//              that lies within two standard deviations
+
+#include <string_view>
+
+#include "core/graph/gradient.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+// `shape`: int32 or int64 [rank]. dtype: float, double or bfloat16.
+Value RandomUniform(Value shape, DType dtype, std::string_view name = "");  // in [0, 1)
+Value RandomStandardNormal(Value shape, DType dtype, std::string_view name = "");
+// Standard normal, redrawn beyond two standard deviations.
+Value TruncatedNormal(Value shape, DType dtype, std::string_view name = "");
+// In [minval, maxval): scalars, int32 or int64.
+Value RandomUniformInt(Value shape, Value minval, Value maxval, std::string_view name = "");
+
+// Of a known shape (initial values).
+Value RandomUniform(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
+Value RandomStandardNormal(Graph& graph, const Shape& shape, DType dtype,
+                           std::string_view name = "");
+Value TruncatedNormal(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
+
+OpFamily RandomOps();
+
+}  // namespace tpuest::ops

@@ -1,0 +1,37 @@
+#pragma once
+// Reductions over axes that are known when the graph is built. No axes: over all of them. Sums of
+// floats run in a fixed order: the bits do not depend on the threads.
+
+#include <string_view>
+#include <vector>
+
+#include "core/graph/gradient.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+Value Sum(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+          std::string_view name = "");
+Value Mean(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+           std::string_view name = "");
+Value Max(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+          std::string_view name = "");
+Value Min(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+          std::string_view name = "");
+Value Prod(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+           std::string_view name = "");
+// bool.
+Value All(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+          std::string_view name = "");
+Value Any(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
+          std::string_view name = "");
+
+// result[i] = sum of data[j] with segment_ids[j] == i, in the order of j; a negative id is dropped.
+// data: segment_ids.shape + inner -> [num_segments] + inner.
+Value UnsortedSegmentSum(Value data, Value segment_ids, int64_t num_segments,
+                         std::string_view name = "");
+
+OpFamily ReductionOps();
+OpFamily SegmentOps();
+
+}  // namespace tpuest::ops
