@@ -1,0 +1,105 @@
+#pragma once
+// tf.estimator.TPUEstimator: trains, evaluates and predicts with a model_fn, input_fns and options.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/contract.h"
+#include "core/estimator/hooks.h"
+#include "core/estimator/options.h"
+#include "core/estimator/stop_signal.h"
+
+namespace tpuest {
+
+// What an estimator works with; the caller keeps them alive.
+struct EstimatorHome {
+  const OpRegistry& registry;
+  Backend& backend;
+  Log& log;
+  const Clock& clock;
+  const StopSignal& stop;
+  ProgressListener* progress = nullptr;
+  bool fsync = true;  // off only for tests
+};
+
+struct TrainResult {
+  int64_t global_step = 0;
+  std::optional<float> loss;  // of the last step of this run
+  // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", or
+  // what a hook said.
+  std::string stopped_because;
+  int exit_code = 0;       // 0, 75 or 130
+  std::string checkpoint;  // prefix of the newest one; empty if there is none
+};
+
+struct EvaluateArgs {
+  std::optional<int64_t> steps;           // batches; nullopt: the whole input
+  std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
+  std::string name;                       // eval_<name>/; empty: eval/
+};
+struct EvaluateResult {
+  int64_t global_step = 0;
+  std::map<std::string, Tensor> metrics;  // with "loss", without "global_step"
+  std::string checkpoint;                 // empty: fresh variables
+  int64_t examples = 0;
+  int64_t batches = 0;
+};
+
+// One example's predictions, or a batch's if yield_single_examples is false.
+struct PredictionRow {
+  std::map<std::string, Tensor> values;     // no batch dimension in a single example's
+  std::map<std::string, Tensor> forwarded;  // columns carried along
+  int64_t index = 0;                        // of the (first) example
+};
+struct PredictArgs {
+  std::optional<std::string> checkpoint;
+  std::vector<std::string> predict_keys;  // empty: all
+  bool yield_single_examples = true;
+  std::optional<int64_t> limit;  // examples
+};
+struct PredictResult {
+  int64_t global_step = 0;
+  int64_t examples = 0;
+  std::string checkpoint;
+  std::string stopped_because;  // "end of input", "limit", "preempted", "interrupted"
+  int exit_code = 0;
+};
+// Returning false ends the prediction.
+using RowCallback = std::function<bool(const PredictionRow&)>;
+
+class Estimator {
+ public:
+  // Error kUsage with every fault of the options. Without model_dir a temporary folder is made and
+  // named in a warning.
+  Estimator(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home);
+  ~Estimator();
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+
+  // Resumes model_dir if it holds a checkpoint. The caller owns the hooks.
+  TrainResult Train(const InputFn& input_fn, const TrainLength& length,
+                    const std::vector<SessionRunHook*>& hooks = {});
+  EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
+  PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
+
+  [[nodiscard]] const std::string& model_dir() const;
+  // With everything that was absent put in.
+  [[nodiscard]] const EstimatorOptions& options() const;
+  [[nodiscard]] int replicas() const;
+  // Prefix of the newest checkpoint in model_dir, or nullopt.
+  [[nodiscard]] std::optional<std::string> LatestCheckpoint() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,92 @@
+#pragma once
+// What looks at a run from outside: called around every loop of iterations_per_loop steps, as
+// SessionRunHooks are called around session.run. The loop's own saver, summaries, counters and NaN
+// check are hooks too.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// What one step left.
+struct StepRecord {
+  int64_t step = 0;  // global step after the update
+  float loss = 0;    // mean over replicas, before the update
+  std::optional<float> learning_rate;
+  double seconds = 0;                // Clock::Seconds when it ended
+  std::span<const float> summaries;  // in the order of SessionInfo::summary_tags
+};
+
+struct SessionInfo {
+  std::string model_dir;
+  int64_t global_step = 0;  // restored, or 0
+  bool restored = false;    // from a checkpoint of model_dir
+  int64_t iterations_per_loop = 1;
+  int64_t batch_size = 0;  // global
+  std::span<const std::string> summary_tags;
+};
+
+// A loop that is about to run, or ran.
+class RunContext {
+ public:
+  explicit RunContext(int64_t global_step) : global_step_(global_step) {}
+  // Before the loop.
+  [[nodiscard]] int64_t global_step() const { return global_step_; }
+  // Steps this loop may take; hooks may lower it.
+  [[nodiscard]] int64_t iterations() const { return iterations_; }
+  void LimitIterations(int64_t iterations) {
+    if (iterations < iterations_) iterations_ = iterations;
+  }
+  void set_iterations(int64_t iterations) { iterations_ = iterations; }
+  // No loop after this one. The first reason stands ("max_steps", "early_stopping").
+  void RequestStop(std::string reason) {
+    if (!stop_reason_) stop_reason_ = std::move(reason);
+  }
+  [[nodiscard]] const std::optional<std::string>& stop_reason() const { return stop_reason_; }
+
+ private:
+  int64_t global_step_;
+  int64_t iterations_ = 0;
+  std::optional<std::string> stop_reason_;
+};
+
+struct RunValues {
+  int64_t global_step = 0;            // after the loop
+  std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
+  // The loss of this step was not finite; its update was not applied and is not in `steps`.
+  std::optional<float> diverged_loss;
+  double input_wait_seconds = 0;  // of this loop, spent waiting for batches
+};
+
+class SessionRunHook {
+ public:
+  virtual ~SessionRunHook() = default;
+  virtual void Begin() {}
+  virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
+  virtual void BeforeRun(RunContext& /*context*/) {}
+  virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
+  // Not called if the run ends by an error.
+  virtual void End(int64_t /*global_step*/) {}
+};
+
+// For a status line: called often, from the thread that trains.
+struct ProgressReport {
+  std::string_view activity;  // "train", "eval", "predict"
+  int64_t step = 0;           // global step; batches in eval and predict
+  std::optional<int64_t> goal;
+  std::optional<float> loss;
+  double examples_per_sec = 0;
+  double input_wait = 0;                   // share of time, 0..1
+  std::optional<int64_t> last_checkpoint;  // its step
+};
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+  virtual void Report(const ProgressReport& report) = 0;
+};
+
+}  // namespace tpuest

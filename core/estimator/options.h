@@ -1,0 +1,149 @@
+#pragma once
+// The arguments of TPUEstimator, RunConfig, TPUConfig, TrainSpec and EvalSpec, with TensorFlow's
+// names, defaults and rules.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+// "Not given", where null means something else.
+inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
+
+struct SessionConfig {
+  int intra_op_parallelism_threads = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("intra_op_parallelism_threads", intra_op_parallelism_threads,
+      {.help = "step threads; 0: as many as the machine has cores"});
+  }
+};
+
+struct TpuConfig {
+  int64_t iterations_per_loop = 2;
+  std::optional<int> num_shards;
+
+  template <class V>
+  void Visit(V& v) {
+    v("iterations_per_loop", iterations_per_loop,
+      {.help = "steps between two looks at checkpoints and hooks"});
+    v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
+  }
+};
+
+struct RunConfig {
+  std::optional<std::string> model_dir;
+  std::optional<int64_t> tf_random_seed;
+  int64_t save_summary_steps = 100;
+  std::optional<int64_t> save_checkpoints_steps = kUseDefault;
+  std::optional<int64_t> save_checkpoints_secs = kUseDefault;
+  SessionConfig session_config;
+  std::optional<int64_t> keep_checkpoint_max = 5;
+  double keep_checkpoint_every_n_hours = 10000;
+  std::optional<int64_t> log_step_count_steps = 100;
+  bool checkpoint_save_graph_def = true;
+  TpuConfig tpu_config;
+
+  template <class V>
+  void Visit(V& v) {
+    v("model_dir", model_dir,
+      {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one"});
+    v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
+    v("save_summary_steps", save_summary_steps,
+      {.help = "steps from one summary event to the next; 0: none"});
+    v("save_checkpoints_steps", save_checkpoints_steps,
+      {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs"});
+    v("save_checkpoints_secs", save_checkpoints_secs,
+      {.help = "seconds from one checkpoint to the next; 600 if neither is given"});
+    v("session_config", session_config, {.help = "of ConfigProto"});
+    v("keep_checkpoint_max", keep_checkpoint_max,
+      {.help = "newest checkpoints that are kept; null or 0: all"});
+    v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
+      {.help = "and one for every so many hours"});
+    v("log_step_count_steps", log_step_count_steps,
+      {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none"});
+    v("checkpoint_save_graph_def", checkpoint_save_graph_def,
+      {.help = "write graph.pbtxt, .meta and the graph event"});
+    v("tpu_config", tpu_config, {.help = "of TPUConfig"});
+  }
+
+  // Puts in what absent values mean: after it no value is kUseDefault. Idempotent.
+  void Resolve();
+};
+
+// Arguments of TPUEstimator.
+struct EstimatorOptions {
+  bool use_tpu = true;
+  std::optional<int64_t> train_batch_size;
+  std::optional<int64_t> eval_batch_size;     // null: train_batch_size
+  std::optional<int64_t> predict_batch_size;  // null: eval_batch_size
+  std::map<std::string, Raw> params;
+  std::optional<std::string> warm_start_from;
+  RunConfig run_config;
+
+  template <class V>
+  void Visit(V& v) {
+    v("use_tpu", use_tpu,
+      {.help = "true: num_shards replicas share each batch; false: one replica, batches as given"});
+    v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
+    v("eval_batch_size", eval_batch_size, {.help = "null: train_batch_size"});
+    v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
+    v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
+    v("warm_start_from", warm_start_from,
+      {.help = "checkpoint prefix or folder whose trainable variables a new run starts from",
+       .input_path = true});
+    v("run_config", run_config, {.help = "of RunConfig"});
+  }
+};
+
+// Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and
+// each fault's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas are checked
+// when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
+[[nodiscard]] std::vector<Fault> Validate(const EstimatorOptions& options);
+
+// How long to train. At most one may be set.
+struct TrainLength {
+  std::optional<int64_t> steps;      // this many more
+  std::optional<int64_t> max_steps;  // up to this global step
+};
+// Key "train_spec.steps" or "train_spec.max_steps".
+[[nodiscard]] std::vector<Fault> Validate(const TrainLength& length, bool use_tpu);
+// `steps` of an evaluation; key "eval_spec.steps".
+[[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps);
+
+struct TrainSpec {
+  std::string input_fn;
+  std::optional<int64_t> steps;
+  std::optional<int64_t> max_steps;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
+    v("steps", steps, {.help = "train for this many more steps"});
+    v("max_steps", max_steps, {.help = "train up to this global step"});
+  }
+  [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
+};
+
+struct EvalSpec {
+  std::string input_fn;
+  std::optional<int64_t> steps;
+  std::optional<std::string> name;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
+    v("steps", steps, {.help = "batches; null: the whole input once"});
+    v("name", name, {.help = "events go to eval_<name>/; null: eval/"});
+  }
+};
+
+}  // namespace tpuest
