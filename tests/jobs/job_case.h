@@ -1,0 +1,57 @@
+#pragma once
+// A whole-program test as it stands in its file; run_jobs.cpp describes the format.
+
+#include <yaml-cpp/yaml.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tpuest {
+
+// A signal that is sent to a step once its stderr holds a text or a file is there.
+struct SignalPlan {
+  int signal = 0;
+  std::string after;       // text in stderr; empty if after_file is given
+  std::string after_file;  // glob
+};
+
+// What a value of a JSON document must be; the path leads there.
+struct JsonCheck {
+  std::string path;
+  YAML::Node expected;  // a value, a list, or a map of conditions
+};
+
+struct Step {
+  int line = 0;             // in the case file, from 1
+  std::string script;       // what the shell runs; empty if the step writes a file
+  std::string write, text;  // a file to write instead
+  std::string input;        // stdin
+  std::map<std::string, std::string> environment;
+  int code = 0;
+  double limit_s = 60;
+  std::optional<SignalPlan> signal;
+
+  // Substrings, or /extended regular expressions/.
+  std::vector<std::string> in_stdout, not_in_stdout, in_stderr, not_in_stderr;
+  std::vector<JsonCheck> json;                                                   // of stdout
+  std::map<std::string, std::vector<JsonCheck>> json_files;                      // by glob
+  std::vector<std::string> files, no_files;                                      // globs
+  std::vector<std::pair<std::string, std::string>> same_bytes, different_bytes;  // pairs of globs
+};
+
+struct JobCase {
+  std::string name;  // "digits.yaml", or "digits.yaml: a claim"
+  std::string file;  // "digits.yaml": the job's name in the case's folder
+  std::string job;   // the text of the document, x-expect and all
+  bool is_slow = false;
+  std::vector<Step> steps;
+};
+
+// The cases of a file, one a YAML document. Throws Error with file and line for a key that does
+// not exist, a step without an action, or a document without x-expect.
+[[nodiscard]] std::vector<JobCase> ParseCases(const std::string& file, const std::string& text);
+
+}  // namespace tpuest

@@ -1,0 +1,130 @@
+#include "tests/jobs/run_case.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "tests/jobs/expect.h"
+#include "tests/jobs/process.h"
+
+namespace tpuest {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kTailLines = 15;
+
+// bin/tpuest, work/ (the working directory), home/ and output/, removed with it.
+class CaseFolder {
+ public:
+  explicit CaseFolder(const CaseOptions& options)
+      : path_((fs::temp_directory_path() / "tpuest_job_XXXXXX").string()),
+        keep_(options.keep_folder) {
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw Error(Code::kInternal, fmt::format("{}: {}", path_, std::strerror(errno)));
+    }
+    for (const char* name : {"bin", "work", "home", "output"}) fs::create_directory(In(name));
+    fs::create_symlink(fs::absolute(options.program), In("bin/tpuest"));
+  }
+  ~CaseFolder() {
+    // A case may take rights away; what is left then is the system's to clear.
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(path_, ignored);
+  }
+  CaseFolder(const CaseFolder&) = delete;
+  CaseFolder& operator=(const CaseFolder&) = delete;
+  [[nodiscard]] std::string In(const std::string& name) const { return JoinPath(path_, name); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  bool keep_;
+};
+
+// Nothing of the caller's environment reaches a case, but for what the program needs to load.
+std::map<std::string, std::string> Environment(const CaseFolder& folder,
+                                               const CaseOptions& options) {
+  std::map<std::string, std::string> environment = {
+      {"PATH", folder.In("bin") + ":/usr/local/bin:/usr/bin:/bin"},
+      {"HOME", folder.In("home")},
+      {"TMPDIR", folder.In("home")},
+      {"LC_ALL", "C.UTF-8"},
+      {"TERM", "dumb"},
+      {"SOURCE_ROOT", options.source_root},
+      {"TESTDATA", JoinPath(options.source_root, "tests/testdata")}};
+  for (const char* name : {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
+    if (const char* value = getenv(name)) environment[name] = value;
+  }
+  return environment;
+}
+
+ProcessRequest Request(const Step& step, const CaseFolder& folder, const CaseOptions& options) {
+  ProcessRequest request{.script = step.script,
+                         .folder = folder.In("work"),
+                         .output_folder = folder.In("output"),
+                         .environment = Environment(folder, options),
+                         .input = step.input,
+                         .limit_s = step.limit_s,
+                         .signal = 0,
+                         .is_due = nullptr};
+  for (const auto& [name, value] : step.environment) request.environment[name] = value;
+  if (step.signal) {
+    request.signal = step.signal->signal;
+    request.is_due = [plan = *step.signal, work = request.folder](const std::string& err) {
+      return plan.after.empty() ? !FilesOf(work, plan.after_file).empty()
+                                : err.find(plan.after) != std::string::npos;
+    };
+  }
+  return request;
+}
+
+void AppendTail(const std::string& name, const std::string& text,
+                std::vector<std::string>& report) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  const size_t first = lines.size() > kTailLines ? lines.size() - kTailLines : 0;
+  if (first > 0) report.push_back(fmt::format("    {}: ... {} lines before", name, first));
+  for (size_t i = first; i < lines.size(); ++i) {
+    report.push_back(fmt::format("    {}: {}", name, lines[i]));
+  }
+}
+
+void WriteStepFile(const Step& step, const CaseFolder& folder) {
+  const std::string path = JoinPath(folder.In("work"), step.write);
+  MakeDirectories(DirName(path));
+  WriteFileAtomically(path, step.text, false);
+}
+
+}  // namespace
+
+std::vector<std::string> RunCase(const JobCase& job_case, const CaseOptions& options) {
+  std::vector<std::string> report;
+  const CaseFolder folder(options);
+  WriteFileAtomically(folder.In("work/" + job_case.file), job_case.job, false);
+  for (size_t i = 0; i < job_case.steps.size() && report.empty(); ++i) {
+    const Step& step = job_case.steps[i];
+    if (!step.write.empty()) {
+      WriteStepFile(step, folder);
+      continue;
+    }
+    const ProcessResult result = RunProcess(Request(step, folder, options));
+    for (const std::string& fault : Compare(step, result, folder.In("work"))) {
+      report.push_back(
+          fmt::format("{}: step {} (line {}): {}", job_case.name, i + 1, step.line, fault));
+    }
+    if (report.empty()) continue;
+    report.push_back("    $ " + step.script);
+    AppendTail("stdout", result.out, report);
+    AppendTail("stderr", result.err, report);
+    if (options.keep_folder) report.push_back("    kept: " + folder.path());
+  }
+  return report;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,21 @@
+#pragma once
+// Runs one whole-program test in a fresh temporary folder.
+
+#include <string>
+#include <vector>
+
+#include "tests/jobs/job_case.h"
+
+namespace tpuest {
+
+struct CaseOptions {
+  std::string program;      // what `tpuest` means in a case
+  std::string source_root;  // SOURCE_ROOT in a case, and TESTDATA below it
+  bool keep_folder = false;
+};
+
+// A line a fault: "digits.yaml: step 2 (line 31): expected exit 2, found 0", with the ends of what
+// the step printed after its last. A case stops at the first step with a fault. Empty: it passed.
+[[nodiscard]] std::vector<std::string> RunCase(const JobCase& job_case, const CaseOptions& options);
+
+}  // namespace tpuest

@@ -1,0 +1,179 @@
+// Runs the whole-program tests: every *.yaml beside this file, against the built tpuest.
+//
+//   run_jobs PROGRAM SOURCE_ROOT [fast|slow] [PATTERN] [--keep]
+//
+// PATTERN is a part of the file's name or of the claim; --keep leaves the folders of failed cases.
+//
+// A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
+// job as it stands; a case without a job has the x-* keys alone. A file may hold several cases as
+// YAML documents between lines of "---"; each is cut out and written alone, so lines that tpuest
+// reports count from its document's first.
+//
+//   version: 1
+//   train_batch_size: 32
+//   ...
+//   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
+//   x-suite: slow                                        # fast unless said; slow: more than 5 s
+//   x-expect:
+//     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
+//       json: {global_step: 20, loss: {min: 0, max: 2.4}}
+//       files: ["run/model.ckpt-20.*", run/checkpoint]
+//     - command: train JOB train_batch_size=0
+//       code: 2
+//       stderr: ["digits.yaml:2:", /error: .*batch size/]
+//       not_stderr: Traceback
+//
+// Each case runs in a fresh folder, where the job lies under its own file's name; JOB stands for
+// that name. The steps run in order in that folder until one does not do as expected. A step has
+// one of
+//   command: ARGS            tpuest ARGS; pipes and redirections work
+//   shell: SCRIPT            bash, with tpuest on the PATH and no `set -e`
+//   write: PATH, text: TEXT  a file, such as a job that is no YAML
+// and, with a command or a shell,
+//   stdin: TEXT              otherwise it is empty
+//   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb, SOURCE_ROOT (the root
+//   of
+//                            the tree) and TESTDATA (tests/testdata), which ${...} in a job sees
+//                            too
+//   limit_s: 60              then the step's whole process group is killed, and the case fails
+//   signal: {send: TERM|INT|KILL|USR1, after: TEXT of stderr}, or {..., after_file: GLOB}
+//                            sent once to the process group; it must become due
+//   code: 0                  the exit code; 128 + n for signal n
+//   stdout, not_stdout, stderr, not_stderr
+//                            a text or a list of texts to find, or not to find; between slashes it
+//                            is an extended regular expression, ^ and $ being a line's
+//   json: {PATH: EXPECTED}   of stdout as a JSON document, or as an array of its lines' documents
+//   json_files: {GLOB: {PATH: EXPECTED}}
+//                            the same of a file (run/.tpuest/metrics.jsonl)
+//   files, no_files          globs that some file, or none, must match
+//   same_bytes, different_bytes
+//                            lists of pairs of globs, each of one file
+//
+// PATH is keys and indices between dots ("metrics.accuracy", "0.loss"; "-1.step" counts from the
+// end), or between slashes if it begins with one. EXPECTED is a value, a list, or conditions that
+// must all hold: {min: 0, max: 1}, {near: 2.3, tol: 1e-5}, {length: 3}, {contains: x} (part of a
+// text, element, key), {exists: false}.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "tests/jobs/job_case.h"
+#include "tests/jobs/run_case.h"
+
+namespace {
+
+using tpuest::JobCase;
+
+constexpr int kAtOnce = 2;
+// What Meson takes for a test that was skipped.
+constexpr int kSkipped = 77;
+
+struct Arguments {
+  tpuest::CaseOptions options;
+  std::optional<bool> is_slow;
+  std::string pattern;
+};
+
+Arguments Parse(int argc, char** argv) {
+  if (argc < 3) {
+    throw tpuest::Error(tpuest::Code::kUsage,
+                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow] [PATTERN] [--keep]");
+  }
+  Arguments arguments{{.program = argv[1], .source_root = argv[2]}, std::nullopt, ""};
+  for (int i = 3; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--keep") {
+      arguments.options.keep_folder = true;
+    } else if (argument == "fast" || argument == "slow") {
+      arguments.is_slow = argument == "slow";
+    } else {
+      arguments.pattern = argument;
+    }
+  }
+  return arguments;
+}
+
+// Counts the cases and prints how each went, a case at a time.
+class Report {
+ public:
+  void Add(const std::string& name, const std::vector<std::string>& faults) {
+    const std::lock_guard lock(mutex_);
+    ++(faults.empty() ? passed_ : failed_);
+    fmt::print("{:<6} {}\n", faults.empty() ? "passed" : "FAILED", name);
+    for (const std::string& fault : faults) fmt::print("{}\n", fault);
+    std::fflush(stdout);
+  }
+  // The exit code.
+  [[nodiscard]] int Close() const {
+    fmt::print("jobs: {} passed, {} failed\n", passed_, failed_);
+    if (failed_ > 0) return 1;
+    return passed_ > 0 ? 0 : kSkipped;
+  }
+
+ private:
+  std::mutex mutex_;
+  int passed_ = 0;
+  int failed_ = 0;
+};
+
+// The cases that the arguments ask for. A file that cannot be read is a case that failed, in the
+// fast suite.
+std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
+  const std::string folder = tpuest::JoinPath(arguments.options.source_root, "tests/jobs");
+  const auto is_asked_for = [&arguments](const JobCase& job_case) {
+    return arguments.is_slow.value_or(job_case.is_slow) == job_case.is_slow &&
+           job_case.name.find(arguments.pattern) != std::string::npos;
+  };
+  std::vector<JobCase> cases;
+  for (const std::string& path : tpuest::Glob(tpuest::JoinPath(folder, "*.yaml"))) {
+    const std::string file = tpuest::BaseName(path);
+    try {
+      std::vector<JobCase> found = tpuest::ParseCases(file, tpuest::ReadFile(path));
+      std::ranges::copy_if(found, std::back_inserter(cases), is_asked_for);
+    } catch (const tpuest::Error& error) {
+      const bool is_asked_for_by_name = file.find(arguments.pattern) != std::string::npos;
+      if (is_asked_for_by_name && !arguments.is_slow.value_or(false)) {
+        report.Add(file, {error.message()});
+      }
+    }
+  }
+  return cases;
+}
+
+void RunAll(const std::vector<JobCase>& cases, const tpuest::CaseOptions& options, Report& report) {
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < cases.size(); i = next++) {
+      try {
+        report.Add(cases[i].name, tpuest::RunCase(cases[i], options));
+      } catch (const std::exception& error) {
+        report.Add(cases[i].name, {error.what()});
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kAtOnce; ++i) threads.emplace_back(work);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Arguments arguments = Parse(argc, argv);
+    Report report;
+    RunAll(Cases(arguments, report), arguments.options, report);
+    return report.Close();
+  } catch (const tpuest::Error& error) {
+    fmt::print(stderr, "{}\n", error.message());
+    return static_cast<int>(error.code());
+  }
+}
