@@ -1,0 +1,18 @@
+#pragma once
+// From a job's options to the function that makes its stream of batches.
+
+#include "core/estimator/contract.h"
+#include "data/options.h"
+
+namespace tpuest {
+
+// Checks all that can be told without a file: dtypes, names of columns, shapes through the map ops.
+// `name` is the key below input_fns ("train") that errors name. Throws Error kUsage.
+//
+// The InputFn opens the source: Error kData for a missing file, a pattern without a match or bad
+// contents. The stream's order is a pure function of (seed, epoch, index), whatever the threads. An
+// error of a worker is thrown by the Next() that would have returned its batch, and by every later
+// one until Seek.
+[[nodiscard]] InputFn MakeInputFn(InputFnOptions options, std::string name);
+
+}  // namespace tpuest

@@ -1,0 +1,339 @@
+#pragma once
+// What a job says about an input_fn: source, parsing, map ops and stages. See core/base/visit.h.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+// ---- sources ----------------------------------------------------------------------------------
+
+// The part of a source that is used: `take` records after the first `skip`.
+struct RecordRange {
+  int64_t skip = 0;
+  std::optional<int64_t> take;  // nullopt and -1: all
+
+  template <class V>
+  void VisitRange(V& v) {
+    v("skip", skip, {.help = "records left out at the start"});
+    v("take", take, {.help = "records used after those; null or -1: all the rest"});
+  }
+};
+
+// Columns: those of parse_example; without it `serialized`, a string.
+struct TFRecordSource : RecordRange {
+  static constexpr std::string_view kType = "TFRecordDataset";
+  std::vector<std::string> filenames;
+  std::string compression_type;
+  int64_t buffer_size = 262144;
+  int num_parallel_reads = 1;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filenames", filenames,
+      {.help = "files or shell patterns; read in this order, the matches of a pattern sorted",
+       .required = true,
+       .input_path = true});
+    VisitRange(v);
+    v("compression_type", compression_type,
+      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+    v("buffer_size", buffer_size,
+      {.help = "bytes gathered at a time from compressed files; others are mapped"});
+    v("num_parallel_reads", num_parallel_reads,
+      {.help = "files indexed at once; the order of the records does not depend on it"});
+  }
+};
+
+// Columns: `image` uint8 [rows * columns] and, where there are labels, `label` int32 [].
+struct IdxSource : RecordRange {
+  static constexpr std::string_view kType = "idx";
+  std::string images;
+  std::optional<std::string> labels;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("images", images,
+      {.help = "IDX file of uint8 images, plain or gzip", .required = true, .input_path = true});
+    v("labels", labels, {.help = "IDX file of as many uint8 labels", .input_path = true});
+    VisitRange(v);
+  }
+};
+
+// Columns: `image` uint8 [784] and `label` int32 [], drawn as a pure function of (seed, index).
+struct DigitsSource : RecordRange {
+  static constexpr std::string_view kType = "digits";
+  int64_t count = 60000;
+  uint64_t seed = 0;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("count", count, {.help = "digits in an epoch"});
+    v("seed", seed, {.help = "another seed draws other digits"});
+    VisitRange(v);
+  }
+};
+
+// Columns: the names in `values`, each a list of as many rows; a row is a scalar or nested lists.
+// Whole numbers are int32 (int64 where one does not fit), others float32.
+struct SlicesSource : RecordRange {
+  static constexpr std::string_view kType = "from_tensor_slices";
+  static constexpr std::array<std::string_view, 1> kAliases = {"numpy"};
+  std::map<std::string, Raw> values;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("values", values, {.help = "name to list of rows", .required = true});
+    VisitRange(v);
+  }
+};
+
+// Column: `value` int64 [].
+struct RangeSource : RecordRange {
+  static constexpr std::string_view kType = "range";
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("start", start, {.help = "the first value"});
+    v("stop", stop, {.help = "values end before this one", .required = true});
+    v("step", step, {.help = "from one value to the next; not 0"});
+    VisitRange(v);
+  }
+};
+
+using SourceOptions =
+    std::variant<TFRecordSource, IdxSource, DigitsSource, SlicesSource, RangeSource>;
+
+// ---- parse_example ----------------------------------------------------------------------------
+
+struct FixedLenFeature {
+  static constexpr std::string_view kType = "FixedLenFeature";
+  std::vector<int64_t> shape;
+  std::string dtype;
+  std::optional<Raw> default_value;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("shape", shape, {.help = "of one example; [] is a scalar", .required = true});
+    v("dtype", dtype,
+      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("default_value", default_value,
+      {.help = "for records without it: one value for all elements, or all of them"});
+  }
+};
+
+// In a batch [batch, K], K the longest list rounded up to a power of two; shorter ones are filled
+// with -1 (whole numbers), 0 (floats) or "".
+struct VarLenFeature {
+  static constexpr std::string_view kType = "VarLenFeature";
+  std::string dtype;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("dtype", dtype,
+      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+  }
+};
+
+using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature>;
+
+// ---- map --------------------------------------------------------------------------------------
+
+// The columns an op reads and writes.
+struct MapColumns {
+  static constexpr std::string_view kTypeKey = "op";
+  std::string in;
+  std::optional<std::string> out;
+  Place place;
+
+  template <class V>
+  void VisitColumns(V& v) {
+    v("in", in, {.help = "column that is read", .required = true});
+    v("out", out, {.help = "column that is written; null: the same"});
+  }
+};
+
+// tf.io.decode_raw of a string column.
+struct DecodeRawMap : MapColumns {
+  static constexpr std::string_view kType = "decode_raw";
+  std::string out_type;
+  std::vector<int64_t> shape;
+  bool little_endian = true;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("out_type", out_type,
+      {.help = "element type of the bytes",
+       .required = true,
+       .values = {"uint8", "int8", "uint16", "int16", "int32", "int64", "bool", "float32",
+                  "float64"}});
+    v("shape", shape,
+      {.help = "of one example; the bytes must fill it", .required = true, .tpuest = true});
+    v("little_endian", little_endian, {.help = "byte order of the elements"});
+  }
+};
+
+struct CastMap : MapColumns {
+  static constexpr std::string_view kType = "cast";
+  std::string dtype;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("dtype", dtype, {.help = "\"float32\", \"bfloat16\", \"int32\", ...", .required = true});
+  }
+};
+
+// x * scale + offset; whole numbers become float32 first.
+struct RescalingMap : MapColumns {
+  static constexpr std::string_view kType = "rescaling";
+  double scale = 1;
+  double offset = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("scale", scale, {.help = "factor", .required = true});
+    v("offset", offset, {.help = "added after scaling"});
+  }
+};
+
+struct ReshapeMap : MapColumns {
+  static constexpr std::string_view kType = "reshape";
+  std::vector<int64_t> shape;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("shape", shape, {.help = "of one example; one dimension may be -1", .required = true});
+  }
+};
+
+// Adds an axis of size `depth` at the end; an index outside 0..depth-1 gives off_value everywhere.
+struct OneHotMap : MapColumns {
+  static constexpr std::string_view kType = "one_hot";
+  int64_t depth = 0;
+  double on_value = 1;
+  double off_value = 0;
+  std::string dtype = "float32";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("depth", depth, {.help = "number of classes", .required = true});
+    v("on_value", on_value, {.help = "at the index"});
+    v("off_value", off_value, {.help = "elsewhere"});
+    v("dtype", dtype, {.help = "of the result"});
+  }
+};
+
+// x + value in x's type.
+struct AddMap : MapColumns {
+  static constexpr std::string_view kType = "add";
+  double value = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("value", value, {.help = "whole for a column of whole numbers", .required = true});
+  }
+};
+
+// (x - mean) / std; whole numbers become float32 first.
+struct NormalizeMap : MapColumns {
+  static constexpr std::string_view kType = "normalize";
+  std::vector<double> mean;
+  std::vector<double> std;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("mean", mean,
+      {.help = "one value, or one for each index of the last axis", .required = true});
+    v("std", std, {.help = "as many", .required = true});
+  }
+};
+
+using MapOptions =
+    std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap>;
+
+// ---- stages -----------------------------------------------------------------------------------
+
+struct ShuffleOptions {
+  std::variant<std::string, int64_t> buffer_size = "full";
+  std::optional<uint64_t> seed;
+  bool reshuffle_each_iteration = true;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("buffer_size", buffer_size,
+      {.help = "full: an exact permutation; a number: TensorFlow's window of so many records",
+       .required = true,
+       .values = {"full"}});
+    v("seed", seed, {.help = "null: from tf_random_seed"});
+    v("reshuffle_each_iteration", reshuffle_each_iteration,
+      {.help = "another order in each epoch"});
+  }
+};
+
+// Stages run in this order: source, skip and take, parse_example, map, cache, shuffle, repeat,
+// batch, prefetch.
+struct InputFnOptions {
+  SourceOptions source;
+  std::map<std::string, FeatureOptions> parse_example;
+  std::vector<MapOptions> map;
+  std::vector<std::string> features;
+  std::optional<std::string> labels;
+  std::optional<std::string> id;
+  std::variant<bool, std::string> cache = false;
+  std::optional<ShuffleOptions> shuffle;
+  std::optional<int64_t> repeat;
+  std::optional<bool> drop_remainder;
+  std::variant<std::string, int64_t> num_parallel_calls = "auto";
+  std::variant<std::string, int64_t> prefetch = "auto";
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("source", source, {.help = "where the records come from", .required = true});
+    v("parse_example", parse_example, {.help = "features of the tf.Examples, by name"});
+    v("map", map, {.help = "ops on columns, in order"});
+    v("features", features,
+      {.help = "columns that model_fn gets: one as a tensor, several as a dict; []: all that are "
+               "neither labels nor id"});
+    v("labels", labels, {.help = "column of the labels; null: none"});
+    v("id", id, {.help = "column carried along, never fed to the model", .tpuest = true});
+    v("cache", cache,
+      {.help = "memory: keep generated and inflated records; plain files are mapped anyway",
+       .values = {"memory"}});
+    v("shuffle", shuffle, {.help = "null: in the order of the source"});
+    v("repeat", repeat, {.help = "passes; -1: for ever; null: -1 in training, else 1"});
+    v("drop_remainder", drop_remainder,
+      {.help = "leave out a last short batch; null: true in training, else false"});
+    v("num_parallel_calls", num_parallel_calls,
+      {.help = "input workers; auto: as the machine has", .values = {"auto"}});
+    v("prefetch", prefetch, {.help = "batches made ahead; auto: two a worker", .values = {"auto"}});
+  }
+};
+
+}  // namespace tpuest
