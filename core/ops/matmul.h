@@ -1,0 +1,23 @@
+#pragma once
+// Products of matrices.
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+OpFamily MatMulOps();
+
+namespace ops {
+
+struct MatMulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+// a [n, k] times b [k, m] -> [n, m]; transposed operands are [k, n] and [m, k].
+Value MatMul(Value a, Value b, const MatMulOptions& options = {}, std::string_view name = "");
+
+}  // namespace ops
+}  // namespace tpuest

@@ -1,0 +1,27 @@
+#pragma once
+// Softmax over the last axis and the cross entropies built on it.
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+OpFamily SoftmaxOps();
+
+namespace ops {
+
+// exp(x) / sum(exp(x)) over the last axis; x [..., K].
+Value Softmax(Value logits, std::string_view name = "");
+// log of it, without overflow or underflow.
+Value LogSoftmax(Value logits, std::string_view name = "");
+
+// loss [N] = -log softmax(logits)[label]; logits [N, K], labels int32 or int64 [N]. A row whose
+// label is not in 0..K-1 has loss and gradient NaN, as in TensorFlow: heads check labels before.
+Value SparseSoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::string_view name = "");
+// loss [N] = -sum(labels * log softmax(logits)); logits and labels [N, K], or one row [1, K] of
+// either for all.
+Value SoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::string_view name = "");
+
+}  // namespace ops
+}  // namespace tpuest
