@@ -25,6 +25,9 @@ class ByteStream {
 // Inflates zlib data or any number of gzip members in a row. `name` names the source in errors.
 [[nodiscard]] std::unique_ptr<ByteStream> InflateStream(std::unique_ptr<ByteStream> source,
                                                         std::string name);
+// Bytes that were taken off a stream's front, and then the rest of it.
+[[nodiscard]] std::unique_ptr<ByteStream> Rejoin(std::string head,
+                                                 std::unique_ptr<ByteStream> rest);
 // OpenRawStream, inflated if its first bytes say so.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenStream(const std::string& path);
 

@@ -11,7 +11,8 @@
 
 namespace tpuest {
 
-enum class FeatureKind { kNone, kBytes, kFloat, kInt64 };
+// Numbered as the fields of a Feature.
+enum class FeatureKind { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
 // "bytes_list", "float_list", "int64_list", "no list".
 [[nodiscard]] std::string_view NameOf(FeatureKind kind);

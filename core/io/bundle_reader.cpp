@@ -1,0 +1,351 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/bundle.h"
+#include "core/io/crc32c.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+#include "core/io/slice_key.h"
+#include "core/io/table.h"
+#include "core/io/wire.h"
+
+namespace tpuest {
+namespace {
+
+// The version of bundles that tpuest knows.
+constexpr int kVersion = 1;
+
+[[noreturn]] void Refuse(const std::string& message, std::string hint = "") {
+  throw Error(Code::kCheckpoint, message, std::move(hint));
+}
+
+// A data shard, read by position: two threads never move each other's place.
+class DataFile {
+ public:
+  explicit DataFile(std::string path) : path_(std::move(path)) {
+    if (!FileExists(path_)) {
+      Refuse(fmt::format("{}: is missing, the checkpoint's index names it", path_));
+    }
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) Refuse(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+    size_ = static_cast<uint64_t>(FileSize(path_));
+  }
+  ~DataFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  DataFile(const DataFile&) = delete;
+  DataFile& operator=(const DataFile&) = delete;
+
+  void Read(uint64_t offset, char* into, size_t size) const {
+    while (size > 0) {
+      const ssize_t n = ::pread(fd_, into, size, static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        Refuse(fmt::format("{}: cannot read at byte {}: {}", path_, offset,
+                           n < 0 ? std::strerror(errno) : "the file ends there"));
+      }
+      into += n;
+      offset += static_cast<uint64_t>(n);
+      size -= static_cast<size_t>(n);
+    }
+  }
+  [[nodiscard]] uint64_t size() const { return size_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
+std::string ReadIndex(const std::string& prefix) {
+  const std::string path = BundleIndexPath(prefix);
+  if (!FileExists(path))
+    Refuse(fmt::format("{}: no such checkpoint ({} is missing)", prefix, path));
+  try {
+    return ReadFile(path);
+  } catch (const Error& error) {
+    Refuse(error.message());
+  }
+}
+
+// A dtype that a host tensor can have, or kInvalid.
+DType HeldDType(int number) {
+  const auto dtype = static_cast<DType>(number);
+  return dtype == DType::kString || SizeOf(dtype) > 0 ? dtype : DType::kInvalid;
+}
+
+// Elements of a shape from a file; nullopt if a dimension is negative or they cannot be counted.
+std::optional<uint64_t> CountElements(const Shape& shape) {
+  if (!shape.fully_known()) return std::nullopt;
+  uint64_t n = 1;
+  for (const int64_t dim : shape.dims()) {
+    if (__builtin_mul_overflow(n, static_cast<uint64_t>(dim), &n)) return std::nullopt;
+  }
+  if (n > static_cast<uint64_t>(INT64_MAX) / 16) return std::nullopt;
+  return n;
+}
+
+// Copies a slice, which begins at `starts`, into its place in the whole tensor.
+void CopySlice(const Tensor& slice, const std::vector<SliceExtent>& extents, Tensor& whole) {
+  const int rank = whole.shape().rank();
+  if (slice.elements() == 0) return;
+  if (rank == 0) {
+    std::memcpy(whole.raw(), slice.raw(), slice.bytes());
+    return;
+  }
+  const size_t width = SizeOf(whole.dtype());
+  const auto row = static_cast<size_t>(slice.shape().dim(-1));
+  const auto rows = static_cast<size_t>(slice.elements()) / row;
+  const auto* in = static_cast<const char*>(slice.raw());
+  auto* const out = static_cast<char*>(whole.raw());
+  for (size_t r = 0; r < rows; ++r, in += row * width) {
+    // Row r of the slice, counted along all axes but the last, as an offset in the whole.
+    size_t offset = static_cast<size_t>(extents.back().start);
+    size_t stride = static_cast<size_t>(whole.shape().dim(-1));
+    size_t left = r;
+    for (int axis = rank - 2; axis >= 0; --axis) {
+      const auto length = static_cast<size_t>(slice.shape().dim(axis));
+      offset +=
+          stride * (static_cast<size_t>(extents[static_cast<size_t>(axis)].start) + left % length);
+      stride *= static_cast<size_t>(whole.shape().dim(axis));
+      left /= length;
+    }
+    std::memcpy(out + offset * width, in, row * width);
+  }
+}
+
+}  // namespace
+
+struct BundleReader::State {
+  std::string prefix;
+  std::vector<TableEntry> entries;  // sorted by key
+  std::vector<std::string> names;
+  int num_shards = 0;
+  std::mutex mutex;  // guards shards
+  std::map<int, std::unique_ptr<DataFile>> shards;
+
+  void CheckHeader() const;
+  [[nodiscard]] const DataFile& Shard(int id);
+  [[nodiscard]] const TableEntry* Find(std::string_view key) const;
+  [[nodiscard]] pb::BundleEntryProto Entry(std::string_view name) const;
+  [[nodiscard]] pb::BundleEntryProto Parse(const TableEntry& entry, std::string_view name) const;
+  [[nodiscard]] Tensor ReadEntry(const pb::BundleEntryProto& entry, std::string_view name);
+  [[nodiscard]] Tensor ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
+                                   const DataFile& shard, Shape shape, uint64_t elements);
+  [[nodiscard]] Tensor ReadSlices(const pb::BundleEntryProto& entry, std::string_view name);
+};
+
+const TableEntry* BundleReader::State::Find(std::string_view key) const {
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), key,
+      [](const TableEntry& entry, std::string_view wanted) { return entry.key < wanted; });
+  return found != entries.end() && found->key == key ? &*found : nullptr;
+}
+
+pb::BundleEntryProto BundleReader::State::Parse(const TableEntry& entry,
+                                                std::string_view name) const {
+  pb::BundleEntryProto proto;
+  FromBytes(entry.value, proto, fmt::format("{}: entry of \"{}\"", BundleIndexPath(prefix), name),
+            Code::kCheckpoint);
+  return proto;
+}
+
+pb::BundleEntryProto BundleReader::State::Entry(std::string_view name) const {
+  const TableEntry* const entry = name.empty() || IsSliceKey(name) ? nullptr : Find(name);
+  if (entry == nullptr) {
+    const std::optional<std::string> nearest = Nearest(name, names);
+    Refuse(fmt::format("{}: has no \"{}\"", prefix, name),
+           nearest ? fmt::format("did you mean \"{}\"?", *nearest) : "");
+  }
+  return Parse(*entry, name);
+}
+
+const DataFile& BundleReader::State::Shard(int id) {
+  if (id < 0 || id >= num_shards) {
+    Refuse(fmt::format("{}: names data shard {} of {}", BundleIndexPath(prefix), id, num_shards));
+  }
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<DataFile>& shard = shards[id];
+  if (!shard) shard = std::make_unique<DataFile>(BundleDataPath(prefix, id, num_shards));
+  return *shard;
+}
+
+Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::string_view name) {
+  const DType dtype = HeldDType(entry.dtype());
+  if (dtype == DType::kInvalid) {
+    Refuse(fmt::format("{}: \"{}\" is of type {}, which tpuest does not hold", prefix, name,
+                       static_cast<int>(entry.dtype())));
+  }
+  Shape shape = FromProto(entry.shape());
+  const std::optional<uint64_t> elements = CountElements(shape);
+  if (!elements) Refuse(fmt::format("{}: \"{}\" has shape {}", prefix, name, shape.Text()));
+  const DataFile& shard = Shard(entry.shard_id());
+  const auto offset = static_cast<uint64_t>(entry.offset());
+  const auto size = static_cast<uint64_t>(entry.size());
+  const std::string what = fmt::format("{}: \"{}\" at byte {}", shard.path(), name, offset);
+  if (offset > shard.size() || size > shard.size() - offset) {
+    Refuse(fmt::format("{} is cut short ({} bytes expected, the file has {})", what, size,
+                       shard.size()));
+  }
+  if (dtype == DType::kString) {
+    return ReadStrings(entry, what, shard, std::move(shape), *elements);
+  }
+  if (size != *elements * SizeOf(dtype)) {
+    Refuse(fmt::format("{}: {} {} takes {} bytes, the index says {}", what, NameOf(dtype),
+                       shape.Text(), *elements * SizeOf(dtype), size));
+  }
+  Tensor tensor(dtype, std::move(shape));
+  shard.Read(offset, static_cast<char*>(tensor.raw()), size);
+  const uint32_t crc = Crc32c({static_cast<const char*>(tensor.raw()), size});
+  const uint32_t stored = UnmaskCrc(entry.crc32c());
+  if (crc != stored) {
+    Refuse(fmt::format("{} is damaged (crc {:08x}, stored {:08x})", what, crc, stored));
+  }
+  return tensor;
+}
+
+// The layout is told in bundle_writer.cpp.
+Tensor BundleReader::State::ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
+                                        const DataFile& shard, Shape shape, uint64_t elements) {
+  const auto malformed = [&](std::string_view how) {
+    Refuse(fmt::format("{} is damaged ({})", what, how));
+  };
+  auto blob = std::make_shared<std::string>(static_cast<size_t>(entry.size()), '\0');
+  shard.Read(static_cast<uint64_t>(entry.offset()), blob->data(), blob->size());
+  if (elements > blob->size()) malformed("fewer lengths than strings");
+  std::string_view rest = *blob;
+  std::vector<uint64_t> lengths(elements);
+  std::string words;
+  for (uint64_t& length : lengths) {
+    if (!TakeVarint(rest, length)) malformed("a length is not one");
+    if (length <= UINT32_MAX) {
+      AppendLittle(words, static_cast<uint32_t>(length));
+    } else {
+      AppendLittle(words, length);
+    }
+  }
+  std::string_view lengths_crc;
+  if (!TakeBytes(rest, 4, lengths_crc)) malformed("it ends in the lengths");
+  uint32_t crc = Crc32c(words);
+  const uint32_t stored_lengths = UnmaskCrc(LoadLittle<uint32_t>(lengths_crc.data()));
+  if (crc != stored_lengths) {
+    malformed(fmt::format("lengths: crc {:08x}, stored {:08x}", crc, stored_lengths));
+  }
+  crc = Crc32c(rest, Crc32c(lengths_crc, crc));
+  const uint32_t stored = UnmaskCrc(entry.crc32c());
+  if (crc != stored) malformed(fmt::format("crc {:08x}, stored {:08x}", crc, stored));
+  std::vector<std::string_view> views(elements);
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (!TakeBytes(rest, lengths[i], views[i])) malformed("a string reaches past its end");
+  }
+  if (!rest.empty()) malformed("bytes are left over");
+  return Tensor::Views(std::move(shape), std::move(views), std::move(blob));
+}
+
+Tensor BundleReader::State::ReadSlices(const pb::BundleEntryProto& entry, std::string_view name) {
+  const auto refuse = [&](std::string_view how) {
+    Refuse(fmt::format("{}: \"{}\" is stored in slices, {}", prefix, name, how));
+  };
+  const DType dtype = HeldDType(entry.dtype());
+  Shape shape = FromProto(entry.shape());
+  const std::optional<uint64_t> elements = CountElements(shape);
+  if (SizeOf(dtype) == 0) refuse("and its type is not of numbers");
+  if (!elements) refuse(fmt::format("and its shape is {}", shape.Text()));
+  std::vector<std::pair<std::vector<SliceExtent>, Tensor>> parts;
+  uint64_t covered = 0;
+  for (const pb::TensorSliceProto& slice : entry.slices()) {
+    if (slice.extent_size() != shape.rank()) refuse("and one of them has another rank");
+    std::vector<SliceExtent> extents;
+    Shape part_shape = shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const pb::TensorSliceProto::Extent& extent = slice.extent(axis);
+      const bool whole =
+          extent.has_length_case() == pb::TensorSliceProto::Extent::HAS_LENGTH_NOT_SET;
+      extents.push_back(whole ? SliceExtent{} : SliceExtent{extent.start(), extent.length()});
+      const int64_t length = whole ? shape.dim(axis) : extent.length();
+      const int64_t start = extents.back().start;
+      if (start < 0 || length < 0 || start > shape.dim(axis) - length) {
+        refuse("and one of them lies outside it");
+      }
+      part_shape.set_dim(axis, length);
+    }
+    const TableEntry* const found = Find(SliceKey(name, extents));
+    if (found == nullptr) refuse("and one of them is missing");
+    const pb::BundleEntryProto part = Parse(*found, name);
+    if (part.dtype() != entry.dtype() || FromProto(part.shape()) != part_shape) {
+      refuse("and one of them has another type or shape");
+    }
+    parts.emplace_back(std::move(extents), ReadEntry(part, name));
+    covered += static_cast<uint64_t>(part_shape.elements());
+  }
+  if (covered != *elements) {
+    refuse(fmt::format("which hold {} of its {} values", covered, *elements));
+  }
+  Tensor tensor(dtype, std::move(shape));
+  for (const auto& [extents, part] : parts) CopySlice(part, extents, tensor);
+  return tensor;
+}
+
+void BundleReader::State::CheckHeader() const {
+  const std::string path = BundleIndexPath(prefix);
+  if (entries.empty() || !entries.front().key.empty()) {
+    Refuse(fmt::format("{}: has no header", path));
+  }
+  pb::BundleHeaderProto header;
+  FromBytes(entries.front().value, header, path + ": header", Code::kCheckpoint);
+  if (header.endianness() != pb::BundleHeaderProto::LITTLE) {
+    Refuse(
+        fmt::format("{}: was written on a big-endian machine, which tpuest does not read", path));
+  }
+  if (header.version().min_consumer() > kVersion) {
+    Refuse(fmt::format("{}: needs a reader of version {}, this one is {}", path,
+                       header.version().min_consumer(), kVersion));
+  }
+}
+
+BundleReader::BundleReader(std::string prefix) : state_(std::make_unique<State>()) {
+  state_->prefix = std::move(prefix);
+  state_->entries = ReadTable(BundleIndexPath(state_->prefix), ReadIndex(state_->prefix));
+  state_->CheckHeader();
+  pb::BundleHeaderProto header;
+  header.ParseFromString(state_->entries.front().value);
+  state_->num_shards = header.num_shards();
+  for (const TableEntry& entry : state_->entries) {
+    if (!entry.key.empty() && !IsSliceKey(entry.key)) state_->names.push_back(entry.key);
+  }
+}
+
+BundleReader::~BundleReader() = default;
+BundleReader::BundleReader(BundleReader&&) noexcept = default;
+BundleReader& BundleReader::operator=(BundleReader&&) noexcept = default;
+
+const std::string& BundleReader::prefix() const { return state_->prefix; }
+const std::vector<std::string>& BundleReader::Names() const { return state_->names; }
+
+bool BundleReader::Has(std::string_view name) const {
+  return !name.empty() && !IsSliceKey(name) && state_->Find(name) != nullptr;
+}
+
+DType BundleReader::DTypeOf(std::string_view name) const {
+  return HeldDType(state_->Entry(name).dtype());
+}
+
+Shape BundleReader::ShapeOf(std::string_view name) const {
+  return FromProto(state_->Entry(name).shape());
+}
+
+Tensor BundleReader::Read(std::string_view name) const {
+  const pb::BundleEntryProto entry = state_->Entry(name);
+  return entry.slices().empty() ? state_->ReadEntry(entry, name) : state_->ReadSlices(entry, name);
+}
+
+}  // namespace tpuest

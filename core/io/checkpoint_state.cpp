@@ -1,0 +1,95 @@
+#include "core/io/checkpoint_state.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "core/base/files.h"
+#include "core/io/bundle.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+
+namespace tpuest {
+namespace {
+
+std::string Relative(const std::string& folder, const std::string& prefix) {
+  if (DirName(prefix) == folder) return BaseName(prefix);
+  const std::string inside = folder.ends_with('/') ? folder : folder + "/";
+  if (!folder.empty() && prefix.starts_with(inside)) return prefix.substr(inside.size());
+  return std::filesystem::absolute(prefix).string();
+}
+
+}  // namespace
+
+std::optional<CheckpointState> ReadCheckpointState(const std::string& folder,
+                                                   std::string_view name) {
+  const std::string path = JoinPath(folder, name);
+  if (!FileExists(path)) return std::nullopt;
+  pb::CheckpointState proto;
+  FromText(ReadFile(path), proto, path, Code::kCheckpoint);
+  CheckpointState state;
+  if (!proto.model_checkpoint_path().empty()) {
+    state.model_checkpoint_path = JoinPath(folder, proto.model_checkpoint_path());
+  }
+  for (const std::string& prefix : proto.all_model_checkpoint_paths()) {
+    state.all_model_checkpoint_paths.push_back(JoinPath(folder, prefix));
+  }
+  state.all_model_checkpoint_timestamps = {proto.all_model_checkpoint_timestamps().begin(),
+                                           proto.all_model_checkpoint_timestamps().end()};
+  if (proto.last_preserved_timestamp() != 0) {
+    state.last_preserved_timestamp = proto.last_preserved_timestamp();
+  }
+  return state;
+}
+
+void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
+                          std::string_view name, bool fsync) {
+  pb::CheckpointState proto;
+  proto.set_model_checkpoint_path(Relative(folder, state.model_checkpoint_path));
+  for (const std::string& prefix : state.all_model_checkpoint_paths) {
+    proto.add_all_model_checkpoint_paths(Relative(folder, prefix));
+  }
+  for (const double seconds : state.all_model_checkpoint_timestamps) {
+    proto.add_all_model_checkpoint_timestamps(seconds);
+  }
+  proto.set_last_preserved_timestamp(state.last_preserved_timestamp.value_or(0));
+  WriteFileAtomically(JoinPath(folder, name), ToText(proto), fsync);
+}
+
+std::optional<std::string> LatestCheckpoint(const std::string& folder) {
+  const std::optional<CheckpointState> state = ReadCheckpointState(folder);
+  if (!state || state->model_checkpoint_path.empty()) return std::nullopt;
+  if (CheckpointExists(state->model_checkpoint_path)) return state->model_checkpoint_path;
+  const std::vector<std::string>& all = state->all_model_checkpoint_paths;
+  const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
+  if (found != all.rend()) return *found;
+  const std::string path = JoinPath(folder, "checkpoint");
+  throw Error(Code::kCheckpoint,
+              fmt::format("{}: names {}, and no checkpoint that it names is there", path,
+                          state->model_checkpoint_path),
+              fmt::format("bring the files back, or remove {} to start afresh", path));
+}
+
+bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndexPath(prefix)); }
+
+void RemoveCheckpoint(const std::string& prefix) {
+  RemoveFile(BundleIndexPath(prefix));
+  const std::string folder = DirName(prefix).empty() ? "." : DirName(prefix);
+  const std::string data = BaseName(prefix) + ".data-";
+  for (const std::string& name : ListDirectory(folder)) {
+    if (name.starts_with(data)) RemoveFile(JoinPath(folder, name));
+  }
+  RemoveFile(prefix + ".meta");
+}
+
+std::optional<int64_t> StepOfCheckpoint(std::string_view prefix) {
+  const size_t dash = prefix.rfind('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = prefix.substr(dash + 1);
+  int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return step;
+}
+
+}  // namespace tpuest

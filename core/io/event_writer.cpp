@@ -1,0 +1,93 @@
+#include "core/io/event_writer.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "core/io/event_codec.h"
+#include "core/io/tfrecord.h"
+
+namespace tpuest {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 16;
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  return name.data();
+}
+
+// A name that no file has yet: two runs that begin in one second must not share a file, in which
+// the first may have left a cut record.
+std::string FreshPath(const std::string& folder, double now, std::string_view suffix) {
+  for (auto seconds = static_cast<int64_t>(now);; ++seconds) {
+    std::string path = JoinPath(
+        folder, fmt::format("events.out.tfevents.{:010}.{}{}", seconds, HostName(), suffix));
+    if (!FileExists(path)) return path;
+  }
+}
+
+}  // namespace
+
+EventWriter::EventWriter(const std::string& folder, double now, std::string_view suffix) {
+  MakeDirectories(folder);
+  file_ = std::make_unique<AppendFile>(FreshPath(folder, now, suffix));
+  Write(now, 0, {.kind = EventData::Kind::kFileVersion, .bytes = "brain.Event:2"});
+  Flush();
+}
+
+EventWriter::~EventWriter() {
+  try {
+    Flush();
+  } catch (const Error&) {
+    // A full disk is told by the next Flush that somebody waits for.
+  }
+}
+
+void EventWriter::Write(double now, int64_t step, EventData event) {
+  event.wall_time = now;
+  event.step = step;
+  AppendRecord(buffer_, EncodeEvent(event));
+  if (buffer_.size() >= kBufferBytes) Flush();
+}
+
+void EventWriter::Scalar(double now, int64_t step, std::string_view tag, float value) {
+  Summary(now, step, {{.tag = std::string(tag), .value = value}});
+}
+
+void EventWriter::Summary(double now, int64_t step, const std::vector<SummaryValue>& values) {
+  Write(now, step, {.kind = EventData::Kind::kSummary, .values = values});
+}
+
+void EventWriter::Text(double now, int64_t step, std::string_view tag,
+                       const std::vector<std::string>& lines) {
+  Summary(now, step,
+          {{.tag = std::string(tag),
+            .value = Tensor::Strings({static_cast<int64_t>(lines.size())}, lines),
+            .plugin_name = "text"}});
+}
+
+void EventWriter::String(double now, int64_t step, std::string_view tag, const std::string& value) {
+  Summary(now, step, {{.tag = std::string(tag), .value = Tensor::Strings({}, {value})}});
+}
+
+void EventWriter::Graph(double now, int64_t step, std::string_view graph_def) {
+  Write(now, step, {.kind = EventData::Kind::kGraph, .bytes = std::string(graph_def)});
+}
+
+void EventWriter::MetaGraph(double now, int64_t step, std::string_view meta_graph_def) {
+  Write(now, step, {.kind = EventData::Kind::kMetaGraph, .bytes = std::string(meta_graph_def)});
+}
+
+void EventWriter::SessionLog(double now, int64_t step, const SessionLogData& log) {
+  Write(now, step, {.kind = EventData::Kind::kSessionLog, .session_log = log});
+}
+
+void EventWriter::Flush() {
+  if (buffer_.empty()) return;
+  file_->Append(buffer_);
+  buffer_.clear();
+}
+
+}  // namespace tpuest
