@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -31,8 +32,9 @@ class Task {
   template <class T = void>
   [[nodiscard]] T* At(Buffer buffer) const {
     const Location& location = locations[buffer.id];
-    return reinterpret_cast<T*>(bases[location.base] + location.offset +
-                                (location.block_local ? 0 : buffer.row_bytes * row_begin));
+    const size_t row_offset = location.block_local ? 0 : buffer.row_bytes * row_begin;
+    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(bases[location.base]) +
+                                location.offset + row_offset);
   }
 
   // Filled by the executor.
@@ -51,6 +53,12 @@ class Task {
   size_t batch_rows = 0;   // rows of the replica's batch; the global batch has replicas times it
   uint64_t step = 0;       // global_step at the start of the step
   uint64_t seed = 0;       // tf_random_seed
+
+  // Keeps the bytes of a string that a host op makes as long as the results of the run.
+  [[nodiscard]] std::string_view Keep(std::string text) const {
+    return strings->emplace_back(std::move(text));
+  }
+  std::deque<std::string>* strings = nullptr;
 };
 
 using Kernel = std::function<void(const Task&)>;
@@ -66,7 +74,8 @@ class RowContext {
   [[nodiscard]] const Shape& Input(int i) const { return node_.input(i).shape(); }
   [[nodiscard]] const Shape& Output(int i) const { return node_.output_shape(i); }
   [[nodiscard]] int64_t batch_rows() const { return batch_rows_; }
-  // Input i is a whole tensor of as many rows as the batch, and this op reads the block's rows.
+  // Input i is a whole tensor of as many rows as the batch, and this op reads the block's rows. (The
+  // constant shape of something that is cut counts as cut while its first number is batch_rows().)
   void Cut(int input) { cut_[static_cast<size_t>(input)] = true; }
   [[nodiscard]] const std::vector<bool>& cut() const { return cut_; }
 
