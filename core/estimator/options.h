@@ -98,8 +98,7 @@ struct EstimatorOptions {
     v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
     v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
     v("warm_start_from", warm_start_from,
-      {.help = "checkpoint prefix or folder whose trainable variables a new run starts from",
-       .input_path = true});
+      {.help = "checkpoint prefix or folder whose trainable variables a new run starts from"});
     v("run_config", run_config, {.help = "of RunConfig"});
   }
 };
