@@ -18,7 +18,7 @@
 
 namespace tpuest {
 
-// The file name that stands for `KEY=VALUE` arguments; line N is the Nth.
+// The file name that stands for `KEY=VALUE` arguments.
 inline constexpr std::string_view kCommandLine = "command line";
 
 // The texts that places point into, by file name.
@@ -26,13 +26,20 @@ class Sources {
  public:
   // Replaces what was there.
   void Add(const std::string& file, std::string_view text);
-  // Adds a line to the end of a file and returns its number.
+  // Adds an argument: a line of a "file" whose line numbers mean nothing to a reader ("command
+  // line", "--model-dir"). Returns its number.
   int AddLine(const std::string& file, std::string_view line);
   // The line (from 1) without its end, or nullptr.
   [[nodiscard]] const std::string* Line(const std::string& file, int line) const;
 
+  [[nodiscard]] bool HoldsArguments(const std::string& file) const;
+
  private:
-  std::map<std::string, std::vector<std::string>> lines_;
+  struct Text {
+    std::vector<std::string> lines;
+    bool arguments = false;
+  };
+  std::map<std::string, Text> files_;
 };
 
 // With a newline at the end. A hint that starts with "did you mean" follows the carets, another

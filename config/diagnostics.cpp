@@ -1,0 +1,98 @@
+#include "config/diagnostics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/utf8.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// What a terminal can be given: no control characters but tabs, no broken UTF-8.
+std::string Printable(std::string_view line) {
+  const bool valid = FindInvalidUtf8(line) == std::string_view::npos;
+  std::string text(line);
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte == 0x7F || (byte >= 0x80 && !valid)) c = '?';
+  }
+  return text;
+}
+
+// White space as wide as the first `columns` characters of the line.
+std::string Padding(std::string_view line, int columns) {
+  std::string padding;
+  for (const char c : line) {
+    if (CountCharacters({&c, 1}) == 0) continue;
+    if (static_cast<int>(padding.size()) == columns) break;
+    padding += c == '\t' ? '\t' : ' ';
+  }
+  padding.resize(static_cast<size_t>(columns), ' ');
+  return padding;
+}
+
+std::string Location(const Place& place, bool argument) {
+  if (place.file.empty()) return "";
+  if (place.line == 0 || argument) return place.file + ": ";
+  return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
+}
+
+// The source line and the carets below it, without the last newline.
+std::string Excerpt(const Fault& fault, const std::string& source, bool argument) {
+  const std::string line = Printable(source);
+  const int before = std::max(fault.place.column - 1, 0);
+  const int left = std::max(CountCharacters(line) - before, 1);
+  const int width = std::clamp(fault.width, 1, left);
+  const std::string number = argument ? "" : std::to_string(fault.place.line);
+  return fmt::format("{:>5} | {}\n      | {}{}", number, line, Padding(line, before),
+                     std::string(static_cast<size_t>(width), '^'));
+}
+
+}  // namespace
+
+void Sources::Add(const std::string& file, std::string_view text) {
+  files_[file] = {Split(text, '\n'), false};
+}
+
+int Sources::AddLine(const std::string& file, std::string_view line) {
+  Text& text = files_[file];
+  text.arguments = true;
+  text.lines.emplace_back(line);
+  return static_cast<int>(text.lines.size());
+}
+
+const std::string* Sources::Line(const std::string& file, int line) const {
+  const auto found = files_.find(file);
+  if (found == files_.end() || line < 1) return nullptr;
+  const std::vector<std::string>& lines = found->second.lines;
+  return static_cast<size_t>(line) > lines.size() ? nullptr : &lines[static_cast<size_t>(line) - 1];
+}
+
+bool Sources::HoldsArguments(const std::string& file) const {
+  const auto found = files_.find(file);
+  return found != files_.end() && found->second.arguments;
+}
+
+std::string Render(const Fault& fault, const Sources& sources) {
+  const bool argument = sources.HoldsArguments(fault.place.file);
+  std::string text = fmt::format("{}error: {}\n", Location(fault.place, argument), fault.message);
+  const std::string* const source = sources.Line(fault.place.file, fault.place.line);
+  const bool beside = source != nullptr && StartsWith(fault.hint, "did you mean");
+  if (source != nullptr) {
+    text += Excerpt(fault, *source, argument);
+    if (beside) text += " " + fault.hint;
+    text += "\n";
+  }
+  if (!beside && !fault.hint.empty()) text += fmt::format("      = {}\n", fault.hint);
+  return text;
+}
+
+std::string Render(const std::vector<Fault>& faults, const Sources& sources) {
+  std::string text;
+  for (const Fault& fault : faults) text += Render(fault, sources);
+  return text;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,119 @@
+// Keys that a section does not have, and where they might belong.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/tree_reader.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// A key path without its last step; "model.layers[]" for "model.layers[].units".
+std::string Parent(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string::npos ? "" : path.substr(0, dot);
+}
+
+std::string LastStep(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string::npos ? path : path.substr(dot + 1);
+}
+
+size_t CommonSteps(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  size_t common = 0;
+  while (common < a.size() && common < b.size() && a[common] == b[common]) ++common;
+  return common;
+}
+
+// The steps one must go up and down from one section to another.
+size_t Distance(const std::string& a, const std::string& b) {
+  const std::vector<std::string> from = PathSteps(a);
+  const std::vector<std::string> to = PathSteps(b);
+  return from.size() + to.size() - 2 * CommonSteps(from, to);
+}
+
+// Structs of a variant that have the key: "MomentumOptimizer".
+std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key) {
+  std::vector<std::string> names;
+  for (const Type* const type : variant.alternatives) {
+    if (type->kind != Type::Kind::kSection || type->name.empty()) continue;
+    const std::shared_ptr<void> fresh = type->make();
+    for (const Member& member : MembersOf({type, fresh.get()})) {
+      if (member.name == key) names.emplace_back(type->name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vector<Member>& members,
+                           const Type* of) {
+  const bool top = &node == &tree_.root;
+  const std::string_view type_key = value.type->name.empty() ? "" : value.type->type_key;
+  for (const Node& child : node.children) {
+    if (top && StartsWith(child.key, "x-")) continue;  // a home for anchors
+    const bool known = std::any_of(members.begin(), members.end(),
+                                   [&](const Member& member) { return member.name == child.key; });
+    if (known) continue;
+    if (child.key != type_key || type_key.empty()) {
+      UnknownKey(child, value, members, of);
+    } else if (of == nullptr) {
+      const Type& type = *value.type;
+      const bool same =
+          child.text == type.name ||
+          std::find(type.aliases.begin(), type.aliases.end(), child.text) != type.aliases.end();
+      if (!same) Mistyped(child, fmt::format("'{}'", type.name), "");
+    }
+  }
+}
+
+void TreeReader::UnknownKey(const Node& child, const Value& section,
+                            const std::vector<Member>& members, const Type* of) {
+  const std::string id = fmt::format("{}:{}:{} unknown key", child.key_place.file,
+                                     child.key_place.line, child.key_place.column);
+  if (!reported_.insert(id).second) return;
+  std::vector<std::string> keys;
+  for (const Member& member : members) keys.emplace_back(member.name);
+  if (of != nullptr) keys.emplace_back(section.type->type_key);
+  std::string hint = ElsewhereHint(child.key, true);
+  const std::optional<std::string> near = Nearest(child.key, keys);
+  const std::vector<std::string> types =
+      of == nullptr ? std::vector<std::string>() : TypesWithKey(*of, child.key);
+  if (!types.empty()) {
+    hint = fmt::format("'{}' is an option of {}, not of {}", child.key, Join(types, ", "),
+                       section.type->name);
+  } else if (hint.empty() && near) {
+    hint = fmt::format("did you mean '{}'?", *near);
+  } else if (hint.empty()) {
+    hint = ElsewhereHint(child.key, false);
+  }
+  if (hint.empty() && !keys.empty() && keys.size() <= 12) {
+    hint = fmt::format("known here: {}", Join(keys, ", "));
+  }
+  const std::string message = fmt::format("unknown key '{}'{}", child.key, InPath());
+  faults_.push_back({message, hint, path_.empty() ? child.key : path_ + "." + child.key,
+                     child.key_place, child.key_width});
+}
+
+// Where else the job has a key of that name: next to this section, or anywhere. Empty if nowhere.
+std::string TreeReader::ElsewhereHint(const std::string& key, bool near_only) {
+  if (schema_.empty()) schema_ = SchemaOf(root_);
+  const SchemaKey* best = nullptr;
+  size_t best_distance = 0;
+  for (const SchemaKey& candidate : schema_) {
+    if (LastStep(candidate.path) != key || Parent(candidate.path) == schema_path_) continue;
+    const size_t distance = Distance(Parent(candidate.path), schema_path_);
+    if (near_only && distance > 2) continue;
+    if (best != nullptr && distance >= best_distance) continue;
+    best = &candidate;
+    best_distance = distance;
+  }
+  if (best == nullptr) return "";
+  const std::string parent = Parent(best->path);
+  return fmt::format("'{}' belongs {}", key, parent.empty() ? "to the top level" : "to " + parent);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,274 @@
+#include "config/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "config/flow_text.h"
+#include "config/substitute.h"
+#include "config/tree_reader.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+using Kind = Type::Kind;
+
+std::string Described(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      return node.width == 0 ? "nothing" : "null";
+    case Node::Kind::kList:
+      return "a list";
+    case Node::Kind::kMap:
+      return "a section";
+    case Node::Kind::kScalar:
+      break;
+  }
+  std::string text = node.text.substr(0, 80);
+  if (text.size() < node.text.size()) text += "...";
+  return node.quoted ? fmt::format("the string \"{}\"", text) : fmt::format("'{}'", text);
+}
+
+std::string UnquoteHint(const std::string& text) {
+  return fmt::format("did you mean {} without quotes?", text);
+}
+
+// Inputs stand beside the file that names them; the command line's are the caller's own.
+std::string ResolvedInput(const std::string& text, const Node& node) {
+  const bool from_file =
+      node.origin.kind == Origin::Kind::kJobFile || node.origin.kind == Origin::Kind::kBaseFile;
+  if (!from_file || text.empty() || text == "-" || text.find("://") != std::string::npos) {
+    return text;
+  }
+  const std::filesystem::path folder = std::filesystem::path(node.place.file).parent_path();
+  return folder.empty() ? text : (folder / text).lexically_normal().string();
+}
+
+}  // namespace
+
+Span ValueSpan(const Node& node) {
+  if (node.width == 0 && node.key_place.line != 0) return {node.key_place, node.key_width};
+  return {node.place, node.width};
+}
+
+std::string ChoiceHint(const std::string& word, const std::vector<std::string>& words) {
+  if (const std::optional<std::string> near = Nearest(word, words)) {
+    return fmt::format("did you mean '{}'?", *near);
+  }
+  return words.empty() ? "" : fmt::format("one of '{}'", Join(words, "', '"));
+}
+
+TreeReader::Step::Step(TreeReader& reader, const std::string& step, const std::string& schema_step)
+    : reader_(reader), path_size_(reader.path_.size()), schema_size_(reader.schema_path_.size()) {
+  const auto append = [](std::string& path, const std::string& part) {
+    if (!path.empty() && !part.starts_with('[')) path += '.';
+    path += part;
+  };
+  append(reader.path_, step);
+  append(reader.schema_path_, schema_step);
+}
+
+TreeReader::Step::~Step() {
+  reader_.path_.resize(path_size_);
+  reader_.schema_path_.resize(schema_size_);
+}
+
+void TreeReader::ReadRoot() {
+  if (tree_.root.kind != Node::Kind::kMap) {
+    Report(tree_.root, fmt::format("a job is a section of keys, found {}", Described(tree_.root)),
+           "it starts with 'version: 1'");
+    return;
+  }
+  ReadSection(tree_.root, root_, nullptr);
+}
+
+void TreeReader::ReportAt(const Place& place, int width, std::string message, std::string hint) {
+  faults_.push_back({std::move(message), std::move(hint), path_, place, width});
+}
+
+void TreeReader::Report(const Node& node, std::string_view what, std::string hint) {
+  const Span span = ValueSpan(node);
+  const std::string id =
+      fmt::format("{}:{}:{} {}", span.place.file, span.place.line, span.place.column, what);
+  if (!reported_.insert(id).second) return;
+  ReportAt(span.place, span.width, PathPrefix() + std::string(what), std::move(hint));
+}
+
+void TreeReader::Mistyped(const Node& node, std::string_view expected, std::string hint) {
+  Report(node, fmt::format("expected {}, found {}", expected, Described(node)), std::move(hint));
+}
+
+ScalarText TreeReader::TextOf(const Node& node) {
+  Substituted substituted = Substitute(tree_, node.text);
+  if (substituted.fault) Report(node, *substituted.fault, substituted.hint);
+  return {.text = std::move(substituted.text),
+          .plain = !node.quoted || substituted.changed,
+          .valid = !substituted.fault};
+}
+
+Node TreeReader::WithVariables(const Node& node) {
+  Node copy = node;
+  if (node.kind == Node::Kind::kScalar) {
+    const ScalarText scalar = TextOf(node);
+    copy.text = scalar.text;
+    copy.quoted = !scalar.plain;
+  }
+  for (Node& child : copy.children) child = WithVariables(child);
+  return copy;
+}
+
+void TreeReader::ReadValue(const Node& node, const Value& value, const Field& field) {
+  switch (value.type->kind) {
+    case Kind::kOptional:
+      return ReadOptional(node, value, field);
+    case Kind::kList:
+      return ReadList(node, value, field);
+    case Kind::kMap:
+      return ReadMap(node, value, field);
+    case Kind::kSection:
+      return ReadSection(node, value, nullptr);
+    case Kind::kVariant:
+      return ReadVariant(node, value, field);
+    case Kind::kRaw:
+      return StoreRaw(node, value);
+    default:
+      return ReadScalar(node, value, field);
+  }
+}
+
+void TreeReader::ReadScalar(const Node& node, const Value& value, const Field& field) {
+  if (node.kind != Node::Kind::kScalar) return Mistyped(node, TypeText(*value.type, field), "");
+  const ScalarText scalar = TextOf(node);
+  if (!scalar.valid) return;
+  switch (value.type->kind) {
+    case Kind::kBool:
+      if (!scalar.plain || (scalar.text != "true" && scalar.text != "false")) {
+        return Mistyped(node, "true or false", BoolHint(scalar.text));
+      }
+      *static_cast<bool*>(value.at) = scalar.text == "true";
+      return;
+    case Kind::kInteger:
+      return StoreInteger(node, scalar, value);
+    case Kind::kNumber:
+      return StoreNumber(node, scalar, value);
+    case Kind::kPeriod:
+      return StorePeriod(node, scalar, value);
+    default:
+      return StoreString(node, scalar, value, field);
+  }
+}
+
+void TreeReader::StoreInteger(const Node& node, const ScalarText& scalar, const Value& value) {
+  const std::optional<Integer> integer = ParseInteger(scalar.text);
+  if (integer && !scalar.plain) return Mistyped(node, "an integer", UnquoteHint(scalar.text));
+  if (!integer) return Mistyped(node, "an integer", NumberHint(scalar.text));
+  if (value.type->set_integer(value.at, integer->negative, integer->magnitude)) return;
+  Mistyped(node, fmt::format("an integer from {} to {}", value.type->min, value.type->max), "");
+}
+
+void TreeReader::StoreNumber(const Node& node, const ScalarText& scalar, const Value& value) {
+  const std::optional<double> number = ParseNumber(scalar.text);
+  if (number && !scalar.plain) return Mistyped(node, "a number", UnquoteHint(scalar.text));
+  if (!number) return Mistyped(node, "a number", NumberHint(scalar.text));
+  *static_cast<double*>(value.at) = *number;
+}
+
+// "60s" is a period in quotes, too; "60" in quotes is a string.
+void TreeReader::StorePeriod(const Node& node, const ScalarText& scalar, const Value& value) {
+  const std::string number_hint = NumberHint(scalar.text);
+  const std::optional<Period> period = ParsePeriod(scalar.text);
+  const bool bare = ParseNumber(scalar.text).has_value();
+  if (period && bare && !scalar.plain) {
+    return Mistyped(node, TypeText(*value.type, {}), UnquoteHint(scalar.text));
+  }
+  if (!period || !number_hint.empty()) {
+    return Mistyped(node, TypeText(*value.type, {}), number_hint);
+  }
+  *static_cast<Period*>(value.at) = *period;
+}
+
+void TreeReader::StoreString(const Node& node, const ScalarText& scalar, const Value& value,
+                             const Field& field) {
+  if (!field.values.empty() &&
+      std::find(field.values.begin(), field.values.end(), scalar.text) == field.values.end()) {
+    const std::vector<std::string> words(field.values.begin(), field.values.end());
+    const std::optional<std::string> near = Nearest(scalar.text, words);
+    return Mistyped(node, TypeText(*value.type, field),
+                    near ? fmt::format("did you mean '{}'?", *near) : "");
+  }
+  *static_cast<std::string*>(value.at) =
+      field.input_path ? ResolvedInput(scalar.text, node) : scalar.text;
+}
+
+void TreeReader::StoreRaw(const Node& node, const Value& value) {
+  static_cast<Raw*>(value.at)->text = FlowText(WithVariables(node));
+}
+
+void TreeReader::ReadOptional(const Node& node, const Value& value, const Field& field) {
+  const bool null_text = node.kind == Node::Kind::kScalar &&
+                         node.text.find("${") != std::string::npos && TextOf(node).text == "null";
+  if (node.kind == Node::Kind::kNull || null_text) return value.type->clear(value.at);
+  ReadValue(node, {value.type->item, value.type->append(value.at, "")}, field);
+}
+
+void TreeReader::ReadList(const Node& node, const Value& value, const Field& field) {
+  if (node.kind != Node::Kind::kList) {
+    std::string hint = "write [] for an empty list";
+    if (node.kind == Node::Kind::kMap) hint = "items of a list start with '- '";
+    if (node.kind == Node::Kind::kScalar) hint = fmt::format("did you mean '[{}]'?", node.text);
+    return Mistyped(node, "a list", hint);
+  }
+  value.type->clear(value.at);
+  for (size_t i = 0; i < node.children.size(); ++i) {
+    const Step step(*this, fmt::format("[{}]", i), "[]");
+    ReadValue(node.children[i], {value.type->item, value.type->append(value.at, "")}, field);
+  }
+}
+
+void TreeReader::ReadMap(const Node& node, const Value& value, const Field& field) {
+  // `params:` with nothing below it is as good as no `params:`.
+  if (node.kind == Node::Kind::kNull && node.width == 0) return;
+  if (node.kind != Node::Kind::kMap) {
+    return Mistyped(node, TypeText(*value.type, field), "write {} for an empty one");
+  }
+  value.type->clear(value.at);
+  for (const Node& child : node.children) {
+    const Step step(*this, child.key, "<name>");
+    ReadValue(child, {value.type->item, value.type->append(value.at, child.key)}, field);
+  }
+}
+
+void TreeReader::ReadSection(const Node& node, const Value& value, const Type* of) {
+  const bool empty = node.kind == Node::Kind::kNull && node.width == 0;
+  if (node.kind != Node::Kind::kMap && !empty) return Mistyped(node, "a section of keys", "");
+  if (value.type->place != nullptr) {
+    *value.type->place(value.at) = node.key_place.line != 0 ? node.key_place : node.place;
+  }
+  const std::vector<Member> members = MembersOf(value);
+  for (const Member& member : members) {
+    const Node* const child = node.Find(member.name);
+    if (child != nullptr) {
+      const Step step(*this, std::string(member.name), std::string(member.name));
+      ReadValue(*child, member.value, member.field);
+    } else if (member.field.required) {
+      const Span span =
+          node.key_place.line != 0 ? Span{node.key_place, node.key_width} : Span{node.place, 1};
+      const std::string help(member.field.help);
+      ReportAt(span.place, span.width, fmt::format("missing key '{}'{}", member.name, InPath()),
+               help.empty() ? "" : fmt::format("{}: {}", member.name, help));
+    }
+  }
+  CheckKeys(node, value, members, of);
+}
+
+void ReadInto(const Tree& tree, const Value& section, std::vector<Fault>& faults) {
+  TreeReader reader(tree, section);
+  reader.ReadRoot();
+  std::vector<Fault> found = reader.TakeFaults();
+  SortByPlace(found);
+  faults.insert(faults.end(), found.begin(), found.end());
+}
+
+}  // namespace tpuest

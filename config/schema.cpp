@@ -1,0 +1,226 @@
+#include "config/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/writer.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+using Kind = Type::Kind;
+
+const Type& WithoutOptional(const Type& type) {
+  return type.kind == Kind::kOptional ? WithoutOptional(*type.item) : type;
+}
+
+std::string Joined(const std::string& path, std::string_view step) {
+  return path.empty() ? std::string(step) : fmt::format("{}.{}", path, step);
+}
+
+bool HoldsSections(const Type& type) {
+  if (type.kind == Kind::kSection) return true;
+  if (type.item != nullptr) return HoldsSections(*type.item);
+  return std::any_of(type.alternatives.begin(), type.alternatives.end(),
+                     [](const Type* alternative) { return HoldsSections(*alternative); });
+}
+
+// Structs of a variant by name; the words of `type:`.
+std::vector<std::string> NamedTypes(const Type& type) {
+  std::vector<std::string> names;
+  for (const Type* const alternative : WithoutOptional(type).alternatives) {
+    if (!alternative->name.empty()) names.emplace_back(alternative->name);
+  }
+  return names;
+}
+
+class SchemaLister {
+ public:
+  void Section(const Value& section, const std::string& path, std::string_view of_type) {
+    // A struct that holds itself would have no end.
+    if (std::find(open_.begin(), open_.end(), section.type) != open_.end()) return;
+    open_.push_back(section.type);
+    for (const Member& member : MembersOf(section)) Key(member, path, of_type);
+    open_.pop_back();
+  }
+
+  [[nodiscard]] std::vector<SchemaKey> TakeKeys() { return std::move(keys_); }
+
+ private:
+  void Key(const Member& member, const std::string& path, std::string_view of_type) {
+    const Field& field = member.field;
+    SchemaKey key;
+    key.path = Joined(path, member.name);
+    key.of_type = of_type;
+    key.type = TypeText(*member.value.type, field);
+    key.help = field.help;
+    key.values.assign(field.values.begin(), field.values.end());
+    const std::vector<std::string> names = NamedTypes(*member.value.type);
+    key.values.insert(key.values.end(), names.begin(), names.end());
+    key.required = field.required;
+    key.tpuest = field.tpuest;
+    if (!field.required && WithoutOptional(*member.value.type).kind != Kind::kSection) {
+      key.default_text = FlowText(member.value);
+    }
+    const std::string here = key.path;
+    keys_.push_back(std::move(key));
+    Inside(*member.value.type, member.value.at, here);
+  }
+
+  // The keys below a value; `at` null: a fresh one.
+  void Inside(const Type& type, void* at, const std::string& path) {
+    switch (type.kind) {
+      case Kind::kOptional:
+        return Inside(*type.item, nullptr, path);
+      case Kind::kList:
+        return Inside(*type.item, nullptr, path + "[]");
+      case Kind::kMap:
+        return Inside(*type.item, nullptr, Joined(path, "<name>"));
+      case Kind::kVariant:
+        for (const Type* const alternative : type.alternatives) Inside(*alternative, nullptr, path);
+        return;
+      case Kind::kSection: {
+        const std::shared_ptr<void> fresh = at == nullptr ? type.make() : nullptr;
+        return Section({&type, at == nullptr ? fresh.get() : at}, path, type.name);
+      }
+      default:
+        return;
+    }
+  }
+
+  std::vector<SchemaKey> keys_;
+  std::vector<const Type*> open_;
+};
+
+// Walks defaults and tree together.
+class PathLister {
+ public:
+  void Inside(const Type& type, void* at, const Node* node, const std::string& path) {
+    switch (type.kind) {
+      case Kind::kOptional:
+        return Inside(*type.item, nullptr, node, path);
+      case Kind::kList:
+        return Items(*type.item, node, path);
+      case Kind::kMap:
+        return Entries(*type.item, node, path);
+      case Kind::kVariant:
+        return Alternatives(type, at, node, path);
+      case Kind::kSection:
+        return Section(type, at, node, path);
+      default:
+        return;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> TakePaths() { return std::move(paths_); }
+
+ private:
+  void Section(const Type& type, void* at, const Node* node, const std::string& path) {
+    if (node == nullptr && std::find(open_.begin(), open_.end(), &type) != open_.end()) return;
+    open_.push_back(&type);
+    const std::shared_ptr<void> fresh = at == nullptr ? type.make() : nullptr;
+    for (const Member& member : MembersOf({&type, at == nullptr ? fresh.get() : at})) {
+      const std::string here = Joined(path, member.name);
+      paths_.push_back(here);
+      const Node* const child = node == nullptr ? nullptr : node->Find(member.name);
+      Inside(*member.value.type, member.value.at, child, here);
+    }
+    open_.pop_back();
+  }
+
+  void Items(const Type& item, const Node* node, const std::string& path) {
+    if (node == nullptr || node->kind != Node::Kind::kList) return;
+    for (size_t i = 0; i < node->children.size(); ++i) {
+      Inside(item, nullptr, &node->children[i], fmt::format("{}[{}]", path, i));
+    }
+  }
+
+  void Entries(const Type& item, const Node* node, const std::string& path) {
+    if (node == nullptr || node->kind != Node::Kind::kMap) return;
+    for (const Node& child : node->children) {
+      const std::string here = Joined(path, child.key);
+      paths_.push_back(here);
+      Inside(item, nullptr, &child, here);
+    }
+  }
+
+  // Only what the job chose, or else the default.
+  void Alternatives(const Type& variant, void* at, const Node* node, const std::string& path) {
+    if (node == nullptr) {
+      if (at == nullptr) return;
+      return Inside(*variant.alternatives[variant.index(at)], variant.chosen(at), nullptr, path);
+    }
+    for (const Type* const alternative : variant.alternatives) {
+      const Node* const type = node->Find(alternative->type_key);
+      const std::string& name = type == nullptr ? node->text : type->text;
+      const bool chosen = alternative->name == name ||
+                          std::find(alternative->aliases.begin(), alternative->aliases.end(),
+                                    name) != alternative->aliases.end();
+      if (alternative->name.empty() ? type == nullptr : chosen) {
+        Inside(*alternative, nullptr, node, path);
+      }
+    }
+  }
+
+  std::vector<std::string> paths_;
+  std::vector<const Type*> open_;
+};
+
+std::string VariantText(const Type& variant, const Field& field) {
+  std::vector<std::string> parts;
+  for (const Type* const alternative : variant.alternatives) {
+    const bool section = !alternative->name.empty();
+    const std::string part = section ? fmt::format("a section with '{}'", alternative->type_key)
+                                     : TypeText(*alternative, field);
+    if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+  }
+  return Join(parts, " or ");
+}
+
+}  // namespace
+
+std::vector<SchemaKey> SchemaOf(const Value& defaults) {
+  SchemaLister lister;
+  lister.Section(defaults, "", "");
+  return lister.TakeKeys();
+}
+
+std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults) {
+  PathLister lister;
+  lister.Inside(*defaults.type, defaults.at, &tree.root, "");
+  return lister.TakePaths();
+}
+
+std::string TypeText(const Type& type, const Field& field) {
+  switch (type.kind) {
+    case Kind::kBool:
+      return "true or false";
+    case Kind::kInteger:
+      return "an integer";
+    case Kind::kNumber:
+      return "a number";
+    case Kind::kString:
+      break;
+    case Kind::kPeriod:
+      return "a period such as 500, 2ep, 90s, 10m or 1h";
+    case Kind::kRaw:
+      return "a value";
+    case Kind::kOptional:
+      return TypeText(*type.item, field) + " or null";
+    case Kind::kList:
+      return HoldsSections(*type.item) ? "a list of sections" : "a list";
+    case Kind::kMap:
+    case Kind::kSection:
+      return "a section of keys";
+    case Kind::kVariant:
+      return VariantText(type, field);
+  }
+  if (field.values.empty()) return "a string";
+  std::vector<std::string> words;
+  for (const std::string_view word : field.values) words.push_back(fmt::format("'{}'", word));
+  return words.size() == 1 ? words.front() : "one of " + Join(words, ", ");
+}
+
+}  // namespace tpuest

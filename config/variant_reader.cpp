@@ -1,0 +1,223 @@
+// One of several types: which one follows from the YAML, before it is read.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/tree_reader.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+using Kind = Type::Kind;
+
+std::vector<size_t> AlternativesOf(const Type& variant, Kind kind) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < variant.alternatives.size(); ++i) {
+    if (variant.alternatives[i]->kind == kind) found.push_back(i);
+  }
+  return found;
+}
+
+bool IsNamed(const Type& type) { return type.kind == Kind::kSection && !type.name.empty(); }
+bool IsUnnamed(const Type& type) { return type.kind == Kind::kSection && type.name.empty(); }
+
+// The key that tells the structs of a variant apart; empty if none of them has a name.
+std::string_view TypeKey(const Type& variant) {
+  for (const Type* const type : variant.alternatives) {
+    if (IsNamed(*type)) return type->type_key;
+  }
+  return "";
+}
+
+bool HasAnyKeyOf(const Node& node, const Type& section) {
+  const std::shared_ptr<void> fresh = section.make();
+  for (const Member& member : MembersOf({&section, fresh.get()})) {
+    if (node.Find(member.name) != nullptr) return true;
+  }
+  return false;
+}
+
+// The alternative for a plain scalar, by the kind of its value; the variant's size if none.
+size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
+  const auto fits = [&](const Type& type) {
+    const std::string& text = scalar.text;
+    switch (type.kind) {
+      case Kind::kBool:
+        return scalar.plain && (text == "true" || text == "false");
+      case Kind::kInteger:
+        return scalar.plain && ParseInteger(text).has_value() &&
+               text.find_first_of("eE.") == std::string::npos;
+      case Kind::kNumber:
+        return scalar.plain && ParseNumber(text).has_value();
+      case Kind::kPeriod:
+        return ParsePeriod(text).has_value() && NumberHint(text).empty() &&
+               (scalar.plain || !ParseNumber(text));
+      default:
+        return false;
+    }
+  };
+  const size_t none = variant.alternatives.size();
+  for (const Kind kind : {Kind::kBool, Kind::kInteger, Kind::kNumber, Kind::kPeriod}) {
+    for (const size_t i : AlternativesOf(variant, kind)) {
+      if (fits(*variant.alternatives[i])) return i;
+    }
+  }
+  // "1e4" where the only numbers are integers.
+  const std::vector<size_t> integers = AlternativesOf(variant, Kind::kInteger);
+  if (!integers.empty() && scalar.plain && ParseInteger(scalar.text)) return integers.front();
+  const size_t named = NamedAlternative(variant, scalar.text);
+  const std::vector<size_t> strings = AlternativesOf(variant, Kind::kString);
+  if (named != none && (scalar.plain || strings.empty())) return named;
+  return strings.empty() ? none : strings.front();
+}
+
+bool TakesNumbers(const Type& variant) {
+  return !AlternativesOf(variant, Kind::kInteger).empty() ||
+         !AlternativesOf(variant, Kind::kNumber).empty() ||
+         !AlternativesOf(variant, Kind::kPeriod).empty();
+}
+
+}  // namespace
+
+size_t NamedAlternative(const Type& variant, std::string_view name) {
+  for (size_t i = 0; i < variant.alternatives.size(); ++i) {
+    const Type& type = *variant.alternatives[i];
+    if (!IsNamed(type)) continue;
+    const bool alias =
+        std::find(type.aliases.begin(), type.aliases.end(), name) != type.aliases.end();
+    if (type.name == name || alias) return i;
+  }
+  return variant.alternatives.size();
+}
+
+std::vector<std::string> TypeNames(const Type& variant) {
+  std::vector<std::string> names;
+  for (const Type* const type : variant.alternatives) {
+    if (IsNamed(*type)) names.emplace_back(type->name);
+  }
+  return names;
+}
+
+void TreeReader::ReadVariant(const Node& node, const Value& value, const Field& field) {
+  const std::vector<size_t> raw = AlternativesOf(*value.type, Kind::kRaw);
+  if (!raw.empty()) return ReadAlternative(node, value, raw.front(), field);
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      return Mistyped(node, TypeText(*value.type, field), "");
+    case Node::Kind::kScalar:
+      return ReadVariantScalar(node, value, field);
+    case Node::Kind::kList:
+      return ReadVariantList(node, value, field);
+    case Node::Kind::kMap:
+      return ReadVariantMap(node, value, field);
+  }
+}
+
+void TreeReader::ReadAlternative(const Node& node, const Value& value, size_t alternative,
+                                 const Field& field) {
+  const Type* const type = value.type->alternatives[alternative];
+  ReadValue(node, {type, value.type->choose(value.at, alternative)}, field);
+}
+
+void TreeReader::ReadVariantScalar(const Node& node, const Value& value, const Field& field) {
+  const ScalarText scalar = TextOf(node);
+  if (!scalar.valid) return;
+  const Type& variant = *value.type;
+  const size_t alternative = ScalarAlternative(variant, scalar);
+  if (alternative < variant.alternatives.size()) {
+    if (IsNamed(*variant.alternatives[alternative])) return ReadBareType(node, value, alternative);
+    // A word that the string does not allow is judged by all that the variant does.
+    const bool word =
+        variant.alternatives[alternative]->kind == Kind::kString && !field.values.empty() &&
+        !IsTypedText(scalar.text) &&
+        std::find(field.values.begin(), field.values.end(), scalar.text) == field.values.end();
+    if (!word) return ReadAlternative(node, value, alternative, field);
+  }
+  std::vector<std::string> words(field.values.begin(), field.values.end());
+  const std::vector<std::string> names = TypeNames(variant);
+  words.insert(words.end(), names.begin(), names.end());
+  const std::optional<std::string> near = Nearest(scalar.text, words);
+  std::string hint = near ? fmt::format("did you mean '{}'?", *near) : "";
+  if (hint.empty() && TakesNumbers(variant)) hint = NumberHint(scalar.text);
+  if (hint.empty() && !AlternativesOf(variant, Kind::kBool).empty()) hint = BoolHint(scalar.text);
+  if (names.size() == variant.alternatives.size()) return UnknownType(node, scalar.text, variant);
+  Mistyped(node, TypeText(variant, field), hint);
+}
+
+void TreeReader::ReadVariantList(const Node& node, const Value& value, const Field& field) {
+  const std::vector<size_t> lists = AlternativesOf(*value.type, Kind::kList);
+  if (lists.empty()) return Mistyped(node, TypeText(*value.type, field), "");
+  ReadFirstThatFits(node, value, lists, field);
+}
+
+void TreeReader::ReadVariantMap(const Node& node, const Value& value, const Field& field) {
+  const Type& variant = *value.type;
+  const std::string_view type_key = TypeKey(variant);
+  std::vector<size_t> unnamed;
+  for (const size_t i : AlternativesOf(variant, Kind::kSection)) {
+    if (IsUnnamed(*variant.alternatives[i])) unnamed.push_back(i);
+  }
+  const std::vector<size_t> maps = AlternativesOf(variant, Kind::kMap);
+  const Node* const type = type_key.empty() ? nullptr : node.Find(type_key);
+  if (type != nullptr) return ReadTypedSection(node, *type, value);
+  const bool all_maps = std::all_of(node.children.begin(), node.children.end(),
+                                    [](const Node& n) { return n.kind == Node::Kind::kMap; });
+  const bool known = std::any_of(unnamed.begin(), unnamed.end(), [&](size_t i) {
+    return HasAnyKeyOf(node, *variant.alternatives[i]);
+  });
+  if (!maps.empty() && (unnamed.empty() || (all_maps && !known && !node.children.empty()))) {
+    return ReadFirstThatFits(node, value, maps, field);
+  }
+  if (!unnamed.empty()) return ReadFirstThatFits(node, value, unnamed, field);
+  if (type_key.empty()) return Mistyped(node, TypeText(variant, field), "");
+  const Span span =
+      node.key_place.line != 0 ? Span{node.key_place, node.key_width} : Span{node.place, 1};
+  ReportAt(span.place, span.width, fmt::format("missing key '{}'{}", type_key, InPath()),
+           fmt::format("one of '{}'", Join(TypeNames(variant), "', '")));
+}
+
+void TreeReader::ReadTypedSection(const Node& node, const Node& type, const Value& value) {
+  if (type.kind != Node::Kind::kScalar) return Mistyped(type, "the name of a type", "");
+  const ScalarText scalar = TextOf(type);
+  if (!scalar.valid) return;
+  const size_t alternative = NamedAlternative(*value.type, scalar.text);
+  if (alternative == value.type->alternatives.size()) {
+    return UnknownType(type, scalar.text, *value.type);
+  }
+  ReadSection(node,
+              {value.type->alternatives[alternative], value.type->choose(value.at, alternative)},
+              value.type);
+}
+
+void TreeReader::UnknownType(const Node& node, const std::string& text, const Type& variant) {
+  Report(node, fmt::format("unknown {} '{}'", TypeKey(variant), text),
+         ChoiceHint(text, TypeNames(variant)));
+}
+
+// `accuracy` for `{type: accuracy}`.
+void TreeReader::ReadBareType(const Node& node, const Value& value, size_t alternative) {
+  Node section = node;
+  section.kind = Node::Kind::kMap;
+  ReadSection(section,
+              {value.type->alternatives[alternative], value.type->choose(value.at, alternative)},
+              value.type);
+}
+
+void TreeReader::ReadFirstThatFits(const Node& node, const Value& value,
+                                   const std::vector<size_t>& alternatives, const Field& field) {
+  for (const size_t alternative : alternatives) {
+    if (alternatives.size() == 1) break;
+    std::vector<Fault> kept = std::exchange(faults_, {});
+    std::set<std::string> reported = reported_;
+    ReadAlternative(node, value, alternative, field);
+    const bool fits = faults_.empty();
+    faults_ = std::move(kept);
+    if (fits) return;
+    reported_ = std::move(reported);
+  }
+  ReadAlternative(node, value, alternatives.front(), field);
+}
+
+}  // namespace tpuest

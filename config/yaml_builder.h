@@ -1,0 +1,62 @@
+#pragma once
+// The parser's events into nodes: duplicate keys, merge keys, aliases. Seen only by yaml_reader.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/tree.h"
+#include "config/yaml_text.h"
+
+namespace tpuest {
+
+// Fed in document order; every offset is a byte of the text.
+class YamlBuilder {
+ public:
+  YamlBuilder(const YamlText& text, Origin origin, std::vector<Fault>& faults)
+      : text_(text), origin_(std::move(origin)), faults_(faults) {}
+
+  // anchor: 0 for none.
+  void Null(size_t offset, size_t anchor);
+  void Scalar(size_t offset, size_t anchor, std::string value, bool quoted);
+  void Open(size_t offset, size_t anchor, Node::Kind kind);
+  void Close();
+  void Alias(size_t offset, size_t anchor);
+
+  [[nodiscard]] Node TakeRoot() { return std::move(root_); }
+
+ private:
+  // A list or map whose end is still to come.
+  struct Level {
+    Node node;
+    size_t anchor = 0;
+    std::optional<Node> key;   // of a map, when its value is next
+    std::vector<Node> merges;  // what `<<` named, the first with precedence
+    bool merged = false;
+  };
+  struct Anchored {
+    Node node;
+    size_t nodes = 0;
+    size_t depth = 0;
+  };
+
+  [[nodiscard]] Node NodeAt(size_t offset, Node::Kind kind) const;
+  void Finish(Node node, size_t anchor);
+  void Attach(Node node);
+  void TakeKey(Level& level, Node node);
+  void TakeValue(Level& level, Node node);
+  void TakeMerge(Level& level, const Node& key, Node node);
+  void CheckSize(size_t offset, size_t more_nodes, size_t more_depth);
+  void Report(const Place& place, int width, std::string message, std::string hint);
+
+  const YamlText& text_;
+  Origin origin_;
+  std::vector<Fault>& faults_;
+  std::vector<Level> levels_;
+  std::map<size_t, Anchored> anchors_;
+  size_t nodes_ = 0;
+  Node root_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,168 @@
+#include "config/yaml_reader.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <array>
+#include <istream>
+#include <sstream>
+
+#include "config/yaml_builder.h"
+#include "config/yaml_text.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// yaml-cpp's words for what it met, and ours.
+struct Wording {
+  std::string_view theirs;
+  std::string_view ours;
+  std::string_view hint;
+};
+
+constexpr std::array<Wording, 9> kWordings = {{
+    {"illegal map value", "a ':' cannot stand here",
+     "keys of a section start in the same column; quote a value that holds ': '"},
+    {"illegal tab when looking for indentation", "a tab cannot indent YAML", "use spaces"},
+    {"end of map not found", "this line does not fit the section above",
+     "keys of a section start in the same column"},
+    {"end of sequence not found", "this line does not fit the list above",
+     "items of a list start in the same column"},
+    {"end of map flow not found", "the '{' before is not closed here",
+     "expected ',' or '}'; quote what holds '{', '[' or ','"},
+    {"end of sequence flow not found", "the '[' before is not closed here",
+     "expected ',' or ']'; quote what holds '{', '[' or ','"},
+    {"the referenced anchor is not defined", "no anchor of this name stands above", ""},
+    {"unknown token", "unexpected character", "quote a value that starts with it"},
+    {"illegal block entry", "a list item cannot stand here", ""},
+}};
+
+class Handler final : public YAML::EventHandler {
+ public:
+  Handler(const YamlText& text, YamlBuilder& builder) : text_(text), builder_(builder) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 1) return;
+    throw Error(Code::kUsage, "a second YAML document starts here", "a job is one document")
+        .At(text_.PlaceOf(At(mark)));
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.Null(At(mark), anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    builder_.Alias(At(mark), anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    RefuseTag(mark, tag);
+    builder_.Scalar(At(mark), anchor, value, tag == "!");
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    RefuseTag(mark, tag);
+    builder_.Open(At(mark), anchor, Node::Kind::kList);
+  }
+  void OnSequenceEnd() override { builder_.Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    RefuseTag(mark, tag);
+    builder_.Open(At(mark), anchor, Node::Kind::kMap);
+  }
+  void OnMapEnd() override { builder_.Close(); }
+
+ private:
+  [[nodiscard]] size_t At(const YAML::Mark& mark) const {
+    return text_.Offset(mark.line, mark.column);
+  }
+
+  // yaml-cpp gives "?" to what is plain and "!" to what is quoted.
+  void RefuseTag(const YAML::Mark& mark, const std::string& tag) const {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    throw Error(Code::kUsage, fmt::format("the tag '{}' has no meaning here", tag),
+                "types follow from the keys; quote a string that looks like a number")
+        .At(text_.PlaceOf(At(mark)));
+  }
+
+  const YamlText& text_;
+  YamlBuilder& builder_;
+  int documents_ = 0;
+};
+
+// A tab among the blanks that a line starts with, or npos.
+size_t TabInIndentation(std::string_view line) {
+  const size_t tab = line.find('\t');
+  return tab == line.find_first_not_of(' ') ? tab : std::string_view::npos;
+}
+
+Error SyntaxError(const YAML::Exception& error, const YamlText& text) {
+  const size_t tab = TabInIndentation(text.Line(error.mark.line));
+  if (tab != std::string_view::npos) {
+    const size_t offset = text.Offset(error.mark.line, static_cast<int>(tab));
+    return Error(Code::kUsage, "a tab cannot indent YAML", "use spaces").At(text.PlaceOf(offset));
+  }
+  std::string message = "not YAML: " + error.msg;
+  std::string hint;
+  for (const Wording& wording : kWordings) {
+    if (error.msg != wording.theirs) continue;
+    message = wording.ours;
+    hint = wording.hint;
+  }
+  return Error(Code::kUsage, message, hint)
+      .At(text.PlaceOf(text.Offset(error.mark.line, error.mark.column)));
+}
+
+Node Parse(const YamlText& text, const Origin& origin, std::vector<Fault>& faults) {
+  YamlBuilder builder(text, origin, faults);
+  Handler handler(text, builder);
+  try {
+    std::istringstream stream(text.text());
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(handler)) continue;
+  } catch (const YAML::Exception& error) {
+    throw SyntaxError(error, text);
+  }
+  return builder.TakeRoot();
+}
+
+}  // namespace
+
+Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
+               Sources& sources, std::vector<Fault>& faults) {
+  const YamlText yaml(NormalisedText(text), file);
+  sources.Add(file, yaml.text());
+  CheckEncoding(yaml);
+  Node root = Parse(yaml, origin, faults);
+  if (root.kind == Node::Kind::kNull) {
+    root.kind = Node::Kind::kMap;
+    root.origin = origin;
+  }
+  root.place = root.kind == Node::Kind::kMap ? Place{file, 1, 1} : root.place;
+  return root;
+}
+
+Node ParseFlowValue(std::string_view text, size_t start, const Place& place, const Origin& origin) {
+  // "[" takes the place of "=", so that byte N of the document is byte N of the argument.
+  std::string document(start - 1, ' ');
+  document += "[" + std::string(text.substr(start)) + "\n]";
+  const YamlText yaml(std::move(document), place, text);
+  CheckEncoding(yaml);
+  std::vector<Fault> faults;
+  Node list = Parse(yaml, origin, faults);
+  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
+  if (list.children.size() > 1) {
+    throw Error(Code::kUsage, fmt::format("expected one value, found {}", list.children.size()),
+                fmt::format("did you mean '[{}]'?", text.substr(start)))
+        .At(yaml.PlaceOf(start));
+  }
+  if (!list.children.empty()) return std::move(list.children.front());
+  Node null;
+  null.place = yaml.PlaceOf(start);
+  null.origin = origin;
+  return null;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,53 @@
+#pragma once
+// A YAML text with its lines, for places: yaml-cpp counts bytes, a reader counts characters.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/tree.h"
+
+namespace tpuest {
+
+class YamlText {
+ public:
+  // A whole file, checked by CheckEncoding and with newlines made one kind.
+  YamlText(std::string text, std::string file);
+  // An argument: every place lies in one line. `text` may differ from what the user wrote in
+  // bytes, not in its length.
+  YamlText(std::string text, const Place& argument, std::string_view written);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string_view Line(int line) const;  // from 0
+
+  // line and column from 0, in bytes, as yaml-cpp has them; past the end is the end.
+  [[nodiscard]] size_t Offset(int line, int column) const;
+  [[nodiscard]] Place PlaceOf(size_t offset) const;
+
+  // Where the value begins that starts with properties (`&name`) at the offset, if it does so in
+  // the same line.
+  [[nodiscard]] size_t SkipAnchor(size_t offset) const;
+  // Characters up to the end of the quotes that open at the offset, or of the line; 0 if the quotes
+  // never close.
+  [[nodiscard]] int QuotedWidth(size_t offset) const;
+  // Characters of a plain scalar.
+  [[nodiscard]] int PlainWidth(size_t offset, std::string_view value) const;
+
+ private:
+  void FindLines();
+
+  std::string text_;
+  std::vector<size_t> starts_;  // of the lines
+  std::string file_;
+  bool argument_ = false;
+  int argument_line_ = 0;
+  std::string written_;
+};
+
+// Without a byte order mark, with "\n" at the end of each line.
+[[nodiscard]] std::string NormalisedText(std::string_view text);
+
+// Throws Error(kUsage) at the first byte that is not UTF-8 or is a control character.
+void CheckEncoding(const YamlText& text);
+
+}  // namespace tpuest
