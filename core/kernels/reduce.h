@@ -1,0 +1,48 @@
+#pragma once
+// Reductions over some axes of a contiguous tensor, in one fixed order.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
+
+namespace tpuest {
+
+enum class Reduction { kSum, kMax, kMin, kProd, kAll, kAny };
+
+// How a tensor is reduced: its dimensions merged into groups that are kept or reduced in turn.
+class Reduce {
+ public:
+  // `reduced[axis]`; in and out are the dtypes of memory: equal, or bfloat16 into float. Sums and
+  // products of floating types run in double, of integers in 64 bits; `divisor` divides the
+  // result (a mean). Check fails where the dtype has no such reduction.
+  Reduce(Reduction reduction, const Shape& shape, const std::vector<bool>& reduced, DType in,
+         DType out, int64_t divisor = 1);
+
+  // Bytes of memory that Run needs beside its arguments.
+  [[nodiscard]] size_t ScratchBytes() const;
+  void Run(const void* in, void* out, void* scratch) const;
+
+  struct Group {
+    int64_t size = 1;
+    bool reduced = false;
+    int64_t out_stride = 0;  // in elements of the result; 0 where reduced
+  };
+  // What the loops need to know.
+  struct Layout {
+    std::vector<Group> outer;  // outermost first
+    Group inner;
+    int64_t runs = 1;  // product of the outer sizes
+    int64_t results = 1;
+    int64_t divisor = 1;
+  };
+  using Loop = void (*)(const Layout& layout, const void* in, void* out, void* scratch);
+
+ private:
+  Layout layout_;
+  Loop loop_ = nullptr;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,42 @@
+#pragma once
+// Element-wise functions of one argument on contiguous memory. The result of an element does not
+// depend on where it stands, so blocks of any size give the same bits. In place is allowed.
+
+#include <cstddef>
+
+#include "core/tensor/dtype.h"
+
+namespace tpuest {
+
+enum class Unary {
+  kNeg,
+  kExp,
+  kLog,
+  kLog1p,
+  kExpm1,
+  kSqrt,
+  kRsqrt,
+  kSquare,
+  kAbs,
+  kSign,
+  kFloor,
+  kCeil,
+  kRound,
+  kSin,
+  kCos,
+  kReciprocal,
+  kSigmoid,
+  kTanh,
+  kErf,
+  kIsFinite,
+  kIsNan,
+  kLogicalNot  // -> bool
+};
+
+using UnaryKernel = void (*)(const void* x, void* y, size_t n);
+
+// nullptr if there is no such kernel. Functions over the reals take bfloat16 (computed in float),
+// float and double; kNeg, kSquare, kAbs, kSign and kRound also int32 and int64; kLogicalNot bool.
+[[nodiscard]] UnaryKernel FindUnary(Unary op, DType dtype);
+
+}  // namespace tpuest
