@@ -35,6 +35,9 @@ const std::set<std::string, std::less<>> kTopLevel = {
     "cli",   "config", "configs", "core",      "data",        "models",
     "tests", "dev",    "LICENSE", "README.md", "meson.build", "meson_options.txt"};
 
+// The one header that includes generated protobuf code, for .cpp files of the folders that wrap it.
+constexpr std::string_view kProtos = "core/io/protos.h";
+
 // A library, how its headers and its Meson variable are called, and the folders that wrap it.
 struct Library {
   std::string_view name;
@@ -178,8 +181,8 @@ std::string LibraryFault(const std::string& path, const Include& include, const 
   if (!Wraps(RankedFolder(path), library)) {
     return fmt::format("{} belongs to {}", include.header, Owners(library));
   }
-  if (library.name == "protobuf" && !EndsWith(path, ".cpp")) {
-    return fmt::format("{} is for .cpp files only", include.header);
+  if (EndsWith(include.header, ".pb.h") && path != kProtos) {
+    return fmt::format("{} is reached through {}", include.header, kProtos);
   }
   return "";
 }
@@ -202,6 +205,9 @@ std::string OwnHeaderFault(const std::string& path, const Include& include,
   }
   if (!MayUse(from, to)) {
     return fmt::format("{} may not include {}", WithRank(from), WithRank(to));
+  }
+  if (include.header == kProtos && !EndsWith(path, ".cpp")) {
+    return fmt::format("{} is for .cpp files only", kProtos);
   }
   for (const Library* library : Brought(include.header, includes, known)) {
     if (Wraps(to, *library) && !Wraps(from, *library)) {
