@@ -1,0 +1,271 @@
+#include "core/io/bundle.h"
+
+#include <thread>
+
+#include "core/io/checkpoint_state.h"
+#include "core/io/object_graph.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+#include "core/io/table.h"
+#include "tests/core/io/testdata.h"
+
+namespace tpuest {
+namespace {
+
+double HalfAsDouble(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const int mantissa = bits & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// A tensor's values as expected.json has them.
+nlohmann::json ValuesOf(const Tensor& tensor) {
+  nlohmann::json values = nlohmann::json::array();
+  if (tensor.dtype() == DType::kString) {
+    for (const std::string_view value : tensor.strings()) values.push_back(std::string(value));
+    return values;
+  }
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    switch (tensor.dtype()) {
+      case DType::kInt64:
+        values.push_back(tensor.data<int64_t>()[i]);
+        break;
+      case DType::kUint64:
+        values.push_back(tensor.data<uint64_t>()[i]);
+        break;
+      case DType::kHalf:
+        values.push_back(HalfAsDouble(static_cast<const uint16_t*>(tensor.raw())[i]));
+        break;
+      default:
+        values.push_back(tensor.AsDouble(i));
+    }
+  }
+  return values;
+}
+
+void CheckAgainstTensorFlow(const std::string& prefix, const nlohmann::json& expected) {
+  const BundleReader reader(prefix);
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : expected.items()) {
+    CAPTURE(name);
+    names.push_back(name);
+    CHECK(reader.Has(name));
+    CHECK(NameOf(reader.DTypeOf(name)) == tensor.at("dtype").get<std::string>());
+    const Shape shape(tensor.at("shape").get<std::vector<int64_t>>());
+    CHECK(reader.ShapeOf(name) == shape);
+    const Tensor read = reader.Read(name);
+    CHECK(read.dtype() == reader.DTypeOf(name));
+    CHECK(read.shape() == shape);
+    nlohmann::json values = tensor.at("values");
+    if (read.dtype() == DType::kString) {
+      for (nlohmann::json& value : values) value = FromHex(value.get<std::string>());
+    }
+    CHECK(ValuesOf(read) == values);
+  }
+  CHECK(reader.Names() == names);
+}
+
+std::vector<NamedTensor> ReadEverything(const BundleReader& reader) {
+  std::vector<NamedTensor> tensors;
+  for (const std::string& name : reader.Names()) tensors.push_back({name, reader.Read(name)});
+  return tensors;
+}
+
+// What an index says of each tensor but where it begins: object-based savers of TensorFlow do not
+// sort.
+std::vector<std::string> EntriesWithoutOffsets(const std::string& prefix) {
+  std::vector<std::string> entries;
+  for (const TableEntry& held : ReadTable(prefix, ReadFile(BundleIndexPath(prefix)))) {
+    if (held.key.empty()) continue;
+    pb::BundleEntryProto entry;
+    FromBytes(held.value, entry, prefix, Code::kCheckpoint);
+    entry.clear_offset();
+    entries.push_back(held.key + " " + entry.ShortDebugString());
+  }
+  return entries;
+}
+
+}  // namespace
+
+TEST_CASE("every tensor of TensorFlow's checkpoints is read, of any dtype, sliced or sharded") {
+  CheckAgainstTensorFlow(TestData("name_based/model.ckpt-7"), Expected("name_based"));
+  CheckAgainstTensorFlow(TestData("object_based/ckpt-2"), Expected("object_based"));
+  CheckAgainstTensorFlow(TestData("partitioned/model.ckpt"), Expected("partitioned"));
+  CheckAgainstTensorFlow(TestData("several_shards/model.ckpt"), Expected("several_shards"));
+}
+
+TEST_CASE("the same tensors give TensorFlow's bytes, whatever their order") {
+  const TemporaryFolder folder;
+  const std::string theirs = TestData("name_based/model.ckpt-7");
+  std::vector<NamedTensor> tensors = ReadEverything(BundleReader(theirs));
+  std::reverse(tensors.begin(), tensors.end());
+  const std::string ours = folder / "model.ckpt-7";
+  WriteBundle(ours, tensors, false);
+  CHECK(ReadTable("ours", ReadFile(BundleIndexPath(ours))) ==
+        ReadTable("theirs", ReadFile(BundleIndexPath(theirs))));
+  const bool same_index = ReadFile(BundleIndexPath(ours)) == ReadFile(BundleIndexPath(theirs));
+  CHECK(same_index);
+  const bool same_data =
+      ReadFile(BundleDataPath(ours, 0, 1)) == ReadFile(BundleDataPath(theirs, 0, 1));
+  CHECK(same_data);
+}
+
+TEST_CASE(
+    "the tensors of an object-based checkpoint get TensorFlow's entries but for their place") {
+  const TemporaryFolder folder;
+  const std::string theirs = TestData("object_based/ckpt-2");
+  WriteBundle(folder / "ckpt-2", ReadEverything(BundleReader(theirs)), false);
+  CHECK(EntriesWithoutOffsets(folder / "ckpt-2") == EntriesWithoutOffsets(theirs));
+}
+
+TEST_CASE("a bundle leaves two files and nothing temporary") {
+  const TemporaryFolder folder;
+  WriteBundle(folder / "model.ckpt-1", {{"x", Tensor::Scalar(1.0F)}});
+  CHECK(ListDirectory(folder.path()) ==
+        std::vector<std::string>{"model.ckpt-1.data-00000-of-00001", "model.ckpt-1.index"});
+}
+
+TEST_CASE("many threads read one bundle") {
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 40; ++i) {
+    tensors.push_back({fmt::format("t{}", i), Tensor::Of<int32_t>({3}, {i, i + 1, i + 2})});
+  }
+  WriteBundle(folder / "m", tensors, false);
+  const BundleReader reader(folder / "m");
+  std::array<int, 4> same{};
+  std::vector<std::thread> threads;
+  for (int& count : same) {
+    threads.emplace_back([&] {
+      for (const NamedTensor& t : tensors) count += SameBits(reader.Read(t.name), t.tensor) ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(same == std::array<int, 4>{40, 40, 40, 40});
+}
+
+TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") {
+  const TemporaryFolder folder;
+  const std::string prefix = folder / "model.ckpt-5";
+  WriteBundle(
+      prefix,
+      {{"a", Tensor::Scalar(0.0F)}, {"b", Tensor::Of<float>({8}, {0, 0, 0, 0, 0, 0, 0, 0})}},
+      false);
+  const std::string data = BundleDataPath(prefix, 0, 1);
+  std::string bytes = ReadFile(data);
+  bytes[4 + 9] = 1;
+  Put(data, bytes);
+  const BundleReader reader(prefix);
+  CHECK(*reader.Read("a").data<float>() == 0);
+  const Thrown thrown = ErrorOf([&] { static_cast<void>(reader.Read("b")); });
+  CHECK(thrown.code == Code::kCheckpoint);
+  // 8a9136aa is the published CRC of 32 zero bytes.
+  CHECK(thrown.message.starts_with(data + ": \"b\" at byte 4 is damaged (crc "));
+  CHECK(thrown.message.ends_with(", stored 8a9136aa)"));
+}
+
+TEST_CASE("a cut or missing data shard, and a missing index, are told") {
+  const TemporaryFolder folder;
+  const std::string prefix = folder / "model.ckpt-5";
+  WriteBundle(prefix, {{"w", Tensor::Of<double>({2}, {1, 2})}}, false);
+  const std::string data = BundleDataPath(prefix, 0, 1);
+  Put(data, ReadFile(data).substr(0, 15));
+  CHECK(ErrorOf([&] { static_cast<void>(BundleReader(prefix).Read("w")); }).message ==
+        data + ": \"w\" at byte 0 is cut short (16 bytes expected, the file has 15)");
+  RemoveFile(data);
+  CHECK(ErrorOf([&] { static_cast<void>(BundleReader(prefix).Read("w")); }).message ==
+        data + ": is missing, the checkpoint's index names it");
+  RemoveFile(BundleIndexPath(prefix));
+  const Thrown thrown = ErrorOf([&] { BundleReader reader(prefix); });
+  CHECK(thrown.code == Code::kCheckpoint);
+  CHECK(thrown.message == prefix + ": no such checkpoint (" + prefix + ".index is missing)");
+}
+
+TEST_CASE("a name that is not there is answered with the nearest") {
+  const BundleReader reader(TestData("name_based/model.ckpt-7"));
+  CHECK_FALSE(reader.Has("conv2d/kernl"));
+  CHECK_FALSE(reader.Has(""));
+  try {
+    static_cast<void>(reader.Read("conv2d/kernl"));
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.message() == TestData("name_based/model.ckpt-7") + ": has no \"conv2d/kernl\"");
+    CHECK(error.faults()[0].hint == "did you mean \"conv2d/kernel\"?");
+  }
+}
+
+TEST_CASE("an object-based checkpoint tells which tensor is which variable") {
+  const auto keys = KeysByVariableName(BundleReader(TestData("object_based/ckpt-2")));
+  CHECK(keys.at("dense/kernel") == "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE");
+  CHECK(keys.at("dense/bias") == "model/dense/bias/.ATTRIBUTES/VARIABLE_VALUE");
+  CHECK(keys.at("global_step") == "step/.ATTRIBUTES/VARIABLE_VALUE");
+  CHECK(KeysByVariableName(BundleReader(TestData("name_based/model.ckpt-7"))).empty());
+}
+
+TEST_CASE("TensorFlow's state file names its newest checkpoint, relative to the folder") {
+  const std::string folder = TestData("name_based");
+  const CheckpointState state = ReadCheckpointState(folder).value();
+  CHECK(state.model_checkpoint_path == folder + "/model.ckpt-7");
+  CHECK(state.all_model_checkpoint_paths ==
+        std::vector<std::string>{folder + "/model.ckpt-0", folder + "/model.ckpt-7"});
+  CHECK(state.all_model_checkpoint_timestamps.empty());
+  CHECK(LatestCheckpoint(folder) == folder + "/model.ckpt-7");
+  const CheckpointState with_times = ReadCheckpointState(TestData("object_based")).value();
+  CHECK(with_times.all_model_checkpoint_timestamps.size() == 2);
+  CHECK(with_times.last_preserved_timestamp.has_value());
+}
+
+TEST_CASE("a state file is written as TensorFlow writes it and read back") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"name_based", "object_based"}) {
+    CheckpointState state = ReadCheckpointState(TestData(name)).value();
+    const auto move_here = [&](std::string& path) { path = folder / BaseName(path); };
+    move_here(state.model_checkpoint_path);
+    for (std::string& path : state.all_model_checkpoint_paths) move_here(path);
+    WriteCheckpointState(folder.path(), state, "checkpoint", false);
+    CHECK(ReadFile(folder / "checkpoint") == ReadFile(TestData(name + "/checkpoint")));
+    CHECK(ReadCheckpointState(folder.path()) == state);
+  }
+  WriteCheckpointState(folder.path(), {.model_checkpoint_path = "/elsewhere/model.ckpt-2"}, "best",
+                       false);
+  CHECK(ReadFile(folder / "best") == "model_checkpoint_path: \"/elsewhere/model.ckpt-2\"\n");
+  CHECK(ReadCheckpointState(folder.path(), "best")->model_checkpoint_path ==
+        "/elsewhere/model.ckpt-2");
+}
+
+TEST_CASE("the newest checkpoint is the newest that is there") {
+  const TemporaryFolder folder;
+  CHECK(LatestCheckpoint(folder.path()) == std::nullopt);
+  const CheckpointState state{
+      .model_checkpoint_path = folder / "model.ckpt-2",
+      .all_model_checkpoint_paths = {folder / "model.ckpt-1", folder / "model.ckpt-2"}};
+  WriteCheckpointState(folder.path(), state, "checkpoint", false);
+  CHECK(ErrorOf([&] { static_cast<void>(LatestCheckpoint(folder.path())); }).code ==
+        Code::kCheckpoint);
+  WriteBundle(folder / "model.ckpt-1", {}, false);
+  CHECK(LatestCheckpoint(folder.path()) == folder / "model.ckpt-1");
+  WriteBundle(folder / "model.ckpt-2", {}, false);
+  CHECK(LatestCheckpoint(folder.path()) == folder / "model.ckpt-2");
+  Put(folder / "model.ckpt-2.meta", "");
+  WriteBundle(folder / "model.ckpt-20", {}, false);
+  RemoveCheckpoint(folder / "model.ckpt-2");
+  CHECK_FALSE(CheckpointExists(folder / "model.ckpt-2"));
+  CHECK(ListDirectory(folder.path()) ==
+        std::vector<std::string>{"checkpoint", "model.ckpt-1.data-00000-of-00001",
+                                 "model.ckpt-1.index", "model.ckpt-20.data-00000-of-00001",
+                                 "model.ckpt-20.index"});
+  CHECK(StepOfCheckpoint("a-b/model.ckpt-20") == 20);
+  CHECK(StepOfCheckpoint("a-b/model.ckpt") == std::nullopt);
+}
+
+TEST_CASE("a state file that is not text of this format is refused by line and column") {
+  const TemporaryFolder folder;
+  Put(folder / "checkpoint", "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths {\n");
+  const Thrown thrown = ErrorOf([&] { static_cast<void>(ReadCheckpointState(folder.path())); });
+  CHECK(thrown.code == Code::kCheckpoint);
+  CHECK(thrown.message.starts_with(folder / "checkpoint:2:28: "));
+}
+
+}  // namespace tpuest
