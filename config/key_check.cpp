@@ -62,10 +62,7 @@ void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vect
       UnknownKey(child, value, members, of);
     } else if (of == nullptr) {
       const Type& type = *value.type;
-      const bool same =
-          child.text == type.name ||
-          std::find(type.aliases.begin(), type.aliases.end(), child.text) != type.aliases.end();
-      if (!same) Mistyped(child, fmt::format("'{}'", type.name), "");
+      if (!IsNameOf(type, child.text)) Mistyped(child, fmt::format("'{}'", type.name), "");
     }
   }
 }

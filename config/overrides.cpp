@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "config/scalars.h"
 #include "config/schema.h"
-#include "config/tree_reader.h"
+#include "config/variant.h"
 #include "config/yaml_reader.h"
 #include "core/base/text.h"
 

@@ -1,6 +1,13 @@
 #include "config/reflect.h"
 
+#include <algorithm>
+
 namespace tpuest {
+
+bool IsNameOf(const Type& section, std::string_view name) {
+  return section.name == name ||
+         std::find(section.aliases.begin(), section.aliases.end(), name) != section.aliases.end();
+}
 
 std::vector<Member> MembersOf(const Value& section) {
   std::vector<Member> members;

@@ -119,6 +119,9 @@ template <class T>
   return {&kTypeOf<T>, &value};
 }
 
+// Whether a struct's kType or one of its aliases is that name.
+[[nodiscard]] bool IsNameOf(const Type& section, std::string_view name);
+
 [[nodiscard]] std::vector<Member> MembersOf(const Value& section);
 [[nodiscard]] std::vector<Item> ItemsOf(const Value& container);
 

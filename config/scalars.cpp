@@ -194,8 +194,9 @@ std::string NumberHint(std::string_view text) {
     if (c != '_' && c != ',') bare += c;
   }
   if (bare != text && ParseNumber(bare)) return fmt::format("did you mean '{}'?", bare);
-  if (ParseDecimal(text)) return "it does not fit 64 bits";
-  return "";
+  const std::optional<Decimal> number = ParseDecimal(text);
+  const bool whole = number && !number->has_point && !number->exponent;
+  return whole && !ParseInteger(text) ? "it does not fit 64 bits" : "";
 }
 
 std::string BoolHint(std::string_view text) {

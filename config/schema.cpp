@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/variant.h"
 #include "config/writer.h"
 #include "core/base/text.h"
 
@@ -152,15 +153,8 @@ class PathLister {
       if (at == nullptr) return;
       return Inside(*variant.alternatives[variant.index(at)], variant.chosen(at), nullptr, path);
     }
-    for (const Type* const alternative : variant.alternatives) {
-      const Node* const type = node->Find(alternative->type_key);
-      const std::string& name = type == nullptr ? node->text : type->text;
-      const bool chosen = alternative->name == name ||
-                          std::find(alternative->aliases.begin(), alternative->aliases.end(),
-                                    name) != alternative->aliases.end();
-      if (alternative->name.empty() ? type == nullptr : chosen) {
-        Inside(*alternative, nullptr, node, path);
-      }
+    for (const size_t chosen : AlternativesFor(variant, *node)) {
+      Inside(*variant.alternatives[chosen], nullptr, node, path);
     }
   }
 
@@ -168,15 +162,32 @@ class PathLister {
   std::vector<const Type*> open_;
 };
 
+// "a, b or c".
+std::string Alternatives(const std::vector<std::string>& parts) {
+  const std::vector<std::string> first(parts.begin(), parts.end() - 1);
+  return first.empty() ? parts.back() : fmt::format("{} or {}", Join(first, ", "), parts.back());
+}
+
 std::string VariantText(const Type& variant, const Field& field) {
   std::vector<std::string> parts;
-  for (const Type* const alternative : variant.alternatives) {
-    const bool section = !alternative->name.empty();
-    const std::string part = section ? fmt::format("a section with '{}'", alternative->type_key)
-                                     : TypeText(*alternative, field);
+  const auto add = [&](const std::string& part) {
     if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(part);
+  };
+  for (const Type* const type : variant.alternatives) {
+    if (type->kind == Kind::kBool) {
+      add("true");
+      add("false");
+    } else if (type->kind == Kind::kPeriod) {
+      add("a period");
+    } else if (type->kind == Kind::kString && !field.values.empty()) {
+      for (const std::string_view word : field.values) add(fmt::format("'{}'", word));
+    } else if (!type->name.empty()) {
+      add(fmt::format("a section with '{}'", type->type_key));
+    } else {
+      add(TypeText(*type, field));
+    }
   }
-  return Join(parts, " or ");
+  return Alternatives(parts);
 }
 
 }  // namespace

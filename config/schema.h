@@ -15,7 +15,7 @@ struct SchemaKey {
   std::string path;
   // The value of `type:` that has this key, for the options of a variant's struct.
   std::string of_type;
-  // "integer", "number or section", "list of strings", ...
+  // "an integer", "a number or a section with 'type'": TypeText.
   std::string type;
   std::string default_text;  // YAML flow text; empty for sections and required keys
   std::string help;

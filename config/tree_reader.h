@@ -100,10 +100,6 @@ class TreeReader {
   std::vector<SchemaKey> schema_;   // made when a key is unknown
 };
 
-// The alternative of a variant with that kType or alias, or its size.
-[[nodiscard]] size_t NamedAlternative(const Type& variant, std::string_view name);
-// The kTypes of a variant's structs.
-[[nodiscard]] std::vector<std::string> TypeNames(const Type& variant);
 // "did you mean 'x'?" or "one of 'x', 'y'".
 [[nodiscard]] std::string ChoiceHint(const std::string& word,
                                      const std::vector<std::string>& words);

@@ -5,39 +5,13 @@
 #include <algorithm>
 
 #include "config/tree_reader.h"
+#include "config/variant.h"
 #include "core/base/text.h"
 
 namespace tpuest {
 namespace {
 
 using Kind = Type::Kind;
-
-std::vector<size_t> AlternativesOf(const Type& variant, Kind kind) {
-  std::vector<size_t> found;
-  for (size_t i = 0; i < variant.alternatives.size(); ++i) {
-    if (variant.alternatives[i]->kind == kind) found.push_back(i);
-  }
-  return found;
-}
-
-bool IsNamed(const Type& type) { return type.kind == Kind::kSection && !type.name.empty(); }
-bool IsUnnamed(const Type& type) { return type.kind == Kind::kSection && type.name.empty(); }
-
-// The key that tells the structs of a variant apart; empty if none of them has a name.
-std::string_view TypeKey(const Type& variant) {
-  for (const Type* const type : variant.alternatives) {
-    if (IsNamed(*type)) return type->type_key;
-  }
-  return "";
-}
-
-bool HasAnyKeyOf(const Node& node, const Type& section) {
-  const std::shared_ptr<void> fresh = section.make();
-  for (const Member& member : MembersOf({&section, fresh.get()})) {
-    if (node.Find(member.name) != nullptr) return true;
-  }
-  return false;
-}
 
 // The alternative for a plain scalar, by the kind of its value; the variant's size if none.
 size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
@@ -81,25 +55,6 @@ bool TakesNumbers(const Type& variant) {
 
 }  // namespace
 
-size_t NamedAlternative(const Type& variant, std::string_view name) {
-  for (size_t i = 0; i < variant.alternatives.size(); ++i) {
-    const Type& type = *variant.alternatives[i];
-    if (!IsNamed(type)) continue;
-    const bool alias =
-        std::find(type.aliases.begin(), type.aliases.end(), name) != type.aliases.end();
-    if (type.name == name || alias) return i;
-  }
-  return variant.alternatives.size();
-}
-
-std::vector<std::string> TypeNames(const Type& variant) {
-  std::vector<std::string> names;
-  for (const Type* const type : variant.alternatives) {
-    if (IsNamed(*type)) names.emplace_back(type->name);
-  }
-  return names;
-}
-
 void TreeReader::ReadVariant(const Node& node, const Value& value, const Field& field) {
   const std::vector<size_t> raw = AlternativesOf(*value.type, Kind::kRaw);
   if (!raw.empty()) return ReadAlternative(node, value, raw.front(), field);
@@ -127,7 +82,8 @@ void TreeReader::ReadVariantScalar(const Node& node, const Value& value, const F
   const Type& variant = *value.type;
   const size_t alternative = ScalarAlternative(variant, scalar);
   if (alternative < variant.alternatives.size()) {
-    if (IsNamed(*variant.alternatives[alternative])) return ReadBareType(node, value, alternative);
+    if (!variant.alternatives[alternative]->name.empty())
+      return ReadBareType(node, value, alternative);
     // A word that the string does not allow is judged by all that the variant does.
     const bool word =
         variant.alternatives[alternative]->kind == Kind::kString && !field.values.empty() &&
@@ -155,22 +111,10 @@ void TreeReader::ReadVariantList(const Node& node, const Value& value, const Fie
 void TreeReader::ReadVariantMap(const Node& node, const Value& value, const Field& field) {
   const Type& variant = *value.type;
   const std::string_view type_key = TypeKey(variant);
-  std::vector<size_t> unnamed;
-  for (const size_t i : AlternativesOf(variant, Kind::kSection)) {
-    if (IsUnnamed(*variant.alternatives[i])) unnamed.push_back(i);
-  }
-  const std::vector<size_t> maps = AlternativesOf(variant, Kind::kMap);
   const Node* const type = type_key.empty() ? nullptr : node.Find(type_key);
   if (type != nullptr) return ReadTypedSection(node, *type, value);
-  const bool all_maps = std::all_of(node.children.begin(), node.children.end(),
-                                    [](const Node& n) { return n.kind == Node::Kind::kMap; });
-  const bool known = std::any_of(unnamed.begin(), unnamed.end(), [&](size_t i) {
-    return HasAnyKeyOf(node, *variant.alternatives[i]);
-  });
-  if (!maps.empty() && (unnamed.empty() || (all_maps && !known && !node.children.empty()))) {
-    return ReadFirstThatFits(node, value, maps, field);
-  }
-  if (!unnamed.empty()) return ReadFirstThatFits(node, value, unnamed, field);
+  const std::vector<size_t> untyped = UntypedAlternatives(variant, node);
+  if (!untyped.empty()) return ReadFirstThatFits(node, value, untyped, field);
   if (type_key.empty()) return Mistyped(node, TypeText(variant, field), "");
   const Span span =
       node.key_place.line != 0 ? Span{node.key_place, node.key_width} : Span{node.place, 1};

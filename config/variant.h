@@ -1,0 +1,32 @@
+#pragma once
+// Which of a variant's types a node stands for.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/reflect.h"
+#include "config/tree.h"
+
+namespace tpuest {
+
+// The alternatives of one kind, by index.
+[[nodiscard]] std::vector<size_t> AlternativesOf(const Type& variant, Type::Kind kind);
+
+// The struct with that kType or alias, or the number of alternatives.
+[[nodiscard]] size_t NamedAlternative(const Type& variant, std::string_view name);
+
+// The kTypes of the structs.
+[[nodiscard]] std::vector<std::string> TypeNames(const Type& variant);
+
+// The key that tells the structs apart; empty if none has a kType.
+[[nodiscard]] std::string_view TypeKey(const Type& variant);
+
+// The alternatives for a map without a type key: the structs without a kType, or the maps. All
+// values maps and no key of such a struct: the maps.
+[[nodiscard]] std::vector<size_t> UntypedAlternatives(const Type& variant, const Node& node);
+
+// The alternatives that hold keys which the node can be read as; empty if it names an unknown type.
+[[nodiscard]] std::vector<size_t> AlternativesFor(const Type& variant, const Node& node);
+
+}  // namespace tpuest
