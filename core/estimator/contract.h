@@ -35,7 +35,7 @@ struct StreamPosition {
 
 // Where a row comes from.
 struct Provenance {
-  int32_t file = 0;   // index into BatchStream::files()
+  int32_t file = 0;  // index into BatchStream::files()
   int64_t record = 0;
 };
 
@@ -44,14 +44,14 @@ struct Batch {
   Tensor labels;                 // invalid if the stream has none
   // [batch] float, 1 for an example and 0 for padding; invalid if every row is an example.
   Tensor example_weight;
-  int64_t examples = 0;          // rows that are not padding
+  int64_t examples = 0;                     // rows that are not padding
   std::map<std::string, Tensor> forwarded;  // columns carried along, never fed to the model
   StreamPosition after;
   std::vector<Provenance> rows;  // may be empty
 };
 
 struct StreamSpec {
-  std::vector<TensorSpec> features;   // sorted by name
+  std::vector<TensorSpec> features;  // sorted by name
   std::optional<TensorSpec> labels;
 };
 
@@ -74,12 +74,12 @@ class BatchStream {
 // What an input_fn is told: TPUEstimator's params["batch_size"] and context.
 struct InputContext {
   Mode mode = Mode::kTrain;
-  int64_t batch_size = 1;   // of the global batch
+  int64_t batch_size = 1;  // of the global batch
   // A short last batch is padded with copies of its first row to batch_size, with example_weight;
   // false: it is given short.
   bool pad_last = false;
   uint64_t seed = 0;
-  int threads = 1;          // input workers
+  int threads = 1;  // input workers
 };
 using InputFn = std::function<std::unique_ptr<BatchStream>(const InputContext&)>;
 
@@ -91,7 +91,7 @@ using Features = std::map<std::string, Value>;
 struct Params {
   std::optional<int64_t> batch_size;  // of one replica; absent when exporting
   bool use_tpu = false;
-  int replicas = 1;                   // params["context"].num_replicas
+  int replicas = 1;  // params["context"].num_replicas
 };
 
 // A streaming metric: `update` adds a batch to local variables, `value` [] reads the result.
@@ -116,23 +116,22 @@ struct ExportOutput {
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
-  Value loss;                    // []
+  Value loss;  // []
   Node* train_op = nullptr;
   std::optional<EvalMetrics> eval_metrics;
   std::map<std::string, ExportOutput> export_outputs;
-  Value learning_rate;           // [], for logs; may be invalid
+  Value learning_rate;                     // [], for logs; may be invalid
   std::map<std::string, Value> summaries;  // scalars by tag
 };
 
 struct ModelInputs {
   Features features;
-  Value labels;           // not valid in PREDICT
-  Value example_weight;   // [batch]; valid only where the batch has padding
+  Value labels;          // not valid in PREDICT
+  Value example_weight;  // [batch]; valid only where the batch has padding
 };
 
 // What the user writes: builds the model into `graph`. global_step exists already as a variable.
-using ModelFn =
-    std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
-                                   const Params& params)>;
+using ModelFn = std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
+                                               const Params& params)>;
 
 }  // namespace tpuest

@@ -18,6 +18,7 @@ struct StepRecord {
   float loss = 0;    // mean over replicas, before the update
   std::optional<float> learning_rate;
   double seconds = 0;                // Clock::Seconds when it ended
+  double input_wait = 0;             // seconds that its batch was waited for
   std::span<const float> summaries;  // in the order of SessionInfo::summary_tags
 };
 
@@ -59,7 +60,6 @@ struct RunValues {
   std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
   // The loss of this step was not finite; its update was not applied and is not in `steps`.
   std::optional<float> diverged_loss;
-  double input_wait_seconds = 0;  // of this loop, spent waiting for batches
 };
 
 class SessionRunHook {

@@ -1,0 +1,93 @@
+#include "core/estimator/estimator_context.h"
+
+#include <random>
+
+#include "core/sharding/batch_size.h"
+
+namespace tpuest {
+namespace {
+
+[[noreturn]] void ThrowNoBatchSize(Mode mode) {
+  switch (mode) {
+    case Mode::kTrain:
+      throw Error(Code::kUsage, "`train_batch_size` cannot be `None`").Key("train_batch_size");
+    case Mode::kEval:
+      throw Error(Code::kUsage,
+                  "eval_batch_size in TPUEstimator constructor cannot be `None` if .evaluate is "
+                  "running on TPU.",
+                  "eval_batch_size, or train_batch_size for both")
+          .Key("eval_batch_size");
+    default:
+      throw Error(Code::kUsage,
+                  "predict_batch_size in TPUEstimator constructor cannot be `None` if .predict is "
+                  "running on TPU.",
+                  "predict_batch_size, or eval_batch_size or train_batch_size for both")
+          .Key("predict_batch_size");
+  }
+}
+
+}  // namespace
+
+uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
+  if (seed) return *seed;
+  if (options.run_config.tf_random_seed) {
+    seed = static_cast<uint64_t>(*options.run_config.tf_random_seed);
+  } else if (saved) {
+    seed = saved;
+  } else {
+    std::random_device device;
+    seed = device();
+    home.log.Info("tf_random_seed is not set: {} was drawn", *seed);
+  }
+  return *seed;
+}
+
+int64_t EstimatorContext::BatchSize(Mode mode) const {
+  std::optional<int64_t> size;
+  std::string_view word = "train";
+  if (mode == Mode::kPredict) {
+    size = options.predict_batch_size;
+    word = "predict";
+  }
+  if (mode != Mode::kTrain && !size) size = options.eval_batch_size;
+  if (mode == Mode::kEval) word = "eval";
+  if (!size) size = options.train_batch_size;
+  if (!size) ThrowNoBatchSize(mode);
+  std::optional<Fault> fault = CheckBatchSize(word, *size, replicas);
+  if (fault) ThrowFaults({std::move(*fault)});
+  return *size;
+}
+
+Params EstimatorContext::ParamsFor(int64_t rows_of_replica, int of_replicas) const {
+  return {.batch_size = rows_of_replica, .use_tpu = options.use_tpu, .replicas = of_replicas};
+}
+
+void ThrowFaults(std::vector<Fault> faults) {
+  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
+}
+
+int ExitCodeOf(const StopSignal& stop) {
+  switch (stop.kind()) {
+    case StopSignal::Kind::kPreempted:
+      return static_cast<int>(Code::kPreempted);
+    case StopSignal::Kind::kInterrupted:
+      return static_cast<int>(Code::kInterrupted);
+    case StopSignal::Kind::kNone:
+      break;
+  }
+  return 0;
+}
+
+std::string ReasonOf(const StopSignal& stop) {
+  switch (stop.kind()) {
+    case StopSignal::Kind::kPreempted:
+      return "preempted";
+    case StopSignal::Kind::kInterrupted:
+      return "interrupted";
+    case StopSignal::Kind::kNone:
+      break;
+  }
+  return "";
+}
+
+}  // namespace tpuest

@@ -1,0 +1,35 @@
+#pragma once
+// What train, evaluate and predict of one Estimator share.
+
+#include <optional>
+#include <string>
+
+#include "core/estimator/estimator.h"
+
+namespace tpuest {
+
+struct EstimatorContext {
+  ModelFn model_fn;
+  EstimatorOptions options;  // resolved
+  EstimatorHome home;
+  std::string model_dir;
+  int replicas = 1;
+  int threads = 1;
+  std::optional<uint64_t> seed;  // settled by the first mode that runs
+
+  // The run's seed: tf_random_seed, else the checkpoint's, else one that is drawn and printed.
+  uint64_t Seed(const std::optional<uint64_t>& saved);
+  // The size of a mode's global batch. Error kUsage if there is none or it does not divide by the
+  // replicas.
+  [[nodiscard]] int64_t BatchSize(Mode mode) const;
+  [[nodiscard]] Params ParamsFor(int64_t rows_of_replica, int of_replicas) const;
+};
+
+// Throws Error kUsage if there is a fault.
+void ThrowFaults(std::vector<Fault> faults);
+
+// 0, 75 or 130; and "", "preempted" or "interrupted".
+[[nodiscard]] int ExitCodeOf(const StopSignal& stop);
+[[nodiscard]] std::string ReasonOf(const StopSignal& stop);
+
+}  // namespace tpuest

@@ -1,0 +1,52 @@
+#pragma once
+// .tpuest/metrics.jsonl: a JSON object a line, one for each logged step
+//
+//   {"step":100,"loss":0.25,"learning_rate":0.1,"examples_per_sec":6200.5,"input_wait":0.03}
+//
+// and one for each evaluation
+//
+//   {"step":100,"eval":"eval","metrics":{"accuracy":0.97,"loss":0.1}}
+//
+// Losses and metrics have the digits that give the same float back; what is not finite is null.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/files.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+struct StepLine {
+  int64_t step = 0;
+  float loss = 0;
+  std::optional<float> learning_rate;
+  double examples_per_sec = 0;
+  double input_wait = 0;  // share of time, 0..1
+};
+
+class MetricsLog {
+ public:
+  explicit MetricsLog(const std::string& model_dir);
+
+  // Takes out what was written about steps after this one, and a last line that was cut.
+  void CutAfter(int64_t step);
+  void Append(const StepLine& line);
+  // Tensors with one numeric element; others are left out.
+  void AppendEvaluation(int64_t step, const std::string& name,
+                        const std::map<std::string, Tensor>& metrics);
+
+ private:
+  void Write(const std::string& line);
+
+  std::string path_;
+  std::unique_ptr<AppendFile> file_;  // opened by the first line
+};
+
+// The folder .tpuest of a model_dir.
+[[nodiscard]] std::string PrivateDir(const std::string& model_dir);
+
+}  // namespace tpuest

@@ -1,0 +1,147 @@
+#include "core/estimator/model_builder.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+// A feature's name as a node's: TensorFlow takes letters, digits and "_.-/" there.
+std::string NodeName(std::string_view feature) {
+  std::string name(feature);
+  for (char& c : name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
+                      c == '-' || c == '/';
+    if (!fits) c = '_';
+  }
+  return name.empty() || name.front() == '_' || name.front() == '-' ? "x" + name : name;
+}
+
+class Builder {
+ public:
+  explicit Builder(const OpRegistry& registry, const BuildArgs& args) : args_(args) {
+    model_.graph = std::make_unique<Graph>(registry);
+  }
+
+  BuiltModel Run(const ModelFn& model_fn) {
+    nn::GetOrCreateGlobalStep(*model_.graph);
+    const ModelInputs inputs = AddInputs();
+    model_.spec = model_fn(*model_.graph, inputs, args_.mode, args_.params);
+    CheckSpec();
+    if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
+    return std::move(model_);
+  }
+
+ private:
+  ModelInputs AddInputs() {
+    const NameScope scope(*model_.graph, "input");
+    ModelInputs inputs;
+    for (const TensorSpec& feature : args_.stream.features) {
+      inputs.features[feature.name] = Input(feature);
+    }
+    model_.has_labels = args_.stream.labels.has_value() && args_.mode != Mode::kPredict;
+    if (model_.has_labels) inputs.labels = Input(*args_.stream.labels);
+    model_.has_example_weight = args_.with_example_weight;
+    if (args_.with_example_weight) {
+      inputs.example_weight = Input({"example_weight", DType::kFloat, Shape()});
+    }
+    return inputs;
+  }
+
+  Value Input(const TensorSpec& spec) {
+    if (!spec.shape.fully_known()) {
+      throw Error(Code::kUsage,
+                  fmt::format("The features to the model returned by input_fn must have static "
+                              "shape. Tensor: '{}' {}",
+                              spec.name, spec.shape.Text()),
+                  "give the feature's shape in the input_fn");
+    }
+    std::vector<int64_t> dims = spec.shape.dims();
+    dims.insert(dims.begin(), args_.rows.value_or(kUnknownDim));
+    model_.inputs.push_back(
+        model_.graph->Placeholder(spec.dtype, Shape(std::move(dims)), NodeName(spec.name)));
+    return model_.inputs.back();
+  }
+
+  void CheckSpec() {
+    TPUEstimatorSpec& spec = model_.spec;
+    if (args_.mode == Mode::kPredict) {
+      if (spec.predictions.empty()) throw Error(Code::kUsage, "Missing predictions.");
+      return;
+    }
+    if (!spec.loss.valid()) throw Error(Code::kUsage, "Missing loss.");
+    if (spec.loss.shape() == Shape{1}) {
+      const Value shape = model_.graph->Constant(Tensor(DType::kInt32, {0}), "loss/scalar_shape");
+      spec.loss = model_.graph->Add("Reshape", {spec.loss, shape}, {}, "loss/scalar");
+    }
+    if (spec.loss.shape() != Shape()) {
+      throw Error(Code::kUsage, fmt::format("Loss must be scalar, given: '{}' {}", spec.loss.name(),
+                                            spec.loss.shape().Text()))
+          .At(spec.loss.node->origin());
+    }
+    if (args_.mode == Mode::kTrain) CheckTraining();
+  }
+
+  void CheckTraining() const {
+    if (model_.spec.train_op == nullptr) throw Error(Code::kUsage, "Missing train_op.");
+    const auto& nodes = model_.graph->nodes();
+    const bool sums = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+      return node->type() == "CrossReplicaSum";
+    });
+    if (args_.params.replicas > 1 && !sums) {
+      throw Error(Code::kUsage, "CrossShardOptimizer must be used for model training on TPUs.");
+    }
+  }
+
+  [[nodiscard]] bool IsRead(Value value) const {
+    const auto& nodes = model_.graph->nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+      return std::find(node->inputs().begin(), node->inputs().end(), value) != node->inputs().end();
+    });
+  }
+
+  const BuildArgs& args_;
+  BuiltModel model_;
+};
+
+bool SameTensorSpec(const TensorSpec& a, const TensorSpec& b) {
+  return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+}
+
+}  // namespace
+
+std::string_view ModeName(Mode mode) {
+  switch (mode) {
+    case Mode::kTrain:
+      return "train";
+    case Mode::kEval:
+      return "eval";
+    case Mode::kPredict:
+      return "infer";
+  }
+  return "";
+}
+
+BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry, const BuildArgs& args) {
+  return Builder(registry, args).Run(model_fn);
+}
+
+std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {
+  std::vector<Tensor> inputs = batch.features;
+  if (model.has_labels) inputs.push_back(batch.labels);
+  if (model.has_example_weight) inputs.push_back(batch.example_weight);
+  Check(inputs.size() == model.inputs.size(), "{} inputs for {} placeholders", inputs.size(),
+        model.inputs.size());
+  return inputs;
+}
+
+bool SameSpec(const StreamSpec& a, const StreamSpec& b) {
+  return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
+                    SameTensorSpec) &&
+         a.labels.has_value() == b.labels.has_value() &&
+         (!a.labels || SameTensorSpec(*a.labels, *b.labels));
+}
+
+}  // namespace tpuest

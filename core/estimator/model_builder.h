@@ -1,0 +1,42 @@
+#pragma once
+// Calls a model_fn: a graph with placeholders for what a stream gives, and the spec that came back.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/estimator/contract.h"
+
+namespace tpuest {
+
+struct BuiltModel {
+  std::unique_ptr<Graph> graph;
+  TPUEstimatorSpec spec;
+  // Placeholders, in the order of InputsOf.
+  std::vector<Value> inputs;
+  bool has_labels = false;
+  bool has_example_weight = false;
+  // The model reads example_weight: a padded batch means what the short one does.
+  bool uses_example_weight = false;
+};
+
+struct BuildArgs {
+  Mode mode = Mode::kTrain;
+  const StreamSpec& stream;
+  // Examples of one replica's batch; nullopt: any number, for one graph that serves them all.
+  std::optional<int64_t> rows;
+  bool with_example_weight = false;
+  Params params;
+};
+
+// Error kUsage, in TensorFlow's words, where the spec lacks what its mode needs.
+[[nodiscard]] BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry,
+                                    const BuildArgs& args);
+
+// What feeds the placeholders: features, labels and example_weight of a batch.
+[[nodiscard]] std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch);
+
+// Same names, dtypes and shapes.
+[[nodiscard]] bool SameSpec(const StreamSpec& a, const StreamSpec& b);
+
+}  // namespace tpuest

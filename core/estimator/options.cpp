@@ -1,0 +1,150 @@
+#include "core/estimator/options.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+constexpr std::string_view kReservedParams[] = {"batch_size", "context"};
+
+constexpr std::string_view kIterationsPerLoop =
+    "Invalid TPUConfig `iterations_per_loop` value. Value must be positive integer value or "
+    "time-based value `<N><s|m|h>` where <N> is anypositive integer and `s`, `m`, `h` are unit of "
+    "time in seconds, minutes, hours respectively. Examples of valid values: `3600s`, `60m`, "
+    "`1h`.";
+
+// Gathers faults; keys stand under one section.
+class Faults {
+ public:
+  void Expect(bool holds, std::string key, std::string message, std::string hint = "") {
+    if (!holds) faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
+  }
+  // TensorFlow's check_positive_integer.
+  template <class T>
+  void ExpectPositive(const std::optional<T>& value, std::string key, std::string_view name) {
+    if (value)
+      Expect(*value > 0, std::move(key), fmt::format("{} must be positive, got {}", name, *value));
+  }
+  [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
+
+ private:
+  std::vector<Fault> faults_;
+};
+
+bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault; }
+
+// Not negative, if it is given and not null.
+bool IsNatural(const std::optional<int64_t>& value) {
+  return !IsGiven(value) || value.value_or(0) >= 0;
+}
+
+void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
+  const std::string key = "run_config.tpu_config.";
+  faults.Expect(config.iterations_per_loop > 0, key + "iterations_per_loop",
+                std::string(kIterationsPerLoop));
+  faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
+}
+
+void CheckSaving(const RunConfig& config, Faults& faults) {
+  const bool both = IsGiven(config.save_checkpoints_steps) && config.save_checkpoints_steps &&
+                    IsGiven(config.save_checkpoints_secs) && config.save_checkpoints_secs;
+  faults.Expect(!both, "run_config.save_checkpoints_secs",
+                "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.",
+                "leave one of them out");
+  faults.Expect(IsNatural(config.save_checkpoints_steps), "run_config.save_checkpoints_steps",
+                "save_checkpoints_steps should be >= 0");
+  faults.Expect(IsNatural(config.save_checkpoints_secs), "run_config.save_checkpoints_secs",
+                "save_checkpoints_secs should be >= 0");
+  faults.Expect(config.keep_checkpoint_max.value_or(0) >= 0, "run_config.keep_checkpoint_max",
+                "keep_checkpoint_max should be >= 0");
+  faults.Expect(config.keep_checkpoint_every_n_hours > 0,
+                "run_config.keep_checkpoint_every_n_hours",
+                "keep_checkpoint_every_n_hours should be > 0");
+}
+
+void CheckRunConfig(const RunConfig& config, Faults& faults) {
+  faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
+                "model_dir should be non-empty", "leave it out for a temporary folder");
+  faults.Expect(config.save_summary_steps >= 0, "run_config.save_summary_steps",
+                "save_summary_steps should be >= 0");
+  CheckSaving(config, faults);
+  faults.Expect(config.log_step_count_steps.value_or(1) > 0, "run_config.log_step_count_steps",
+                "log_step_count_steps should be > 0", "null logs nothing");
+  faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,
+                "run_config.session_config.intra_op_parallelism_threads",
+                "intra_op_parallelism_threads should be >= 0", "0 takes every core");
+}
+
+// "{'batch_size': 1, 'rate': 0.1}", as Python prints a dict.
+std::string ParamsText(const std::map<std::string, Raw>& params) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : params)
+    items.push_back(fmt::format("'{}': {}", name, value.text));
+  return fmt::format("{{{}}}", Join(items, ", "));
+}
+
+void CheckParams(const EstimatorOptions& options, Faults& faults) {
+  for (const std::string_view reserved : kReservedParams) {
+    if (!options.params.contains(std::string(reserved))) continue;
+    faults.Expect(
+        false, fmt::format("params.{}", reserved),
+        fmt::format("['batch_size', 'context'] are reserved keys but existed in params {}.",
+                    ParamsText(options.params)),
+        "give it another name");
+    return;
+  }
+}
+
+void CheckSteps(const std::optional<int64_t>& value, std::string_view name,
+                std::string_view section, Faults& faults) {
+  if (!value) return;
+  faults.Expect(*value > 0, fmt::format("{}.{}", section, name),
+                fmt::format("Must specify {} > 0, given: {}", name, *value));
+}
+
+}  // namespace
+
+void RunConfig::Resolve() {
+  const bool has_steps = IsGiven(save_checkpoints_steps);
+  const bool has_secs = IsGiven(save_checkpoints_secs);
+  if (!has_steps) save_checkpoints_steps.reset();
+  if (!has_secs) save_checkpoints_secs.reset();
+  if (!has_steps && !has_secs) save_checkpoints_secs = 600;
+}
+
+std::vector<Fault> Validate(const EstimatorOptions& options) {
+  Faults faults;
+  CheckTpuConfig(options.run_config.tpu_config, faults);
+  CheckRunConfig(options.run_config, faults);
+  CheckParams(options, faults);
+  faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
+                "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");
+  faults.ExpectPositive(options.train_batch_size, "train_batch_size", "train_batch_size");
+  faults.ExpectPositive(options.eval_batch_size, "eval_batch_size", "eval_batch_size");
+  faults.ExpectPositive(options.predict_batch_size, "predict_batch_size", "predict_batch_size");
+  return faults.Take();
+}
+
+std::vector<Fault> Validate(const TrainLength& length, bool use_tpu) {
+  Faults faults;
+  faults.Expect(!length.steps || !length.max_steps, "train_spec.steps",
+                "Can not provide both steps and max_steps.",
+                "steps trains so many more, max_steps up to this global step");
+  CheckSteps(length.steps, "steps", "train_spec", faults);
+  CheckSteps(length.max_steps, "max_steps", "train_spec", faults);
+  faults.Expect(!use_tpu || length.steps || length.max_steps, "train_spec",
+                "For TPU training, one of `steps` or `max_steps` must be set. Cannot be both "
+                "`None`.");
+  return faults.Take();
+}
+
+std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps) {
+  Faults faults;
+  CheckSteps(steps, "steps", "eval_spec", faults);
+  return faults.Take();
+}
+
+}  // namespace tpuest

@@ -1,0 +1,118 @@
+#include "core/estimator/train_hooks.h"
+
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+
+void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
+  last_step_ = session.global_step;
+  last_seconds_ = clock_.Seconds();
+  if (!session.restored) Save(session.global_step);
+}
+
+void CheckpointSaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  if (values.diverged_loss) return;
+  const int64_t steps = config_.save_checkpoints_steps.value_or(0);
+  const int64_t secs = config_.save_checkpoints_secs.value_or(0);
+  const bool by_steps = steps > 0 && values.global_step >= last_step_ + steps;
+  const bool by_time = secs > 0 && clock_.Seconds() >= last_seconds_ + static_cast<double>(secs);
+  if (by_steps || by_time) Save(values.global_step);
+}
+
+void CheckpointSaverHook::End(int64_t global_step) {
+  if (saver_.last_step() != global_step) Save(global_step);
+}
+
+void CheckpointSaverHook::Save(int64_t step) {
+  events_.SessionLog(
+      clock_.WallSeconds(), step,
+      {.status = SessionLogData::Status::kCheckpoint, .checkpoint_path = saver_.base_path()});
+  events_.Flush();
+  if (saver_.last_step() != step) saver_.Save(step);
+  last_step_ = step;
+  last_seconds_ = clock_.Seconds();
+}
+
+void StepCounterHook::AfterCreateSession(const SessionInfo& session) {
+  batch_size_ = session.batch_size;
+  last_step_ = session.global_step;
+  last_seconds_ = clock_.Seconds();
+}
+
+void StepCounterHook::AfterRun(RunContext& context, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    if (is_first_) {
+      // The loss of the variables as the run found them.
+      log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
+      is_first_ = false;
+    }
+    waited_ += record.input_wait;
+    if (record.step % every_ == 0) Report(record);
+  }
+}
+
+void StepCounterHook::Report(const StepRecord& record) {
+  const double seconds = record.seconds - last_seconds_;
+  const double steps_per_sec =
+      seconds > 0 ? static_cast<double>(record.step - last_step_) / seconds : 0;
+  const double examples_per_sec = steps_per_sec * static_cast<double>(batch_size_);
+  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), record.step, seconds);
+  if (seconds > 0) {
+    log_.Info("global_step/sec: {:g}", steps_per_sec);
+    log_.Info("examples/sec: {:g}", examples_per_sec);
+    const double now = clock_.WallSeconds();
+    events_.Scalar(now, record.step, "global_step/sec", static_cast<float>(steps_per_sec));
+    events_.Scalar(now, record.step, "examples/sec", static_cast<float>(examples_per_sec));
+    events_.Flush();
+  }
+  metrics_.Append({.step = record.step,
+                   .loss = record.loss,
+                   .learning_rate = record.learning_rate,
+                   .examples_per_sec = examples_per_sec,
+                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0});
+  last_step_ = record.step;
+  last_seconds_ = record.seconds;
+  waited_ = 0;
+}
+
+void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {
+  tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
+}
+
+void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    if ((record.step - 1) % every_ != 0) continue;
+    std::vector<SummaryValue> summaries = {{.tag = "loss", .value = record.loss}};
+    if (record.learning_rate) {
+      summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
+    }
+    for (size_t i = 0; i < tags_.size(); ++i) {
+      if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
+      summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
+    }
+    events_.Summary(clock_.WallSeconds(), record.step, summaries);
+  }
+}
+
+void NanTensorHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  if (!values.diverged_loss) return;
+  const std::string message =
+      fmt::format("Model diverged with loss = {}.",
+                  std::isnan(*values.diverged_loss) ? "NaN" : PythonFloat(*values.diverged_loss));
+  log_.Write(Level::kError, message);
+  const std::string saved =
+      saver_.last_prefix().empty() ? "" : fmt::format("; {} is good", saver_.last_prefix());
+  throw Error(Code::kDiverged, message,
+              fmt::format("step {} was not applied{}; try a lower learning rate, or clipping",
+                          values.global_step + 1, saved));
+}
+
+std::string PythonFloat(float value) {
+  std::string text = NumberText(value);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace tpuest

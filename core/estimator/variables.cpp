@@ -1,0 +1,108 @@
+#include "core/estimator/variables.h"
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/bundle.h"
+
+namespace tpuest {
+namespace {
+
+constexpr size_t kNamesShown = 3;
+
+// "784x128", "a scalar".
+std::string Dims(const Shape& shape) {
+  if (shape.rank() == 0) return "a scalar";
+  std::vector<std::string> dims;
+  for (const int64_t dim : shape.dims()) dims.push_back(std::to_string(dim));
+  return Join(dims, "x");
+}
+
+// What differs between a stored tensor and its variable, or "".
+std::string Difference(const Tensor& stored, const Variable& variable) {
+  if (stored.shape() != variable.shape) {
+    return fmt::format("is {} here, {} in the graph", Dims(stored.shape()), Dims(variable.shape));
+  }
+  if (stored.dtype() != variable.dtype) {
+    return fmt::format("is {} here, {} in the graph", NameOf(stored.dtype()),
+                       NameOf(variable.dtype));
+  }
+  return "";
+}
+
+// "\"a\", \"b\", \"c\" and 4 more".
+std::string Names(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (const std::string& name : names) {
+    if (shown.size() < kNamesShown) shown.push_back(fmt::format("\"{}\"", name));
+  }
+  const size_t rest = names.size() - shown.size();
+  return Join(shown, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
+std::vector<Fault> Differences(const SavedState& saved, const Graph& graph) {
+  const std::string file = BaseName(saved.prefix);
+  std::vector<Fault> faults;
+  std::vector<std::string> missing;
+  for (const auto& variable : graph.variables()) {
+    if (variable->local) continue;
+    const auto found = saved.tensors.find(variable->name);
+    if (found == saved.tensors.end()) {
+      missing.push_back(variable->name);
+      continue;
+    }
+    const std::string difference = Difference(found->second, *variable);
+    if (difference.empty()) continue;
+    faults.push_back(
+        {fmt::format("{}: \"{}\" {}; was the model changed?", file, variable->name, difference),
+         "restore the model's options, or name another model_dir", "",
+         variable->handle.node->origin(), 0});
+  }
+  if (!missing.empty()) {
+    faults.push_back(
+        {fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or its "
+                     "optimizer changed?",
+                     file, missing.size(), graph.variables().size(), Names(missing)),
+         "restore the job's options, or name another model_dir; warm_start_from takes up trainable "
+         "variables alone",
+         "",
+         {},
+         0});
+  }
+  return faults;
+}
+
+}  // namespace
+
+void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint64_t seed,
+                         VariableStore& store) {
+  ProgramSpec spec{.graph = &graph};
+  std::vector<const Variable*> variables;
+  for (const auto& variable : graph.variables()) {
+    if (which == Which::kLocal && !variable->local) continue;
+    variables.push_back(variable.get());
+    spec.fetches.push_back(variable->initial_value);
+  }
+  if (variables.empty()) return;
+  VariableStore none;
+  const std::unique_ptr<Program> program = backend.Compile(spec, {.seed = seed}, none);
+  const StepFeeds nothing;
+  const std::vector<StepResult> results = program->Run({&nothing, 1});
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Tensor& value = results.front().fetches[i].front();
+    Check(value.shape() == variables[i]->shape && value.dtype() == variables[i]->dtype,
+          "\"{}\" starts with {}", variables[i]->name, value.shape().Text());
+    store.Set(variables[i]->name, value);
+  }
+}
+
+void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store) {
+  std::vector<Fault> faults = Differences(saved, graph);
+  if (!faults.empty()) throw Error(Code::kCheckpoint, std::move(faults));
+  for (const auto& variable : graph.variables()) {
+    if (!variable->local) store.Set(variable->name, saved.tensors.at(variable->name));
+  }
+}
+
+}  // namespace tpuest
