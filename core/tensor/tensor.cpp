@@ -1,6 +1,7 @@
 #include "core/tensor/tensor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -51,6 +52,13 @@ std::span<std::string_view> Tensor::strings() {
 
 std::span<const std::string_view> Tensor::strings() const {
   return const_cast<Tensor*>(this)->strings();
+}
+
+bool Tensor::Unshared() const {
+  if (buffer_.use_count() != 1) return false;
+  // use_count() is a relaxed read; the decrements that led to it were releases.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return true;
 }
 
 Tensor Tensor::Clone() const {

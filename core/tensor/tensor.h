@@ -69,6 +69,9 @@ class Tensor {
   [[nodiscard]] std::span<const std::string_view> strings() const;
   [[nodiscard]] const StringArena& arena() const { return arena_; }
 
+  // No other tensor shares the buffer, so it may be written again: whoever held it has let go, and
+  // this thread sees what they did before.
+  [[nodiscard]] bool Unshared() const;
   [[nodiscard]] Tensor Clone() const;
   // The same buffer under another shape of as many elements.
   [[nodiscard]] Tensor Reshaped(Shape shape) const;

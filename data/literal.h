@@ -1,0 +1,37 @@
+#pragma once
+// Values written in a job (YAML flow text, core/base/visit.h's Raw) as tensors.
+
+#include <string>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// A scalar, or lists nested evenly.
+class Literal {
+ public:
+  struct Scalar {
+    std::string text;
+    bool quoted = false;
+  };
+  Literal(Shape shape, std::vector<Scalar> scalars)
+      : shape_(std::move(shape)), scalars_(std::move(scalars)) {}
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  // As string, int64, int32, float32 or bool; Error kUsage at `key` for a value that is not of it.
+  [[nodiscard]] Tensor As(DType dtype, const std::string& key) const;
+  // The type that tf.constant gives: bool; int32, or int64 where a value does not fit; float32 for
+  // other numbers; string.
+  [[nodiscard]] Tensor Infer(const std::string& key) const;
+
+ private:
+  Shape shape_;
+  std::vector<Scalar> scalars_;
+};
+
+// Error kUsage for text that is no literal, and for lists of uneven length.
+[[nodiscard]] Literal ParseLiteral(const Raw& raw);
+
+}  // namespace tpuest

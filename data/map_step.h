@@ -1,0 +1,47 @@
+#pragma once
+// The map ops as functions on the values of one example, with types and shapes known beforehand.
+
+#include <memory>
+#include <string>
+
+#include "core/estimator/contract.h"
+#include "data/options.h"
+
+namespace tpuest {
+
+// Numeric values of one example to numeric values. Immutable; shared by the workers.
+class MapStep {
+ public:
+  virtual ~MapStep() = default;
+  // in: `count` values of the step's input type; out: as many times outputs_per_input() of its
+  // output type. in == out where in_place().
+  virtual void Run(const void* in, int64_t count, void* out) const = 0;
+  [[nodiscard]] virtual int64_t outputs_per_input() const { return 1; }
+  // Value i of the result depends on value i alone and is as wide, so the memory may be the same.
+  [[nodiscard]] virtual bool in_place() const { return false; }
+};
+
+// The bytes of a string as numbers; the first step of a column of strings.
+struct RawDecoder {
+  DType dtype = DType::kInvalid;
+  int64_t count = 0;  // values that the bytes must hold
+  bool swap = false;  // the bytes' order is not the machine's
+};
+
+// What an op makes of a column.
+struct MappedColumn {
+  TensorSpec spec;                    // of the result
+  std::unique_ptr<MapStep> step;      // nullptr: the values stay as they are (reshape)
+  std::optional<RawDecoder> decoder;  // decode_raw
+};
+
+// `spec` is the column that the op reads; in shape [?] (VarLenFeature) only ops on single values
+// are defined. Error kUsage, at `key` or at the op's place, says what the op cannot do.
+[[nodiscard]] MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec,
+                                      const std::string& key);
+// Common to all ops.
+[[nodiscard]] const MapColumns& ColumnsOf(const MapOptions& options);
+// "cast".
+[[nodiscard]] std::string_view OpName(const MapOptions& options);
+
+}  // namespace tpuest

@@ -1,0 +1,101 @@
+#pragma once
+// Where records come from. A source is opened once, never changes, and may be read from several
+// threads; what cannot be read out of order is a StreamedSource, read by one thread.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/estimator/contract.h"
+#include "data/options.h"
+
+namespace tpuest {
+
+// The values of one column in one example, row-major; strings are std::string_view.
+struct Values {
+  const void* data = nullptr;
+  int64_t count = 0;
+};
+
+// One example. What it points to stays until the next read into the same Row.
+struct Row {
+  std::vector<Values> columns;  // as Source::columns()
+  Provenance from;
+  // Memory for columns that a source makes while it reads.
+  std::string_view text;
+  int64_t number = 0;
+  std::vector<uint8_t> bytes;
+};
+
+class Source {
+ public:
+  Source(std::vector<TensorSpec> columns, std::vector<std::string> files)
+      : columns_(std::move(columns)), files_(std::move(files)) {}
+  virtual ~Source() = default;
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
+  // Provenance::file is an index into these.
+  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  std::vector<TensorSpec> columns_;
+  std::vector<std::string> files_;
+};
+
+class IndexedSource : public Source {
+ public:
+  using Source::Source;
+  [[nodiscard]] virtual int64_t size() const = 0;
+  // index < size().
+  virtual void Read(int64_t index, Row& row) const = 0;
+};
+
+// Records are byte strings: the one column is `serialized`.
+class StreamedSource : public Source {
+ public:
+  using Source::Source;
+  // The next record is the first one.
+  virtual void Rewind() = 0;
+  // The next record's bytes, valid until the next call; false at the end.
+  [[nodiscard]] virtual bool Next(std::string_view& bytes, Provenance& from) = 0;
+};
+
+using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<StreamedSource>>;
+
+// `key` is the section's key path, for errors. cached: keep in memory what would otherwise be
+// generated or inflated again in each epoch. Skip and take are applied.
+[[nodiscard]] AnySource OpenSource(const SourceOptions& options, bool cached,
+                                   const std::string& key);
+
+// The columns, as far as they are known without opening a file; nullopt: not known.
+[[nodiscard]] std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
+                                                                  const std::string& key);
+
+// ---- one source each --------------------------------------------------------------------------
+
+[[nodiscard]] AnySource OpenTFRecords(const TFRecordSource& options, bool cached,
+                                      const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options,
+                                                     const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenDigits(const DigitsSource& options, bool cached,
+                                                        const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenSlices(const SlicesSource& options,
+                                                        const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,
+                                                       const std::string& key);
+
+// Records first..first+size-1 of another source; the source itself where that is all of it.
+[[nodiscard]] std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
+                                                   const RecordRange& range,
+                                                   const std::string& key);
+// Throws Error kUsage for a negative skip or take.
+void CheckRange(const RecordRange& range, const std::string& key);
+
+// The column of sources whose records are byte strings.
+[[nodiscard]] TensorSpec SerializedColumn();
+
+}  // namespace tpuest

@@ -1,0 +1,55 @@
+#pragma once
+// tf.data's shuffle(buffer_size): a buffer of so many items, of which each draw takes one at random
+// and puts the next of the input in its place. On handles (indices), so that it is cheap to run
+// again from the start of an epoch.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/random.h"
+
+namespace tpuest {
+
+class WindowShuffle {
+ public:
+  WindowShuffle(int64_t size, RandomKey key) : size_(static_cast<size_t>(size)), key_(key) {}
+
+  // Forgets everything; draws are a function of `epoch` from now on.
+  void Begin(int64_t epoch) {
+    buffer_.clear();
+    draws_ = 0;
+    epoch_ = static_cast<uint64_t>(epoch);
+  }
+  // The next handle. `pull` gives the input's next one, or nullopt at its end, also if asked again.
+  template <class Pull>
+  [[nodiscard]] std::optional<int64_t> Next(Pull pull) {
+    while (buffer_.size() < size_) {
+      const std::optional<int64_t> handle = pull();
+      if (!handle) break;
+      buffer_.push_back(*handle);
+    }
+    if (buffer_.empty()) return std::nullopt;
+    const size_t at = Uniform(buffer_.size());
+    const int64_t drawn = buffer_[at];
+    buffer_[at] = buffer_.back();
+    buffer_.pop_back();
+    return drawn;
+  }
+
+ private:
+  // 0..n-1, by the upper half of a 64-bit word times n.
+  size_t Uniform(size_t n) {
+    const std::array<uint32_t, 4> words = Philox(key_, epoch_, draws_++);
+    const uint64_t word = static_cast<uint64_t>(words[1]) << 32 | words[0];
+    return static_cast<size_t>((static_cast<unsigned __int128>(word) * n) >> 64);
+  }
+
+  size_t size_;
+  RandomKey key_;
+  uint64_t epoch_ = 0;
+  uint64_t draws_ = 0;
+  std::vector<int64_t> buffer_;
+};
+
+}  // namespace tpuest
