@@ -1,0 +1,123 @@
+#include "core/nn/extra_metrics.h"
+
+#include <utility>
+
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+
+namespace tpuest::nn {
+namespace {
+
+// What a metric reads of a head, and how it is built from it.
+struct Plan {
+  std::string name;
+  std::string_view tensor;  // a key of the head's tensors
+  std::string_view head;    // which heads have it, for the message
+  MetricBuilder build;
+};
+
+constexpr std::string_view kClassHeads = "a MultiClassHead or BinaryClassHead";
+
+Value WeightsOf(const Tensors& tensors) {
+  const auto found = tensors.find("weights");
+  return found == tensors.end() ? Value{} : found->second;
+}
+
+Plan PlanOf(const AccuracyOptions& options) {
+  return {options.name, "class_ids", kClassHeads, [options](Graph& graph, const Tensors& t) {
+            return AccuracyMetric(graph, options.name, t.at("labels"), t.at("class_ids"),
+                                  WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const RecallAtKOptions& options) {
+  if (options.k < 1) {
+    throw Error(Code::kUsage, fmt::format("k is {}, expected at least 1", options.k));
+  }
+  const std::string name =
+      options.name.empty() ? fmt::format("recall_at_{}", options.k) : options.name;
+  return {name, "probabilities", kClassHeads, [options, name](Graph& graph, const Tensors& t) {
+            // Logits order classes as probabilities do, and keep apart what rounds to one there.
+            const Value logits = t.at("logits");
+            const bool one_logit = logits.shape().dim(-1) == 1;
+            const Value scores = one_logit ? t.at("probabilities") : logits;
+            return MeanMetric(graph, name, InTopK(scores, t.at("labels"), options.k), WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const MeanAbsoluteErrorOptions& options) {
+  return {options.name, "predictions", "a RegressionHead",
+          [options](Graph& graph, const Tensors& t) {
+            const Value error = ops::Abs(ops::Sub(t.at("predictions"), t.at("labels")));
+            return MeanMetric(graph, options.name, error, WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const MeanSquaredErrorOptions& options) {
+  return {options.name, "predictions", "a RegressionHead",
+          [options](Graph& graph, const Tensors& t) {
+            const Value error = ops::SquaredDifference(t.at("predictions"), t.at("labels"));
+            return MeanMetric(graph, options.name, error, WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const AucOptions& options) {
+  if (options.num_thresholds < 3) {
+    throw Error(Code::kUsage,
+                fmt::format("num_thresholds is {}, expected at least 3", options.num_thresholds));
+  }
+  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+            return AucMetric(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
+                             options.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
+                             static_cast<int>(options.num_thresholds));
+          }};
+}
+
+Plan PlanOf(const PrecisionOptions& options) {
+  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+            return PrecisionMetric(graph, options.name, t.at("logistic"), t.at("labels"),
+                                   WeightsOf(t), options.threshold);
+          }};
+}
+
+Plan PlanOf(const RecallOptions& options) {
+  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+            return RecallMetric(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
+                                options.threshold);
+          }};
+}
+
+template <class Options>
+void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& builders) {
+  try {
+    Plan plan = PlanOf(options);
+    if (!tensors.contains(std::string(plan.tensor))) {
+      throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head));
+    }
+    if (plan.name == "loss" || plan.name == "global_step") {
+      throw Error(Code::kUsage,
+                  fmt::format("Metric with name \"{}\" is not allowed, because Estimator already "
+                              "defines a default metric with the same name.",
+                              plan.name));
+    }
+    if (builders.contains(plan.name)) {
+      throw Error(Code::kUsage, fmt::format("two metrics are called '{}'", plan.name),
+                  "give one of them another name");
+    }
+    builders.emplace(plan.name, std::move(plan.build));
+  } catch (Error& error) {
+    throw std::move(error).At(options.place);
+  }
+}
+
+}  // namespace
+
+MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra, const Tensors& tensors) {
+  MetricBuilders builders;
+  for (const ExtraMetric& metric : extra) {
+    std::visit([&](const auto& options) { AddBuilder(options, tensors, builders); }, metric);
+  }
+  return builders;
+}
+
+}  // namespace tpuest::nn

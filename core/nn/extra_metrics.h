@@ -1,0 +1,109 @@
+#pragma once
+// Metrics that a job adds by name: `metrics: [accuracy, {type: recall_at_k, k: 5}]`.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/metrics.h"
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
+
+struct AccuracyOptions {
+  static constexpr std::string_view kType = "accuracy";
+  std::string name = "accuracy";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+// The fraction of examples whose label is among the k classes of highest score.
+struct RecallAtKOptions {
+  static constexpr std::string_view kType = "recall_at_k";
+  static constexpr std::string_view kAliases[] = {"in_top_k", "top_k_categorical_accuracy"};
+  int64_t k = 0;
+  std::string name;
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("k", k, {.help = "how many classes", .required = true});
+    v("name", name, {.help = "in results; default: recall_at_<k>"});
+  }
+};
+
+struct MeanAbsoluteErrorOptions {
+  static constexpr std::string_view kType = "mean_absolute_error";
+  std::string name = "mean_absolute_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct MeanSquaredErrorOptions {
+  static constexpr std::string_view kType = "mean_squared_error";
+  std::string name = "mean_squared_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct AucOptions {
+  static constexpr std::string_view kType = "auc";
+  std::string curve = "ROC";
+  int64_t num_thresholds = 200;
+  std::string name = "auc";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("curve", curve, {.help = "area under which curve", .values = {"ROC", "PR"}});
+    v("num_thresholds", num_thresholds, {.help = "points on the curve"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct PrecisionOptions {
+  static constexpr std::string_view kType = "precision";
+  double threshold = 0.5;
+  std::string name = "precision";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct RecallOptions {
+  static constexpr std::string_view kType = "recall";
+  double threshold = 0.5;
+  std::string name = "recall";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+using ExtraMetric =
+    std::variant<AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions,
+                 MeanSquaredErrorOptions, AucOptions, PrecisionOptions, RecallOptions>;
+
+// Their builders by name. `tensors` are the head's; Error kUsage, at the metric's place, if the
+// head does not have what the metric is about, or two metrics have one name.
+[[nodiscard]] MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra,
+                                                 const Tensors& tensors);
+
+}  // namespace tpuest::nn

@@ -1,0 +1,41 @@
+#include "core/nn/heads.h"
+
+#include <utility>
+
+namespace tpuest::nn {
+
+HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs) {
+  return std::visit(
+      [&](const auto& h) {
+        Graph& graph = inputs.logits.graph();
+        const OriginScope origin(graph, h.place);
+        const NameScope scope(graph, "head");
+        try {
+          return h.Build(inputs);
+        } catch (Error& error) {
+          if (error.faults().front().place.line > 0) throw;
+          throw std::move(error).At(h.place);
+        }
+      },
+      head);
+}
+
+std::optional<LabelRange> LabelRangeOf(const AnyHead& head) {
+  return std::visit([](const auto& h) -> std::optional<LabelRange> { return h.label_range(); },
+                    head);
+}
+
+std::string WeightColumnOf(const AnyHead& head) {
+  return std::visit([](const auto& h) { return h.weight_column.value_or(""); }, head);
+}
+
+std::map<std::string, Metric> BuildMetrics(Graph& graph, const MetricBuilders& builders,
+                                           const Tensors& tensors) {
+  const AfterScope after(graph);
+  const NameScope scope(graph, "metrics");
+  std::map<std::string, Metric> metrics;
+  for (const auto& [name, build] : builders) metrics[name] = build(graph, tensors);
+  return metrics;
+}
+
+}  // namespace tpuest::nn

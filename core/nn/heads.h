@@ -1,0 +1,29 @@
+#pragma once
+// Every head that a job can name.
+
+#include <optional>
+#include <variant>
+
+#include "core/nn/binary_class_head.h"
+#include "core/nn/multi_class_head.h"
+#include "core/nn/regression_head.h"
+
+namespace tpuest::nn {
+
+using AnyHead = std::variant<MultiClassHead, BinaryClassHead, RegressionHead>;
+
+// Predictions, loss and metrics. Errors carry the head's place.
+[[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);
+
+// What the labels may be; nullopt: any number.
+[[nodiscard]] std::optional<LabelRange> LabelRangeOf(const AnyHead& head);
+
+// "" if there is none.
+[[nodiscard]] std::string WeightColumnOf(const AnyHead& head);
+
+// The metrics of one graph, built in an AfterScope.
+[[nodiscard]] std::map<std::string, Metric> BuildMetrics(Graph& graph,
+                                                         const MetricBuilders& builders,
+                                                         const Tensors& tensors);
+
+}  // namespace tpuest::nn

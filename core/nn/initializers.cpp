@@ -1,0 +1,115 @@
+#include "core/nn/initializers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/random.h"
+
+namespace tpuest::nn {
+namespace {
+
+// A standard normal cut at two standard deviations has this one.
+constexpr double kTruncatedStddev = 0.87962566103423978;
+
+struct Fans {
+  double in = 1;
+  double out = 1;
+};
+
+// A kernel is [window..., inputs, outputs].
+Fans FansOf(const Shape& shape) {
+  if (shape.rank() == 0) return {};
+  if (shape.rank() == 1) {
+    const auto size = static_cast<double>(shape.dim(0));
+    return {size, size};
+  }
+  double window = 1;
+  for (int i = 0; i < shape.rank() - 2; ++i) window *= static_cast<double>(shape.dim(i));
+  return {window * static_cast<double>(shape.dim(-2)), window * static_cast<double>(shape.dim(-1))};
+}
+
+struct Target {
+  Graph& graph;
+  DType dtype;
+  const Shape& shape;
+};
+
+Value Initial(const ZerosInitializer& /*init*/, const Target& v) {
+  return ops::Zeros(v.graph, v.dtype, v.shape);
+}
+
+Value Initial(const OnesInitializer& /*init*/, const Target& v) {
+  return ops::Ones(v.graph, v.dtype, v.shape);
+}
+
+Value Initial(const ConstantInitializer& init, const Target& v) {
+  return ops::Full(v.graph, v.dtype, v.shape, init.value);
+}
+
+Value Initial(const RandomUniformInitializer& init, const Target& v) {
+  const Value uniform = ops::RandomUniform(v.graph, v.shape, v.dtype, "random_uniform");
+  return ops::AddV2(ops::Mul(uniform, init.maxval - init.minval), init.minval);
+}
+
+Value Initial(const RandomNormalInitializer& init, const Target& v) {
+  const Value normal = ops::RandomStandardNormal(v.graph, v.shape, v.dtype, "random_normal");
+  return ops::AddV2(ops::Mul(normal, init.stddev), init.mean);
+}
+
+Value Initial(const TruncatedNormalInitializer& init, const Target& v) {
+  const Value normal = ops::TruncatedNormal(v.graph, v.shape, v.dtype, "truncated_normal");
+  return ops::AddV2(ops::Mul(normal, init.stddev), init.mean);
+}
+
+Value Initial(const VarianceScaling& init, const Target& v) {
+  const Fans fans = FansOf(v.shape);
+  const double n = init.mode == "fan_in"    ? fans.in
+                   : init.mode == "fan_out" ? fans.out
+                                            : (fans.in + fans.out) / 2;
+  const double variance = init.scale / std::max(1.0, n);
+  if (init.distribution == "uniform") {
+    const double limit = std::sqrt(3 * variance);
+    return Initial(RandomUniformInitializer{.minval = -limit, .maxval = limit}, v);
+  }
+  if (init.distribution == "untruncated_normal") {
+    return Initial(RandomNormalInitializer{.stddev = std::sqrt(variance)}, v);
+  }
+  return Initial(TruncatedNormalInitializer{.stddev = std::sqrt(variance) / kTruncatedStddev}, v);
+}
+
+Value Initial(const GlorotUniform& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 1, .mode = "fan_avg", .distribution = "uniform"}, v);
+}
+
+Value Initial(const GlorotNormal& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 1, .mode = "fan_avg"}, v);
+}
+
+Value Initial(const HeUniform& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 2, .distribution = "uniform"}, v);
+}
+
+Value Initial(const HeNormal& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 2}, v);
+}
+
+Value Initial(const LecunUniform& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 1, .distribution = "uniform"}, v);
+}
+
+Value Initial(const LecunNormal& /*init*/, const Target& v) {
+  return Initial(VarianceScaling{.scale = 1}, v);
+}
+
+}  // namespace
+
+Value InitialValue(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
+                   const Initializer& initializer) {
+  const NameScope scope(graph, name + "/Initializer");
+  const Target variable{graph, dtype, shape};
+  return std::visit([&](const auto& init) { return Initial(init, variable); }, initializer);
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,76 @@
+#pragma once
+// What layers share: where they build, how they name and keep their variables.
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/nn/initializers.h"
+#include "core/nn/name_patterns.h"
+#include "core/nn/regularizers.h"
+
+namespace tpuest::nn {
+
+// The model that layers are added to, and what they leave for its train_op and loss.
+struct LayerContext {
+  Graph& graph;
+  bool training = false;
+  // Of activations and products; variables are float32 and cast where they are used.
+  DType compute_dtype = DType::kFloat;
+  int replicas = 1;
+  // Variables that are trained; a layer whose variables are not is in inference mode.
+  NamePatterns trainable{{".*"}};
+
+  std::vector<Node*> updates;                // moving averages: run with the train_op
+  std::vector<Value> regularization_losses;  // float32 [] each
+  int layers_with_weights = 0;               // for object paths
+};
+
+// One side, or height and width.
+using Sides = std::variant<int64_t, std::vector<int64_t>>;
+
+// {height, width}; Error kUsage unless there are one or two positive numbers.
+[[nodiscard]] std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what);
+// "SAME" or "VALID".
+[[nodiscard]] std::string PaddingName(const std::string& padding);
+
+// A layer being built: nodes go under its name and carry the place where it stands in the job.
+// `name` empty: "dense", "dense_1", ..., counted over the graph as tf.layers does.
+class LayerScope {
+ public:
+  LayerScope(LayerContext& context, const std::string& name, std::string_view base,
+             const Place& place);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  struct WeightOptions {
+    bool trainable = true;
+    const Regularizer* regularizer = nullptr;
+  };
+  // The float32 variable "<layer>/<name>". To be called before Nodes().
+  Variable* AddWeight(std::string_view name, const Shape& shape, const Initializer& initializer,
+                      WeightOptions options);
+  // The variable's value in the compute dtype.
+  [[nodiscard]] Value Use(const Variable* weight) const;
+  // From here on nodes are named "<layer>/...".
+  [[nodiscard]] NameScope Nodes() const { return {context_.graph, name_}; }
+
+  // Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
+  [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;
+  // The number of channels of x; Error kUsage unless x has that rank and the last dimension is
+  // known.
+  [[nodiscard]] int64_t Channels(Value x, int rank) const;
+
+ private:
+  LayerContext& context_;
+  std::string_view type_;
+  Place place_;
+  OriginScope origin_;
+  std::string name_;
+  int index_ = -1;  // among layers with weights
+};
+
+}  // namespace tpuest::nn

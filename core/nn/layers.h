@@ -1,0 +1,21 @@
+#pragma once
+// Every layer that a job can name.
+
+#include <variant>
+
+#include "core/nn/batch_normalization.h"
+#include "core/nn/conv_layers.h"
+#include "core/nn/dense_layer.h"
+#include "core/nn/pooling_layers.h"
+#include "core/nn/shape_layers.h"
+
+namespace tpuest::nn {
+
+using Layer = std::variant<Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D,
+                           AveragePooling2D, GlobalAveragePooling2D, GlobalMaxPooling2D,
+                           BatchNormalization, Dropout, Flatten, Reshape, ActivationLayer>;
+
+// The layer on x. Errors carry the layer's place.
+[[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, Value x);
+
+}  // namespace tpuest::nn

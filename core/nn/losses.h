@@ -1,0 +1,53 @@
+#pragma once
+// Losses of single examples, and how they become one number.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+// -log softmax(logits)[label]: logits [B, C] float32, labels [B, 1] integers -> [B, 1]. With
+// label_smoothing s the target is 1 - s + s/C for the label's class and s/C for the others.
+[[nodiscard]] Value SparseSoftmaxCrossEntropy(Value logits, Value labels,
+                                              double label_smoothing = 0.0);
+
+// max(x, 0) - x z + log(1 + exp(-|x|)) for logits x and labels z in [0, 1], both [B, D] float32
+// (tf.nn.sigmoid_cross_entropy_with_logits).
+[[nodiscard]] Value SigmoidCrossEntropy(Value logits, Value labels);
+
+// (predictions - labels)^2, element by element.
+[[nodiscard]] Value SquaredError(Value predictions, Value labels);
+
+// How tf.losses makes one number of losses l with weights w (broadcast to l).
+enum class LossReduction {
+  kSum,                 // sum w l
+  kSumOverBatchSize,    // sum w l / number of elements of l
+  kMean,                // sum w l / sum w
+  kSumByNonzeroWeights  // sum w l / number of w that are not 0
+};
+
+// The words for them in a job: TensorFlow's names, in either case.
+[[nodiscard]] const std::vector<std::string_view>& LossReductionNames();
+// Error kUsage in TensorFlow's words for another name.
+[[nodiscard]] LossReduction ParseLossReduction(const std::string& name);
+
+struct LossWeights {
+  // [B], [B, 1] or of the losses' shape; not valid(): 1.
+  Value weights;
+  // [B, 1], 1 for an example and 0 for padding; not valid() if there is no padding. Padding counts
+  // neither above nor below the line, and both are then summed over all replicas, since the
+  // examples are not spread evenly.
+  Value example_weight;
+  int replicas = 1;
+};
+
+// losses [B, D] float32 -> [].
+[[nodiscard]] Value ReduceLoss(Value losses, const LossWeights& weights, LossReduction reduction);
+
+// a * b, where either may be not valid() and then counts as 1.
+[[nodiscard]] Value ProductOfWeights(Value a, Value b);
+
+}  // namespace tpuest::nn

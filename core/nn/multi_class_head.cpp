@@ -1,0 +1,76 @@
+#include "core/nn/multi_class_head.h"
+
+#include "core/ops/array.h"
+#include "core/ops/softmax.h"
+
+namespace tpuest::nn {
+namespace {
+
+void SetPredictions(Value logits, HeadOutputs& outputs) {
+  const NameScope scope(logits.graph(), "predictions");
+  const Value probabilities = ops::Softmax(logits, "probabilities");
+  const Value class_ids = ops::ExpandDims(ops::ArgMax(logits, -1, DType::kInt64, "class_ids"), -1);
+  const Value all_class_ids = AllClassIds(logits);
+  const Value all_classes = AsStrings(all_class_ids, "all_classes");
+  outputs.predictions = {{"logits", logits},
+                         {"probabilities", probabilities},
+                         {"class_ids", class_ids},
+                         {"classes", AsStrings(class_ids, "str_classes")},
+                         {"all_class_ids", all_class_ids},
+                         {"all_classes", all_classes}};
+  const HeadSignature classify{SignatureKind::kClassification,
+                               {{"scores", probabilities}, {"classes", all_classes}}};
+  outputs.signatures = {{"serving_default", classify},
+                        {"classification", classify},
+                        {"predict", {SignatureKind::kPredict, outputs.predictions}}};
+}
+
+}  // namespace
+
+LabelRange MultiClassHead::label_range() const {
+  return {.min = 0,
+          .max = static_cast<double>(n_classes - 1),
+          .below = "Labels must be >= 0",
+          .above = "Labels must be <= n_classes - 1"};
+}
+
+void MultiClassHead::CheckOptions() const {
+  if (n_classes <= 2) {
+    throw Error(Code::kUsage, fmt::format("n_classes must be > 2: {}.", n_classes),
+                "two classes are what BinaryClassHead is for");
+  }
+  if (!(label_smoothing >= 0 && label_smoothing < 1)) {
+    throw Error(Code::kUsage, fmt::format("label_smoothing is {}, expected at least 0 and below 1",
+                                          label_smoothing));
+  }
+  (void)ParseLossReduction(loss_reduction);
+}
+
+HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
+  CheckOptions();
+  HeadOutputs outputs;
+  const Value logits = CheckedLogits(inputs.logits, n_classes);
+  SetPredictions(logits, outputs);
+  if (!inputs.labels.valid()) return outputs;
+
+  const NameScope scope(logits.graph(), "losses");
+  const Value labels = CheckedLabels(inputs.labels, logits, 1);
+  if (!IsInteger(labels.dtype())) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
+        "a map op {op: cast, in: ..., dtype: int32} makes them so");
+  }
+  const Value losses = SparseSoftmaxCrossEntropy(logits, labels, label_smoothing);
+  const Value weights = WeightColumn(weight_column.value_or(""), inputs, false);
+  SetLoss(inputs, logits, labels, losses, weights, loss_reduction, outputs);
+  outputs.metric_tensors["class_ids"] = outputs.predictions.at("class_ids");
+  outputs.metric_tensors["probabilities"] = outputs.predictions.at("probabilities");
+  AddLossMetrics(outputs);
+  outputs.metrics["accuracy"] = [](Graph& graph, const Tensors& t) {
+    return AccuracyMetric(graph, "accuracy", t.at("labels"), t.at("class_ids"), MetricWeights(t));
+  };
+  return outputs;
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,23 @@
+#pragma once
+// Regular expressions that pick variables by name.
+
+#include <memory>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tpuest::nn {
+
+// A name matches if some pattern is found in it (as Python's re.search).
+class NamePatterns {
+ public:
+  // Error kUsage for what is not a regular expression.
+  explicit NamePatterns(const std::vector<std::string>& patterns);
+  [[nodiscard]] bool Match(std::string_view name) const;
+
+ private:
+  std::vector<std::regex> patterns_;
+};
+
+}  // namespace tpuest::nn

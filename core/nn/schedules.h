@@ -1,0 +1,217 @@
+#pragma once
+// Learning rates as functions of global_step, under the names and arguments of tf.train.*_decay,
+// computed in float32 as TensorFlow does. Periods are steps or epochs.
+
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kRateHelp = "rate at step 0";
+inline constexpr std::string_view kStaircaseHelp = "decay at whole multiples of decay_steps only";
+
+// From warmup_learning_rate at step 0 in a straight line to the schedule's first rate.
+struct LinearWarmup {
+  static constexpr std::string_view kType = "linear";
+  Period warmup_steps;
+  double warmup_learning_rate = 0.0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
+    v("warmup_learning_rate", warmup_learning_rate, {.help = "rate at step 0"});
+  }
+};
+
+// warmup_learning_rate for as long as it lasts.
+struct ConstantWarmup {
+  static constexpr std::string_view kType = "constant";
+  Period warmup_steps;
+  double warmup_learning_rate = 0.0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
+    v("warmup_learning_rate", warmup_learning_rate, {.help = "rate until then", .required = true});
+  }
+};
+
+// Takes the place of the schedule while global_step < warmup_steps; the schedule itself is not
+// shifted.
+using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
+
+struct ConstantRate {
+  static constexpr std::string_view kType = "constant";
+  double learning_rate = 0.0;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = "the rate", .required = true});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// learning_rate * decay_rate ^ (global_step / decay_steps)
+struct ExponentialDecay {
+  static constexpr std::string_view kType = "exponential_decay";
+  double learning_rate = 0.0;
+  Period decay_steps;
+  double decay_rate = 0.0;
+  bool staircase = false;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("decay_steps", decay_steps, {.help = "steps for one factor decay_rate", .required = true});
+    v("decay_rate", decay_rate, {.help = "factor", .required = true});
+    v("staircase", staircase, {.help = kStaircaseHelp});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// learning_rate * exp(-decay_rate * global_step / decay_steps)
+struct NaturalExpDecay {
+  static constexpr std::string_view kType = "natural_exp_decay";
+  double learning_rate = 0.0;
+  Period decay_steps;
+  double decay_rate = 0.0;
+  bool staircase = false;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("decay_steps", decay_steps, {.help = "steps for one factor e^-rate", .required = true});
+    v("decay_rate", decay_rate, {.help = "exponent", .required = true});
+    v("staircase", staircase, {.help = kStaircaseHelp});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// learning_rate / (1 + decay_rate * global_step / decay_steps)
+struct InverseTimeDecay {
+  static constexpr std::string_view kType = "inverse_time_decay";
+  double learning_rate = 0.0;
+  Period decay_steps;
+  double decay_rate = 0.0;
+  bool staircase = false;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("decay_steps", decay_steps, {.help = "steps for one decay_rate", .required = true});
+    v("decay_rate", decay_rate, {.help = "how fast the divisor grows", .required = true});
+    v("staircase", staircase, {.help = kStaircaseHelp});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most decay_steps, or
+// with decay_steps grown to its next multiple (cycle).
+struct PolynomialDecay {
+  static constexpr std::string_view kType = "polynomial_decay";
+  double learning_rate = 0.0;
+  Period decay_steps;
+  double end_learning_rate = 0.0001;
+  double power = 1.0;
+  bool cycle = false;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("decay_steps", decay_steps, {.help = "steps to the end rate", .required = true});
+    v("end_learning_rate", end_learning_rate, {.help = "rate at the end"});
+    v("power", power, {.help = "of the polynomial"});
+    v("cycle", cycle, {.help = "begin again beyond decay_steps"});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// values[i] while boundaries[i - 1] < global_step <= boundaries[i].
+struct PiecewiseConstant {
+  static constexpr std::string_view kType = "piecewise_constant";
+  std::vector<Period> boundaries;
+  std::vector<double> values;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("boundaries", boundaries, {.help = "last steps of all values but one", .required = true});
+    v("values", values, {.help = "rates, one more than boundaries", .required = true});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), with step at most
+// decay_steps.
+struct CosineDecay {
+  static constexpr std::string_view kType = "cosine_decay";
+  double learning_rate = 0.0;
+  Period decay_steps;
+  double alpha = 0.0;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("decay_steps", decay_steps, {.help = "steps of half a wave", .required = true});
+    v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+// Cosine decay that starts again after first_decay_steps, each time t_mul as long and m_mul as high
+// (Loshchilov & Hutter 2016).
+struct CosineDecayRestarts {
+  static constexpr std::string_view kType = "cosine_decay_restarts";
+  double learning_rate = 0.0;
+  Period first_decay_steps;
+  double t_mul = 2.0;
+  double m_mul = 1.0;
+  double alpha = 0.0;
+  Warmup warmup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
+    v("first_decay_steps", first_decay_steps, {.help = "of the first period", .required = true});
+    v("t_mul", t_mul, {.help = "length of a period, times the one before"});
+    v("m_mul", m_mul, {.help = "first rate of a period, times the one before"});
+    v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
+    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  }
+};
+
+using LearningRate =
+    std::variant<double, ConstantRate, ExponentialDecay, NaturalExpDecay, InverseTimeDecay,
+                 PolynomialDecay, PiecewiseConstant, CosineDecay, CosineDecayRestarts>;
+
+// The rate at the start of the step, float32 []. `steps_per_epoch` resolves epochs; Error kUsage if
+// it is missing where epochs are given, for a time where steps are meant, for counts below 1 and
+// for boundaries that do not fit the values.
+[[nodiscard]] Value LearningRateAt(Graph& graph, const LearningRate& rate,
+                                   std::optional<double> steps_per_epoch = {});
+
+// A period in steps, rounded to the nearest. Errors as above.
+[[nodiscard]] int64_t StepsOf(const Period& period, std::optional<double> steps_per_epoch,
+                              std::string_view what);
+
+}  // namespace tpuest::nn
