@@ -106,24 +106,26 @@ class Overrider {
                "one of " + Join(fitting, ", "));
   }
 
-  // "did you mean 'train_spec.max_steps'?" by the whole path or as many steps from its end.
+  // "did you mean 'train_spec.max_steps'?": the path whose last steps are all nearly those given.
   static std::string NearestPath(const std::string& key, const std::vector<std::string>& paths) {
+    const std::vector<std::string> given = PathSteps(key);
     std::vector<std::string> endings;
-    const size_t count = PathSteps(key).size();
+    std::vector<std::string> whole;
     for (const std::string& path : paths) {
       std::vector<std::string> steps = PathSteps(path);
-      if (steps.size() > count) {
-        steps.erase(steps.begin(), steps.end() - static_cast<std::ptrdiff_t>(count));
-      }
+      if (steps.size() < given.size()) continue;
+      steps.erase(steps.begin(), steps.end() - static_cast<std::ptrdiff_t>(given.size()));
+      const bool near = std::equal(given.begin(), given.end(), steps.begin(), [](auto& a, auto& b) {
+        return a == b || Nearest(a, {b}).has_value();
+      });
+      if (!near) continue;
       endings.push_back(Join(steps, "."));
+      whole.push_back(path);
     }
-    std::optional<std::string> near = Nearest(key, endings);
-    if (near) {
-      const auto at = std::find(endings.begin(), endings.end(), *near) - endings.begin();
-      return fmt::format("did you mean '{}'?", paths[static_cast<size_t>(at)]);
-    }
-    near = Nearest(key, paths);
-    return near ? fmt::format("did you mean '{}'?", *near) : "";
+    const std::optional<std::string> near = Nearest(Join(given, "."), endings);
+    if (!near) return "";
+    const auto at = std::find(endings.begin(), endings.end(), *near) - endings.begin();
+    return fmt::format("did you mean '{}'?", whole[static_cast<size_t>(at)]);
   }
 
   // A string is taken as it stands; everything else is YAML.

@@ -1,0 +1,92 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/config/sample_job.h"
+
+namespace tpuest {
+namespace {
+
+TEST_CASE("a fault looks like a compiler's") {
+  Sources sources;
+  std::string text;
+  for (int line = 1; line < 14; ++line) text += "#\n";
+  sources.Add("job.yaml", text + "    itertions_per_loop: 100\n");
+  const Fault fault{"unknown key 'itertions_per_loop' in run_config.tpu_config",
+                    "did you mean 'iterations_per_loop'?", "", Place{"job.yaml", 14, 5}, 18};
+  CHECK(Render(fault, sources) ==
+        "job.yaml:14:5: error: unknown key 'itertions_per_loop' in run_config.tpu_config\n"
+        "   14 |     itertions_per_loop: 100\n"
+        "      |     ^^^^^^^^^^^^^^^^^^ did you mean 'iterations_per_loop'?\n");
+}
+
+TEST_CASE("another hint stands in a line of its own") {
+  Sources sources;
+  sources.Add("job.yaml", "a: 1\nb: 2\ntrain_batch_size: 6\n");
+  const Fault fault{"batch size 6", "nearest: train_batch_size=8", "", Place{"job.yaml", 3, 19}, 1};
+  CHECK(Render(fault, sources) ==
+        "job.yaml:3:19: error: batch size 6\n"
+        "    3 | train_batch_size: 6\n"
+        "      |                   ^\n"
+        "      = nearest: train_batch_size=8\n");
+  CHECK(Render(fault, Sources()) ==
+        "job.yaml:3:19: error: batch size 6\n"
+        "      = nearest: train_batch_size=8\n");
+}
+
+TEST_CASE("faults without a line, and several") {
+  CHECK(Render(std::vector<Fault>{Fault{"one", "", "", {}, 0},
+                                  Fault{"two", "did you mean 'x'?", "", Place{"f", 0, 0}, 0}},
+               Sources()) == "error: one\nf: error: two\n      = did you mean 'x'?\n");
+}
+
+TEST_CASE("carets stand under tabs and wide characters, and end with the line") {
+  Sources sources;
+  sources.Add("j", "é\tab: cd\nx\n");
+  CHECK(Render(Fault{"m", "", "", Place{"j", 1, 3}, 2}, sources) ==
+        "j:1:3: error: m\n    1 | é\tab: cd\n      |  \t^^\n");
+  CHECK(Render(Fault{"m", "", "", Place{"j", 2, 1}, 99}, sources) ==
+        "j:2:1: error: m\n    2 | x\n      | ^\n");
+  CHECK(Render(Fault{"m", "", "", Place{"j", 2, 9}, 9}, sources) ==
+        "j:2:9: error: m\n    2 | x\n      |         ^\n");
+}
+
+TEST_CASE("what a terminal would obey is not printed") {
+  Sources sources;
+  sources.Add("j", "a\x1b[31m\xff");
+  CHECK(Render(Fault{"m", "", "", Place{"j", 1, 1}, 1}, sources) ==
+        "j:1:1: error: m\n    1 | a?[31m?\n      | ^\n");
+}
+
+TEST_CASE("a job is read from its file, and a missing one comes with the nearest name") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "tpuest_config_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mnist_cnn.yaml") << "version: 1\nname: ${name}_\n" << std::flush;
+  std::ofstream(folder / "ok.yaml") << "version: 1\nrun: {model_dir: \"${name}\"}\n" << std::flush;
+  Sources sources;
+  const std::string path = (folder / "ok.yaml").string();
+  const Loaded<Sample> loaded = LoadJob<Sample>(path, {{"batch=3"}}, sources);
+  CHECK(loaded.job.run.model_dir == "ok");
+  CHECK(loaded.job.batch == 3);
+  CHECK(*sources.Line(path, 1) == "version: 1");
+  const auto error = [&](const std::string& name) -> std::string {
+    try {
+      return LoadJob<Sample>((folder / name).string(), {}, sources).job.name;
+    } catch (const Error& e) {
+      CHECK(e.code() == Code::kUsage);
+      return Render(e.faults(), sources);
+    }
+  };
+  CHECK(error("mnist_cnm.yaml") ==
+        "error: there is no file '" + (folder / "mnist_cnm.yaml").string() +
+            "'\n      = did you mean '" + (folder / "mnist_cnn.yaml").string() + "'?\n");
+  CHECK(error("") ==
+        "error: " + (folder / "").string() + " is a folder\n      = name the job file in it\n");
+  CHECK(error("mnist_cnn.yaml").find("in a circle") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace tpuest
