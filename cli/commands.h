@@ -1,0 +1,19 @@
+#pragma once
+// The commands, one file each. Each returns the exit code.
+
+#include "cli/invocation.h"
+
+namespace tpuest::cli {
+
+int Train(const Invocation& invocation);
+int Evaluate(const Invocation& invocation);
+int Predict(const Invocation& invocation);
+int RunJob(const Invocation& invocation);
+int ValidateCommand(const Invocation& invocation);
+int ConfigCommand(const Invocation& invocation);
+int Convert(const Invocation& invocation);
+int Inspect(const Invocation& invocation);
+int List(const Invocation& invocation);
+int Version(const Invocation& invocation);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,27 @@
+// tpuest config show JOB.yaml [--full]
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/session.h"
+
+namespace tpuest::cli {
+
+int ConfigCommand(const Invocation& invocation) {
+  return Guarded(invocation, [&](Sources& sources) {
+    if (invocation.subject != "show") {
+      throw Error(Code::kUsage, fmt::format("config cannot '{}'", invocation.subject),
+                  "tpuest config show job.yaml [--full]");
+    }
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    const std::string text = invocation.full ? WriteResolved(loaded.job, loaded.tree)
+                                             : WriteShown(loaded.job, loaded.tree);
+    if (invocation.json) {
+      PrintDocument("config", {{"yaml", text}});
+    } else {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    }
+    return 0;
+  });
+}
+
+}  // namespace tpuest::cli

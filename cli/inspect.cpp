@@ -1,0 +1,157 @@
+// tpuest inspect PATH: a checkpoint, its folder, a TFRecord or an event file
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/session.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+#include "core/io/event_reader.h"
+#include "core/io/tfrecord.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct Statistics {
+  double least = 0;
+  double greatest = 0;
+  double mean = 0;
+  double sum = 0;
+};
+
+Statistics StatisticsOf(const Tensor& tensor) {
+  Statistics s{INFINITY, -INFINITY, 0, 0};
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const double value = tensor.AsDouble(i);
+    s.least = std::min(s.least, value);
+    s.greatest = std::max(s.greatest, value);
+    s.sum += value;
+  }
+  s.mean = tensor.elements() > 0 ? s.sum / static_cast<double>(tensor.elements()) : 0;
+  return s;
+}
+
+Json ShapeJson(const Shape& shape) { return shape.dims(); }
+
+int ShowValue(const Invocation& invocation, const BundleReader& reader) {
+  const Tensor tensor = reader.Read(*invocation.value);
+  const Json values = JsonOf(tensor);
+  if (invocation.json) {
+    PrintDocument("inspect", {{"kind", "variable"},
+                              {"name", *invocation.value},
+                              {"shape", ShapeJson(tensor.shape())},
+                              {"dtype", NameOf(tensor.dtype())},
+                              {"value", values}});
+  } else {
+    fmt::print("{}\n", values.dump());
+  }
+  return 0;
+}
+
+int ShowCheckpoint(const Invocation& invocation, const std::string& prefix) {
+  const BundleReader reader(prefix);
+  if (invocation.value) return ShowValue(invocation, reader);
+  Json variables = Json::object();
+  if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
+  for (const std::string& name : reader.Names()) {
+    const DType dtype = reader.DTypeOf(name);
+    Json entry = {{"shape", ShapeJson(reader.ShapeOf(name))}, {"dtype", NameOf(dtype)}};
+    std::string text;
+    if (SizeOf(dtype) > 0 && dtype != DType::kBool && dtype != DType::kHalf) {
+      const Statistics s = StatisticsOf(reader.Read(name));
+      entry.update({{"min", s.least}, {"max", s.greatest}, {"mean", s.mean}, {"sum", s.sum}});
+      text = fmt::format("min {:.5g}  max {:.5g}  mean {:.5g}", s.least, s.greatest, s.mean);
+    }
+    variables[name] = entry;
+    if (!invocation.json) {
+      fmt::print("  {:<36} {:<9} {:<16} {}\n", name, NameOf(dtype), reader.ShapeOf(name).Text(),
+                 text);
+    }
+  }
+  if (invocation.json) {
+    PrintDocument("inspect", {{"kind", "checkpoint"}, {"path", prefix}, {"variables", variables}});
+  }
+  return 0;
+}
+
+int ShowEvents(const Invocation& invocation, const std::vector<std::string>& files) {
+  Json tags = Json::object();
+  for (const std::string& file : files) {
+    for (const EventData& event : ReadEvents(file)) {
+      for (const auto& value : event.values) {
+        const auto* const scalar = std::get_if<float>(&value.value);
+        tags[value.tag].push_back({event.step, scalar ? JsonNumber(*scalar) : Json()});
+      }
+    }
+  }
+  if (invocation.json) {
+    PrintDocument("inspect", {{"kind", "events"}, {"tags", tags}});
+    return 0;
+  }
+  for (const auto& [tag, rows] : tags.items()) {
+    fmt::print("{}: {} values, last {} at step {}\n", tag, rows.size(), rows.back()[1].dump(),
+               rows.back()[0].dump());
+  }
+  return 0;
+}
+
+int ShowRecords(const Invocation& invocation, const std::string& path) {
+  RecordReader reader(path);
+  Record record;
+  int64_t count = 0;
+  uint64_t bytes = 0;
+  while (reader.Next(record)) {
+    ++count;
+    bytes += record.bytes.size();
+  }
+  if (invocation.json) {
+    PrintDocument("inspect",
+                  {{"kind", "tfrecord"}, {"path", path}, {"records", count}, {"bytes", bytes}});
+  } else {
+    fmt::print("TFRecord {}: {} records, {} bytes, every checksum right\n", path,
+               WithCommas(count), WithCommas(static_cast<int64_t>(bytes)));
+  }
+  return 0;
+}
+
+std::string WithoutEnding(const std::string& path) {
+  if (EndsWith(path, ".index")) return path.substr(0, path.size() - 6);
+  const size_t data = path.find(".data-");
+  return data == std::string::npos ? path : path.substr(0, data);
+}
+
+int InspectPath(const Invocation& invocation, const std::string& path) {
+  if (DirectoryExists(path)) {
+    if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
+    if (const auto files = EventFiles(path); !files.empty()) return ShowEvents(invocation, files);
+    throw Error(Code::kData, fmt::format("{}: there is neither a checkpoint nor an event file here",
+                                         path));
+  }
+  if (CheckpointExists(WithoutEnding(path))) {
+    return ShowCheckpoint(invocation, WithoutEnding(path));
+  }
+  if (!FileExists(path)) {
+    throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
+  }
+  if (BaseName(path).find(".tfevents.") != std::string::npos) {
+    return ShowEvents(invocation, {path});
+  }
+  return ShowRecords(invocation, path);
+}
+
+}  // namespace
+
+int Inspect(const Invocation& invocation) {
+  return Guarded(invocation, [&](Sources& /*sources*/) {
+    if (invocation.arguments.size() != 1) {
+      throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
+    }
+    return InspectPath(invocation, invocation.arguments[0]);
+  });
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,71 @@
+#pragma once
+// The command line, parsed: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags and
+// arguments in any order.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tpuest::cli {
+
+enum class Toggle { kAuto, kAlways, kNever };
+enum class LogFormat { kText, kTensorFlow, kJson };
+
+struct Invocation {
+  std::string command;
+  std::string subject;                  // of `config` and `ls`: "show", "models"
+  std::vector<std::string> arguments;   // what is neither the job nor KEY=VALUE
+  std::optional<std::string> job;       // path of the job file
+  std::vector<std::string> overrides;   // KEY=VALUE, in order
+  std::string command_line;             // all of it, quoted for a shell
+
+  // Flags of every command.
+  std::optional<std::string> model_dir;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  LogFormat log_format = LogFormat::kText;
+  Toggle color = Toggle::kAuto;
+  Toggle progress = Toggle::kAuto;
+  std::optional<std::string> directory;  // -C
+  std::optional<int> threads;
+  std::string device = "cpu";
+
+  // Flags of some commands.
+  std::optional<std::string> checkpoint;  // evaluate, predict
+  std::optional<std::string> name;        // evaluate
+  std::optional<std::string> output;      // predict, convert
+  std::optional<std::string> format;      // predict
+  std::optional<int64_t> limit;           // predict, inspect
+  std::optional<std::string> value;       // inspect
+  bool full = false;                      // config show
+  // convert
+  std::optional<std::string> images;
+  std::optional<std::string> labels;
+  std::optional<int64_t> digits;
+  uint64_t seed = 0;
+  int64_t skip = 0;
+  std::optional<int64_t> take;
+  std::optional<std::string> compression;
+};
+
+// One of the program's commands.
+struct Command {
+  std::string_view name;
+  std::string_view summary;                    // one line of the list in --help
+  std::string_view example;                    // shown first in the command's own help
+  int (*run)(const Invocation& invocation);    // returns the exit code
+};
+[[nodiscard]] const std::vector<Command>& Commands();
+
+// The invocation, or the exit code where --help, --version or a usage error was all there was to
+// say (and has been said).
+struct Parsed {
+  Invocation invocation;
+  const Command* command = nullptr;
+  std::optional<int> exit_code;
+};
+[[nodiscard]] Parsed ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace tpuest::cli

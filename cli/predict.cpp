@@ -1,0 +1,58 @@
+// tpuest predict [JOB.yaml] [--checkpoint ...] [--output FILE|-] [--format jsonl|csv] [--limit N]
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/prediction_writer.h"
+#include "cli/report.h"
+#include "cli/session.h"
+
+namespace tpuest::cli {
+namespace {
+
+std::string PredictInput(const Job& job) {
+  if (job.predict.input_fn) return *job.predict.input_fn;
+  if (job.eval_spec) return job.eval_spec->input_fn;
+  throw Error(Code::kUsage, "predict needs an input_fn", "predict: {input_fn: test}");
+}
+
+}  // namespace
+
+int Predict(const Invocation& invocation) {
+  return Guarded(invocation, [&](Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      const PredictOptions& options = session.job().predict;
+      const std::string path = invocation.output.value_or(options.output.path);
+      if (path == "-" && invocation.json) {
+        throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
+                    "write the predictions to a file: --output predictions.jsonl");
+      }
+      PredictionWriter writer(path, invocation.format.value_or(options.output.format));
+      PredictArgs args;
+      args.checkpoint = session.Checkpoint();
+      args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
+      args.yield_single_examples = options.yield_single_examples;
+      args.limit = invocation.limit;
+      const PredictResult result = session.estimator().Predict(
+          session.Input(PredictInput(session.job()), "predict.input_fn"), args,
+          [&](const PredictionRow& row) { return writer.Write(row); });
+      writer.Close();
+      session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
+      session.console().Clear();
+      if (invocation.json) {
+        PrintDocument("predict", {{"global_step", result.global_step},
+                                  {"examples", result.examples},
+                                  {"stopped_because", result.stopped_because},
+                                  {"path", path},
+                                  {"checkpoint", result.checkpoint}});
+      }
+      return result.exit_code;
+    });
+  });
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,34 @@
+#pragma once
+// Predictions as JSON Lines or CSV.
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/estimator/estimator.h"
+
+namespace tpuest::cli {
+
+// JSON Lines: one object a row, keys sorted. CSV: a header, then a line a row; the elements of a
+// tensor are columns of their own ("probabilities/0"), and a batch that stays whole is refused.
+class PredictionWriter {
+ public:
+  // path "-" is stdout. A file appears under its name when Close returns. Error kUsage for a format
+  // that is neither "jsonl" nor "csv".
+  PredictionWriter(const std::string& path, const std::string& format);
+  // False if nobody reads any more (a closed pipe).
+  [[nodiscard]] bool Write(const PredictionRow& row);
+  void Close();
+
+ private:
+  [[nodiscard]] std::string CsvHeader(const PredictionRow& row) const;
+  [[nodiscard]] bool Append(const std::string& text);
+
+  bool csv_;
+  bool started_ = false;
+  std::unique_ptr<AtomicFile> file_;  // null: stdout
+};
+
+}  // namespace tpuest::cli

@@ -1,0 +1,69 @@
+#include "cli/run_folder.h"
+
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/version.h"
+#include "core/base/files.h"
+
+namespace tpuest::cli {
+
+std::string ResolvedJobPath(const std::string& model_dir) {
+  return JoinPath(model_dir, ".tpuest/job.resolved.yaml");
+}
+
+std::string ModelDirOf(const std::string& checkpoint) {
+  if (DirectoryExists(checkpoint)) return checkpoint;
+  const std::string folder = DirName(checkpoint);
+  return folder.empty() ? "." : folder;
+}
+
+RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir, ".tpuest")) {
+  MakeDirectories(folder_);
+}
+
+std::string RunFolder::log_path() const { return JoinPath(folder_, "log.txt"); }
+
+void RunFolder::WriteJob(const std::optional<std::string>& source_file,
+                         const std::string& resolved) const {
+  if (source_file) {
+    WriteFileAtomically(JoinPath(folder_, "job.source.yaml"), ReadFile(*source_file));
+  }
+  WriteFileAtomically(JoinPath(folder_, "job.resolved.yaml"), resolved);
+}
+
+void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, double wall_seconds) {
+  command_line_ = invocation.command_line;
+  overrides_ = invocation.overrides;
+  device_ = invocation.device;
+  seed_ = seed;
+  start_ = wall_seconds;
+  WriteRun();
+}
+
+void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_seconds) {
+  exit_code_ = exit_code;
+  status_ = status;
+  end_ = wall_seconds;
+  WriteRun();
+}
+
+void RunFolder::WriteRun() const {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const Json run = {{"argv", command_line_},
+                    {"overrides", overrides_},
+                    {"version", kVersion},
+                    {"host", host},
+                    {"device", device_},
+                    {"seed", seed_},
+                    {"start", start_},
+                    {"end", end_ ? Json(*end_) : Json()},
+                    {"status", status_},
+                    {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
+  WriteFileAtomically(JoinPath(folder_, "run.json"),
+                      run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                      /*fsync=*/false);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,203 @@
+#include "cli/session.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "cli/report.h"
+#include "cli/signals.h"
+#include "core/base/files.h"
+#include "core/io/checkpoint_state.h"
+#include "core/ops/all_ops.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+StopSignal process_stop;  // signal handlers set it, so it outlives every session
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Where a run exists the job is optional: this is that run's folder.
+std::optional<std::string> NamedRun(const Invocation& invocation) {
+  const std::optional<std::string>& checkpoint = invocation.checkpoint;
+  if (checkpoint && *checkpoint != "latest" && !IsNumber(*checkpoint)) {
+    return ModelDirOf(*checkpoint);
+  }
+  return invocation.model_dir;
+}
+
+std::string JobPath(const Invocation& invocation) {
+  if (invocation.job) return *invocation.job;
+  const std::string command = invocation.command;
+  const auto run = NamedRun(invocation);
+  if (!run) {
+    throw Error(Code::kUsage, fmt::format("'{}' needs a job file", command),
+                fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
+  }
+  if (!FileExists(ResolvedJobPath(*run))) {
+    throw Error(Code::kUsage,
+                fmt::format("{}: there is no run here ({} is missing)", *run,
+                            ResolvedJobPath(*run)),
+                fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
+  }
+  return ResolvedJobPath(*run);
+}
+
+std::vector<Override> OverridesOf(const Invocation& invocation) {
+  std::vector<Override> overrides;
+  // A run that was moved is where it is now, not where it was.
+  if (!invocation.job && !invocation.model_dir) {
+    if (const auto run = NamedRun(invocation)) {
+      overrides.push_back({"run_config.model_dir=" + *run, "--checkpoint"});
+    }
+  }
+  for (const std::string& text : invocation.overrides) overrides.push_back({text});
+  if (invocation.model_dir) {
+    overrides.push_back({"run_config.model_dir=" + *invocation.model_dir, "--model-dir"});
+  }
+  if (invocation.threads) {
+    overrides.push_back(
+        {fmt::format("run_config.session_config.intra_op_parallelism_threads={}",
+                     *invocation.threads),
+         "--threads"});
+  }
+  return overrides;
+}
+
+int Say(const Invocation& invocation, Code code, const std::vector<Fault>& faults,
+        const Sources& sources) {
+  if (invocation.json) PrintError(code, faults);
+  const std::string text = Render(faults, sources);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+LoadedJob LoadInvocationJob(const Invocation& invocation, Sources& sources) {
+  if (!invocation.arguments.empty()) {
+    throw Error(Code::kUsage,
+                fmt::format("'{}' is no job file and no KEY=VALUE", invocation.arguments[0]),
+                "job files end in .yaml");
+  }
+  LoadedJob loaded = LoadJob<Job>(JobPath(invocation), OverridesOf(invocation), sources);
+  std::vector<Fault> faults = ValidateJob(loaded.job);
+  if (!faults.empty()) {
+    Locate(loaded.tree, faults);
+    SortByPlace(faults);
+    throw Error(Code::kUsage, std::move(faults));
+  }
+  return loaded;
+}
+
+int Guarded(const Invocation& invocation, const std::function<int(Sources& sources)>& body) {
+  Sources sources;
+  try {
+    if (invocation.directory && chdir(invocation.directory->c_str()) != 0) {
+      throw Error(Code::kUsage, fmt::format("-C {}: there is no such folder",
+                                            *invocation.directory));
+    }
+    return body(sources);
+  } catch (const Error& error) {
+    return Say(invocation, error.code(), error.faults(), sources);
+  } catch (const std::bad_alloc&) {
+    return Say(invocation, Code::kResource,
+               {{"out of memory", "a smaller train_batch_size needs less", "", {}, 0}}, sources);
+  } catch (const std::exception& error) {
+    return Say(invocation, Code::kInternal,
+               {{error.what(), "this is a bug in tpuest; please report it with the job", "", {}, 0}},
+               sources);
+  }
+}
+
+Session::Session(const Invocation& invocation, Sources& sources)
+    : invocation_(invocation),
+      console_(invocation, clock_),
+      loaded_(LoadInvocationJob(invocation, sources)),
+      registry_(std::make_unique<OpRegistry>(ops::AllOps())),
+      backend_(MakeCpuBackend()) {
+  HandleSignals(process_stop);
+  LogOverrides();
+  const EstimatorHome home{*registry_, *backend_,     log(),
+                           clock_,     process_stop,  &console_,
+                           loaded_.job.tpuest.fsync};
+  try {
+    estimator_ = std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator,
+                                             home);
+  } catch (const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    Locate(loaded_.tree, faults);
+    throw Error(error.code(), std::move(faults));
+  }
+}
+
+Session::~Session() { console_.Clear(); }
+
+void Session::LogOverrides() {
+  for (const AppliedOverride& applied : loaded_.overrides) {
+    if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
+  }
+}
+
+InputFn Session::Input(const std::string& name, const std::string& key) const {
+  const auto found = loaded_.job.input_fns.find(name);
+  Check(found != loaded_.job.input_fns.end(), "{} names no input_fn", key);
+  return MakeInputFn(found->second, name);
+}
+
+std::optional<std::string> Session::Checkpoint() const {
+  const std::optional<std::string>& given = invocation_.checkpoint;
+  if (!given || *given == "latest" || DirectoryExists(*given)) return std::nullopt;
+  std::string prefix = *given;
+  if (IsNumber(prefix)) prefix = JoinPath(estimator_->model_dir(), "model.ckpt-" + prefix);
+  if (EndsWith(prefix, ".index")) prefix.resize(prefix.size() - 6);
+  if (!CheckpointExists(prefix)) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),
+                fmt::format("'tpuest inspect {}' lists what is there", estimator_->model_dir()));
+  }
+  return prefix;
+}
+
+void Session::WriteJob() {
+  Job resolved = loaded_.job;
+  resolved.estimator = estimator_->options();
+  folder_->WriteJob(invocation_.job, WriteResolved(resolved, loaded_.tree));
+}
+
+int Session::Run(const std::function<int()>& body) {
+  folder_.emplace(estimator_->model_dir());
+  console_.AppendTo(folder_->log_path());
+  if (invocation_.command != "predict" && invocation_.command != "evaluate") {
+    WriteJob();
+    folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
+                        clock_.WallSeconds());
+  }
+  int exit_code = static_cast<int>(Code::kInternal);
+  std::string status = "failed";
+  const auto end = [&] {
+    if (invocation_.command == "predict" || invocation_.command == "evaluate") return;
+    folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
+  };
+  try {
+    exit_code = body();
+    status = exit_code == 0 ? "done" : "stopped";
+    end();
+    return exit_code;
+  } catch (const Error& error) {
+    exit_code = static_cast<int>(error.code());
+    end();
+    std::vector<Fault> faults = error.faults();
+    Locate(loaded_.tree, faults);
+    throw Error(error.code(), std::move(faults));
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,35 @@
+// tpuest train JOB.yaml
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/session.h"
+
+namespace tpuest::cli {
+
+Json TrainFields(const TrainResult& result) {
+  return {{"global_step", result.global_step},
+          {"loss", result.loss ? JsonNumber(*result.loss) : Json()},
+          {"stopped_because", result.stopped_because},
+          {"path", result.checkpoint}};
+}
+
+int Train(const Invocation& invocation) {
+  return Guarded(invocation, [&](Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      if (!session.job().train_spec) {
+        throw Error(Code::kUsage, "train needs a train_spec",
+                    "train_spec: {input_fn: train, max_steps: 1000}");
+      }
+      const TrainSpec& spec = *session.job().train_spec;
+      const TrainResult result = session.estimator().Train(
+          session.Input(spec.input_fn, "train_spec.input_fn"), spec.length());
+      session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+      session.console().Clear();
+      if (invocation.json) PrintDocument("train", TrainFields(result));
+      return result.exit_code;
+    });
+  });
+}
+
+}  // namespace tpuest::cli

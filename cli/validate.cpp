@@ -1,0 +1,21 @@
+// tpuest validate JOB.yaml: everything that can be told wrong without touching data or model_dir
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/session.h"
+
+namespace tpuest::cli {
+
+int ValidateCommand(const Invocation& invocation) {
+  return Guarded(invocation, [&](Sources& sources) {
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    if (invocation.json) {
+      PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
+    } else {
+      fmt::print("{}: valid\n", invocation.job.value_or("job"));
+    }
+    return 0;
+  });
+}
+
+}  // namespace tpuest::cli

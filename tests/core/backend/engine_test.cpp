@@ -1,0 +1,204 @@
+// The engine's promises: every cut of the work gives the same bits, parts are added in one tree,
+// reads see the start of the step.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/backend/backend.h"
+#include "tests/core/backend/tiny_ops.h"
+
+namespace tpuest {
+namespace {
+
+// loss = sum(x * w * x) over the batch, w += sum over replicas of dloss/dw.
+struct Model {
+  OpRegistry registry{{tiny::Ops()}};
+  Graph graph{registry};
+  Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 3}, "x");
+  Variable* w = graph.AddVariable("w", DType::kFloat, {}, graph.Scalar(0.5F));
+  Value loss = graph.Add("Sum", {graph.Add("Mul", {graph.Add("Mul", {x, w->value}), x})});
+  Value grad;
+  Node* update;
+
+  Model() {
+    const Value xs[] = {w->value};
+    grad = graph.Add("CrossReplicaSum", {std::get<Value>(Gradients(loss, xs)[0])});
+    update = graph.AddNode("AssignAddVariableOp", {w->handle, grad});
+  }
+};
+
+struct RunOptions {
+  int64_t rows = 100;
+  int replicas = 1;
+  int threads = 1;
+  bool cut = true;
+};
+
+struct Outcome {
+  std::vector<float> losses;
+  float w = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+Tensor Numbers(int64_t rows, int replica) {
+  Tensor x(DType::kFloat, {rows, 3});
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    x.data<float>()[i] = 0.01F * static_cast<float>((i * 7 + replica * 13) % 101) + 0.003F;
+  }
+  return x;
+}
+
+Outcome Train(const RunOptions& options, int steps = 3) {
+  Model model;
+  VariableStore variables;
+  variables.Set("w", Tensor::Scalar(0.5F));
+  const auto backend = MakeCpuBackend();
+  const ProgramSpec spec{&model.graph,
+                         {{model.x, {options.rows, 3}, true}},
+                         {model.loss},
+                         {model.update},
+                         {}};
+  const auto program = backend->Compile(
+      spec,
+      {.replicas = options.replicas, .threads = options.threads, .cut_rows = options.cut},
+      variables);
+  StepFeeds feeds(1);
+  for (int r = 0; r < options.replicas; ++r) feeds[0].push_back(Numbers(options.rows, r));
+  Outcome outcome;
+  for (const StepResult& step : program->Run(std::vector<StepFeeds>(static_cast<size_t>(steps), feeds))) {
+    for (const Tensor& loss : step.fetches[0]) outcome.losses.push_back(*loss.data<float>());
+  }
+  outcome.w = *variables.Get("w").data<float>();
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("threads do not change a bit") {
+  for (const int replicas : {1, 8}) {
+    for (const int64_t rows : {1, 64, 65, 130, 1000}) {
+      const Outcome one = Train({.rows = rows, .replicas = replicas, .threads = 1});
+      CHECK(one == Train({.rows = rows, .replicas = replicas, .threads = 2}));
+      CHECK(one == Train({.rows = rows, .replicas = replicas, .threads = 3}));
+    }
+  }
+}
+
+TEST_CASE("blocks and replicas give the sum of the whole batch") {
+  const Outcome whole = Train({.rows = 130, .cut = false}, 1);
+  const Outcome blocks = Train({.rows = 130, .cut = true}, 1);
+  CHECK(blocks.losses[0] == doctest::Approx(whole.losses[0]).epsilon(1e-5));
+  CHECK(blocks.w == doctest::Approx(whole.w).epsilon(1e-5));
+}
+
+TEST_CASE("a variable's update is seen by the next step, not by its own") {
+  const Outcome outcome = Train({.rows = 2}, 2);
+  float squares = 0;
+  const Tensor x = Numbers(2, 0);
+  for (const float v : x.values<float>()) squares += v * v;
+  CHECK(outcome.losses[0] == doctest::Approx(0.5F * squares));
+  CHECK(outcome.losses[1] == doctest::Approx((0.5F + squares) * squares));
+}
+
+TEST_CASE("a random slice knows where it stands in the global batch") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
+  const Value noise = graph.Add("GlobalIndex", {graph.Add("Shape", {x})});
+  const Value y = graph.Add("Mul", {noise, x});
+  VariableStore variables;
+  const auto program = MakeCpuBackend()->Compile(
+      {&graph, {{x, {100, 2}, true}}, {y}, {}, {}}, {.replicas = 2, .threads = 2}, variables);
+  Tensor ones(DType::kFloat, {100, 2});
+  std::fill_n(ones.data<float>(), 200, 1.0F);
+  const StepResult result = program->Run(std::vector<StepFeeds>{{{ones, ones}}})[0];
+  for (int r = 0; r < 2; ++r) {
+    for (int64_t i = 0; i < 200; ++i) {
+      REQUIRE(result.fetches[0][static_cast<size_t>(r)].data<float>()[i] ==
+              static_cast<float>(r * 200 + i));
+    }
+  }
+}
+
+TEST_CASE("an op that needs the whole batch waits for every block") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 1}, "x");
+  const Value doubled = graph.Add("Mul", {x, graph.Scalar(2.0F)});
+  const Value sum = graph.Add("WholeSum", {doubled});
+  const Value y = graph.Add("Mul", {doubled, sum});
+  VariableStore variables;
+  const auto program = MakeCpuBackend()->Compile({&graph, {{x, {70, 1}, true}}, {y, sum}, {}, {}},
+                                                 {.threads = 2}, variables);
+  Tensor ones(DType::kFloat, {70, 1});
+  std::fill_n(ones.data<float>(), 70, 1.0F);
+  const StepResult result = program->Run(std::vector<StepFeeds>{{{ones}}})[0];
+  CHECK(*result.fetches[1][0].data<float>() == 140);
+  for (const float v : result.fetches[0][0].values<float>()) REQUIRE(v == 280);
+}
+
+TEST_CASE("what is derived from a weight follows the weight") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 1}, "x");
+  const Variable* const w = graph.AddVariable("w", DType::kFloat, {}, graph.Scalar(3.0F));
+  const Value y = graph.Add("ScaleByDouble", {x, w->value});
+  Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Scalar(1.0F)});
+  VariableStore variables;
+  variables.Set("w", Tensor::Scalar(3.0F));
+  const auto program = MakeCpuBackend()->Compile(
+      {&graph, {{x, {65, 1}, true}}, {y}, {update}, {}}, {.threads = 2}, variables);
+  Tensor ones(DType::kFloat, {65, 1});
+  std::fill_n(ones.data<float>(), 65, 1.0F);
+  const auto results = program->Run(std::vector<StepFeeds>{{{ones}}, {{ones}}});
+  CHECK(results[0].fetches[0][0].data<float>()[64] == 6);
+  CHECK(results[1].fetches[0][0].data<float>()[64] == 8);
+}
+
+TEST_CASE("a fetched variable is the one at the start of the step") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Variable* const w = graph.AddVariable("w", DType::kFloat, {}, graph.Scalar(1.0F));
+  Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Scalar(1.0F)});
+  const Value after = graph.Add("ReadVariableOp", {w->handle}, {{"dtype", DType::kFloat}});
+  after.node->AddControlInput(update);
+  VariableStore variables;
+  variables.Set("w", Tensor::Scalar(1.0F));
+  const auto program =
+      MakeCpuBackend()->Compile({&graph, {}, {w->value, after}, {update}, {}}, {}, variables);
+  const StepResult result = program->Run(std::vector<StepFeeds>{{}})[0];
+  CHECK(*result.fetches[0][0].data<float>() == 1);
+  CHECK(*result.fetches[1][0].data<float>() == 2);
+}
+
+TEST_CASE("a loss that is not finite keeps the variables and ends the run") {
+  Model model;
+  VariableStore variables;
+  variables.Set("w", Tensor::Scalar(0.5F));
+  const auto program = MakeCpuBackend()->Compile(
+      {&model.graph, {{model.x, {2, 3}, true}}, {model.loss}, {model.update}, model.loss}, {},
+      variables);
+  Tensor bad = Numbers(2, 0);
+  bad.data<float>()[1] = NAN;
+  const StepFeeds good_feeds = {{Numbers(2, 0)}};
+  const StepFeeds bad_feeds = {{bad}};
+  const auto results = program->Run(std::vector<StepFeeds>{bad_feeds, good_feeds});
+  REQUIRE(results.size() == 1);
+  CHECK_FALSE(results[0].applied);
+  CHECK(*variables.Get("w").data<float>() == 0.5F);
+}
+
+TEST_CASE("an update that differs between replicas is refused") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 1}, "x");
+  const Variable* const w = graph.AddVariable("w", DType::kFloat, {}, graph.Scalar(0.0F));
+  Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Add("Sum", {x})});
+  VariableStore variables;
+  const ProgramSpec spec{&graph, {{x, {4, 1}, true}}, {}, {update}, {}};
+  CHECK_THROWS_AS(std::ignore = MakeCpuBackend()->Compile(spec, {.replicas = 2}, variables), Error);
+  CHECK_NOTHROW(std::ignore = MakeCpuBackend()->Compile(spec, {.replicas = 1}, variables));
+}
+
+}  // namespace tpuest
