@@ -1,0 +1,18 @@
+#pragma once
+// Convolution as its formula says: for double, which oneDNN lacks, and to compare with.
+// T is float or double; shapes as in conv.h.
+
+#include "core/kernels/conv_shape.h"
+
+namespace tpuest {
+
+// bias may be nullptr.
+template <class T>
+void PlainConvForward(const ConvShape& shape, const T* x, const T* filter, const T* bias, bool relu,
+                      T* y);
+template <class T>
+void PlainConvBackwardData(const ConvShape& shape, const T* dy, const T* filter, T* dx);
+template <class T>
+void PlainConvBackwardFilter(const ConvShape& shape, const T* x, const T* dy, T* dfilter);
+
+}  // namespace tpuest

@@ -1,0 +1,237 @@
+#include "core/kernels/pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+namespace {
+
+// How elements compare. Those of bfloat16 do so as 16-bit integers, 32 at a time: with the lower 15
+// bits of negative numbers flipped their bits are in the order of their values.
+template <class T>
+struct Order {
+  static T Max(T a, T b) { return b > a || b != b ? b : a; }
+  static bool Same(T a, T b) { return a == b; }
+  static T Pick(bool pick, T a) { return pick ? a : T(0); }
+};
+
+template <>
+struct Order<bfloat16> {
+  static int16_t Key(bfloat16 a) {
+    const auto bits = static_cast<int16_t>(a.bits);
+    return static_cast<int16_t>(bits ^ ((bits >> 15) & 0x7FFF));
+  }
+  static bfloat16 Max(bfloat16 a, bfloat16 b) {
+    bfloat16 max;
+    max.bits = Key(b) > Key(a) ? b.bits : a.bits;
+    return max;
+  }
+  static bool Same(bfloat16 a, bfloat16 b) { return a.bits == b.bits; }
+  static bfloat16 Pick(bool pick, bfloat16 a) {
+    bfloat16 picked;
+    picked.bits = pick ? a.bits : uint16_t{0};
+    return picked;
+  }
+};
+
+template <class T>
+T Plus(T a, T b) {
+  return ConvertTo<T>(ConvertTo<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(a) +
+                      ConvertTo<std::conditional_t<std::is_same_v<T, bfloat16>, float, T>>(b));
+}
+
+struct Span {
+  int64_t begin;
+  int64_t end;
+};
+
+// What window `o` of an axis covers of the image.
+Span Covered(const WindowAxis& axis, int64_t o) {
+  const int64_t begin = o * axis.stride - axis.before;
+  return {std::max<int64_t>(begin, 0), std::min(begin + axis.size, axis.in)};
+}
+
+// Calls fn(result pixel, rows, columns, image) for every window.
+template <class Fn>
+void ForEachWindow(const PoolShape& s, Fn&& fn) {
+  int64_t pixel = 0;
+  for (int64_t n = 0; n < s.batch; ++n) {
+    for (int64_t i = 0; i < s.height.out; ++i) {
+      const Span rows = Covered(s.height, i);
+      for (int64_t j = 0; j < s.width.out; ++j, ++pixel) {
+        fn(pixel, rows, Covered(s.width, j), n * s.height.in * s.width.in);
+      }
+    }
+  }
+}
+
+// Calls fn(pixel of the image) for what a window covers, row by row.
+template <class Fn>
+void ForEachCell(const PoolShape& s, Span rows, Span columns, int64_t image, Fn&& fn) {
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    for (int64_t j = columns.begin; j < columns.end; ++j) fn(image + i * s.width.in + j);
+  }
+}
+
+bool IsHalving(const WindowAxis& axis) {
+  return axis.size == 2 && axis.stride == 2 && axis.before == 0 && axis.out * 2 == axis.in;
+}
+
+// Windows of 2x2 side by side that cover the image.
+bool IsHalving(const PoolShape& s) { return IsHalving(s.height) && IsHalving(s.width); }
+
+// Calls fn(result pixel, the window's first pixel) for every window of 2x2.
+template <class Fn>
+void ForEachSquare(const PoolShape& s, Fn&& fn) {
+  int64_t pixel = 0;
+  for (int64_t row = 0; row < s.batch * s.height.out; ++row) {
+    for (int64_t j = 0; j < s.width.out; ++j, ++pixel) fn(pixel, row * 2 * s.width.in + 2 * j);
+  }
+}
+
+template <class T>
+void MaxOfSquares(const PoolShape& s, const T* x, T* y) {
+  const int64_t channels = s.channels;
+  const int64_t below = s.width.in * channels;
+  ForEachSquare(s, [&](int64_t pixel, int64_t first) {
+    const T* const __restrict__ from = x + first * channels;
+    T* const __restrict__ to = y + pixel * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const T upper = Order<T>::Max(from[c], from[channels + c]);
+      const T lower = Order<T>::Max(from[below + c], from[below + channels + c]);
+      to[c] = Order<T>::Max(upper, lower);
+    }
+  });
+}
+
+template <class T>
+void MaxGradOfSquares(const PoolShape& s, const T* x, const T* y, const T* dy, T* dx) {
+  const int64_t channels = s.channels;
+  const int64_t below = s.width.in * channels;
+  ForEachSquare(s, [&](int64_t pixel, int64_t first) {
+    const T* const __restrict__ from = x + first * channels;
+    const T* const __restrict__ max = y + pixel * channels;
+    const T* const __restrict__ d = dy + pixel * channels;
+    T* const __restrict__ to = dx + first * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const bool at0 = Order<T>::Same(from[c], max[c]);
+      const bool at1 = Order<T>::Same(from[channels + c], max[c]);
+      const bool at2 = Order<T>::Same(from[below + c], max[c]);
+      const bool at3 = Order<T>::Same(from[below + channels + c], max[c]);
+      to[c] = Order<T>::Pick(at0, d[c]);
+      to[channels + c] = Order<T>::Pick(at1 & !at0, d[c]);
+      to[below + c] = Order<T>::Pick(at2 & !(at0 | at1), d[c]);
+      to[below + channels + c] = Order<T>::Pick(at3 & !(at0 | at1 | at2), d[c]);
+    }
+  });
+}
+
+template <class T>
+void Max(const PoolShape& s, const void* x_raw, void* y_raw) {
+  const T* const x = static_cast<const T*>(x_raw);
+  T* const y = static_cast<T*>(y_raw);
+  if (IsHalving(s)) return MaxOfSquares(s, x, y);
+  const int64_t channels = s.channels;
+  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
+    T* const __restrict__ to = y + pixel * channels;
+    const int64_t first = image + rows.begin * s.width.in + columns.begin;
+    std::memcpy(to, x + first * channels, static_cast<size_t>(channels) * sizeof(T));
+    ForEachCell(s, rows, columns, image, [&](int64_t cell) {
+      const T* const __restrict__ from = x + cell * channels;
+      for (int64_t c = 0; c < channels; ++c) to[c] = Order<T>::Max(to[c], from[c]);
+    });
+  });
+}
+
+// Channels that are looked at together while it is remembered which have their maximum already.
+constexpr int64_t kChannels = 256;
+
+template <class T>
+void MaxGrad(const PoolShape& s, const void* x_raw, const void* y_raw, const void* dy_raw,
+             void* dx_raw) {
+  const T* const x = static_cast<const T*>(x_raw);
+  const T* const y = static_cast<const T*>(y_raw);
+  const T* const dy = static_cast<const T*>(dy_raw);
+  T* const dx = static_cast<T*>(dx_raw);
+  if (IsHalving(s)) return MaxGradOfSquares(s, x, y, dy, dx);
+  std::fill_n(dx, s.batch * s.height.in * s.width.in * s.channels, T{});
+  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
+    for (int64_t first = 0; first < s.channels; first += kChannels) {
+      const int64_t n = std::min(kChannels, s.channels - first);
+      const T* const max = y + pixel * s.channels + first;
+      const T* const d = dy + pixel * s.channels + first;
+      bool done[kChannels] = {};
+      ForEachCell(s, rows, columns, image, [&](int64_t cell) {
+        const T* const from = x + cell * s.channels + first;
+        T* const to = dx + cell * s.channels + first;
+        for (int64_t c = 0; c < n; ++c) {
+          const bool here = !done[c] & Order<T>::Same(from[c], max[c]);
+          to[c] = here ? Plus(to[c], d[c]) : to[c];
+          done[c] |= here;
+        }
+      });
+    }
+  });
+}
+
+template <class T>
+void Average(const PoolShape& s, const void* x_raw, void* y_raw) {
+  using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const T* const x = static_cast<const T*>(x_raw);
+  T* const y = static_cast<T*>(y_raw);
+  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
+    const A count = static_cast<A>((rows.end - rows.begin) * (columns.end - columns.begin));
+    for (int64_t first = 0; first < s.channels; first += kChannels) {
+      const int64_t n = std::min(kChannels, s.channels - first);
+      A sum[kChannels] = {};
+      ForEachCell(s, rows, columns, image, [&](int64_t cell) {
+        const T* const from = x + cell * s.channels + first;
+        for (int64_t c = 0; c < n; ++c) sum[c] += ConvertTo<A>(from[c]);
+      });
+      T* const to = y + pixel * s.channels + first;
+      for (int64_t c = 0; c < n; ++c) to[c] = ConvertTo<T>(sum[c] / count);
+    }
+  });
+}
+
+template <class T>
+void AverageGrad(const PoolShape& s, const void* dy_raw, void* dx_raw) {
+  using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const T* const dy = static_cast<const T*>(dy_raw);
+  T* const dx = static_cast<T*>(dx_raw);
+  std::fill_n(dx, s.batch * s.height.in * s.width.in * s.channels, T{});
+  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
+    const A count = static_cast<A>((rows.end - rows.begin) * (columns.end - columns.begin));
+    const T* const d = dy + pixel * s.channels;
+    ForEachCell(s, rows, columns, image, [&](int64_t cell) {
+      T* const to = dx + cell * s.channels;
+      for (int64_t c = 0; c < s.channels; ++c) {
+        to[c] = ConvertTo<T>(ConvertTo<A>(to[c]) + ConvertTo<A>(d[c]) / count);
+      }
+    });
+  });
+}
+
+template <class T>
+constexpr PoolKernels kKernels = {Max<T>, MaxGrad<T>, Average<T>, AverageGrad<T>};
+
+}  // namespace
+
+PoolKernels FindPool(DType dtype) {
+  switch (dtype) {
+    case DType::kBfloat16:
+      return kKernels<bfloat16>;
+    case DType::kFloat:
+      return kKernels<float>;
+    case DType::kDouble:
+      return kKernels<double>;
+    default:
+      Check(false, "no pooling of {}", NameOf(dtype));
+  }
+  return {};
+}
+
+}  // namespace tpuest
