@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/nn/label_range.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -122,6 +123,8 @@ struct TPUEstimatorSpec {
   std::map<std::string, ExportOutput> export_outputs;
   Value learning_rate;                     // [], for logs; may be invalid
   std::map<std::string, Value> summaries;  // scalars by tag
+  // Labels outside it are a data error (exit code 3) by row; nullopt: any label will do.
+  std::optional<nn::LabelRange> label_range;
 };
 
 struct ModelInputs {

@@ -137,6 +137,11 @@ std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {
   return inputs;
 }
 
+int64_t RowsOf(const Batch& batch) {
+  Check(!batch.features.empty(), "a batch without features");
+  return batch.features.front().shape().dim(0);
+}
+
 bool SameSpec(const StreamSpec& a, const StreamSpec& b) {
   return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
                     SameTensorSpec) &&

@@ -36,6 +36,9 @@ struct BuildArgs {
 // What feeds the placeholders: features, labels and example_weight of a batch.
 [[nodiscard]] std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch);
 
+// Rows of a batch, padding included.
+[[nodiscard]] int64_t RowsOf(const Batch& batch);
+
 // Same names, dtypes and shapes.
 [[nodiscard]] bool SameSpec(const StreamSpec& a, const StreamSpec& b);
 

@@ -1,0 +1,107 @@
+#include "core/estimator/estimator.h"
+
+#include <cstdlib>
+#include <thread>
+
+#include "core/base/files.h"
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/evaluator.h"
+#include "core/estimator/predictor.h"
+#include "core/estimator/trainer.h"
+#include "core/io/checkpoint_state.h"
+#include "core/sharding/batch_size.h"
+
+namespace tpuest {
+namespace {
+
+std::string MakeTemporaryFolder() {
+  const char* const base = std::getenv("TMPDIR");
+  std::string path = JoinPath(base == nullptr || *base == '\0' ? "/tmp" : base, "tpuest.XXXXXX");
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw Error(Code::kResource, fmt::format("{}: cannot create a temporary folder", path),
+                "name a model_dir")
+        .Key("run_config.model_dir");
+  }
+  return path;
+}
+
+// Makes the folder; what stands in its way is told about the option.
+void MakeModelDir(const std::string& path) {
+  try {
+    MakeDirectories(path);
+  } catch (const Error& error) {
+    const Code code = error.code() == Code::kData ? Code::kUsage : error.code();
+    std::vector<Fault> faults = error.faults();
+    faults.front().key = "run_config.model_dir";
+    throw Error(code, std::move(faults));
+  }
+}
+
+EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
+                             const EstimatorHome& home) {
+  ThrowFaults(Validate(options));
+  options.run_config.Resolve();
+  EstimatorContext context{
+      .model_fn = std::move(model_fn), .options = std::move(options), .home = home};
+  const RunConfig& config = context.options.run_config;
+  if (config.model_dir) {
+    context.model_dir = *config.model_dir;
+  } else {
+    context.model_dir = MakeTemporaryFolder();
+    home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
+  }
+  if (context.options.use_tpu) {
+    context.replicas = config.tpu_config.num_shards.value_or(kDefaultNumShards);
+  }
+  context.threads = config.session_config.intra_op_parallelism_threads;
+  if (context.threads == 0) {
+    context.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  return context;
+}
+
+}  // namespace
+
+class Estimator::Impl {
+ public:
+  Impl(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home)
+      : context(MakeContext(std::move(model_fn), std::move(options), home)),
+        trainer(context),
+        evaluator(context),
+        predictor(context) {}
+
+  EstimatorContext context;
+  Trainer trainer;
+  Evaluator evaluator;
+  Predictor predictor;
+};
+
+Estimator::Estimator(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home)
+    : impl_(std::make_unique<Impl>(std::move(model_fn), std::move(options), home)) {}
+
+Estimator::~Estimator() = default;
+
+TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
+                             const std::vector<SessionRunHook*>& hooks) {
+  MakeModelDir(impl_->context.model_dir);
+  return impl_->trainer.Train(input_fn, length, hooks);
+}
+
+EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
+  return impl_->evaluator.Evaluate(input_fn, args);
+}
+
+PredictResult Estimator::Predict(const InputFn& input_fn, const PredictArgs& args,
+                                 const RowCallback& row) {
+  return impl_->predictor.Predict(input_fn, args, row);
+}
+
+const std::string& Estimator::model_dir() const { return impl_->context.model_dir; }
+const EstimatorOptions& Estimator::options() const { return impl_->context.options; }
+int Estimator::replicas() const { return impl_->context.replicas; }
+
+std::optional<std::string> Estimator::LatestCheckpoint() const {
+  return tpuest::LatestCheckpoint(impl_->context.model_dir);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,146 @@
+#include "core/estimator/evaluator.h"
+
+#include <ctime>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/metrics_log.h"
+#include "core/estimator/train_hooks.h"
+#include "core/io/event_writer.h"
+
+namespace tpuest {
+namespace {
+
+// Local time.
+std::string TimeText(double wall_seconds, const char* format) {
+  const auto seconds = static_cast<std::time_t>(wall_seconds);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, &parts)};
+}
+
+// "accuracy = 0.7, global_step = 100, loss = 0.61".
+std::string DictText(const EvaluateResult& result) {
+  std::map<std::string, std::string> values;
+  values["global_step"] = std::to_string(result.global_step);
+  for (const auto& [name, value] : result.metrics) {
+    if (value.dtype() == DType::kString || value.elements() != 1) continue;
+    values[name] = value.dtype() == DType::kFloat ? PythonFloat(*value.data<float>())
+                                                  : NumberText(value.AsDouble(0));
+  }
+  std::vector<std::string> items;
+  for (const auto& [name, value] : values) items.push_back(fmt::format("{} = {}", name, value));
+  return Join(items, ", ");
+}
+
+[[noreturn]] void ThrowStopped(const StopSignal& stop, int64_t batches) {
+  throw Error(static_cast<Code>(ExitCodeOf(stop)),
+              fmt::format("evaluation was {} after {} batches", ReasonOf(stop), batches),
+              "nothing was kept of it; run it again");
+}
+
+}  // namespace
+
+EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
+  ThrowFaults(ValidateEvalSteps(args.steps));
+  const int64_t batch_size = context_.BatchSize(Mode::kEval);
+  const std::optional<SavedState> saved = model_.Find(args.checkpoint);
+  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  const std::unique_ptr<BatchStream> stream = input_fn(
+      {.mode = Mode::kEval, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
+  if (stream->endless() && !args.steps) {
+    throw Error(Code::kUsage,
+                "Evaluate `steps` must be set on an input without end. Cannot be `None`.",
+                "eval_spec.steps=N, or repeat: 1 in the input_fn")
+        .Key("eval_spec.steps");
+  }
+  model_.Load(stream->spec(), saved, batch_size);
+  EvaluateResult result;
+  if (saved) {
+    result.global_step = saved->global_step;
+    result.checkpoint = saved->prefix;
+  }
+  InfeedArgs infeed_args{
+      .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
+  infeed_args.limit = args.steps;
+  Infeed infeed(std::move(infeed_args));
+  Run(infeed, args, result);
+  Publish(args, result);
+  return result;
+}
+
+void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result) {
+  const EstimatorHome& home = context_.home;
+  std::optional<MetricRunner> metrics;
+  if (const std::optional<EvalMetrics>& spec = model_.spec().eval_metrics) {
+    metrics.emplace(home.backend, home.registry, context_.threads, spec->fn, spec->tensors);
+  }
+  const double begin = home.clock.Seconds();
+  home.log.Info("Starting evaluation at {}",
+                TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
+  double loss = 0;
+  while (true) {
+    const std::vector<InfeedItem> items = infeed.Take(1);
+    if (home.stop.requested()) ThrowStopped(home.stop, result.batches);
+    if (items.empty()) break;
+    std::vector<Tensor> outputs = model_.Run(items.front().batch);
+    loss += outputs.front().AsDouble(0);
+    outputs.erase(outputs.begin());
+    if (metrics) metrics->Update(outputs);
+    result.examples += items.front().batch.examples;
+    LogBatch(args, ++result.batches);
+  }
+  if (result.batches == 0) {
+    throw Error(Code::kData, "the input of evaluate has no examples",
+                "look at its files, skip, take and filter");
+  }
+  if (metrics) result.metrics = metrics->Values();
+  // Every batch counts as one, also a short one.
+  result.metrics["loss"] =
+      Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
+  home.log.Info("Inference Time : {:0.5f}s", home.clock.Seconds() - begin);
+  home.log.Info("Finished evaluation at {}",
+                TimeText(home.clock.WallSeconds(), "%Y-%m-%d-%H:%M:%S"));
+}
+
+// Every step of less than 20, else ten times.
+void Evaluator::LogBatch(const EvaluateArgs& args, int64_t batches) {
+  if (ProgressListener* const progress = context_.home.progress) {
+    progress->Report({.activity = "eval", .step = batches, .goal = args.steps});
+  }
+  if (!args.steps) return;
+  const int64_t every = *args.steps < 20 ? 1 : *args.steps / 10;
+  if (batches % every == 0 || batches == *args.steps) {
+    context_.home.log.Info("Evaluation [{}/{}]", batches, *args.steps);
+  }
+}
+
+void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) {
+  const EstimatorHome& home = context_.home;
+  const int64_t step = result.global_step;
+  home.log.Info("Saving dict for global step {}: {}", step, DictText(result));
+  const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
+  const double now = home.clock.WallSeconds();
+  EventWriter events(JoinPath(context_.model_dir, folder), now);
+  std::vector<SummaryValue> values;
+  for (const auto& [name, value] : result.metrics) {
+    if (value.dtype() == DType::kString) continue;
+    if (value.elements() == 1) {
+      values.push_back({.tag = name, .value = static_cast<float>(value.AsDouble(0))});
+    } else {
+      values.push_back({.tag = name, .value = value});
+    }
+  }
+  events.Summary(now, step, values);
+  if (!result.checkpoint.empty()) {
+    home.log.Info("Saving 'checkpoint_path' summary for global step {}: {}", step,
+                  result.checkpoint);
+    events.String(now, step, "checkpoint_path", result.checkpoint);
+  }
+  events.Flush();
+  MetricsLog(context_.model_dir)
+      .AppendEvaluation(step, args.name.empty() ? "eval" : args.name, result.metrics);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,27 @@
+#pragma once
+// Estimator::Evaluate.
+
+#include "core/estimator/infeed.h"
+#include "core/estimator/inference_model.h"
+#include "core/estimator/metric_runner.h"
+
+namespace tpuest {
+
+class Evaluator {
+ public:
+  explicit Evaluator(EstimatorContext& context) : context_(context), model_(context, Mode::kEval) {}
+
+  EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
+
+ private:
+  // Metrics and the mean loss over the batches.
+  void Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result);
+  void LogBatch(const EvaluateArgs& args, int64_t batches);
+  // The log, the events and metrics.jsonl.
+  void Publish(const EvaluateArgs& args, const EvaluateResult& result);
+
+  EstimatorContext& context_;
+  InferenceModel model_;
+};
+
+}  // namespace tpuest

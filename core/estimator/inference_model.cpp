@@ -1,0 +1,138 @@
+#include "core/estimator/inference_model.h"
+
+#include "core/estimator/variables.h"
+#include "core/sharding/split.h"
+
+namespace tpuest {
+namespace {
+
+// What a model gives in its mode.
+std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
+  std::vector<Value> fetches;
+  if (mode == Mode::kPredict) {
+    for (const auto& [name, value] : spec.predictions) fetches.push_back(value);
+    return fetches;
+  }
+  fetches.push_back(spec.loss);
+  if (spec.eval_metrics) {
+    for (const auto& [name, value] : spec.eval_metrics->tensors) fetches.push_back(value);
+  }
+  return fetches;
+}
+
+void CheckMetricTensors(const TPUEstimatorSpec& spec) {
+  if (!spec.eval_metrics) return;
+  for (const auto& [name, value] : spec.eval_metrics->tensors) {
+    if (value.shape().rank() > 0) continue;
+    throw Error(Code::kUsage,
+                fmt::format("All tensors outfed from TPU should preserve batch size dimension, but "
+                            "got scalar '{}'",
+                            value.name()))
+        .At(value.node->origin());
+  }
+}
+
+// Padding stands at a batch's end.
+Batch WithoutPadding(const Batch& batch) {
+  Batch cut = batch;
+  const int64_t rows = RowsOf(batch);
+  if (!batch.example_weight.valid()) cut.examples = rows;
+  if (cut.examples == rows) return cut;
+  for (Tensor& feature : cut.features) feature = feature.Rows(0, cut.examples);
+  if (cut.labels.valid()) cut.labels = cut.labels.Rows(0, cut.examples);
+  return cut;
+}
+
+}  // namespace
+
+std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>& path) const {
+  if (path) return LoadCheckpoint(*path);
+  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  if (!newest) {
+    context_.home.log.Info(
+        "Could not find trained model in model_dir: {}, running "
+        "initialization to {}.",
+        context_.model_dir, mode_ == Mode::kEval ? "evaluate" : "predict");
+  }
+  return newest;
+}
+
+void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
+                          int64_t batch_size) {
+  if (!stream_ || !SameSpec(*stream_, stream)) {
+    variants_.clear();
+    stream_ = stream;
+  }
+  batch_size_ = batch_size;
+  full_ = &VariantFor({false, context_.replicas});
+  const Graph& graph = *full_->model.graph;
+  Log& log = context_.home.log;
+  log.Info("Graph was finalized.");
+  Backend& backend = context_.home.backend;
+  if (saved) {
+    log.Info("Restoring parameters from {}", saved->prefix);
+    RestoreVariables(*saved, graph, variables_);
+    InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
+    return;
+  }
+  InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
+  if (context_.options.warm_start_from) {
+    WarmStart(*context_.options.warm_start_from, graph, variables_, log);
+  }
+}
+
+InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
+  std::unique_ptr<Variant>& variant = variants_[key];
+  if (variant != nullptr) return *variant;
+  const auto [with_weight, replicas] = key;
+  context_.home.log.Info("Calling model_fn.");
+  auto made = std::make_unique<Variant>();
+  made->model = BuildModel(context_.model_fn, context_.home.registry,
+                           {.mode = mode_,
+                            .stream = *stream_,
+                            .with_example_weight = with_weight,
+                            .params = context_.ParamsFor(batch_size_ / replicas, replicas)});
+  context_.home.log.Info("Done calling model_fn.");
+  if (replicas > 1) CheckMetricTensors(made->model.spec);
+  variant = std::move(made);
+  return *variant;
+}
+
+StepProgram& InferenceModel::ProgramFor(Variant& variant, int replicas, int64_t rows) {
+  const auto found = variant.programs.find(rows);
+  if (found != variant.programs.end()) return found->second;
+  const StepProgramArgs args{
+      .graph = *variant.model.graph,
+      .inputs = variant.model.inputs,
+      .fetches = Fetches(variant.model.spec, mode_),
+      .rows = rows,
+      .options = {.replicas = replicas, .threads = context_.threads, .seed = *context_.seed}};
+  StepProgram program(context_.home.backend, variables_, args);
+  return variant.programs.emplace(rows, std::move(program)).first->second;
+}
+
+std::vector<Tensor> InferenceModel::Run(const Batch& given) {
+  const Batch batch = WithoutPadding(given);
+  if (batch.examples == batch_size_) {
+    return ProgramFor(*full_, context_.replicas, batch_size_)
+        .RunWhole(InputsOf(full_->model, batch));
+  }
+  if (mode_ == Mode::kPredict) return RunPadded(batch, *full_);
+  if (context_.replicas > 1) {
+    Variant& weighted = VariantFor({true, context_.replicas});
+    if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
+  }
+  Variant& single = VariantFor({false, 1});
+  return ProgramFor(single, 1, batch.examples).RunWhole(InputsOf(single.model, batch));
+}
+
+std::vector<Tensor> InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
+  Batch padded = batch;
+  for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
+  if (padded.labels.valid()) padded.labels = PadRows(padded.labels, batch_size_);
+  padded.example_weight = ExampleWeight(batch.examples, batch_size_);
+  return ProgramFor(variant, context_.replicas, batch_size_)
+      .RunWhole(InputsOf(variant.model, padded));
+}
+
+}  // namespace tpuest

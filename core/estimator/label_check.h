@@ -1,0 +1,13 @@
+#pragma once
+// Labels outside of what a head takes, found before they are fed: the loss would silently be NaN.
+
+#include "core/estimator/contract.h"
+#include "core/nn/head.h"
+
+namespace tpuest {
+
+// The same stream; Next throws Error kData with file, record, label and TensorFlow's words at the
+// first label outside the range.
+[[nodiscard]] InputFn WithLabelCheck(InputFn input_fn, nn::LabelRange range);
+
+}  // namespace tpuest

@@ -1,0 +1,171 @@
+#include "core/estimator/train_loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+// One call of a program takes about so long, so that a stop request is answered soon; a step that
+// takes longer is a call of its own.
+constexpr double kChunkSeconds = 0.05;
+constexpr size_t kMaxChunk = 64;
+
+}  // namespace
+
+TrainLoop::TrainLoop(TrainLoopArgs args) : args_(std::move(args)) {
+  step_ = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+}
+
+std::string TrainLoop::Run() {
+  const int64_t per_loop = args_.context.options.run_config.tpu_config.iterations_per_loop;
+  while (true) {
+    RunContext context(step_);
+    context.set_iterations(per_loop);
+    for (SessionRunHook* const hook : args_.hooks) hook->BeforeRun(context);
+    const RunValues values = RunSteps(context.iterations());
+    SettleEnd(context, values);
+    for (SessionRunHook* const hook : args_.hooks) hook->AfterRun(context, values);
+    if (input_ended_ && args_.context.options.use_tpu) FailAtEndOfInput();
+    if (context.stop_reason()) return *context.stop_reason();
+  }
+}
+
+RunValues TrainLoop::RunSteps(int64_t iterations) {
+  records_.clear();
+  summaries_.clear();
+  const int64_t last = step_ + iterations;
+  while (step_ < last && !diverged_loss_ && !args_.context.home.stop.requested()) {
+    const size_t left = static_cast<size_t>(last - step_);
+    std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left));
+    if (items.empty()) break;
+    RunChunk(items);
+    ReportProgress();
+  }
+  const size_t count = records_.empty() ? 0 : summaries_.size() / records_.size();
+  for (size_t i = 0; i < records_.size(); ++i) {
+    records_[i].summaries = {summaries_.data() + i * count, count};
+  }
+  return {.global_step = step_, .steps = records_, .diverged_loss = diverged_loss_};
+}
+
+void TrainLoop::RunChunk(std::vector<InfeedItem>& items) {
+  const double waited = args_.infeed.waited() - std::exchange(waited_, args_.infeed.waited());
+  const double begin = args_.context.home.clock.Seconds();
+  const auto count = static_cast<double>(items.size());
+  size_t first = 0;
+  while (first < items.size() && !diverged_loss_) {
+    size_t end = first + 1;
+    while (end < items.size() && RowsOf(items[end].batch) == RowsOf(items[first].batch)) ++end;
+    RunSpan(std::span(items).subspan(first, end - first), waited / count);
+    first = end;
+  }
+  const double per_step = (args_.context.home.clock.Seconds() - begin) / count;
+  chunk_ = per_step * static_cast<double>(kMaxChunk) <= kChunkSeconds
+               ? kMaxChunk
+               : std::max<size_t>(1, static_cast<size_t>(kChunkSeconds / per_step));
+}
+
+void TrainLoop::RunSpan(std::span<InfeedItem> items, double waited) {
+  TrainStep& step = args_.step_for(RowsOf(items.front().batch));
+  std::vector<StepFeeds> feeds;
+  for (InfeedItem& item : items) {
+    if (item.feeds.empty()) item.feeds = step.program->Prepare(InputsOf(*step.model, item.batch));
+    feeds.push_back(std::move(item.feeds));
+  }
+  const Clock& clock = args_.context.home.clock;
+  const double begin = clock.Seconds();
+  const std::vector<StepResult> results = step.program->RunDevice(feeds);
+  const double seconds = (clock.Seconds() - begin) / static_cast<double>(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    Record(step, results[i]);
+    if (diverged_loss_) break;
+    records_.back().seconds = begin + seconds * static_cast<double>(i + 1);
+    records_.back().input_wait = waited;
+    args_.saver.resume.position = items[i].batch.after;
+  }
+  CheckGlobalStep();
+}
+
+void TrainLoop::Record(const TrainStep& step, const StepResult& result) {
+  const auto mean = [&](size_t fetch) {
+    return ReplicaMean(result.fetches[step.program->DeviceIndex(fetch)]);
+  };
+  const float loss = mean(0);
+  if (!result.applied || !std::isfinite(loss)) {
+    diverged_loss_ = loss;
+    return;
+  }
+  StepRecord record{.step = ++step_, .loss = loss};
+  if (step.has_learning_rate) record.learning_rate = mean(1);
+  const size_t first = step.has_learning_rate ? 2 : 1;
+  for (size_t i = 0; i < step.summaries; ++i) summaries_.push_back(mean(first + i));
+  records_.push_back(record);
+  loss_ = loss;
+  ++steps_made_;
+}
+
+// Why this loop is the last one, before the hooks see it: a checkpoint that they save knows whether
+// the run is complete.
+void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
+  if (values.diverged_loss) return;
+  if (AtGoal()) {
+    args_.saver.resume.goal.reset();
+    return;  // StopAtStepHook has the reason
+  }
+  const StopSignal& stop = args_.context.home.stop;
+  input_ended_ = !stop.requested() && args_.infeed.AtEnd();
+  if (input_ended_ && !args_.context.options.use_tpu) {
+    args_.saver.resume.goal.reset();
+    context.RequestStop("end of input");
+  } else if (stop.requested()) {
+    context.RequestStop(ReasonOf(stop));
+  }
+}
+
+// The steps that were made are kept.
+void TrainLoop::FailAtEndOfInput() {
+  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_);
+  throw Error(Code::kData,
+              fmt::format("End of sequence: the input of train ended after step {}, {}", step_,
+                          args_.goal ? fmt::format("before step {}", *args_.goal)
+                                     : std::string("before the last step")),
+              "repeat: -1 in the input_fn gives batches for ever; use_tpu: false ends where the "
+              "input ends")
+      .Key("train_spec.input_fn");
+}
+
+void TrainLoop::CheckGlobalStep() const {
+  const int64_t stored = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  if (stored == step_) return;
+  throw Error(Code::kUsage,
+              fmt::format("It seems that global step (tf.train.get_global_step) has not been "
+                          "increased. Current value (could be stable): {} vs previous value: {}. "
+                          "You could increase the global step by passing "
+                          "tf.train.get_global_step() to Optimizer.apply_gradients or "
+                          "Optimizer.minimize.",
+                          stored, step_ - 1));
+}
+
+void TrainLoop::ReportProgress() {
+  ProgressListener* const progress = args_.context.home.progress;
+  if (progress == nullptr || records_.empty()) return;
+  // The rate over the loop so far.
+  const double seconds = records_.back().seconds - records_.front().seconds;
+  double waited = 0;
+  for (const StepRecord& record : records_) waited += record.input_wait;
+  const auto steps = static_cast<double>(records_.size() - 1);
+  progress->Report({.activity = "train",
+                    .step = step_,
+                    .goal = args_.goal,
+                    .loss = loss_,
+                    .examples_per_sec =
+                        seconds > 0 ? steps * static_cast<double>(args_.batch_size) / seconds : 0,
+                    .input_wait = seconds > 0 ? std::min(1.0, waited / seconds) : 0,
+                    .last_checkpoint = args_.saver.last_step()});
+}
+
+}  // namespace tpuest

@@ -1,0 +1,73 @@
+#pragma once
+// Runs the steps of a training run in loops of iterations_per_loop, with its hooks around them.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/infeed.h"
+#include "core/estimator/model_builder.h"
+#include "core/estimator/saver.h"
+#include "core/estimator/step_program.h"
+
+namespace tpuest {
+
+// A training step for one batch size. Fetches: the loss, the learning rate if there is one, and
+// the summaries.
+struct TrainStep {
+  const BuiltModel* model = nullptr;
+  std::unique_ptr<StepProgram> program;
+  bool has_learning_rate = false;
+  size_t summaries = 0;
+};
+
+struct TrainLoopArgs {
+  EstimatorContext& context;
+  VariableStore& variables;
+  Infeed& infeed;
+  Saver& saver;
+  bool saves = true;  // checkpoints are written at all
+  std::vector<SessionRunHook*> hooks;
+  // The step for a global batch of so many rows, compiled on first use.
+  std::function<TrainStep&(int64_t rows)> step_for;
+  int64_t batch_size = 1;
+  std::optional<int64_t> goal;  // global step
+};
+
+class TrainLoop {
+ public:
+  explicit TrainLoop(TrainLoopArgs args);
+
+  // To the end; returns why it ended. Error kDiverged, and those of hooks, data and saving.
+  std::string Run();
+  [[nodiscard]] int64_t global_step() const { return step_; }
+  [[nodiscard]] std::optional<float> loss() const { return loss_; }
+  [[nodiscard]] int64_t steps_made() const { return steps_made_; }
+
+ private:
+  RunValues RunSteps(int64_t iterations);
+  void RunChunk(std::vector<InfeedItem>& items);
+  // Items with the same number of rows; `waited`: seconds, for each.
+  void RunSpan(std::span<InfeedItem> items, double waited);
+  void Record(const TrainStep& step, const StepResult& result);
+  void SettleEnd(RunContext& context, const RunValues& values);
+  void FailAtEndOfInput();
+  void CheckGlobalStep() const;
+  void ReportProgress();
+  [[nodiscard]] bool AtGoal() const { return args_.goal && step_ >= *args_.goal; }
+
+  TrainLoopArgs args_;
+  int64_t step_ = 0;
+  int64_t steps_made_ = 0;
+  std::optional<float> loss_;
+  size_t chunk_ = 1;                 // steps of one call of a program
+  std::vector<StepRecord> records_;  // of the loop that runs
+  std::vector<float> summaries_;     // of all records
+  std::optional<float> diverged_loss_;
+  bool input_ended_ = false;
+  double waited_ = 0;  // for batches, as far as records tell
+};
+
+}  // namespace tpuest

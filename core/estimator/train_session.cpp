@@ -1,0 +1,117 @@
+#include "core/estimator/train_session.h"
+
+#include "core/base/files.h"
+#include "core/graph/graphdef.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+
+bool SavesCheckpoints(const RunConfig& config) {
+  return config.save_checkpoints_steps.value_or(0) > 0 ||
+         config.save_checkpoints_secs.value_or(0) > 0;
+}
+
+TrainSession::TrainSession(const TrainSessionArgs& args)
+    : context_(args.context),
+      plan_(args.plan),
+      variables_(args.variables),
+      model_(args.model),
+      config_(context_.options.run_config),
+      clock_(context_.home.clock),
+      start_(*variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
+      saver_({.model_dir = context_.model_dir,
+              .config = config_,
+              .graph = *model_.graph,
+              .variables = variables_,
+              .log = context_.home.log,
+              .clock = clock_,
+              .fsync = context_.home.fsync},
+             plan_.newest ? plan_.newest->prefix : ""),
+      metrics_(context_.model_dir),
+      events_(context_.model_dir, clock_.WallSeconds()) {
+  saver_.resume = plan_.resume;
+  metrics_.CutAfter(start_);
+  if (config_.checkpoint_save_graph_def) WriteGraph();
+  MakeHooks(args.user_hooks);
+}
+
+void TrainSession::WriteGraph() {
+  WriteFileAtomically(JoinPath(context_.model_dir, "graph.pbtxt"), ToGraphDefText(*model_.graph),
+                      context_.home.fsync);
+  events_.Graph(clock_.WallSeconds(), start_, ToGraphDef(*model_.graph));
+}
+
+// TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
+void TrainSession::MakeHooks(const std::vector<SessionRunHook*>& user_hooks) {
+  const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
+    hooks_.push_back(hook.get());
+    own_hooks_.push_back(std::move(hook));
+  };
+  if (SavesCheckpoints(config_)) {
+    add(std::make_unique<CheckpointSaverHook>(saver_, config_, clock_, events_));
+  }
+  if (config_.log_step_count_steps) {
+    add(std::make_unique<StepCounterHook>(*config_.log_step_count_steps, context_.home.log,
+                                          metrics_, clock_, events_));
+  }
+  if (config_.save_summary_steps > 0) {
+    add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, clock_, events_));
+  }
+  hooks_.insert(hooks_.end(), user_hooks.begin(), user_hooks.end());
+  if (plan_.goal) add(std::make_unique<StopAtStepHook>(*plan_.goal, plan_.goal_reason));
+  add(std::make_unique<NanTensorHook>(saver_, context_.home.log));
+}
+
+void TrainSession::Begin() {
+  std::vector<std::string> tags;
+  for (const auto& [tag, value] : model_.spec.summaries) tags.push_back(tag);
+  const SessionInfo session{.model_dir = context_.model_dir,
+                            .global_step = start_,
+                            .restored = plan_.newest.has_value(),
+                            .iterations_per_loop = config_.tpu_config.iterations_per_loop,
+                            .batch_size = plan_.batch_size,
+                            .summary_tags = tags};
+  for (SessionRunHook* const hook : hooks_) hook->Begin();
+  for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
+  // TensorBoard takes what older files of this folder say about this step and later as undone.
+  events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
+  events_.Flush();
+}
+
+void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
+  // The last checkpoint makes the run complete, so what else there is goes first.
+  events_.Flush();
+  for (SessionRunHook* const hook : hooks_) hook->End(global_step);
+  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);
+}
+
+TrainResult TrainSession::Run(Infeed& infeed,
+                              const std::function<TrainStep&(int64_t rows)>& step_for) {
+  Begin();
+  TrainLoop loop({.context = context_,
+                  .variables = variables_,
+                  .infeed = infeed,
+                  .saver = saver_,
+                  .saves = SavesCheckpoints(config_),
+                  .hooks = hooks_,
+                  .step_for = step_for,
+                  .batch_size = plan_.batch_size,
+                  .goal = plan_.goal});
+  TrainResult result{.stopped_because = loop.Run()};
+  const StopSignal& stop = context_.home.stop;
+  const bool by_signal = stop.requested() && result.stopped_because == ReasonOf(stop);
+  Log& log = context_.home.log;
+  if (by_signal) {
+    result.exit_code = ExitCodeOf(stop);
+  } else if (loop.steps_made() == 0) {
+    log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
+  }
+  End(loop.global_step(), by_signal);
+  log.Info("Loss for final step: {}.", loop.loss() ? PythonFloat(*loop.loss()) : "None");
+  result.global_step = loop.global_step();
+  result.loss = loop.loss();
+  result.checkpoint = saver_.last_prefix();
+  return result;
+}
+
+}  // namespace tpuest

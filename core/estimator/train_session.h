@@ -1,0 +1,62 @@
+#pragma once
+// What one call of Train writes (checkpoints, events, metrics.jsonl, graph.pbtxt) and the hooks
+// that write it, around its loop.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimator/train_hooks.h"
+#include "core/estimator/train_loop.h"
+
+namespace tpuest {
+
+// Where a run starts and where it ends.
+struct TrainPlan {
+  std::optional<SavedState> newest;  // what it goes on from
+  int64_t batch_size = 1;
+  std::optional<int64_t> goal;  // global step
+  std::string goal_reason;      // "steps" or "max_steps"
+  ResumePoint resume;
+};
+
+struct TrainSessionArgs {
+  EstimatorContext& context;
+  const TrainPlan& plan;
+  VariableStore& variables;
+  const BuiltModel& model;
+  std::vector<SessionRunHook*> user_hooks;
+};
+
+class TrainSession {
+ public:
+  explicit TrainSession(const TrainSessionArgs& args);
+
+  TrainResult Run(Infeed& infeed, const std::function<TrainStep&(int64_t rows)>& step_for);
+
+ private:
+  void MakeHooks(const std::vector<SessionRunHook*>& user_hooks);
+  void WriteGraph();
+  // Calls the hooks up to the first step.
+  void Begin();
+  void End(int64_t global_step, bool stopped_by_signal);
+
+  EstimatorContext& context_;
+  const TrainPlan& plan_;
+  VariableStore& variables_;
+  const BuiltModel& model_;
+  const RunConfig& config_;
+  const Clock& clock_;
+  int64_t start_;
+  Saver saver_;
+  MetricsLog metrics_;
+  EventWriter events_;
+  std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
+  std::vector<SessionRunHook*> hooks_;
+};
+
+// Whether a run with these options writes checkpoints.
+[[nodiscard]] bool SavesCheckpoints(const RunConfig& config);
+
+}  // namespace tpuest

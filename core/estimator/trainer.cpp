@@ -1,0 +1,179 @@
+#include "core/estimator/trainer.h"
+
+#include "core/base/files.h"
+#include "core/estimator/variables.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
+  const std::string folder = PrivateDir(model_dir);
+  MakeDirectories(folder);
+  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(JoinPath(folder, "lock"));
+  if (lock != nullptr) return lock;
+  throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
+              "wait for it, or name another model_dir")
+      .Key("run_config.model_dir");
+}
+
+// A batch of another size than the graph was built for, on TPU.
+[[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
+  throw Error(Code::kUsage,
+              fmt::format("The features to the model returned by input_fn must have static shape. "
+                          "Tensor: a batch of {} examples, expected {}",
+                          rows, batch_size),
+              "drop_remainder: true in the input_fn leaves out a short last batch")
+      .Key("train_spec.input_fn");
+}
+
+}  // namespace
+
+TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
+                           const std::vector<SessionRunHook*>& hooks) {
+  ThrowFaults(Validate(length, context_.options.use_tpu));
+  const std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  if (newest && length.max_steps && newest->global_step >= *length.max_steps) {
+    return AlreadyDone(*newest);
+  }
+  RemoveTemporaryFiles(context_.model_dir);
+  return Run(input_fn, length, hooks, std::move(newest));
+}
+
+TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
+  context_.home.log.Info("Skipping training since max_steps has already saved.");
+  return {.global_step = newest.global_step,
+          .stopped_because = "already at max_steps",
+          .checkpoint = newest.prefix};
+}
+
+TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
+                         const std::vector<SessionRunHook*>& hooks,
+                         std::optional<SavedState> newest) {
+  TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
+  if (plan.newest) plan.resume = plan.newest->resume;
+  plan.resume.seed = context_.Seed(plan.resume.seed);
+  const std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
+                                                        .batch_size = plan.batch_size,
+                                                        .seed = *plan.resume.seed,
+                                                        .threads = context_.threads});
+  KeepSpec(stream->spec());
+  const Compiled& model = ModelFor(plan.batch_size);
+  LoadVariables(*model.model.graph, plan);
+  SettleGoal(length, plan);
+  Infeed infeed(InfeedFor(plan, *stream));
+  TrainSession session({.context = context_,
+                        .plan = plan,
+                        .variables = variables_,
+                        .model = model.model,
+                        .user_hooks = hooks});
+  return session.Run(infeed, [this](int64_t rows) -> TrainStep& { return StepFor(rows); });
+}
+
+void Trainer::KeepSpec(const StreamSpec& spec) {
+  if (spec_ && SameSpec(*spec_, spec)) return;
+  compiled_.clear();
+  spec_ = spec;
+}
+
+Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
+  const auto found = compiled_.find(rows);
+  if (found != compiled_.end()) return found->second;
+  const int64_t share = rows / context_.replicas;
+  context_.home.log.Info("Calling model_fn.");
+  BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
+                                {.mode = Mode::kTrain,
+                                 .stream = *spec_,
+                                 .rows = share,
+                                 .params = context_.ParamsFor(share, context_.replicas)});
+  context_.home.log.Info("Done calling model_fn.");
+  return compiled_[rows] = Compiled{.model = std::move(model)};
+}
+
+TrainStep& Trainer::StepFor(int64_t rows) {
+  Compiled& compiled = ModelFor(rows);
+  TrainStep& step = compiled.step;
+  if (step.program != nullptr) return step;
+  const TPUEstimatorSpec& spec = compiled.model.spec;
+  StepProgramArgs args{
+      .graph = *compiled.model.graph,
+      .inputs = compiled.model.inputs,
+      .fetches = {spec.loss},
+      .targets = {spec.train_op},
+      .guard = spec.loss,
+      .rows = rows,
+      .options = {
+          .replicas = context_.replicas, .threads = context_.threads, .seed = *context_.seed}};
+  if (spec.learning_rate.valid()) args.fetches.push_back(spec.learning_rate);
+  for (const auto& [tag, value] : spec.summaries) args.fetches.push_back(value);
+  step = {.model = &compiled.model,
+          .program = std::make_unique<StepProgram>(context_.home.backend, variables_, args),
+          .has_learning_rate = spec.learning_rate.valid(),
+          .summaries = spec.summaries.size()};
+  return step;
+}
+
+void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
+  Log& log = context_.home.log;
+  if (SavesCheckpoints(context_.options.run_config)) log.Info("Create CheckpointSaverHook.");
+  log.Info("Graph was finalized.");
+  Backend& backend = context_.home.backend;
+  if (plan.newest) {
+    log.Info("Restoring parameters from {}", plan.newest->prefix);
+    RestoreVariables(*plan.newest, graph, variables_);
+    InitializeVariables(backend, graph, Which::kLocal, *plan.resume.seed, variables_);
+    return;
+  }
+  InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
+  if (context_.options.warm_start_from) {
+    WarmStart(*context_.options.warm_start_from, graph, variables_, log);
+  }
+}
+
+int64_t Trainer::GlobalStep() {
+  return *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+}
+
+// `steps` counts from where the run stands, but one that was cut goes on to the step that it was
+// meant for.
+void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
+  const std::optional<Goal> unfinished = std::exchange(plan.resume.goal, std::nullopt);
+  const int64_t start = GlobalStep();
+  if (length.max_steps) {
+    plan.goal = length.max_steps;
+    plan.goal_reason = "max_steps";
+  }
+  if (!length.steps) return;
+  const bool goes_on = unfinished && unfinished->steps == *length.steps && unfinished->step > start;
+  plan.goal = goes_on ? unfinished->step : start + *length.steps;
+  plan.goal_reason = "steps";
+  plan.resume.goal = Goal{.step = *plan.goal, .steps = *length.steps};
+  if (goes_on) {
+    context_.home.log.Info("Going on with an unfinished run of {} steps, to step {}.",
+                           *length.steps, *plan.goal);
+  }
+}
+
+InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
+  if (plan.resume.position != StreamPosition()) stream.Seek(plan.resume.position);
+  std::optional<Batch> first = stream.Next();
+  // A run that ended with its input is complete: another one reads the input again.
+  if (!first && !context_.options.use_tpu && plan.resume.position != StreamPosition()) {
+    stream.Seek({});
+    first = stream.Next();
+  }
+  TrainStep& step = StepFor(plan.batch_size);
+  InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
+  args.first = std::move(first);
+  if (plan.goal) args.limit = *plan.goal - GlobalStep();
+  args.prepare = [this, &step, size = plan.batch_size](const Batch& batch) -> StepFeeds {
+    const int64_t rows = RowsOf(batch);
+    if (rows == size) return step.program->Prepare(InputsOf(*step.model, batch));
+    if (context_.options.use_tpu) ThrowShortBatch(rows, size);
+    return {};
+  };
+  return args;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,48 @@
+#pragma once
+// Estimator::Train: settles where a run starts and ends, and makes what its loop needs.
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/model_builder.h"
+#include "core/estimator/train_session.h"
+
+namespace tpuest {
+
+class Trainer {
+ public:
+  explicit Trainer(EstimatorContext& context) : context_(context) {}
+
+  TrainResult Train(const InputFn& input_fn, const TrainLength& length,
+                    const std::vector<SessionRunHook*>& hooks);
+
+ private:
+  struct Compiled {
+    BuiltModel model;
+    TrainStep step;  // its program is empty until the variables are there
+  };
+
+  [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
+  TrainResult Run(const InputFn& input_fn, const TrainLength& length,
+                  const std::vector<SessionRunHook*>& hooks, std::optional<SavedState> newest);
+  void SettleGoal(const TrainLength& length, TrainPlan& plan);
+  // The model for a global batch of so many rows, built on first use.
+  Compiled& ModelFor(int64_t rows);
+  // The same, compiled on first use; the variables are there.
+  TrainStep& StepFor(int64_t rows);
+  // Forgets what was built for another stream's features.
+  void KeepSpec(const StreamSpec& spec);
+  // The variables as the run starts with them.
+  void LoadVariables(const Graph& graph, const TrainPlan& plan);
+  [[nodiscard]] int64_t GlobalStep();
+  [[nodiscard]] InfeedArgs InfeedFor(const TrainPlan& plan, BatchStream& stream);
+
+  EstimatorContext& context_;
+  VariableStore variables_;
+  std::optional<StreamSpec> spec_;
+  std::map<int64_t, Compiled> compiled_;  // by rows
+};
+
+}  // namespace tpuest
