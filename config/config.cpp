@@ -8,7 +8,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
                                           const std::vector<Override>& overrides, Sources& sources,
@@ -51,4 +51,4 @@ std::string ReadJobFile(const std::string& file) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

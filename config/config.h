@@ -23,7 +23,7 @@
 #include "config/tree.h"
 #include "config/writer.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 template <class Job>
 struct Loaded {
@@ -55,4 +55,4 @@ template <class Job>
   return ParseJob<Job>(ReadJobFile(file), file, overrides, sources);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -7,7 +7,7 @@
 #include "config/utf8.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // What a terminal can be given: no control characters but tabs, no broken UTF-8.
@@ -95,4 +95,4 @@ std::string Render(const std::vector<Fault>& faults, const Sources& sources) {
   return text;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // The file name that stands for `KEY=VALUE` arguments.
 inline constexpr std::string_view kCommandLine = "command line";
@@ -47,4 +47,4 @@ class Sources {
 [[nodiscard]] std::string Render(const Fault& fault, const Sources& sources);
 [[nodiscard]] std::string Render(const std::vector<Fault>& faults, const Sources& sources);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -5,7 +5,7 @@
 #include "config/scalars.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 std::string FlowText(const Node& node) {
   std::vector<std::string> parts;
@@ -26,4 +26,4 @@ std::string FlowText(const Node& node) {
   return "{" + Join(parts, ", ") + "}";
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -5,10 +5,10 @@
 
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // "[1, 2]", "{a: 1}", "abc", "\"1\"": on one line, strings quoted where plain they would be
 // something else.
 [[nodiscard]] std::string FlowText(const Node& node);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

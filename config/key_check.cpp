@@ -7,7 +7,7 @@
 #include "config/tree_reader.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // A key path without its last step; "model.layers[]" for "model.layers[].units".
@@ -113,4 +113,4 @@ std::string TreeReader::ElsewhereHint(const std::string& key, bool near_only) {
   return fmt::format("'{}' belongs {}", key, parent.empty() ? "to the top level" : "to " + parent);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

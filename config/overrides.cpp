@@ -10,7 +10,7 @@
 #include "config/yaml_reader.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -226,4 +226,4 @@ std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Over
   return applied;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

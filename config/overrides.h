@@ -9,7 +9,7 @@
 #include "config/tree.h"
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // KEY is a key path, dotted, with list indices (layers.3.units or layers[3].units), or a suffix of
 // one path only (max_steps). VALUE is a YAML flow value; where the key takes a string it is taken
@@ -37,4 +37,4 @@ std::vector<AppliedOverride> ApplyOverrides(Tree& tree, const std::vector<Overri
   return ApplyOverridesTo(tree, overrides, ValueOf(defaults), sources, faults);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

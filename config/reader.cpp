@@ -10,7 +10,7 @@
 #include "config/tree_reader.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -271,4 +271,4 @@ void ReadInto(const Tree& tree, const Value& section, std::vector<Fault>& faults
   faults.insert(faults.end(), found.begin(), found.end());
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -15,7 +15,7 @@
 #include "config/tree.h"
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // Fills the section from the tree; what the tree does not name keeps its value. Faults carry
 // place, width and key path and are added in the order of the lines; the value is of no use if
@@ -27,4 +27,4 @@ void Read(const Tree& tree, T& section, std::vector<Fault>& faults) {
   ReadInto(tree, ValueOf(section), faults);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

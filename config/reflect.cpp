@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tpuest {
+namespace tpuest::config {
 
 bool IsNameOf(const Type& section, std::string_view name) {
   return section.name == name ||
@@ -28,4 +28,4 @@ void Lister::Add(std::string_view name, Value value, const Field& field) {
 }
 
 }  // namespace reflect
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -19,7 +19,7 @@
 #include "core/base/error.h"
 #include "core/base/visit.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct Type;
 
@@ -304,4 +304,4 @@ consteval Type MakeType() {
 }
 
 }  // namespace reflect
-}  // namespace tpuest
+}  // namespace tpuest::config

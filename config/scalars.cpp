@@ -9,7 +9,7 @@
 
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -246,4 +246,4 @@ std::string QuotedText(std::string_view text) {
   return quoted + "\"";
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct Integer {
   bool negative = false;
@@ -34,4 +34,4 @@ struct Integer {
 // Whether a plain scalar means something other than a string: a number, a period, a boolean, null.
 [[nodiscard]] bool IsTypedText(std::string_view text);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

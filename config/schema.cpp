@@ -8,7 +8,7 @@
 #include "config/writer.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -234,4 +234,4 @@ std::string TypeText(const Type& type, const Field& field) {
   return words.size() == 1 ? words.front() : "one of " + Join(words, ", ");
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

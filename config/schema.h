@@ -8,7 +8,7 @@
 #include "config/reflect.h"
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct SchemaKey {
   // "run_config.tpu_config.num_shards", "input_fns.<name>.repeat", "model.layers[].units".
@@ -40,4 +40,4 @@ template <class T>
 // "an integer", "a number or a section", "one of 'a', 'b'": what a message says was expected.
 [[nodiscard]] std::string TypeText(const Type& type, const Field& field);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // Variables that name variables: enough for any job, few enough for a loop to be told from one.
@@ -137,4 +137,4 @@ std::string EscapeVariables(std::string_view text) {
   return escaped;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

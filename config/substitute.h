@@ -7,7 +7,7 @@
 
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct Substituted {
   std::string text;
@@ -23,4 +23,4 @@ struct Substituted {
 // `${` written so that Substitute leaves it alone.
 [[nodiscard]] std::string EscapeVariables(std::string_view text);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -7,7 +7,7 @@
 
 #include "config/diagnostics.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // The list index in front of a path and the bytes it takes: "[1].type", "1.type".
@@ -137,4 +137,4 @@ void SortByPlace(std::vector<Fault>& faults) {
                    [&](const Fault& a, const Fault& b) { return order(a) < order(b); });
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // Who gave a value. `text` is what a reader is shown: "default", "command line", "--model-dir";
 // for files it is empty and the node's place says more.
@@ -73,4 +73,4 @@ void Locate(const Tree& tree, std::vector<Fault>& faults);
 // In the order of the job's lines, then the command line's.
 void SortByPlace(std::vector<Fault>& faults);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

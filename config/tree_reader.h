@@ -13,7 +13,7 @@
 #include "config/schema.h"
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // A scalar with its variables put in.
 struct ScalarText {
@@ -106,4 +106,4 @@ class TreeReader {
 // Where faults about a node point: its key if the value has no text.
 [[nodiscard]] Span ValueSpan(const Node& node);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 bool Continues(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
@@ -42,4 +42,4 @@ int CountCharacters(std::string_view bytes) {
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return !Continues(c); }));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -76,4 +76,4 @@ std::vector<size_t> AlternativesFor(const Type& variant, const Node& node) {
   return {named};
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

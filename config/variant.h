@@ -8,7 +8,7 @@
 #include "config/reflect.h"
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // The alternatives of one kind, by index.
 [[nodiscard]] std::vector<size_t> AlternativesOf(const Type& variant, Type::Kind kind);
@@ -29,4 +29,4 @@ namespace tpuest {
 // The alternatives that hold keys which the node can be read as; empty if it names an unknown type.
 [[nodiscard]] std::vector<size_t> AlternativesFor(const Type& variant, const Node& node);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

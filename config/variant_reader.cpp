@@ -8,7 +8,7 @@
 #include "config/variant.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -164,4 +164,4 @@ void TreeReader::ReadFirstThatFits(const Node& node, const Value& value,
   ReadAlternative(node, value, alternatives.front(), field);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

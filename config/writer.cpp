@@ -10,7 +10,7 @@
 #include "config/substitute.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
@@ -273,4 +273,4 @@ std::string WriteValue(const Value& section, const Tree& tree, const WriteOption
 
 std::string FlowText(const Value& value) { return Flow(value, {}); }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -7,7 +7,7 @@
 #include "config/reflect.h"
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct WriteOptions {
   bool defaults = true;  // values that neither the job nor an override gave, too
@@ -32,4 +32,4 @@ template <class T>
 // One value in YAML flow style.
 [[nodiscard]] std::string FlowText(const Value& value);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

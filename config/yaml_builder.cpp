@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // No job nests or grows like this; aliases of aliases of aliases do.
@@ -185,4 +185,4 @@ void YamlBuilder::TakeMerge(Level& level, const Node& key, Node node) {
   level.merged = true;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -9,7 +9,7 @@
 #include "config/tree.h"
 #include "config/yaml_text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // Fed in document order; every offset is a byte of the text.
 class YamlBuilder {
@@ -59,4 +59,4 @@ class YamlBuilder {
   Node root_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::config

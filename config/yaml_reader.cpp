@@ -13,7 +13,7 @@
 #include "config/yaml_text.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // yaml-cpp's words for what it met, and ours.
@@ -165,4 +165,4 @@ Node ParseFlowValue(std::string_view text, size_t start, const Place& place, con
   return null;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -9,7 +9,7 @@
 #include "config/diagnostics.h"
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 // Reads a whole file. A fault that ends the reading (syntax, encoding) throws Error(kUsage);
 // duplicate keys and the like are added to faults, with the first of duplicates kept. The text is
@@ -22,4 +22,4 @@ namespace tpuest {
 [[nodiscard]] Node ParseFlowValue(std::string_view text, size_t start, const Place& place,
                                   const Origin& origin);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

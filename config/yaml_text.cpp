@@ -6,7 +6,7 @@
 
 #include "config/utf8.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 YamlText::YamlText(std::string text, std::string file)
     : text_(std::move(text)), file_(std::move(file)) {
@@ -113,4 +113,4 @@ void CheckEncoding(const YamlText& yaml) {
       .At(yaml.PlaceOf(at));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -7,7 +7,7 @@
 
 #include "config/tree.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 class YamlText {
  public:
@@ -50,4 +50,4 @@ class YamlText {
 // Throws Error(kUsage) at the first byte that is not UTF-8 or is a control character.
 void CheckEncoding(const YamlText& text);
 
-}  // namespace tpuest
+}  // namespace tpuest::config

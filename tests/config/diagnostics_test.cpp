@@ -5,7 +5,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 TEST_CASE("a fault looks like a compiler's") {
@@ -89,4 +89,4 @@ TEST_CASE("a job is read from its file, and a missing one comes with the nearest
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

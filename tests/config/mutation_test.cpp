@@ -5,7 +5,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 constexpr std::string_view kJob =
@@ -119,4 +119,4 @@ TEST_CASE("a damaged override is applied, or refused with faults") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -2,7 +2,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 constexpr std::string_view kJob =
@@ -178,4 +178,4 @@ TEST_CASE("faults of the job come before the command line's") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -5,7 +5,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // The faults of one more line after a valid beginning, without the place.
@@ -326,4 +326,4 @@ TEST_CASE("all faults are told at once, in the order of the lines") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

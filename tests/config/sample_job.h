@@ -12,7 +12,7 @@
 
 #include "config/config.h"
 
-namespace tpuest {
+namespace tpuest::config {
 
 struct Sgd {
   static constexpr std::string_view kType = "Sgd";
@@ -216,4 +216,4 @@ inline std::string FaultLines(const Outcome& outcome) {
   return text;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -2,7 +2,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 std::string Row(const SchemaKey& key) {
@@ -87,4 +87,4 @@ TEST_CASE("a struct inside itself is listed once and read at any depth") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

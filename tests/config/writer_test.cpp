@@ -7,7 +7,7 @@
 #include "config/yaml_reader.h"
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 // Writes what was read and reads that again.
@@ -169,4 +169,4 @@ TEST_CASE("a node as flow text is the same node when read again") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config

@@ -2,7 +2,7 @@
 
 #include "tests/config/sample_job.h"
 
-namespace tpuest {
+namespace tpuest::config {
 namespace {
 
 TEST_CASE("a duplicate key is named with both its places, and the first value stays") {
@@ -185,4 +185,4 @@ TEST_CASE("a later fault gets its place from its key") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::config
