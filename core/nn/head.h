@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
+#include "core/nn/label_range.h"
 #include "core/nn/losses.h"
 #include "core/nn/metrics.h"
 
@@ -39,15 +40,6 @@ struct HeadOutputs {
   // (only if there is one).
   Tensors metric_tensors;
   MetricBuilders metrics;
-};
-
-// What labels may be, to be checked batch by batch before they are fed; else a loss would silently
-// be NaN.
-struct LabelRange {
-  double min = 0;
-  double max = 0;
-  std::string below;  // what to say of a label < min
-  std::string above;  // of a label > max
 };
 
 // ---- for the heads' own files -----------------------------------------------------------------

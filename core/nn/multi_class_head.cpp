@@ -1,6 +1,7 @@
 #include "core/nn/multi_class_head.h"
 
 #include "core/ops/array.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/softmax.h"
 
 namespace tpuest::nn {
@@ -54,13 +55,14 @@ HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
   if (!inputs.labels.valid()) return outputs;
 
   const NameScope scope(logits.graph(), "losses");
-  const Value labels = CheckedLabels(inputs.labels, logits, 1);
+  Value labels = CheckedLabels(inputs.labels, logits, 1);
   if (!IsInteger(labels.dtype())) {
     throw Error(
         Code::kUsage,
         fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
         "a map op {op: cast, in: ..., dtype: int32} makes them so");
   }
+  if (labels.dtype() != DType::kInt64) labels = ops::Cast(labels, DType::kInt32);
   const Value losses = SparseSoftmaxCrossEntropy(logits, labels, label_smoothing);
   const Value weights = WeightColumn(weight_column.value_or(""), inputs, false);
   SetLoss(inputs, logits, labels, losses, weights, loss_reduction, outputs);

@@ -1,0 +1,48 @@
+#pragma once
+// What every model_fn ends with: head, weight decay, optimizer and metrics around its logits.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/estimator/contract.h"
+#include "core/nn/extra_metrics.h"
+#include "core/nn/heads.h"
+#include "core/nn/layer.h"
+#include "core/nn/minimize.h"
+#include "core/nn/weight_decay.h"
+
+namespace tpuest::models {
+
+inline constexpr std::string_view kPrecisionHelp =
+    "of activations and products; variables are float32";
+
+// "float32" or "bfloat16".
+[[nodiscard]] DType PrecisionOf(const std::string& precision);
+
+// The layers of a model in this mode.
+[[nodiscard]] nn::LayerContext MakeLayerContext(Graph& graph, Mode mode, const Params& params,
+                                                const std::string& precision,
+                                                const std::vector<std::string>& trainable = {".*"});
+
+// The feature of a model that takes one, in the compute dtype; `weight_column` does not count.
+// Error kUsage if there are none or several, or it is not a number.
+[[nodiscard]] Value OnlyFeature(const ModelInputs& inputs, const std::string& model,
+                                const std::string& weight_column, DType compute_dtype);
+
+struct SpecParts {
+  const nn::AnyHead& head;
+  Value logits;
+  const ModelInputs& inputs;
+  Mode mode = Mode::kTrain;
+  const Params& params;
+  nn::LayerContext& layers;
+  const nn::TrainOptions& train;
+  std::vector<nn::ExtraMetric> metrics;
+  nn::L2WeightDecay l2_weight_decay = 0.0;
+};
+
+// Error kUsage where TRAIN has no optimizer, and for whatever head, metrics or optimizer refuse.
+[[nodiscard]] TPUEstimatorSpec BuildSpec(const SpecParts& parts);
+
+}  // namespace tpuest::models

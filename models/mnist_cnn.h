@@ -1,0 +1,33 @@
+#pragma once
+// The convolutional network of TensorFlow's MNIST tutorial.
+
+#include <string>
+
+#include "models/build_spec.h"
+
+namespace tpuest::models {
+
+// An image [784], [28, 28] or [28, 28, 1] to ten classes: conv 5x5x32, pool 2, conv 5x5x64, pool 2,
+// dense 128, dropout, dense 10; ReLU between, MultiClassHead. Variables conv2d, conv2d_1, dense,
+// dense_1.
+struct MnistCnn {
+  static constexpr std::string_view kType = "mnist_cnn";
+  static constexpr std::string_view kSummary =
+      "two convolutions and two dense layers, 28x28 images to ten classes";
+  double dropout_rate = 0.4;
+  std::string precision = "float32";
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("dropout_rate", dropout_rate, {.help = "of the dense layer in training, below 1"});
+    v("precision", precision,
+      {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});
+  }
+
+  [[nodiscard]] nn::AnyHead Head() const;
+  [[nodiscard]] TPUEstimatorSpec Build(Graph& graph, const ModelInputs& inputs, Mode mode,
+                                       const Params& params, const nn::TrainOptions& train) const;
+};
+
+}  // namespace tpuest::models

@@ -1,0 +1,42 @@
+#pragma once
+// A model as a list of layers and a head: tf.keras.Sequential in a job.
+
+#include <string>
+#include <vector>
+
+#include "core/nn/layers.h"
+#include "models/build_spec.h"
+
+namespace tpuest::models {
+
+// Takes one feature (and the head's weight column); the last layer gives the logits.
+struct Sequential {
+  static constexpr std::string_view kType = "Sequential";
+  static constexpr std::string_view kSummary = "layers in a row and a head, written in the job";
+  std::vector<nn::Layer> layers;
+  nn::AnyHead head;
+  std::vector<nn::ExtraMetric> metrics;
+  nn::L2WeightDecay l2_weight_decay = 0.0;
+  std::vector<std::string> trainable = {".*"};
+  std::string precision = "float32";
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("layers", layers, {.help = "from the feature to the logits", .required = true});
+    v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("metrics", metrics, {.help = "further metrics, or others of the same name"});
+    v("l2_weight_decay", l2_weight_decay,
+      {.help = "times half the squared weights, added to the loss", .tpuest = true});
+    v("trainable", trainable,
+      {.help = "patterns of variables; the rest is frozen, in inference mode", .tpuest = true});
+    v("precision", precision,
+      {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});
+  }
+
+  [[nodiscard]] const nn::AnyHead& Head() const { return head; }
+  [[nodiscard]] TPUEstimatorSpec Build(Graph& graph, const ModelInputs& inputs, Mode mode,
+                                       const Params& params, const nn::TrainOptions& train) const;
+};
+
+}  // namespace tpuest::models

@@ -1,0 +1,47 @@
+#include "models/zoo.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tpuest::models {
+namespace {
+
+template <class... Models>
+std::vector<ZooEntry> EntriesOf(const std::variant<Models...>* /*models*/) {
+  return {ZooEntry{Models::kType, Models::kSummary}...};
+}
+
+}  // namespace
+
+std::vector<ZooEntry> Zoo() {
+  std::vector<ZooEntry> entries = EntriesOf(static_cast<const AnyModel*>(nullptr));
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::sort(entries.begin(), entries.end(), [&](const ZooEntry& a, const ZooEntry& b) {
+    return std::lexicographical_compare(a.type.begin(), a.type.end(), b.type.begin(), b.type.end(),
+                                        [&](char x, char y) { return lower(x) < lower(y); });
+  });
+  return entries;
+}
+
+ModelFn MakeModelFn(const AnyModel& model, const nn::TrainOptions& train) {
+  return [model, train](Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
+    return std::visit(
+        [&](const auto& m) {
+          const OriginScope origin(graph, m.place);
+          try {
+            return m.Build(graph, inputs, mode, params, train);
+          } catch (Error& error) {
+            const Fault& fault = error.faults().front();
+            if (fault.place.line > 0 || !fault.key.empty()) throw;
+            throw std::move(error).At(m.place);
+          }
+        },
+        model);
+  };
+}
+
+std::optional<nn::LabelRange> LabelRangeOf(const AnyModel& model) {
+  return std::visit([](const auto& m) { return nn::LabelRangeOf(m.Head()); }, model);
+}
+
+}  // namespace tpuest::models

@@ -1,0 +1,31 @@
+#pragma once
+// The models that a job can name.
+
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/mnist_cnn.h"
+#include "models/sequential.h"
+
+namespace tpuest::models {
+
+using AnyModel = std::variant<Sequential, MnistCnn>;
+
+struct ZooEntry {
+  std::string_view type;     // for `model: {type: ...}`
+  std::string_view summary;  // one sentence
+};
+
+// For `tpuest ls models`, in alphabetical order.
+[[nodiscard]] std::vector<ZooEntry> Zoo();
+
+// The model_fn of a model and how it is trained; both are copied. Errors carry the model's place
+// where no nearer one is known.
+[[nodiscard]] ModelFn MakeModelFn(const AnyModel& model, const nn::TrainOptions& train);
+
+// What the labels of this model may be; nullopt: any number.
+[[nodiscard]] std::optional<nn::LabelRange> LabelRangeOf(const AnyModel& model);
+
+}  // namespace tpuest::models
