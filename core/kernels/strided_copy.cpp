@@ -10,8 +10,13 @@ namespace {
 
 template <class T>
 void CopyRun(const char* from, char* to, int64_t n, int64_t from_step, int64_t to_step) {
+  T value;
+  if (from_step == 0 && to_step == sizeof(T)) {
+    std::memcpy(&value, from, sizeof(T));
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) {
-    T value;
     std::memcpy(&value, from + i * from_step, sizeof(T));
     std::memcpy(to + i * to_step, &value, sizeof(T));
   }

@@ -2,11 +2,12 @@
 // Random tensors: pure functions of (seed, node's name, global step, element), so replicas, blocks
 // and hosts draw slices of one tensor.
 //
-// Philox4x32-10 (core/base/random.h); name is Fingerprint64 of the node's name, XOR the attributes
-// seed and seed2 mixed in where they are not 0. Element i of the tensor of the *global* batch (or
-// of the tensor itself where it has no batch axis) draws
-//   uniform:   UniformFloat(word i); double: 52 bits of words 2i and 2i + 1
-//   integers:  minval + words (2i, 2i + 1) as 64 bits, modulo the range
+// Philox4x32-10 (core/base/random.h); the key's name is Fingerprint64 of the node's name, or, where
+// the attributes seed and seed2 are not both 0, of "name/seed/seed2". Element i of the tensor of
+// the *global* batch (or of the tensor itself where it has no batch axis) draws
+//   uniform:   UniformFloat(word i); bfloat16: its upper 7 bits; double: the upper 52 bits of words
+//              2i + 1 and 2i
+//   integers:  minval + (words 2i + 1 and 2i as 64 bits, modulo maxval - minval)
 //   normal:    Box-Muller of words 2i and 2i + 1 in double
 //   truncated: the first of the normals of (step with try << 56 added, element i), try = 0, 1, ...,
 //              that lies within two standard deviations

@@ -1,0 +1,21 @@
+#include "core/ops/all_ops.h"
+
+#include "core/ops/array.h"
+#include "core/ops/collective.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/random.h"
+#include "core/ops/reduction.h"
+#include "core/ops/state.h"
+#include "core/ops/strings.h"
+#include "core/ops/training.h"
+
+namespace tpuest::ops {
+
+std::vector<OpFamily> AllOps() {
+  return {SourceOps(),   IdentityOps(),    ShapeOps(),      JoinOps(),   SliceOps(),
+          LayoutOps(),   GatherOps(),      RankingOps(),    UnaryOps(),  BinaryOps(),
+          SelectOps(),   ReductionOps(),   SegmentOps(),    RandomOps(), StateOps(),
+          TrainingOps(), AdaptiveRowOps(), CollectiveOps(), StringOps()};
+}
+
+}  // namespace tpuest::ops

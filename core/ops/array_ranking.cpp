@@ -1,0 +1,262 @@
+// Positions of the largest and smallest.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+
+Value ArgMax(Value x, int axis, DType output_type, std::string_view name) {
+  return x.graph().Add("ArgMax", {x, x.graph().Scalar<int32_t>(axis, "dimension")},
+                       {{"output_type", output_type}}, name);
+}
+
+Value ArgMin(Value x, int axis, DType output_type, std::string_view name) {
+  return x.graph().Add("ArgMin", {x, x.graph().Scalar<int32_t>(axis, "dimension")},
+                       {{"output_type", output_type}}, name);
+}
+
+TopKResult TopKV2(Value x, int k, std::string_view name) {
+  Node* const node = x.graph().AddNode("TopKV2", {x, x.graph().Scalar<int32_t>(k, "k")}, {}, name);
+  return {node->output(0), node->output(1)};
+}
+
+Value InTopKV2(Value predictions, Value targets, int k, std::string_view name) {
+  return predictions.graph().Add(
+      "InTopKV2", {predictions, targets, predictions.graph().ScalarOf(targets.dtype(), k, "k")}, {},
+      name);
+}
+
+namespace {
+
+std::optional<int64_t> AxisOf(const Node& node, int rank) {
+  const Tensor axis = ConstantValue(node.input(1));
+  if (!axis.valid()) return std::nullopt;
+  return NormalAxis(IntsOf(axis)[0], rank);
+}
+
+void ArgShape(ShapeContext& context) {
+  const Shape& shape = context.Input(0);
+  const Tensor value = context.Constant(1);
+  if (!shape.known_rank() || !value.valid()) return context.Output(0, Shape::UnknownRank());
+  const int64_t axis = AxisIn(context, IntsOf(value)[0], shape.rank());
+  if (shape.dims()[static_cast<size_t>(axis)] == 0) {
+    context.Fail(fmt::format("axis {} of {} is empty", axis, shape.Text()));
+  }
+  std::vector<int64_t> dims = shape.dims();
+  dims.erase(dims.begin() + axis);
+  context.Output(0, Shape(dims));
+}
+
+Rows ArgRows(RowContext& context) {
+  const auto axis = AxisOf(context.node(), context.Input(0).rank());
+  return !axis || *axis == 0 ? Rows::kWhole : FirstInputRows(context);
+}
+
+template <class T>
+auto Comparable(T value) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
+// The first position along a strided axis that no other beats.
+template <bool max, class T>
+int64_t FirstBest(const T* x, int64_t size, int64_t stride) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < size; ++i) {
+    const auto value = Comparable(x[i * stride]);
+    const auto record = Comparable(x[best * stride]);
+    if (max ? value > record : value < record) best = i;
+  }
+  return best;
+}
+
+template <bool max>
+void PlanArg(PlanContext& context) {
+  const Shape& shape = context.InputShape(0);
+  const auto axis = static_cast<size_t>(AxisOf(context.node(), shape.rank()).value());
+  int64_t outer = 1;
+  int64_t inner = 1;
+  for (size_t d = 0; d < shape.dims().size(); ++d) {
+    if (d != axis) (d < axis ? outer : inner) *= shape.dims()[d];
+  }
+  const int64_t size = shape.dims()[axis];
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  const bool wide = context.OutputDType(0) == DType::kInt64;
+  const bool known = DispatchDType(context.InputDType(0), [&]<class T>() {
+    context.Run([=](const Task& task) {
+      for (int64_t i = 0; i < outer * inner; ++i) {
+        const T* const line = task.At<T>(x) + i / inner * size * inner + i % inner;
+        const int64_t best = FirstBest<max>(line, size, inner);
+        if (wide) {
+          task.At<int64_t>(y)[i] = best;
+        } else {
+          task.At<int32_t>(y)[i] = static_cast<int32_t>(best);
+        }
+      }
+    });
+  });
+  Check(known, "ArgMax of {}", NameOf(context.InputDType(0)));
+}
+
+void TopKShape(ShapeContext& context) {
+  Shape shape = context.Input(0);
+  const Tensor k = context.Constant(1);
+  if (shape.known_rank()) {
+    if (shape.rank() == 0) context.Fail("the input is a scalar");
+    const int64_t size = shape.dim(-1);
+    if (k.valid() && size != kUnknownDim && size < IntsOf(k)[0]) {
+      context.Fail(
+          fmt::format("the last axis of {} has fewer than k = {}", shape.Text(), IntsOf(k)[0]));
+    }
+    shape.set_dim(-1, k.valid() ? IntsOf(k)[0] : kUnknownDim);
+  }
+  context.Output(0, shape);
+  context.Output(1, shape);
+}
+
+// dy goes to where the values came from: one-hot indices [..., k, n] times dy, summed over k.
+void TopKGrad(GradContext& c) {
+  if (!c.Dy(0).valid()) return;
+  const Value x = c.input(0);
+  const int64_t n = x.shape().dim(-1);
+  Check(n != kUnknownDim, "the last axis of '{}' is unknown", x.name());
+  const Value hot = OneHot(c.output(1), {.depth = static_cast<int>(n), .dtype = x.dtype()});
+  c.SetDx(0, Sum(Mul(hot, ExpandDims(c.Dy(0), -1)), {-2}));
+}
+
+Rows TopKRows(RowContext& context) {
+  return context.Input(0).rank() < 2 ? Rows::kWhole : FirstInputRows(context);
+}
+
+template <class T>
+void TopK(const T* x, int64_t n, int64_t k, T* values, int32_t* indices, int32_t* order) {
+  std::iota(order, order + n, 0);
+  std::partial_sort(order, order + k, order + n, [x](int32_t a, int32_t b) {
+    const auto left = Comparable(x[a]);
+    const auto right = Comparable(x[b]);
+    return left > right || (left == right && a < b);
+  });
+  for (int64_t i = 0; i < k; ++i) {
+    values[i] = x[order[i]];
+    indices[i] = order[i];
+  }
+}
+
+void PlanTopK(PlanContext& context) {
+  const int64_t n = context.InputShape(0).dim(-1);
+  const int64_t k = context.OutputShape(0).dim(-1);
+  const int64_t lines = n == 0 ? 0 : context.InputShape(0).elements() / n;
+  const Buffer x = context.Input(0);
+  const Buffer values = context.Output(0);
+  const Buffer indices = context.Output(1);
+  const Buffer order = context.Scratch(static_cast<size_t>(n) * sizeof(int32_t));
+  const bool known = DispatchDType(context.InputDType(0), [&]<class T>() {
+    context.Run([=](const Task& task) {
+      for (int64_t i = 0; i < lines; ++i) {
+        TopK(task.At<T>(x) + i * n, n, k, task.At<T>(values) + i * k,
+             task.At<int32_t>(indices) + i * k, task.At<int32_t>(order));
+      }
+    });
+  });
+  Check(known, "TopKV2 of {}", NameOf(context.InputDType(0)));
+}
+
+void InTopKShape(ShapeContext& context) {
+  NeedRank(context, context.Input(0), 2, "predictions");
+  NeedRank(context, context.Input(1), 1, "targets");
+  NeedRank(context, context.Input(2), 0, "k");
+  int64_t rows = context.Input(1).known_rank() ? context.Input(1).dim(0) : kUnknownDim;
+  if (context.Input(0).known_rank()) {
+    const int64_t predicted = context.Input(0).dim(0);
+    if (rows != kUnknownDim && predicted != kUnknownDim && rows != predicted) {
+      context.Fail(fmt::format("{} predictions for {} targets", predicted, rows));
+    }
+    if (rows == kUnknownDim) rows = predicted;
+  }
+  context.Output(0, Shape({rows}));
+}
+
+Rows InTopKRows(RowContext& context) {
+  return context.IsCut(2) ? Rows::kWhole : AllCut(context, 0, 1);
+}
+
+bool IsInTopK(const float* scores, int64_t classes, int64_t target, int64_t k) {
+  if (target < 0 || target >= classes || !std::isfinite(scores[target])) return false;
+  int64_t higher = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    if (!std::isfinite(scores[i])) return false;
+    higher += scores[i] > scores[target] ? 1 : 0;
+  }
+  return higher < k;
+}
+
+void PlanInTopK(PlanContext& context) {
+  const int64_t rows = context.InputShape(0).dim(0);
+  const int64_t classes = context.InputShape(0).dim(1);
+  const Buffer scores = context.Input(0);
+  const Buffer targets = context.Input(1);
+  const Buffer k = context.Input(2);
+  const Buffer out = context.Output(0);
+  const bool wide = context.InputDType(1) == DType::kInt64;
+  const auto at = [wide](const void* numbers, int64_t i) {
+    return wide ? static_cast<const int64_t*>(numbers)[i]
+                : int64_t{static_cast<const int32_t*>(numbers)[i]};
+  };
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < rows; ++i) {
+      task.At<bool>(out)[i] = IsInTopK(task.At<float>(scores) + i * classes, classes,
+                                       at(task.At(targets), i), at(task.At(k), 0));
+    }
+  });
+}
+
+const OpDef kRankingOps[] = {
+    {.name = "ArgMax",
+     .signature = "input: T, dimension: Tidx -> output: output_type; "
+                  "T: bfloat16|float|double|int32|int64|bool; Tidx: int32|int64 = int32; "
+                  "output_type: int32|int64 = int64",
+     .shape = ArgShape,
+     .grad = NoGradient,
+     .cpu = PlanArg<true>,
+     .rows = ArgRows},
+    {.name = "ArgMin",
+     .signature = "input: T, dimension: Tidx -> output: output_type; "
+                  "T: bfloat16|float|double|int32|int64|bool; Tidx: int32|int64 = int32; "
+                  "output_type: int32|int64 = int64",
+     .shape = ArgShape,
+     .grad = NoGradient,
+     .cpu = PlanArg<false>,
+     .rows = ArgRows},
+    {.name = "TopKV2",
+     .signature = "input: T, k: Tk -> values: T, indices: index_type; sorted: bool = true; "
+                  "T: bfloat16|float|double|int32|int64; Tk: int32|int64 = int32; "
+                  "index_type: int32 = int32",
+     .shape = TopKShape,
+     .grad = TopKGrad,
+     .cpu = PlanTopK,
+     .rows = TopKRows},
+    {.name = "InTopKV2",
+     .signature = "predictions: float, targets: T, k: T -> precision: bool; "
+                  "T: int32|int64 = int32",
+     .shape = InTopKShape,
+     .grad = NoGradient,
+     .cpu = PlanInTopK,
+     .rows = InTopKRows},
+};
+
+}  // namespace
+
+OpFamily RankingOps() { return kRankingOps; }
+
+}  // namespace tpuest::ops

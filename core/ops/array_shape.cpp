@@ -1,0 +1,184 @@
+// Shapes and what changes nothing but them.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/ops/array.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+
+Value Reshape(Value x, Value shape, std::string_view name) {
+  return x.graph().Add("Reshape", {x, shape}, {}, name);
+}
+
+Value Reshape(Value x, const Shape& shape, std::string_view name) {
+  return Reshape(x, Int32s(x.graph(), shape.dims()), name);
+}
+
+Value FlattenRows(Value x, std::string_view name) {
+  const Shape& shape = x.shape();
+  Check(shape.known_rank() && shape.rank() > 0, "'{}' has no rows: {}", x.name(), shape.Text());
+  int64_t columns = 1;
+  for (int d = 1; d < shape.rank(); ++d) {
+    columns = shape.dim(d) == kUnknownDim || columns == kUnknownDim ? kUnknownDim
+                                                                    : columns * shape.dim(d);
+  }
+  if (columns != kUnknownDim) return Reshape(x, Shape({kUnknownDim, columns}), name);
+  Check(shape.dim(0) != kUnknownDim, "'{}': rows and columns of {} are unknown", x.name(),
+        shape.Text());
+  return Reshape(x, Shape({shape.dim(0), kUnknownDim}), name);
+}
+
+Value ShapeOf(Value x, DType out_type, std::string_view name) {
+  return x.graph().Add("Shape", {x}, {{"out_type", out_type}}, name);
+}
+
+Value Size(Value x, DType out_type, std::string_view name) {
+  return x.graph().Add("Size", {x}, {{"out_type", out_type}}, name);
+}
+
+Value Rank(Value x, std::string_view name) { return x.graph().Add("Rank", {x}, {}, name); }
+
+Value ExpandDims(Value x, int axis, std::string_view name) {
+  return x.graph().Add("ExpandDims", {x, x.graph().Scalar<int32_t>(axis, "dim")}, {}, name);
+}
+
+Value Squeeze(Value x, const std::vector<int64_t>& axes, std::string_view name) {
+  std::vector<int64_t> chosen = axes;
+  if (chosen.empty()) {
+    for (int d = 0; d < x.shape().rank(); ++d) {
+      if (x.shape().dim(d) == 1) chosen.push_back(d);
+    }
+    // An empty list would mean every 1 that is found when the program is compiled.
+    if (chosen.empty()) return Identity(x, name);
+  }
+  return x.graph().Add("Squeeze", {x}, {{"squeeze_dims", chosen}}, name);
+}
+
+namespace {
+
+// dx has x's elements in x's shape.
+void ReshapeGrad(GradContext& c) {
+  const Shape& shape = c.input(0).shape();
+  const auto& dims = shape.dims();
+  const bool known = shape.known_rank() && std::count(dims.begin(), dims.end(), kUnknownDim) <= 1;
+  c.SetDx(0, known ? Reshape(c.Dy(), shape) : Reshape(c.Dy(), ShapeOf(c.input(0))));
+}
+
+void ReshapeShape(ShapeContext& context) {
+  Shape shape = ShapeFromValue(context.node().input(1));
+  const Shape& from = context.Input(0);
+  if (!shape.known_rank()) return context.Output(0, shape);
+  const auto unknown = std::count(shape.dims().begin(), shape.dims().end(), kUnknownDim);
+  if (unknown > 1 && context.Constant(1).valid()) {
+    context.Fail(fmt::format("only one dimension can be -1, found {}", shape.Text()));
+  }
+  if (!from.fully_known() || unknown > 1) return context.Output(0, shape);
+  int64_t elements = 1;
+  for (const int64_t dim : shape.dims()) elements *= dim == kUnknownDim ? 1 : dim;
+  const bool fits =
+      unknown == 0 ? elements == from.elements() : elements > 0 && from.elements() % elements == 0;
+  if (!fits) {
+    context.Fail(fmt::format("{} has {} elements and does not reshape to {}", from.Text(),
+                             from.elements(), shape.Text()));
+  }
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (shape.dim(d) == kUnknownDim) shape.set_dim(d, from.elements() / elements);
+  }
+  context.Output(0, shape);
+}
+
+void ShapeShape(ShapeContext& context) {
+  const Shape& shape = context.Input(0);
+  context.Output(0, Shape({shape.known_rank() ? shape.rank() : kUnknownDim}));
+}
+
+// The numbers are known when the plan is made.
+void PlanNumbers(PlanContext& context, const std::vector<int64_t>& numbers) {
+  const Tensor value = Tensor::Of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers)
+                           .Cast(context.OutputDType(0));
+  const Buffer out = context.Output(0);
+  context.Run([=](const Task& task) { std::memcpy(task.At(out), value.raw(), value.bytes()); });
+}
+
+void PlanShape(PlanContext& context) { PlanNumbers(context, context.WholeInputShape(0).dims()); }
+void PlanSize(PlanContext& context) {
+  PlanNumbers(context, {context.WholeInputShape(0).elements()});
+}
+void PlanRank(PlanContext& context) { PlanNumbers(context, {context.WholeInputShape(0).rank()}); }
+
+void ExpandDimsShape(ShapeContext& context) {
+  const Shape& shape = context.Input(0);
+  const Tensor dim = context.Constant(1);
+  if (!shape.known_rank() || !dim.valid()) return context.Output(0, Shape::UnknownRank());
+  const int64_t axis = AxisIn(context, IntsOf(dim)[0], shape.rank() + 1);
+  std::vector<int64_t> dims = shape.dims();
+  dims.insert(dims.begin() + axis, 1);
+  context.Output(0, Shape(dims));
+}
+
+void SqueezeShape(ShapeContext& context) {
+  const Shape& shape = context.Input(0);
+  const auto& axes = context.node().Attr<std::vector<int64_t>>("squeeze_dims");
+  if (!shape.known_rank()) return context.Output(0, Shape::UnknownRank());
+  std::vector<bool> drop(static_cast<size_t>(shape.rank()), false);
+  for (const int64_t axis : axes) {
+    const int64_t at = AxisIn(context, axis, shape.rank());
+    const int64_t size = shape.dims()[static_cast<size_t>(at)];
+    if (size != 1 && size != kUnknownDim) {
+      context.Fail(fmt::format("axis {} of {} is {}, not 1", axis, shape.Text(), size));
+    }
+    drop[static_cast<size_t>(at)] = true;
+  }
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < drop.size(); ++d) {
+    if (axes.empty() && shape.dims()[d] == kUnknownDim) {
+      return context.Output(0, Shape::UnknownRank());
+    }
+    if (!drop[d] && (!axes.empty() || shape.dims()[d] != 1)) dims.push_back(shape.dims()[d]);
+  }
+  context.Output(0, Shape(dims));
+}
+
+const OpDef kShapeOps[] = {
+    {.name = "Reshape",
+     .signature = "tensor: T, shape: Tshape -> output: T; T: type; Tshape: int32|int64 = int32",
+     .shape = ReshapeShape,
+     .grad = ReshapeGrad,
+     .cpu = PlanAlias,
+     .rows = KeepsFirstAxis},
+    {.name = "Shape",
+     .signature = "input: T -> output: out_type; T: type; out_type: int32|int64 = int32",
+     .shape = ShapeShape,
+     .grad = NoGradient,
+     .cpu = PlanShape},
+    {.name = "Size",
+     .signature = "input: T -> output: out_type; T: type; out_type: int32|int64 = int32",
+     .shape = ScalarShape,
+     .grad = NoGradient,
+     .cpu = PlanSize},
+    {.name = "Rank",
+     .signature = "input: T -> output: int32; T: type",
+     .shape = ScalarShape,
+     .grad = NoGradient,
+     .cpu = PlanRank},
+    {.name = "ExpandDims",
+     .signature = "input: T, dim: Tdim -> output: T; T: type; Tdim: int32|int64 = int32",
+     .shape = ExpandDimsShape,
+     .grad = ReshapeGrad,
+     .cpu = PlanAlias,
+     .rows = KeepsFirstAxis},
+    {.name = "Squeeze",
+     .signature = "input: T -> output: T; T: type; squeeze_dims: list(int) = []",
+     .shape = SqueezeShape,
+     .grad = ReshapeGrad,
+     .cpu = PlanAlias,
+     .rows = KeepsFirstAxis},
+};
+
+}  // namespace
+
+OpFamily ShapeOps() { return kShapeOps; }
+
+}  // namespace tpuest::ops

@@ -1,0 +1,244 @@
+// Functions of two arguments.
+
+#include "core/kernels/binary.h"
+#include "core/kernels/broadcast.h"
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+
+namespace {
+
+Value Two(std::string_view op, Value x, Value y, std::string_view name) {
+  return x.graph().Add(op, {x, y}, {}, name);
+}
+
+Value NumberLike(Value x, double number) { return x.graph().ScalarOf(x.dtype(), number); }
+
+}  // namespace
+
+Value RsqrtGrad(Value y, Value dy, std::string_view name) { return Two("RsqrtGrad", y, dy, name); }
+Value SqrtGrad(Value y, Value dy, std::string_view name) { return Two("SqrtGrad", y, dy, name); }
+Value SigmoidGrad(Value y, Value dy, std::string_view name) {
+  return Two("SigmoidGrad", y, dy, name);
+}
+Value TanhGrad(Value y, Value dy, std::string_view name) { return Two("TanhGrad", y, dy, name); }
+
+Value AddV2(Value x, Value y, std::string_view name) { return Two("AddV2", x, y, name); }
+Value Sub(Value x, Value y, std::string_view name) { return Two("Sub", x, y, name); }
+Value Mul(Value x, Value y, std::string_view name) { return Two("Mul", x, y, name); }
+Value RealDiv(Value x, Value y, std::string_view name) { return Two("RealDiv", x, y, name); }
+Value DivNoNan(Value x, Value y, std::string_view name) { return Two("DivNoNan", x, y, name); }
+Value Maximum(Value x, Value y, std::string_view name) { return Two("Maximum", x, y, name); }
+Value Minimum(Value x, Value y, std::string_view name) { return Two("Minimum", x, y, name); }
+Value SquaredDifference(Value x, Value y, std::string_view name) {
+  return Two("SquaredDifference", x, y, name);
+}
+Value Pow(Value x, Value y, std::string_view name) { return Two("Pow", x, y, name); }
+Value FloorDiv(Value x, Value y, std::string_view name) { return Two("FloorDiv", x, y, name); }
+Value FloorMod(Value x, Value y, std::string_view name) { return Two("FloorMod", x, y, name); }
+
+Value AddV2(Value x, double y, std::string_view name) { return AddV2(x, NumberLike(x, y), name); }
+Value Sub(Value x, double y, std::string_view name) { return Sub(x, NumberLike(x, y), name); }
+Value Sub(double x, Value y, std::string_view name) { return Sub(NumberLike(y, x), y, name); }
+Value Mul(Value x, double y, std::string_view name) { return Mul(x, NumberLike(x, y), name); }
+Value RealDiv(Value x, double y, std::string_view name) {
+  return RealDiv(x, NumberLike(x, y), name);
+}
+Value RealDiv(double x, Value y, std::string_view name) {
+  return RealDiv(NumberLike(y, x), y, name);
+}
+Value Maximum(Value x, double y, std::string_view name) {
+  return Maximum(x, NumberLike(x, y), name);
+}
+Value Minimum(Value x, double y, std::string_view name) {
+  return Minimum(x, NumberLike(x, y), name);
+}
+Value Pow(Value x, double y, std::string_view name) { return Pow(x, NumberLike(x, y), name); }
+
+Value Equal(Value x, Value y, std::string_view name) { return Two("Equal", x, y, name); }
+Value NotEqual(Value x, Value y, std::string_view name) { return Two("NotEqual", x, y, name); }
+Value Less(Value x, Value y, std::string_view name) { return Two("Less", x, y, name); }
+Value LessEqual(Value x, Value y, std::string_view name) { return Two("LessEqual", x, y, name); }
+Value Greater(Value x, Value y, std::string_view name) { return Two("Greater", x, y, name); }
+Value GreaterEqual(Value x, Value y, std::string_view name) {
+  return Two("GreaterEqual", x, y, name);
+}
+Value LogicalAnd(Value x, Value y, std::string_view name) { return Two("LogicalAnd", x, y, name); }
+Value LogicalOr(Value x, Value y, std::string_view name) { return Two("LogicalOr", x, y, name); }
+
+Value SumToShapeOf(Value dy, Value x) {
+  const Shape& from = dy.shape();
+  const Shape& to = x.shape();
+  if (from == to || !from.known_rank() || !to.known_rank()) return dy;
+  const int added = from.rank() - to.rank();
+  std::vector<int64_t> in_front;
+  std::vector<int64_t> repeated;
+  for (int d = 0; d < from.rank(); ++d) {
+    if (d < added) {
+      in_front.push_back(d);
+    } else if (to.dim(d - added) == 1 && from.dim(d) != 1) {
+      repeated.push_back(d - added);
+    }
+  }
+  if (!in_front.empty()) dy = Sum(dy, in_front);
+  if (!repeated.empty()) dy = Sum(dy, repeated, true);
+  return dy;
+}
+
+namespace {
+
+// A gradient for input i, summed back to its shape. Constants need none.
+template <class Fn>
+void Send(GradContext& c, int i, Fn&& gradient) {
+  const Value x = c.input(i);
+  if (x.node->type() == "Const" || !IsFloating(x.dtype())) return;
+  c.SetDx(i, SumToShapeOf(gradient(), x));
+}
+
+void AddGrad(GradContext& c) {
+  Send(c, 0, [&] { return c.Dy(); });
+  Send(c, 1, [&] { return c.Dy(); });
+}
+void SubGrad(GradContext& c) {
+  Send(c, 0, [&] { return c.Dy(); });
+  Send(c, 1, [&] { return Neg(c.Dy()); });
+}
+void MulGrad(GradContext& c) {
+  Send(c, 0, [&] { return Mul(c.Dy(), c.input(1)); });
+  Send(c, 1, [&] { return Mul(c.Dy(), c.input(0)); });
+}
+void RealDivGrad(GradContext& c) {
+  Send(c, 0, [&] { return RealDiv(c.Dy(), c.input(1)); });
+  Send(c, 1, [&] { return Neg(Mul(c.Dy(), RealDiv(c.output(0), c.input(1)))); });
+}
+void DivNoNanGrad(GradContext& c) {
+  Send(c, 0, [&] { return DivNoNan(c.Dy(), c.input(1)); });
+  Send(c, 1, [&] { return Neg(Mul(c.Dy(), DivNoNan(c.output(0), c.input(1)))); });
+}
+// Of equals the first gets the gradient.
+void Choose(GradContext& c, Value first_wins) {
+  const Value zero = NumberLike(c.Dy(), 0);
+  Send(c, 0, [&] { return SelectV2(first_wins, c.Dy(), zero); });
+  Send(c, 1, [&] { return SelectV2(first_wins, zero, c.Dy()); });
+}
+void MaximumGrad(GradContext& c) { Choose(c, GreaterEqual(c.input(0), c.input(1))); }
+void MinimumGrad(GradContext& c) { Choose(c, LessEqual(c.input(0), c.input(1))); }
+void SquaredDifferenceGrad(GradContext& c) {
+  const Value slope = Mul(Mul(c.Dy(), 2.0), Sub(c.input(0), c.input(1)));
+  Send(c, 0, [&] { return slope; });
+  Send(c, 1, [&] { return Neg(slope); });
+}
+// d/dy x^y = x^y log(x), taken as 0 where x is not above 0.
+void PowGrad(GradContext& c) {
+  const Value x = c.input(0);
+  const Value y = c.input(1);
+  Send(c, 0, [&] { return Mul(c.Dy(), Mul(y, Pow(x, Sub(y, 1.0)))); });
+  Send(c, 1, [&] {
+    const Value positive = Greater(x, NumberLike(x, 0));
+    const Value safe = Log(SelectV2(positive, x, NumberLike(x, 1)));
+    return Mul(c.Dy(), Mul(c.output(0), safe));
+  });
+}
+void FloorModGrad(GradContext& c) {
+  Send(c, 0, [&] { return c.Dy(); });
+  Send(c, 1, [&] { return Neg(Mul(c.Dy(), FloorDiv(c.input(0), c.input(1)))); });
+}
+
+// Second derivatives: y is input 0 and dy input 1 of the gradient op.
+void GradOfRsqrtGrad(GradContext& c) {
+  const Value y = c.input(0);
+  Send(c, 0, [&] { return Mul(Mul(c.Dy(), c.input(1)), Mul(Square(y), -1.5)); });
+  Send(c, 1, [&] { return RsqrtGrad(y, c.Dy()); });
+}
+void GradOfSqrtGrad(GradContext& c) {
+  const Value y = c.input(0);
+  Send(c, 0, [&] { return Neg(Mul(c.Dy(), RealDiv(c.output(0), y))); });
+  Send(c, 1, [&] { return SqrtGrad(y, c.Dy()); });
+}
+void GradOfSigmoidGrad(GradContext& c) {
+  const Value y = c.input(0);
+  Send(c, 0, [&] { return Mul(Mul(c.Dy(), c.input(1)), Sub(1.0, Mul(y, 2.0))); });
+  Send(c, 1, [&] { return SigmoidGrad(y, c.Dy()); });
+}
+void GradOfTanhGrad(GradContext& c) {
+  const Value y = c.input(0);
+  Send(c, 0, [&] { return Mul(Mul(c.Dy(), c.input(1)), Mul(y, -2.0)); });
+  Send(c, 1, [&] { return TanhGrad(y, c.Dy()); });
+}
+
+template <Binary op>
+void Plan(PlanContext& context) {
+  const DType dtype = context.InputDType(0);
+  const BinaryKernel kernel = FindBinary(op, dtype);
+  Check(kernel != nullptr, "{} has no kernel for {}", context.node().type(), NameOf(dtype));
+  AllowInPlaceOfSame(context);
+  const Buffer a = context.Input(0);
+  const Buffer b = context.Input(1);
+  const Buffer out = context.Output(0);
+  const Broadcast walk(context.OutputShape(0), {context.InputShape(0), context.InputShape(1)});
+  const auto in_bytes = static_cast<int64_t>(SizeOf(dtype));
+  const auto out_bytes = static_cast<int64_t>(SizeOf(context.OutputDType(0)));
+  context.Run([=](const Task& task) {
+    const char* const from_a = task.At<char>(a);
+    const char* const from_b = task.At<char>(b);
+    char* const to = task.At<char>(out);
+    walk.ForEachRun([&](int64_t at, const Broadcast::Offsets& offsets) {
+      kernel(from_a + offsets[0] * in_bytes, from_b + offsets[1] * in_bytes, to + at * out_bytes,
+             walk.run(), walk.step(0), walk.step(1));
+    });
+  });
+}
+
+constexpr std::string_view kReal = "x: T, y: T -> z: T; T: bfloat16|float|double";
+constexpr std::string_view kGradient = "y: T, dy: T -> z: T; T: bfloat16|float|double";
+constexpr std::string_view kNumber = "x: T, y: T -> z: T; T: bfloat16|float|double|int32|int64";
+constexpr std::string_view kOrder = "x: T, y: T -> z: bool; T: bfloat16|float|double|int32|int64";
+constexpr std::string_view kEquality =
+    "x: T, y: T -> z: bool; T: bfloat16|float|double|int8|uint8|int32|int64|bool; "
+    "incompatible_shape_error: bool = true";
+constexpr std::string_view kLogic = "x: bool, y: bool -> z: bool";
+
+constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu) {
+  return {.name = name,
+          .signature = signature,
+          .shape = BroadcastShape,
+          .grad = grad,
+          .cpu = cpu,
+          .rows = BroadcastRows};
+}
+
+const OpDef kBinaryOps[] = {
+    Def("RsqrtGrad", kGradient, GradOfRsqrtGrad, Plan<Binary::kRsqrtGrad>),
+    Def("SqrtGrad", kGradient, GradOfSqrtGrad, Plan<Binary::kSqrtGrad>),
+    Def("SigmoidGrad", kGradient, GradOfSigmoidGrad, Plan<Binary::kSigmoidGrad>),
+    Def("TanhGrad", kGradient, GradOfTanhGrad, Plan<Binary::kTanhGrad>),
+    Def("AddV2", kNumber, AddGrad, Plan<Binary::kAdd>),
+    Def("Add", kNumber, AddGrad, Plan<Binary::kAdd>),
+    Def("Sub", kNumber, SubGrad, Plan<Binary::kSub>),
+    Def("Mul", kNumber, MulGrad, Plan<Binary::kMul>),
+    Def("RealDiv", kReal, RealDivGrad, Plan<Binary::kDiv>),
+    Def("DivNoNan", kReal, DivNoNanGrad, Plan<Binary::kDivNoNan>),
+    Def("Maximum", kNumber, MaximumGrad, Plan<Binary::kMaximum>),
+    Def("Minimum", kNumber, MinimumGrad, Plan<Binary::kMinimum>),
+    Def("SquaredDifference", kNumber, SquaredDifferenceGrad, Plan<Binary::kSquaredDifference>),
+    Def("Pow", kNumber, PowGrad, Plan<Binary::kPow>),
+    Def("FloorDiv", kNumber, NoGradient, Plan<Binary::kFloorDiv>),
+    Def("FloorMod", kNumber, FloorModGrad, Plan<Binary::kFloorMod>),
+    Def("Equal", kEquality, NoGradient, Plan<Binary::kEqual>),
+    Def("NotEqual", kEquality, NoGradient, Plan<Binary::kNotEqual>),
+    Def("Less", kOrder, NoGradient, Plan<Binary::kLess>),
+    Def("LessEqual", kOrder, NoGradient, Plan<Binary::kLessEqual>),
+    Def("Greater", kOrder, NoGradient, Plan<Binary::kGreater>),
+    Def("GreaterEqual", kOrder, NoGradient, Plan<Binary::kGreaterEqual>),
+    Def("LogicalAnd", kLogic, NoGradient, Plan<Binary::kAnd>),
+    Def("LogicalOr", kLogic, NoGradient, Plan<Binary::kOr>),
+};
+
+}  // namespace
+
+OpFamily BinaryOps() { return kBinaryOps; }
+
+}  // namespace tpuest::ops

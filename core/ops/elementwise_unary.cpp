@@ -1,0 +1,136 @@
+// Functions of one argument.
+
+#include <cmath>
+#include <numbers>
+
+#include "core/kernels/cast.h"
+#include "core/kernels/unary.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+
+Value Neg(Value x, std::string_view name) { return x.graph().Add("Neg", {x}, {}, name); }
+Value Exp(Value x, std::string_view name) { return x.graph().Add("Exp", {x}, {}, name); }
+Value Log(Value x, std::string_view name) { return x.graph().Add("Log", {x}, {}, name); }
+Value Log1p(Value x, std::string_view name) { return x.graph().Add("Log1p", {x}, {}, name); }
+Value Expm1(Value x, std::string_view name) { return x.graph().Add("Expm1", {x}, {}, name); }
+Value Sqrt(Value x, std::string_view name) { return x.graph().Add("Sqrt", {x}, {}, name); }
+Value Rsqrt(Value x, std::string_view name) { return x.graph().Add("Rsqrt", {x}, {}, name); }
+Value Square(Value x, std::string_view name) { return x.graph().Add("Square", {x}, {}, name); }
+Value Abs(Value x, std::string_view name) { return x.graph().Add("Abs", {x}, {}, name); }
+Value Sign(Value x, std::string_view name) { return x.graph().Add("Sign", {x}, {}, name); }
+Value Floor(Value x, std::string_view name) { return x.graph().Add("Floor", {x}, {}, name); }
+Value Ceil(Value x, std::string_view name) { return x.graph().Add("Ceil", {x}, {}, name); }
+Value Round(Value x, std::string_view name) { return x.graph().Add("Round", {x}, {}, name); }
+Value Sin(Value x, std::string_view name) { return x.graph().Add("Sin", {x}, {}, name); }
+Value Cos(Value x, std::string_view name) { return x.graph().Add("Cos", {x}, {}, name); }
+Value Reciprocal(Value x, std::string_view name) {
+  return x.graph().Add("Reciprocal", {x}, {}, name);
+}
+Value Sigmoid(Value x, std::string_view name) { return x.graph().Add("Sigmoid", {x}, {}, name); }
+Value Tanh(Value x, std::string_view name) { return x.graph().Add("Tanh", {x}, {}, name); }
+Value Erf(Value x, std::string_view name) { return x.graph().Add("Erf", {x}, {}, name); }
+Value IsFinite(Value x, std::string_view name) { return x.graph().Add("IsFinite", {x}, {}, name); }
+Value IsNan(Value x, std::string_view name) { return x.graph().Add("IsNan", {x}, {}, name); }
+Value LogicalNot(Value x, std::string_view name) {
+  return x.graph().Add("LogicalNot", {x}, {}, name);
+}
+Value Cast(Value x, DType dtype, std::string_view name) {
+  if (x.dtype() == dtype) return x;
+  return x.graph().Add("Cast", {x}, {{"DstT", dtype}}, name);
+}
+
+namespace {
+
+void NegGrad(GradContext& c) { c.SetDx(0, Neg(c.Dy())); }
+void ExpGrad(GradContext& c) { c.SetDx(0, Mul(c.Dy(), c.output(0))); }
+void LogGrad(GradContext& c) { c.SetDx(0, RealDiv(c.Dy(), c.input(0))); }
+void Log1pGrad(GradContext& c) { c.SetDx(0, RealDiv(c.Dy(), AddV2(c.input(0), 1.0))); }
+void Expm1Grad(GradContext& c) { c.SetDx(0, Mul(c.Dy(), AddV2(c.output(0), 1.0))); }
+void GradOfSqrt(GradContext& c) { c.SetDx(0, SqrtGrad(c.output(0), c.Dy())); }
+void GradOfRsqrt(GradContext& c) { c.SetDx(0, RsqrtGrad(c.output(0), c.Dy())); }
+void SquareGrad(GradContext& c) { c.SetDx(0, Mul(c.Dy(), Mul(c.input(0), 2.0))); }
+void AbsGrad(GradContext& c) { c.SetDx(0, Mul(c.Dy(), Sign(c.input(0)))); }
+void SinGrad(GradContext& c) { c.SetDx(0, Mul(c.Dy(), Cos(c.input(0)))); }
+void CosGrad(GradContext& c) { c.SetDx(0, Neg(Mul(c.Dy(), Sin(c.input(0))))); }
+void ReciprocalGrad(GradContext& c) { c.SetDx(0, Neg(Mul(c.Dy(), Square(c.output(0))))); }
+void GradOfSigmoid(GradContext& c) { c.SetDx(0, SigmoidGrad(c.output(0), c.Dy())); }
+void GradOfTanh(GradContext& c) { c.SetDx(0, TanhGrad(c.output(0), c.Dy())); }
+// 2 / sqrt(pi) exp(-x^2).
+void ErfGrad(GradContext& c) {
+  const Value slope = Mul(Exp(Neg(Square(c.input(0)))), 2.0 * std::numbers::inv_sqrtpi);
+  c.SetDx(0, Mul(c.Dy(), slope));
+}
+void CastGrad(GradContext& c) {
+  const DType from = c.input(0).dtype();
+  if (IsFloating(from) && IsFloating(c.Dy().dtype())) c.SetDx(0, Cast(c.Dy(), from));
+}
+
+void PlanLoop(PlanContext& context, void (*loop)(const void*, void*, size_t)) {
+  Check(loop != nullptr, "{} has no kernel for {}", context.node().type(),
+        NameOf(context.InputDType(0)));
+  AllowInPlaceOfSame(context);
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  const auto n = static_cast<size_t>(context.OutputShape(0).elements());
+  context.Run([=](const Task& task) { loop(task.At(x), task.At(y), n); });
+}
+
+template <Unary op>
+void Plan(PlanContext& context) {
+  PlanLoop(context, FindUnary(op, context.InputDType(0)));
+}
+
+void PlanCast(PlanContext& context) {
+  const DType from = context.InputDType(0);
+  const DType to = context.OutputDType(0);
+  if (from == to) return context.Alias(0, 0);
+  PlanLoop(context, FindCast(from, to));
+}
+
+constexpr std::string_view kReal = "x: T -> y: T; T: bfloat16|float|double";
+constexpr std::string_view kNumber = "x: T -> y: T; T: bfloat16|float|double|int32|int64";
+constexpr std::string_view kClaim = "x: T -> y: bool; T: bfloat16|float|double";
+
+constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu) {
+  return {.name = name,
+          .signature = signature,
+          .shape = FirstInputShape,
+          .grad = grad,
+          .cpu = cpu,
+          .rows = FirstInputRows};
+}
+
+const OpDef kUnaryOps[] = {
+    Def("Neg", kNumber, NegGrad, Plan<Unary::kNeg>),
+    Def("Exp", kReal, ExpGrad, Plan<Unary::kExp>),
+    Def("Log", kReal, LogGrad, Plan<Unary::kLog>),
+    Def("Log1p", kReal, Log1pGrad, Plan<Unary::kLog1p>),
+    Def("Expm1", kReal, Expm1Grad, Plan<Unary::kExpm1>),
+    Def("Sqrt", kReal, GradOfSqrt, Plan<Unary::kSqrt>),
+    Def("Rsqrt", kReal, GradOfRsqrt, Plan<Unary::kRsqrt>),
+    Def("Square", kNumber, SquareGrad, Plan<Unary::kSquare>),
+    Def("Abs", kNumber, AbsGrad, Plan<Unary::kAbs>),
+    Def("Sign", kNumber, NoGradient, Plan<Unary::kSign>),
+    Def("Floor", kReal, NoGradient, Plan<Unary::kFloor>),
+    Def("Ceil", kReal, NoGradient, Plan<Unary::kCeil>),
+    Def("Round", kNumber, NoGradient, Plan<Unary::kRound>),
+    Def("Sin", kReal, SinGrad, Plan<Unary::kSin>),
+    Def("Cos", kReal, CosGrad, Plan<Unary::kCos>),
+    Def("Reciprocal", kReal, ReciprocalGrad, Plan<Unary::kReciprocal>),
+    Def("Sigmoid", kReal, GradOfSigmoid, Plan<Unary::kSigmoid>),
+    Def("Tanh", kReal, GradOfTanh, Plan<Unary::kTanh>),
+    Def("Erf", kReal, ErfGrad, Plan<Unary::kErf>),
+    Def("IsFinite", kClaim, NoGradient, Plan<Unary::kIsFinite>),
+    Def("IsNan", kClaim, NoGradient, Plan<Unary::kIsNan>),
+    Def("LogicalNot", "x: bool -> y: bool", NoGradient, Plan<Unary::kLogicalNot>),
+    Def("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false", CastGrad,
+        PlanCast),
+};
+
+}  // namespace
+
+OpFamily UnaryOps() { return kUnaryOps; }
+
+}  // namespace tpuest::ops

@@ -1,0 +1,222 @@
+// Reductions over axes.
+
+#include "core/ops/reduction.h"
+
+#include "core/kernels/reduce.h"
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+namespace {
+
+Value Add(std::string_view op, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+          std::string_view name) {
+  Graph& graph = x.graph();
+  Value axes_value;
+  if (!axes.empty()) {
+    axes_value = Int32s(graph, axes, "reduction_indices");
+  } else if (x.shape().known_rank()) {
+    std::vector<int64_t> all;
+    for (int d = 0; d < x.shape().rank(); ++d) all.push_back(d);
+    axes_value = Int32s(graph, all, "reduction_indices");
+  } else {
+    axes_value = Range(graph.Scalar<int32_t>(0), Rank(x), graph.Scalar<int32_t>(1));
+  }
+  return graph.Add(op, {x, axes_value}, {{"keep_dims", keep_dims}}, name);
+}
+
+}  // namespace
+
+Value Sum(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Sum", x, axes, keep_dims, name);
+}
+Value Mean(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Mean", x, axes, keep_dims, name);
+}
+Value Max(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Max", x, axes, keep_dims, name);
+}
+Value Min(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Min", x, axes, keep_dims, name);
+}
+Value Prod(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Prod", x, axes, keep_dims, name);
+}
+Value All(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("All", x, axes, keep_dims, name);
+}
+Value Any(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
+  return Add("Any", x, axes, keep_dims, name);
+}
+
+namespace {
+
+// Which axes of an input of this rank are reduced; nullopt if that is not known yet.
+std::optional<std::vector<bool>> Reduced(const Node& node, int rank) {
+  const Tensor axes = ConstantValue(node.input(1));
+  if (!axes.valid()) return std::nullopt;
+  std::vector<bool> reduced(static_cast<size_t>(rank), false);
+  for (const int64_t axis : IntsOf(axes)) {
+    reduced[static_cast<size_t>(NormalAxis(axis, rank))] = true;
+  }
+  return reduced;
+}
+
+void ReductionShape(ShapeContext& context) {
+  const Shape& shape = context.Input(0);
+  const Tensor axes = context.Constant(1);
+  if (!shape.known_rank() || !axes.valid()) return context.Output(0, Shape::UnknownRank());
+  for (const int64_t axis : IntsOf(axes)) (void)AxisIn(context, axis, shape.rank());
+  const std::vector<bool> reduced = *Reduced(context.node(), shape.rank());
+  const bool keep = context.node().Attr<bool>("keep_dims");
+  std::vector<int64_t> dims;
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    if (!reduced[d]) dims.push_back(shape.dims()[d]);
+    if (reduced[d] && keep) dims.push_back(1);
+  }
+  context.Output(0, Shape(dims));
+}
+
+// A value of the result's shape with the reduced axes put back as 1s.
+Value Kept(const Node& node, Value y) {
+  const Shape& shape = node.input(0).shape();
+  if (node.Attr<bool>("keep_dims")) return y;
+  const auto reduced = Reduced(node, shape.known_rank() ? shape.rank() : 0);
+  Check(shape.known_rank() && reduced, "the axes of '{}' are unknown", node.name());
+  std::vector<int64_t> dims;
+  int unknown = 0;
+  for (size_t d = 0; d < reduced->size(); ++d) {
+    dims.push_back((*reduced)[d] ? 1 : shape.dims()[d]);
+    unknown += dims.back() == kUnknownDim ? 1 : 0;
+  }
+  if (unknown <= 1) return Reshape(y, Shape(dims));
+  for (size_t d = 0; d < reduced->size(); ++d) {
+    if ((*reduced)[d]) y = ExpandDims(y, static_cast<int>(d));
+  }
+  return y;
+}
+
+Value Spread(GradContext& c, Value dy) {
+  return BroadcastTo(Kept(c.node(), dy), ShapeOf(c.input(0)));
+}
+
+void SumGrad(GradContext& c) { c.SetDx(0, Spread(c, c.Dy())); }
+
+// How many elements each mean is of, in y's dtype: a number where the shapes are known.
+Value CountOf(GradContext& c) {
+  const Value x = c.input(0);
+  const Shape& shape = x.shape();
+  const std::vector<bool> reduced = *Reduced(c.node(), shape.rank());
+  int64_t count = 1;
+  for (size_t d = 0; d < reduced.size() && count != kUnknownDim; ++d) {
+    if (reduced[d]) count = shape.dims()[d] == kUnknownDim ? kUnknownDim : count * shape.dims()[d];
+  }
+  if (count != kUnknownDim) return c.graph().ScalarOf(x.dtype(), static_cast<double>(count));
+  return Cast(FloorDiv(Size(x), Size(c.output(0))), x.dtype());
+}
+
+void MeanGrad(GradContext& c) {
+  Check(c.input(0).shape().known_rank(), "the rank of '{}' is unknown", c.input(0).name());
+  c.SetDx(0, Spread(c, RealDiv(c.Dy(), CountOf(c))));
+}
+
+// The gradient is shared by those that are equal to the extreme.
+void ExtremeGrad(GradContext& c) {
+  const Value y = Kept(c.node(), c.output(0));
+  const Value chosen = Cast(Equal(c.input(0), y), c.Dy().dtype());
+  const std::vector<int64_t> axes = IntsOf(ConstantValue(c.input(1)));
+  const Value ties = axes.empty() ? chosen : Sum(chosen, axes, true);
+  c.SetDx(0, Mul(RealDiv(chosen, ties), Kept(c.node(), c.Dy())));
+}
+
+// The product of the others: of all that are not 0 divided by x; where one is 0 only that one has a
+// gradient, and where more are 0 none has.
+void ProdGrad(GradContext& c) {
+  const Value x = c.input(0);
+  const std::vector<int64_t> axes = IntsOf(ConstantValue(c.input(1)));
+  if (axes.empty()) return c.SetDx(0, c.Dy());
+  const Value zero = c.graph().ScalarOf(x.dtype(), 0);
+  const Value one = c.graph().ScalarOf(x.dtype(), 1);
+  const Value is_zero = Equal(x, zero);
+  const Value safe = SelectV2(is_zero, one, x);
+  const Value product = Prod(safe, axes, true);
+  const Value zeros = Sum(Cast(is_zero, x.dtype()), axes, true);
+  const Value of_zero = SelectV2(Equal(zeros, one), product, zero);
+  const Value of_others = SelectV2(Equal(zeros, zero), RealDiv(product, safe), zero);
+  c.SetDx(0, Mul(SelectV2(is_zero, of_zero, of_others), Kept(c.node(), c.Dy())));
+}
+
+// Along other axes each row has its result; sums over the rows are made of parts.
+template <Rows over_rows>
+Rows ReductionRows(RowContext& context) {
+  if (!context.IsCut(0) || context.IsCut(1)) return Rows::kWhole;
+  const auto reduced = Reduced(context.node(), context.Input(0).rank());
+  if (!reduced) return Rows::kWhole;
+  return (*reduced)[0] ? over_rows : Rows::kEach;
+}
+
+// Integer means are not sums of parts: each part would be rounded.
+Rows MeanRows(RowContext& context) {
+  const Rows rows = ReductionRows<Rows::kSum>(context);
+  const bool exact = IsFloating(context.node().output_dtype(0));
+  return rows == Rows::kSum && !exact ? Rows::kWhole : rows;
+}
+
+int64_t CountOf(const Shape& shape, const std::vector<bool>& reduced) {
+  int64_t count = 1;
+  for (size_t d = 0; d < reduced.size(); ++d) count *= reduced[d] ? shape.dims()[d] : 1;
+  return count;
+}
+
+// A mean divides by the elements of the whole batch, so that its parts add up to it.
+template <Reduction reduction, bool mean = false>
+void Plan(PlanContext& context) {
+  const Shape& shape = context.InputShape(0);
+  const auto reduced = Reduced(context.node(), shape.rank());
+  if (!reduced) {
+    throw Error(Code::kUsage, fmt::format("{} '{}': the axes must be constant",
+                                          context.node().type(), context.node().name()))
+        .At(context.node().origin());
+  }
+  const int64_t divisor = mean ? CountOf(context.WholeInputShape(0), *reduced) : 1;
+  const Reduce reduce(reduction, shape, *reduced, context.InputDType(0), context.OutputDType(0),
+                      divisor);
+  const Buffer in = context.Input(0);
+  const Buffer out = context.Output(0);
+  const Buffer scratch = context.Scratch(reduce.ScratchBytes());
+  context.Run([=](const Task& task) { reduce.Run(task.At(in), task.At(out), task.At(scratch)); });
+}
+
+constexpr std::string_view kNumber =
+    "input: T, reduction_indices: Tidx -> output: T; keep_dims: bool = false; "
+    "T: bfloat16|float|double|int32|int64; Tidx: int32|int64 = int32";
+constexpr std::string_view kLogic =
+    "input: bool, reduction_indices: Tidx -> output: bool; keep_dims: bool = false; "
+    "Tidx: int32|int64 = int32";
+
+constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
+                    RowFn rows) {
+  return {.name = name,
+          .signature = signature,
+          .shape = ReductionShape,
+          .grad = grad,
+          .cpu = cpu,
+          .rows = rows};
+}
+
+const OpDef kReductionOps[] = {
+    Def("Sum", kNumber, SumGrad, Plan<Reduction::kSum>, ReductionRows<Rows::kSum>),
+    Def("Mean", kNumber, MeanGrad, Plan<Reduction::kSum, true>, MeanRows),
+    Def("Max", kNumber, ExtremeGrad, Plan<Reduction::kMax>, ReductionRows<Rows::kWhole>),
+    Def("Min", kNumber, ExtremeGrad, Plan<Reduction::kMin>, ReductionRows<Rows::kWhole>),
+    Def("Prod", kNumber, ProdGrad, Plan<Reduction::kProd>, ReductionRows<Rows::kWhole>),
+    Def("All", kLogic, NoGradient, Plan<Reduction::kAll>, ReductionRows<Rows::kWhole>),
+    Def("Any", kLogic, NoGradient, Plan<Reduction::kAny>, ReductionRows<Rows::kWhole>),
+};
+
+}  // namespace
+
+OpFamily ReductionOps() { return kReductionOps; }
+
+}  // namespace tpuest::ops

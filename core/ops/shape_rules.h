@@ -1,0 +1,54 @@
+#pragma once
+// What shape functions, row rules and plans of many ops share.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/backend/cpu_plan.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+// Every output has the shape of input 0.
+void FirstInputShape(ShapeContext& context);
+// All inputs broadcast to output 0.
+void BroadcastShape(ShapeContext& context);
+// The shape of all inputs, which must agree.
+void SameInputsShape(ShapeContext& context);
+// Every output is a scalar.
+void ScalarShape(ShapeContext& context);
+// No outputs, nothing to check.
+void NoShape(ShapeContext& context);
+
+// NumPy's broadcast of two shapes, nullopt if they do not fit.
+[[nodiscard]] std::optional<Shape> BroadcastOf(const Shape& a, const Shape& b);
+// What is known from both of two shapes of one tensor, nullopt if they contradict.
+[[nodiscard]] std::optional<Shape> MergeOf(const Shape& a, const Shape& b);
+// 0 <= result < rank; Fail where the axis is outside.
+[[nodiscard]] int64_t AxisIn(const ShapeContext& context, int64_t axis, int64_t rank);
+[[nodiscard]] inline int64_t NormalAxis(int64_t axis, int64_t rank) {
+  return axis < 0 ? axis + rank : axis;
+}
+// Fails unless the shape has this rank or an unknown one.
+void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const char* what);
+
+// The integers of a constant tensor.
+[[nodiscard]] std::vector<int64_t> IntsOf(const Tensor& tensor);
+// A value used as a shape, as far as it is known while the graph is built: constants, Shape, Pack,
+// ConcatV2, StridedSlice and Cast of them; anything else is unknown. Unknown rank if even the
+// length is unknown.
+[[nodiscard]] Shape ShapeFromValue(Value value);
+
+// Row rule: kEach if input 0 and the result keep axis 0, which is the batch.
+[[nodiscard]] Rows KeepsFirstAxis(RowContext& context);
+// Row rule: kEach if every input from `first` to `last` is cut or can be.
+[[nodiscard]] Rows AllCut(RowContext& context, int first, int last);
+
+// The inputs of output 0's shape and dtype may give it their memory.
+void AllowInPlaceOfSame(PlanContext& context);
+// Plan: output 0 is input 0 under another shape.
+void PlanAlias(PlanContext& context);
+
+}  // namespace tpuest::ops

@@ -1,0 +1,305 @@
+#include "core/ops/state.h"
+
+#include <cstring>
+
+#include "core/kernels/binary.h"
+#include "core/kernels/strided_copy.h"
+#include "core/ops/array.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+namespace {
+
+// The VarHandleOp at the end of Identities.
+const Node& VariableNode(Value handle) {
+  while (handle.node->type() == "Identity") handle = handle.node->input(0);
+  if (handle.node->type() != "VarHandleOp") {
+    throw Error(Code::kUsage, fmt::format("'{}' is no variable's handle", handle.name()))
+        .At(handle.node->origin());
+  }
+  return *handle.node;
+}
+
+Value Read(std::string_view op, std::vector<Value> inputs, std::string_view name) {
+  const DType dtype = VariableDType(inputs[0]);
+  Graph& graph = inputs[0].graph();
+  return graph.Add(op, std::move(inputs), {{"dtype", dtype}}, name);
+}
+
+Node* Write(std::string_view op, std::vector<Value> inputs, std::string_view name) {
+  Graph& graph = inputs[0].graph();
+  return graph.AddNode(op, std::move(inputs), {}, name);
+}
+
+}  // namespace
+
+DType VariableDType(Value handle) { return VariableNode(handle).Attr<DType>("dtype"); }
+const Shape& VariableShape(Value handle) { return VariableNode(handle).Attr<Shape>("shape"); }
+
+Value ReadVariableOp(Value handle, std::string_view name) {
+  return Read("ReadVariableOp", {handle}, name);
+}
+Node* AssignVariableOp(Value handle, Value value, std::string_view name) {
+  return Write("AssignVariableOp", {handle, value}, name);
+}
+Node* AssignAddVariableOp(Value handle, Value value, std::string_view name) {
+  return Write("AssignAddVariableOp", {handle, value}, name);
+}
+Node* AssignSubVariableOp(Value handle, Value value, std::string_view name) {
+  return Write("AssignSubVariableOp", {handle, value}, name);
+}
+Value VarIsInitializedOp(Value handle, std::string_view name) {
+  return handle.graph().Add("VarIsInitializedOp", {handle}, {}, name);
+}
+Value ResourceGather(Value handle, Value indices, std::string_view name) {
+  return Read("ResourceGather", {handle, indices}, name);
+}
+Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name) {
+  return Write("ResourceScatterAdd", {handle, indices, updates}, name);
+}
+Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string_view name) {
+  return Write("ResourceScatterSub", {handle, indices, updates}, name);
+}
+
+namespace {
+
+void CheckDType(const ShapeContext& context) {
+  const DType found = context.node().Attr<DType>("dtype");
+  const Value handle = context.node().input(0);
+  if (found != VariableDType(handle)) {
+    context.Fail(fmt::format("'{}' is {}, not {}", handle.name(), NameOf(VariableDType(handle)),
+                             NameOf(found)));
+  }
+}
+
+void HandleShape(ShapeContext& context) { context.Output(0, Shape()); }
+void PlanHandle(PlanContext& /*context*/) {}
+
+void ReadShape(ShapeContext& context) {
+  CheckDType(context);
+  context.Output(0, VariableShape(context.node().input(0)));
+}
+
+void ReadGrad(GradContext& c) { c.SetDx(0, c.Dy()); }
+
+size_t BytesOf(const Shape& shape, DType dtype) {
+  return static_cast<size_t>(shape.elements()) * ElementBytes(dtype);
+}
+
+void PlanRead(PlanContext& context) {
+  const Buffer from = context.VariableInput(0);
+  const Buffer to = context.Output(0);
+  const size_t bytes = BytesOf(context.OutputShape(0), context.OutputDType(0));
+  context.Run([=](const Task& task) { std::memcpy(task.At(to), task.At(from), bytes); });
+}
+
+void AssignShape(ShapeContext& context) {
+  CheckDType(context);
+  const Shape& variable = VariableShape(context.node().input(0));
+  if (!Compatible(variable, context.Input(1))) {
+    context.Fail(fmt::format("'{}' is {}, the value {}", context.node().input(0).name(),
+                             variable.Text(), context.Input(1).Text()));
+  }
+}
+
+void PlanAssign(PlanContext& context) {
+  const Buffer from = context.Input(1);
+  const Buffer to = context.VariableInput(0);
+  const size_t bytes = BytesOf(context.InputShape(1), context.InputDType(1));
+  // The value may be the variable itself.
+  context.Run([=](const Task& task) { std::memmove(task.At(to), task.At(from), bytes); });
+}
+
+template <Binary op>
+void PlanUpdate(PlanContext& context) {
+  const BinaryKernel kernel = FindBinary(op, context.InputDType(1));
+  Check(kernel != nullptr, "{} of {}", context.node().type(), NameOf(context.InputDType(1)));
+  const Buffer variable = context.VariableInput(0);
+  const Buffer value = context.Input(1);
+  const int64_t n = context.InputShape(1).elements();
+  context.Run([=](const Task& task) {
+    kernel(task.At(variable), task.At(value), task.At(variable), n, 1, 1);
+  });
+}
+
+// A program starts only when all of its variables have values.
+void PlanIsInitialized(PlanContext& context) {
+  const Buffer out = context.Output(0);
+  context.Run([=](const Task& task) { *task.At<bool>(out) = true; });
+}
+
+void GatherShape(ShapeContext& context) {
+  CheckDType(context);
+  const Shape& variable = VariableShape(context.node().input(0));
+  if (variable.rank() == 0) context.Fail("the variable is a scalar");
+  if (context.node().Attr<int64_t>("batch_dims") != 0) context.Fail("batch_dims is not 0");
+  const Shape& indices = context.Input(1);
+  if (!indices.known_rank()) return context.Output(0, indices);
+  std::vector<int64_t> dims = indices.dims();
+  dims.insert(dims.end(), variable.dims().begin() + 1, variable.dims().end());
+  context.Output(0, Shape(dims));
+}
+
+void GatherGrad(GradContext& c) {
+  std::vector<int64_t> dims = VariableShape(c.input(0)).dims();
+  const int64_t rows = dims[0];
+  dims[0] = kUnknownDim;
+  c.SetDx(0, IndexedSlices{Reshape(c.Dy(), Shape(dims)), Reshape(c.input(1), Shape({kUnknownDim})),
+                           rows});
+}
+
+Rows GatherRows(RowContext& context) { return context.IsCut(1) ? Rows::kEach : Rows::kWhole; }
+
+// Indices of either width, checked against the variable's rows.
+class Indices {
+ public:
+  Indices(PlanContext& context, int input)
+      : buffer_(context.Input(input)),
+        wide_(context.InputDType(input) == DType::kInt64),
+        count_(context.InputShape(input).elements()),
+        rows_(VariableShape(context.node().input(0)).dim(0)),
+        what_(fmt::format("{} '{}'", context.node().type(), context.node().name())) {}
+
+  [[nodiscard]] int64_t count() const { return count_; }
+  // Error kData if it is not lowest .. rows - 1.
+  [[nodiscard]] int64_t At(const Task& task, int64_t i, int64_t lowest) const {
+    const int64_t at = wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
+    if (at < lowest || at >= rows_) [[unlikely]] {
+      throw Error(Code::kData, fmt::format("{}: index {} is outside of {} rows", what_, at, rows_));
+    }
+    return at;
+  }
+
+ private:
+  Buffer buffer_;
+  bool wide_;
+  int64_t count_;
+  int64_t rows_;
+  std::string what_;
+};
+
+int64_t RowElements(const PlanContext& context) {
+  const Shape& variable = VariableShape(context.node().input(0));
+  int64_t elements = 1;
+  for (int d = 1; d < variable.rank(); ++d) elements *= variable.dim(d);
+  return elements;
+}
+
+void PlanGather(PlanContext& context) {
+  const Indices indices(context, 1);
+  const auto bytes =
+      static_cast<size_t>(RowElements(context)) * ElementBytes(context.OutputDType(0));
+  const Buffer from = context.VariableInput(0);
+  const Buffer to = context.Output(0);
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < indices.count(); ++i) {
+      const auto at = static_cast<size_t>(indices.At(task, i, 0));
+      std::memcpy(task.At<char>(to) + static_cast<size_t>(i) * bytes,
+                  task.At<char>(from) + at * bytes, bytes);
+    }
+  });
+}
+
+void ScatterShape(ShapeContext& context) {
+  CheckDType(context);
+  const Shape& variable = VariableShape(context.node().input(0));
+  const Shape& indices = context.Input(1);
+  if (variable.rank() == 0) context.Fail("the variable is a scalar");
+  if (!indices.known_rank()) return;
+  std::vector<int64_t> dims = indices.dims();
+  dims.insert(dims.end(), variable.dims().begin() + 1, variable.dims().end());
+  if (!Compatible(Shape(dims), context.Input(2))) {
+    context.Fail(
+        fmt::format("updates are {}, found {}", Shape(dims).Text(), context.Input(2).Text()));
+  }
+}
+
+template <Binary op>
+void PlanScatter(PlanContext& context) {
+  const BinaryKernel kernel = FindBinary(op, context.InputDType(2));
+  Check(kernel != nullptr, "{} of {}", context.node().type(), NameOf(context.InputDType(2)));
+  const Indices indices(context, 1);
+  const int64_t elements = RowElements(context);
+  const auto bytes = static_cast<int64_t>(SizeOf(context.InputDType(2))) * elements;
+  const Buffer variable = context.VariableInput(0);
+  const Buffer updates = context.Input(2);
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < indices.count(); ++i) {
+      const int64_t at = indices.At(task, i, -1);
+      if (at < 0) continue;
+      char* const row = task.At<char>(variable) + at * bytes;
+      kernel(row, task.At<char>(updates) + i * bytes, row, elements, 1, 1);
+    }
+  });
+}
+
+constexpr std::string_view kUpdate = "resource: resource, value: dtype ->; dtype: type";
+constexpr std::string_view kScatter =
+    "resource: resource, indices: Tindices, updates: dtype ->; "
+    "dtype: bfloat16|float|double|int32|int64; Tindices: int32|int64";
+
+const OpDef kStateOps[] = {
+    {.name = "VarHandleOp",
+     .signature = "-> resource: resource; container: string = \"\"; shared_name: string = \"\"; "
+                  "dtype: type; shape: shape; allowed_devices: list(string) = []",
+     .shape = HandleShape,
+     .grad = NoGradient,
+     .cpu = PlanHandle,
+     .stateful = true},
+    {.name = "ReadVariableOp",
+     .signature = "resource: resource -> value: dtype; dtype: type",
+     .shape = ReadShape,
+     .grad = ReadGrad,
+     .cpu = PlanRead,
+     .stateful = true},
+    {.name = "AssignVariableOp",
+     .signature = "resource: resource, value: dtype ->; dtype: type; validate_shape: bool = false",
+     .shape = AssignShape,
+     .grad = NoGradient,
+     .cpu = PlanAssign,
+     .stateful = true},
+    {.name = "AssignAddVariableOp",
+     .signature = kUpdate,
+     .shape = AssignShape,
+     .grad = NoGradient,
+     .cpu = PlanUpdate<Binary::kAdd>,
+     .stateful = true},
+    {.name = "AssignSubVariableOp",
+     .signature = kUpdate,
+     .shape = AssignShape,
+     .grad = NoGradient,
+     .cpu = PlanUpdate<Binary::kSub>,
+     .stateful = true},
+    {.name = "VarIsInitializedOp",
+     .signature = "resource: resource -> is_initialized: bool",
+     .shape = ScalarShape,
+     .grad = NoGradient,
+     .cpu = PlanIsInitialized,
+     .stateful = true},
+    {.name = "ResourceGather",
+     .signature = "resource: resource, indices: Tindices -> output: dtype; batch_dims: int = 0; "
+                  "validate_indices: bool = true; dtype: type; Tindices: int32|int64",
+     .shape = GatherShape,
+     .grad = GatherGrad,
+     .cpu = PlanGather,
+     .rows = GatherRows,
+     .stateful = true},
+    {.name = "ResourceScatterAdd",
+     .signature = kScatter,
+     .shape = ScatterShape,
+     .grad = NoGradient,
+     .cpu = PlanScatter<Binary::kAdd>,
+     .stateful = true},
+    {.name = "ResourceScatterSub",
+     .signature = kScatter,
+     .shape = ScatterShape,
+     .grad = NoGradient,
+     .cpu = PlanScatter<Binary::kSub>,
+     .stateful = true},
+};
+
+}  // namespace
+
+OpFamily StateOps() { return kStateOps; }
+
+}  // namespace tpuest::ops

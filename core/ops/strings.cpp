@@ -1,0 +1,126 @@
+#include "core/ops/strings.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "core/kernels/fingerprint.h"
+#include "core/ops/shape_rules.h"
+
+namespace tpuest::ops {
+
+Value AsString(Value x, const AsStringOptions& options, std::string_view name) {
+  return x.graph().Add("AsString", {x},
+                       {{"precision", int64_t{options.precision}},
+                        {"scientific", options.scientific},
+                        {"shortest", options.shortest},
+                        {"width", int64_t{options.width}},
+                        {"fill", std::string(options.fill)}},
+                       name);
+}
+
+Value StringToHashBucketFast(Value x, int64_t num_buckets, std::string_view name) {
+  return x.graph().Add("StringToHashBucketFast", {x}, {{"num_buckets", num_buckets}}, name);
+}
+
+namespace {
+
+void AsStringShape(ShapeContext& context) {
+  const Node& node = context.node();
+  if (node.Attr<std::string>("fill").size() > 1) context.Fail("fill is one character");
+  if (node.Attr<bool>("scientific") && node.Attr<bool>("shortest")) {
+    context.Fail("scientific and shortest exclude each other");
+  }
+  FirstInputShape(context);
+}
+
+// "%" + fill + width + precision, ready for a conversion letter.
+std::string FormatOf(const Node& node, bool real) {
+  std::string format = "%" + node.Attr<std::string>("fill");
+  const int64_t width = node.Attr<int64_t>("width");
+  const int64_t precision = node.Attr<int64_t>("precision");
+  if (width > -1) format += std::to_string(width);
+  if (real && precision > -1) format += fmt::format(".{}", precision);
+  return format;
+}
+
+char LetterOf(const Node& node) {
+  if (node.Attr<bool>("shortest")) return 'g';
+  return node.Attr<bool>("scientific") ? 'e' : 'f';
+}
+
+template <class T>
+std::string Print(const std::string& format, T value) {
+  char text[512];
+  const int size = std::snprintf(text, sizeof(text), format.c_str(), value);
+  Check(size >= 0 && static_cast<size_t>(size) < sizeof(text), "{} is too wide", format);
+  return {text, static_cast<size_t>(size)};
+}
+
+void PlanAsString(PlanContext& context) {
+  const DType dtype = context.InputDType(0);
+  const Node& node = context.node();
+  const bool real = IsFloating(dtype);
+  const std::string format =
+      FormatOf(node, real) + (real ? std::string(1, LetterOf(node)) : PRId64);
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  const int64_t n = context.OutputShape(0).elements();
+  const bool known = DispatchDType(dtype, [&]<class T>() {
+    context.Run([=](const Task& task) {
+      for (int64_t i = 0; i < n; ++i) {
+        const T value = task.At<T>(x)[i];
+        std::string text;
+        if constexpr (std::is_same_v<T, bool>) {
+          text = value ? "true" : "false";
+        } else if (real) {
+          text = Print(format, ConvertTo<double>(value));
+        } else {
+          text = Print(format, ConvertTo<int64_t>(value));
+        }
+        task.At<std::string_view>(y)[i] = task.Keep(std::move(text));
+      }
+    });
+  });
+  Check(known, "AsString of {}", NameOf(dtype));
+}
+
+void HashShape(ShapeContext& context) {
+  if (context.node().Attr<int64_t>("num_buckets") < 1) context.Fail("num_buckets is below 1");
+  FirstInputShape(context);
+}
+
+void PlanHash(PlanContext& context) {
+  const auto buckets = static_cast<uint64_t>(context.Attr<int64_t>("num_buckets"));
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  const int64_t n = context.OutputShape(0).elements();
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t hash = Fingerprint64(task.At<std::string_view>(x)[i]);
+      task.At<int64_t>(y)[i] = static_cast<int64_t>(hash % buckets);
+    }
+  });
+}
+
+const OpDef kStringOps[] = {
+    {.name = "AsString",
+     .signature = "input: T -> output: string; T: float|double|int32|int64|bfloat16|bool|int8|"
+                  "uint8|int16|uint16; precision: int = -1; scientific: bool = false; "
+                  "shortest: bool = false; width: int = -1; fill: string = \"\"",
+     .shape = AsStringShape,
+     .grad = NoGradient,
+     .cpu = PlanAsString,
+     .host = true},
+    {.name = "StringToHashBucketFast",
+     .signature = "input: string -> output: int64; num_buckets: int",
+     .shape = HashShape,
+     .grad = NoGradient,
+     .cpu = PlanHash,
+     .host = true},
+};
+
+}  // namespace
+
+OpFamily StringOps() { return kStringOps; }
+
+}  // namespace tpuest::ops

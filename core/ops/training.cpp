@@ -1,0 +1,190 @@
+#include "core/ops/training.h"
+
+#include <cmath>
+
+#include "core/kernels/optimizer.h"
+#include "core/ops/shape_rules.h"
+#include "core/ops/update_plan.h"
+
+namespace tpuest::ops {
+
+Node* ResourceApplyGradientDescent(Value var, Value alpha, Value delta, std::string_view name) {
+  return var.graph().AddNode("ResourceApplyGradientDescent", {var, alpha, delta}, {}, name);
+}
+
+Node* ResourceApplyMomentum(const MomentumInputs& in, std::string_view name) {
+  return in.var.graph().AddNode("ResourceApplyMomentum",
+                                {in.var, in.accum, in.lr, in.grad, in.momentum},
+                                {{"use_nesterov", in.use_nesterov}}, name);
+}
+
+Node* ResourceApplyAdam(const AdamInputs& in, std::string_view name) {
+  return in.var.graph().AddNode("ResourceApplyAdam",
+                                {in.var, in.m, in.v, in.beta1_power, in.beta2_power, in.lr,
+                                 in.beta1, in.beta2, in.epsilon, in.grad},
+                                {{"use_nesterov", in.use_nesterov}}, name);
+}
+
+Node* ResourceApplyRMSProp(const RMSPropInputs& in, std::string_view name) {
+  return in.var.graph().AddNode(
+      "ResourceApplyRMSProp",
+      {in.var, in.ms, in.mom, in.lr, in.rho, in.momentum, in.epsilon, in.grad}, {}, name);
+}
+
+Node* ResourceApplyCenteredRMSProp(const RMSPropInputs& in, std::string_view name) {
+  return in.var.graph().AddNode(
+      "ResourceApplyCenteredRMSProp",
+      {in.var, in.mg, in.ms, in.mom, in.lr, in.rho, in.momentum, in.epsilon, in.grad}, {}, name);
+}
+
+namespace {
+
+template <class T>
+void PlanGradientDescentOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer var = in.Slot("var");
+  const Buffer grad = in.Read("delta");
+  const Buffer alpha = in.Read("alpha");
+  const int64_t n = in.Elements("delta");
+  context.Run([=](const Task& task) {
+    ApplyGradientDescent(task.At<T>(var), task.At<T>(grad), n, *task.At<T>(alpha));
+  });
+}
+
+template <class T>
+void PlanMomentumOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer var = in.Slot("var");
+  const Buffer accum = in.Slot("accum");
+  const Buffer grad = in.Read("grad");
+  const Buffer lr = in.Read("lr");
+  const Buffer momentum = in.Read("momentum");
+  const int64_t n = in.Elements("grad");
+  const bool nesterov = context.Attr<bool>("use_nesterov");
+  context.Run([=](const Task& task) {
+    ApplyMomentum(task.At<T>(var), task.At<T>(accum), task.At<T>(grad), n,
+                  {*task.At<T>(lr), *task.At<T>(momentum), nesterov});
+  });
+}
+
+template <class T>
+void PlanAdamOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer var = in.Slot("var");
+  const Buffer m = in.Slot("m");
+  const Buffer v = in.Slot("v");
+  const Buffer grad = in.Read("grad");
+  const Buffer lr = in.Read("lr");
+  const Buffer beta1 = in.Read("beta1");
+  const Buffer beta2 = in.Read("beta2");
+  const Buffer beta1_power = in.Read("beta1_power");
+  const Buffer beta2_power = in.Read("beta2_power");
+  const Buffer epsilon = in.Read("epsilon");
+  const int64_t n = in.Elements("grad");
+  const bool nesterov = context.Attr<bool>("use_nesterov");
+  context.Run([=](const Task& task) {
+    const T rate = *task.At<T>(lr) * std::sqrt(T(1) - *task.At<T>(beta2_power)) /
+                   (T(1) - *task.At<T>(beta1_power));
+    ApplyAdam(task.At<T>(var), task.At<T>(m), task.At<T>(v), task.At<T>(grad), n,
+              {rate, *task.At<T>(beta1), *task.At<T>(beta2), *task.At<T>(epsilon), nesterov});
+  });
+}
+
+// The scalars of both RMSProps.
+struct RMSPropBuffers {
+  explicit RMSPropBuffers(const UpdateInputs& in)
+      : lr(in.Read("lr")),
+        rho(in.Read("rho")),
+        momentum(in.Read("momentum")),
+        epsilon(in.Read("epsilon")) {}
+  template <class T>
+  [[nodiscard]] RMSPropRates<T> At(const Task& task) const {
+    return {*task.At<T>(lr), *task.At<T>(rho), *task.At<T>(momentum), *task.At<T>(epsilon)};
+  }
+  Buffer lr, rho, momentum, epsilon;
+};
+
+template <class T>
+void PlanRMSPropOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer var = in.Slot("var");
+  const Buffer ms = in.Slot("ms");
+  const Buffer mom = in.Slot("mom");
+  const Buffer grad = in.Read("grad");
+  const RMSPropBuffers rates(in);
+  const int64_t n = in.Elements("grad");
+  context.Run([=](const Task& task) {
+    ApplyRMSProp(task.At<T>(var), task.At<T>(ms), task.At<T>(mom), task.At<T>(grad), n,
+                 rates.At<T>(task));
+  });
+}
+
+template <class T>
+void PlanCenteredRMSPropOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer var = in.Slot("var");
+  const Buffer mg = in.Slot("mg");
+  const Buffer ms = in.Slot("ms");
+  const Buffer mom = in.Slot("mom");
+  const Buffer grad = in.Read("grad");
+  const RMSPropBuffers rates(in);
+  const int64_t n = in.Elements("grad");
+  context.Run([=](const Task& task) {
+    ApplyCenteredRMSProp(task.At<T>(var), task.At<T>(mg), task.At<T>(ms), task.At<T>(mom),
+                         task.At<T>(grad), n, rates.At<T>(task));
+  });
+}
+
+void PlanGradientDescent(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanGradientDescentOf<T>(context); });
+}
+void PlanMomentum(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanMomentumOf<T>(context); });
+}
+void PlanAdam(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanAdamOf<T>(context); });
+}
+void PlanRMSProp(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanRMSPropOf<T>(context); });
+}
+void PlanCenteredRMSProp(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanCenteredRMSPropOf<T>(context); });
+}
+
+constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cpu) {
+  return {.name = name,
+          .signature = signature,
+          .shape = UpdateShape,
+          .grad = NoGradient,
+          .cpu = cpu,
+          .stateful = true};
+}
+
+const OpDef kTrainingOps[] = {
+    Def("ResourceApplyGradientDescent",
+        "var: resource, alpha: T, delta: T ->; T: float|double; use_locking: bool = false",
+        PlanGradientDescent),
+    Def("ResourceApplyMomentum",
+        "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
+        "use_locking: bool = false; use_nesterov: bool = false",
+        PlanMomentum),
+    Def("ResourceApplyAdam",
+        "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, "
+        "beta1: T, beta2: T, epsilon: T, grad: T ->; T: float|double; "
+        "use_locking: bool = false; use_nesterov: bool = false",
+        PlanAdam),
+    Def("ResourceApplyRMSProp",
+        "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
+        "grad: T ->; T: float|double; use_locking: bool = false",
+        PlanRMSProp),
+    Def("ResourceApplyCenteredRMSProp",
+        "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
+        "epsilon: T, grad: T ->; T: float|double; use_locking: bool = false",
+        PlanCenteredRMSProp),
+};
+
+}  // namespace
+
+OpFamily TrainingOps() { return kTrainingOps; }
+
+}  // namespace tpuest::ops

@@ -1,0 +1,69 @@
+#include "core/ops/update_plan.h"
+
+#include "core/ops/shape_rules.h"
+#include "core/ops/state.h"
+
+namespace tpuest::ops {
+namespace {
+
+int FindInput(const Node& node, std::string_view name) {
+  const std::vector<ArgDef>& inputs = node.signature().inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void CheckSlot(const ShapeContext& context, int input) {
+  const Value slot = context.node().input(input);
+  const Value variable = context.node().input(0);
+  if (VariableDType(slot) != context.node().Attr<DType>("T") ||
+      VariableShape(slot) != VariableShape(variable)) {
+    context.Fail(fmt::format(
+        "'{}' is {} {}, '{}' is {} {}, the gradient {}", slot.name(), NameOf(VariableDType(slot)),
+        VariableShape(slot).Text(), variable.name(), NameOf(VariableDType(variable)),
+        VariableShape(variable).Text(), NameOf(context.node().Attr<DType>("T"))));
+  }
+}
+
+// The shape of rows: as many as indices, each a row of the variable.
+Shape RowsShape(const ShapeContext& context, int indices) {
+  std::vector<int64_t> dims = VariableShape(context.node().input(0)).dims();
+  const Shape& shape = context.Input(indices);
+  NeedRank(context, shape, 1, "indices");
+  if (dims.empty()) context.Fail("a scalar has no rows");
+  dims[0] = shape.known_rank() ? shape.dim(0) : kUnknownDim;
+  return Shape(dims);
+}
+
+}  // namespace
+
+int InputIndex(const Node& node, std::string_view name) {
+  const int found = FindInput(node, name);
+  Check(found >= 0, "{} has no input {}", node.type(), name);
+  return found;
+}
+
+bool HasInput(const Node& node, std::string_view name) { return FindInput(node, name) >= 0; }
+
+void UpdateShape(ShapeContext& context) {
+  const Node& node = context.node();
+  const int indices = FindInput(node, "indices");
+  for (int i = 0; i < context.inputs(); ++i) {
+    const std::string& name = node.signature().inputs[static_cast<size_t>(i)].name;
+    if (node.input(i).dtype() == DType::kResource) {
+      CheckSlot(context, i);
+    } else if (name == "grad" || name == "delta") {
+      const Shape expected =
+          indices >= 0 ? RowsShape(context, indices) : VariableShape(node.input(0));
+      if (!Compatible(expected, context.Input(i))) {
+        context.Fail(fmt::format("the gradient of '{}' is {}, found {}", node.input(0).name(),
+                                 expected.Text(), context.Input(i).Text()));
+      }
+    } else if (i != indices) {
+      NeedRank(context, context.Input(i), 0, name.c_str());
+    }
+  }
+}
+
+}  // namespace tpuest::ops
