@@ -2,12 +2,43 @@
 
 #include <Random123/philox.h>
 
-#include <bit>
+#include <cmath>
 
 namespace tpuest {
+namespace {
+
+// 64 bits of Philox key.
+uint64_t Mix(RandomKey key) { return key.name ^ (key.seed * 0x9E3779B97F4A7C15ULL); }
+
+// The round function of Permute: Philox4x32-7, the fewest rounds that pass BigCrush.
+class PermuteRound {
+ public:
+  PermuteRound(RandomKey key, uint64_t epoch)
+      : key_{{static_cast<uint32_t>(Mix(key)), static_cast<uint32_t>(Mix(key) >> 32)}},
+        epoch_(epoch) {}
+  // 0..limit-1, for limit up to 2^32.
+  uint64_t operator()(uint32_t round, uint64_t half, uint64_t limit) const {
+    using Philox7 = r123::Philox4x32_R<7>;
+    const Philox7::ctr_type counter = {{static_cast<uint32_t>(half), round,
+                                        static_cast<uint32_t>(epoch_),
+                                        static_cast<uint32_t>(epoch_ >> 32)}};
+    return (uint64_t{Philox7()(counter, key_)[0]} * limit) >> 32;
+  }
+
+ private:
+  r123::Philox4x32_R<7>::key_type key_;
+  uint64_t epoch_;
+};
+
+uint64_t AddModulo(uint64_t x, uint64_t y, uint64_t modulus) {
+  const uint64_t sum = x + y;
+  return sum >= modulus ? sum - modulus : sum;
+}
+
+}  // namespace
 
 std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index) {
-  const uint64_t mixed = key.name ^ (key.seed * 0x9E3779B97F4A7C15ULL);
+  const uint64_t mixed = Mix(key);
   const r123::Philox4x32::key_type k = {
       {static_cast<uint32_t>(mixed), static_cast<uint32_t>(mixed >> 32)}};
   const r123::Philox4x32::ctr_type c = {
@@ -23,20 +54,18 @@ uint32_t RandomWord(RandomKey key, uint64_t step, uint64_t element) {
 
 uint64_t Permute(RandomKey key, uint64_t epoch, uint64_t index, uint64_t size) {
   if (size < 2) return index;
-  // Two halves of `half` bits cover size; a walk leaves the domain at most 3 times in 4.
-  const int bits = std::bit_width(size - 1);
-  const int half = (bits + 1) / 2;
-  const uint64_t mask = (uint64_t{1} << half) - 1;
+  // index = left * b + right, with a * b barely over size: hardly ever a second walk.
+  const auto a = static_cast<uint64_t>(std::ceil(std::sqrt(static_cast<double>(size))));
+  const uint64_t b = (size + a - 1) / a;
+  const PermuteRound round(key, epoch);
   do {
-    uint64_t left = index >> half;
-    uint64_t right = index & mask;
-    for (uint64_t round = 0; round < 6; ++round) {
-      const uint64_t f = Philox(key, epoch, (round << 56) ^ right)[0] & mask;
-      const uint64_t next = left ^ f;
-      left = right;
-      right = next;
+    uint64_t left = index / b;
+    uint64_t right = index % b;
+    for (uint32_t i = 0; i < 6; i += 2) {
+      left = AddModulo(left, round(i, right, a), a);
+      right = AddModulo(right, round(i + 1, left, b), b);
     }
-    index = (left << half) | right;
+    index = left * b + right;
   } while (index >= size);
   return index;
 }

@@ -27,8 +27,8 @@ struct RandomKey {
   return static_cast<float>(word >> 9) * 0x1p-23F;
 }
 
-// An exact pseudo-random permutation of 0..size-1 with constant state: a balanced Feistel network of
-// Philox rounds with cycle walking. index < size.
+// An exact pseudo-random permutation of 0..size-1 with constant state: a Feistel network in mixed
+// radix (Black and Rogaway 2002) of six Philox rounds, with cycle walking. index < size <= 2^62.
 [[nodiscard]] uint64_t Permute(RandomKey key, uint64_t epoch, uint64_t index, uint64_t size);
 
 }  // namespace tpuest

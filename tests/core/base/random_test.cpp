@@ -16,7 +16,7 @@ TEST_CASE("Philox4x32-10 gives the published vectors") {
 }
 
 TEST_CASE("a permutation visits every index once and differs by epoch") {
-  for (const uint64_t size : {1, 2, 5, 64, 1000}) {
+  for (const uint64_t size : {1, 2, 3, 5, 64, 1000, 1001, 33000}) {
     std::vector<int> seen(size);
     for (uint64_t i = 0; i < size; ++i) ++seen[Permute({1, 2}, 0, i, size)];
     CHECK(seen == std::vector<int>(size, 1));
