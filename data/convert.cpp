@@ -32,7 +32,8 @@ std::shared_ptr<IndexedSource> OpenImages(const SourceOptions& options) {
 
 void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const std::string& path,
                   Compression compression) {
-  MakeDirectories(DirName(path));
+  const std::string folder = DirName(path);
+  if (!folder.empty()) MakeDirectories(folder);
   RecordWriter writer(path, compression);
   ExampleWriter example;
   Row row;
