@@ -5,11 +5,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily ActivationOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 Value Relu(Value x, std::string_view name = "");   // max(x, 0)
 Value Relu6(Value x, std::string_view name = "");  // min(max(x, 0), 6)
@@ -19,5 +15,6 @@ Value LeakyRelu(Value x, float alpha = 0.2F, std::string_view name = "");  // ma
 Value Softplus(Value x, std::string_view name = "");                       // log(1 + exp(x))
 Value Softsign(Value x, std::string_view name = "");                       // x / (1 + |x|)
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily ActivationOps();
+
+}  // namespace tpuest::ops

@@ -1,10 +1,18 @@
 #include "core/ops/all_ops.h"
 
+#include "core/ops/activation.h"
 #include "core/ops/array.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/batch_norm_parts.h"
+#include "core/ops/bias.h"
 #include "core/ops/collective.h"
+#include "core/ops/conv.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matmul.h"
+#include "core/ops/pool.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
+#include "core/ops/softmax.h"
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
 #include "core/ops/training.h"
@@ -12,10 +20,12 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),   IdentityOps(),    ShapeOps(),      JoinOps(),   SliceOps(),
-          LayoutOps(),   GatherOps(),      RankingOps(),    UnaryOps(),  BinaryOps(),
-          SelectOps(),   ReductionOps(),   SegmentOps(),    RandomOps(), StateOps(),
-          TrainingOps(), AdaptiveRowOps(), CollectiveOps(), StringOps()};
+  return {SourceOps(),    IdentityOps(),     ShapeOps(),      JoinOps(),       SliceOps(),
+          LayoutOps(),    GatherOps(),       RankingOps(),    UnaryOps(),      BinaryOps(),
+          SelectOps(),    ReductionOps(),    SegmentOps(),    RandomOps(),     StateOps(),
+          TrainingOps(),  AdaptiveRowOps(),  CollectiveOps(), StringOps(),     ConvOps(),
+          PoolOps(),      MatMulOps(),       BiasOps(),       ActivationOps(), SoftmaxOps(),
+          BatchNormOps(), BatchNormPartOps()};
 }
 
 }  // namespace tpuest::ops

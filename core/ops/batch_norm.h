@@ -5,11 +5,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily BatchNormOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 struct BatchNormOptions {
   float epsilon = 0.0001F;
@@ -31,5 +27,6 @@ struct BatchNormResult {
 BatchNormResult FusedBatchNormV3(Value x, Value scale, Value offset, Value mean, Value variance,
                                  const BatchNormOptions& options = {}, std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily BatchNormOps();
+
+}  // namespace tpuest::ops

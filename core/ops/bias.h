@@ -5,16 +5,13 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily BiasOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 // x [..., C] + bias [C]; the rank of x is at least 2.
 Value BiasAdd(Value x, Value bias, std::string_view name = "");
 // [..., C] summed over all axes but the last -> [C].
 Value BiasAddGrad(Value dy, std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily BiasOps();
+
+}  // namespace tpuest::ops

@@ -8,11 +8,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily ConvOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 struct ConvOptions {
   std::vector<int64_t> strides = {1, 1};    // height, width
@@ -37,5 +33,6 @@ Value Conv2DBackpropFilter(Value x, Value filter_sizes, Value dy, const ConvOpti
 Value DepthwiseConv2dNative(Value x, Value filter, const ConvOptions& options = {},
                             std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily ConvOps();
+
+}  // namespace tpuest::ops

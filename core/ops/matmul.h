@@ -5,11 +5,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily MatMulOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 struct MatMulOptions {
   bool transpose_a = false;
@@ -19,5 +15,6 @@ struct MatMulOptions {
 // a [n, k] times b [k, m] -> [n, m]; transposed operands are [k, n] and [m, k].
 Value MatMul(Value a, Value b, const MatMulOptions& options = {}, std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily MatMulOps();
+
+}  // namespace tpuest::ops

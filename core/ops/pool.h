@@ -8,11 +8,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily PoolOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 struct PoolOptions {
   std::vector<int64_t> ksize = {2, 2};    // height, width
@@ -29,5 +25,6 @@ Value MaxPoolGrad(Value x, Value y, Value dy, const PoolOptions& options = {},
 // The mean of what a window covers of the image (padding does not count).
 Value AvgPool(Value x, const PoolOptions& options = {}, std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily PoolOps();
+
+}  // namespace tpuest::ops

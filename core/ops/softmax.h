@@ -5,11 +5,7 @@
 
 #include "core/graph/graph.h"
 
-namespace tpuest {
-
-OpFamily SoftmaxOps();
-
-namespace ops {
+namespace tpuest::ops {
 
 // exp(x) / sum(exp(x)) over the last axis; x [..., K].
 Value Softmax(Value logits, std::string_view name = "");
@@ -23,5 +19,6 @@ Value SparseSoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::strin
 // either for all.
 Value SoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::string_view name = "");
 
-}  // namespace ops
-}  // namespace tpuest
+OpFamily SoftmaxOps();
+
+}  // namespace tpuest::ops

@@ -1,0 +1,119 @@
+#include "core/ops/activation.h"
+
+#include "core/graph/gradient.h"
+#include "core/kernels/activation.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/shape_rules.h"
+#include "core/ops/windows.h"
+
+namespace tpuest::ops {
+namespace {
+
+float AlphaOf(const Node& node) { return node.HasAttr("alpha") ? node.Attr<float>("alpha") : 0.0F; }
+
+Attrs AlphaAttr(const Node& node) {
+  return node.HasAttr("alpha") ? Attrs{{"alpha", AlphaOf(node)}} : Attrs{};
+}
+
+// "Relu" -> "ReluGrad".
+std::string GradOp(const Node& node) { return std::string(node.type()) + "Grad"; }
+
+// Their gradient op reads the result, which is needed later anyway.
+void GradFromResult(GradContext& c) {
+  c.SetDx(0, c.graph().Add(GradOp(c.node()), {c.Dy(), c.output(0)}, AlphaAttr(c.node())));
+}
+
+void GradFromArgument(GradContext& c) {
+  c.SetDx(0, c.graph().Add(GradOp(c.node()), {c.Dy(), c.input(0)}, AlphaAttr(c.node())));
+}
+
+// dx = dy f'(x) is linear in dy; f'' is 0 for functions that are made of straight lines.
+void GradOfLines(GradContext& c) {
+  c.SetDx(0, c.graph().Add(c.node().type(), {c.Dy(), c.input(1)}, AlphaAttr(c.node())));
+  c.SetDx(1, Mul(c.Dy(), 0.0));
+}
+
+template <Activation kKind>
+void PlanActivation(PlanContext& context) {
+  const ActivationKernel kernel = FindActivation(kKind, context.OutputDType(0));
+  const auto n = static_cast<size_t>(context.OutputShape(0).elements());
+  const float alpha = AlphaOf(context.node());
+  context.AllowInPlace(0, 0);
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  context.Run([=](const Task& task) { kernel(task.At(x), task.At(y), n, alpha); });
+}
+
+template <Activation kKind>
+void PlanGrad(PlanContext& context) {
+  const ActivationGradKernel kernel = FindActivationGrad(kKind, context.OutputDType(0));
+  const auto n = static_cast<size_t>(context.OutputShape(0).elements());
+  const float alpha = AlphaOf(context.node());
+  AllowInPlaceOfSame(context);
+  const Buffer dy = context.Input(0);
+  const Buffer at = context.Input(1);
+  const Buffer dx = context.Output(0);
+  context.Run([=](const Task& task) { kernel(task.At(dy), task.At(at), task.At(dx), n, alpha); });
+}
+
+constexpr std::string_view kForward = "features: T -> activations: T; T: bfloat16|float|double";
+constexpr std::string_view kFeatures =
+    "gradients: T, features: T -> backprops: T; T: bfloat16|float|double";
+constexpr std::string_view kOutputs =
+    "gradients: T, outputs: T -> backprops: T; T: bfloat16|float|double";
+
+constexpr OpDef Forward(std::string_view name, GradFn grad, PlanFn cpu,
+                        std::string_view signature = kForward) {
+  return {.name = name,
+          .signature = signature,
+          .shape = FirstInputShape,
+          .grad = grad,
+          .cpu = cpu,
+          .rows = FirstInputRows};
+}
+
+constexpr OpDef Grad(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu) {
+  return {.name = name,
+          .signature = signature,
+          .shape = SameInputsShape,
+          .grad = grad,
+          .cpu = cpu,
+          .rows = BroadcastRows};
+}
+
+const OpDef kActivationOps[] = {
+    Forward("Relu", GradFromResult, PlanActivation<Activation::kRelu>),
+    Grad("ReluGrad", kFeatures, GradOfLines, PlanGrad<Activation::kRelu>),
+    Forward("Relu6", GradFromResult, PlanActivation<Activation::kRelu6>),
+    Grad("Relu6Grad", kFeatures, GradOfLines, PlanGrad<Activation::kRelu6>),
+    Forward("Elu", GradFromResult, PlanActivation<Activation::kElu>),
+    Grad("EluGrad", kOutputs, NoSecondGradient, PlanGrad<Activation::kElu>),
+    Forward("Selu", GradFromResult, PlanActivation<Activation::kSelu>),
+    Grad("SeluGrad", kOutputs, NoSecondGradient, PlanGrad<Activation::kSelu>),
+    Forward("LeakyRelu", GradFromArgument, PlanActivation<Activation::kLeakyRelu>,
+            "features: T -> activations: T; alpha: float = 0.2; T: bfloat16|float|double"),
+    Grad("LeakyReluGrad",
+         "gradients: T, features: T -> backprops: T; alpha: float = 0.2; "
+         "T: bfloat16|float|double",
+         GradOfLines, PlanGrad<Activation::kLeakyRelu>),
+    Forward("Softplus", GradFromArgument, PlanActivation<Activation::kSoftplus>),
+    Grad("SoftplusGrad", kFeatures, NoSecondGradient, PlanGrad<Activation::kSoftplus>),
+    Forward("Softsign", GradFromArgument, PlanActivation<Activation::kSoftsign>),
+    Grad("SoftsignGrad", kFeatures, NoSecondGradient, PlanGrad<Activation::kSoftsign>),
+};
+
+}  // namespace
+
+Value Relu(Value x, std::string_view name) { return x.graph().Add("Relu", {x}, {}, name); }
+Value Relu6(Value x, std::string_view name) { return x.graph().Add("Relu6", {x}, {}, name); }
+Value Elu(Value x, std::string_view name) { return x.graph().Add("Elu", {x}, {}, name); }
+Value Selu(Value x, std::string_view name) { return x.graph().Add("Selu", {x}, {}, name); }
+Value LeakyRelu(Value x, float alpha, std::string_view name) {
+  return x.graph().Add("LeakyRelu", {x}, {{"alpha", alpha}}, name);
+}
+Value Softplus(Value x, std::string_view name) { return x.graph().Add("Softplus", {x}, {}, name); }
+Value Softsign(Value x, std::string_view name) { return x.graph().Add("Softsign", {x}, {}, name); }
+
+OpFamily ActivationOps() { return kActivationOps; }
+
+}  // namespace tpuest::ops

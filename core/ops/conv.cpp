@@ -1,0 +1,234 @@
+#include "core/ops/conv.h"
+
+#include "core/graph/gradient.h"
+#include "core/ops/conv_plan.h"
+#include "core/ops/shape_rules.h"
+#include "core/ops/windows.h"
+
+namespace tpuest::ops {
+namespace {
+
+Attrs AttrsOf(const ConvOptions& options) {
+  Attrs attrs = {{"strides", OverNhwc(options.strides, "strides")},
+                 {"padding", options.padding},
+                 {"dilations", OverNhwc(options.dilations, "dilations")},
+                 {"data_format", options.data_format}};
+  if (!options.explicit_paddings.empty()) {
+    std::vector<int64_t> paddings = {0, 0};
+    paddings.insert(paddings.end(), options.explicit_paddings.begin(),
+                    options.explicit_paddings.end());
+    paddings.insert(paddings.end(), {0, 0});
+    attrs["explicit_paddings"] = paddings;
+  }
+  return attrs;
+}
+
+// The attributes that a convolution's gradients take over.
+Attrs WindowAttrs(const Node& node) {
+  Attrs attrs;
+  for (const char* const name :
+       {"strides", "padding", "explicit_paddings", "dilations", "data_format"}) {
+    attrs[name] = node.attrs().at(name);
+  }
+  return attrs;
+}
+
+// The ops of one kind of convolution.
+struct Kind {
+  std::string_view forward;
+  std::string_view input;
+  std::string_view filter;
+};
+
+Kind KindOf(const Node& node) {
+  if (node.type().starts_with("Depthwise")) {
+    return {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+            "DepthwiseConv2dNativeBackpropFilter"};
+  }
+  return {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
+}
+
+Value Forward(const Node& node, Value x, Value filter) {
+  return x.graph().Add(KindOf(node).forward, {x, filter}, WindowAttrs(node));
+}
+
+Value BackpropInput(const Node& node, Value x, Value filter, Value dy) {
+  return x.graph().Add(KindOf(node).input, {SizesOf(x), filter, dy}, WindowAttrs(node));
+}
+
+Value BackpropFilter(const Node& node, Value x, Value filter, Value dy) {
+  return x.graph().Add(KindOf(node).filter, {x, SizesOf(filter), dy}, WindowAttrs(node));
+}
+
+void ConvGrad(GradContext& c) {
+  c.SetDx(0, BackpropInput(c.node(), c.input(0), c.input(1), c.Dy()));
+  c.SetDx(1, BackpropFilter(c.node(), c.input(0), c.input(1), c.Dy()));
+}
+
+// dx is linear in the filter and in dy: its derivative by the filter is a weight gradient with the
+// incoming ddx in the place of x.
+void BackpropInputGrad(GradContext& c) {
+  c.SetDx(1, BackpropFilter(c.node(), c.Dy(), c.input(1), c.input(2)));
+  c.SetDx(2, Forward(c.node(), c.Dy(), c.input(1)));
+}
+
+void BackpropFilterGrad(GradContext& c) {
+  c.SetDx(0, BackpropInput(c.node(), c.input(0), c.Dy(), c.input(2)));
+  c.SetDx(2, Forward(c.node(), c.input(0), c.Dy()));
+}
+
+bool IsDepthwise(const ShapeContext& c) { return c.node().type().starts_with("Depthwise"); }
+
+int64_t Product(int64_t a, int64_t b) {
+  return a == kUnknownDim || b == kUnknownDim ? kUnknownDim : a * b;
+}
+
+// The result's shape of an image and a filter, [N, H', W', F].
+Shape ResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
+  CheckWindows(c);
+  NeedRank(c, x, 4, "the image [N, H, W, C]");
+  NeedRank(c, filter, 4, "the filter [kh, kw, C, F]");
+  Shape result({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
+  if (filter.known_rank()) {
+    result.set_dim(3, IsDepthwise(c) ? Product(filter.dim(2), filter.dim(3)) : filter.dim(3));
+  }
+  if (!x.known_rank()) return result;
+  result.set_dim(0, x.dim(0));
+  if (!filter.known_rank()) return result;
+  const bool fits =
+      x.dim(3) == kUnknownDim || filter.dim(2) == kUnknownDim || x.dim(3) == filter.dim(2);
+  if (!fits) {
+    c.Fail(fmt::format("the image has {} channels ({}), the filter takes {} ({})", x.dim(3),
+                       x.Text(), filter.dim(2), filter.Text()));
+  }
+  const Windows windows = CheckedWindows(c, x, filter.dim(0), filter.dim(1));
+  result.set_dim(1, windows.height.out);
+  result.set_dim(2, windows.width.out);
+  return result;
+}
+
+void CheckDy(const ShapeContext& c, const Shape& expected, const Shape& dy) {
+  if (!Compatible(expected, dy)) {
+    c.Fail(fmt::format("the gradient is {}, the result {}", dy.Text(), expected.Text()));
+  }
+}
+
+Shape AtLeastRank4(const Shape& shape) {
+  return shape.known_rank() ? shape : Shape({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
+}
+
+void ConvShapes(ShapeContext& c) {
+  c.Output(0, ResultShape(c, c.Input(0), c.Input(1)));
+  if (c.inputs() == 3) NeedRank(c, c.Input(2), 1, "the bias [F]");
+}
+
+void BackpropInputShapes(ShapeContext& c) {
+  const Shape x = AtLeastRank4(ShapeFromValue(c.node().input(0)));
+  CheckDy(c, ResultShape(c, x, c.Input(1)), c.Input(2));
+  c.Output(0, x);
+}
+
+void BackpropFilterShapes(ShapeContext& c) {
+  const Shape filter = AtLeastRank4(ShapeFromValue(c.node().input(1)));
+  const Shape result = ResultShape(c, c.Input(0), filter);
+  CheckDy(c, result, c.Input(2));
+  c.Output(0, filter);
+  if (c.node().outputs() == 2) c.Output(1, {result.dim(3)});
+}
+
+// The sizes (input 0) tell the rows of the whole batch: a block has those of dy.
+Rows BackpropInputRows(RowContext& c) {
+  return c.IsCut(2) && !c.IsCut(1) ? Rows::kEach : Rows::kWhole;
+}
+
+Rows BackpropFilterRows(RowContext& c) {
+  if (c.IsCut(1)) return Rows::kWhole;
+  for (const int i : {0, 2}) {
+    if (!c.IsCut(i)) c.Cut(i);
+  }
+  return Rows::kSum;
+}
+
+constexpr std::string_view kForward =
+    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int); "
+    "use_cudnn_on_gpu: bool = true; padding: string; explicit_paddings: list(int) = []; "
+    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+constexpr std::string_view kInput =
+    "input_sizes: int32, filter: T, out_backprop: T -> output: T; T: bfloat16|float|double; "
+    "strides: list(int); use_cudnn_on_gpu: bool = true; padding: string; "
+    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
+    "dilations: list(int) = [1,1,1,1]";
+constexpr std::string_view kFilter =
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T; T: bfloat16|float|double; "
+    "strides: list(int); use_cudnn_on_gpu: bool = true; padding: string; "
+    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
+    "dilations: list(int) = [1,1,1,1]";
+constexpr std::string_view kDepthwiseForward =
+    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int); "
+    "padding: string; explicit_paddings: list(int) = []; data_format: string = NHWC; "
+    "dilations: list(int) = [1,1,1,1]";
+constexpr std::string_view kDepthwiseInput =
+    "input_sizes: int32, filter: T, out_backprop: T -> output: T; T: bfloat16|float|double; "
+    "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
+    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+constexpr std::string_view kDepthwiseFilter =
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T; T: bfloat16|float|double; "
+    "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
+    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+// What the fusion of a bound graph makes.
+constexpr std::string_view kFused =
+    "input: T, filter: T, bias: T -> output: T; T: bfloat16|float|double; strides: list(int); "
+    "padding: string; explicit_paddings: list(int) = []; data_format: string = NHWC; "
+    "dilations: list(int) = [1,1,1,1]; activation: string = \"\"";
+constexpr std::string_view kFilterBias =
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T, bias_backprop: T; "
+    "T: bfloat16|float|double; strides: list(int); padding: string; "
+    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
+    "dilations: list(int) = [1,1,1,1]";
+
+constexpr OpDef Def(std::string_view name, std::string_view signature, ShapeFn shape, GradFn grad,
+                    PlanFn cpu, RowFn rows) {
+  return {
+      .name = name, .signature = signature, .shape = shape, .grad = grad, .cpu = cpu, .rows = rows};
+}
+
+const OpDef kConvOps[] = {
+    Def("Conv2D", kForward, ConvShapes, ConvGrad, PlanConv, FirstInputRows),
+    Def("Conv2DBackpropInput", kInput, BackpropInputShapes, BackpropInputGrad,
+        PlanConvBackpropInput, BackpropInputRows),
+    Def("Conv2DBackpropFilter", kFilter, BackpropFilterShapes, BackpropFilterGrad,
+        PlanConvBackpropFilter, BackpropFilterRows),
+    Def("DepthwiseConv2dNative", kDepthwiseForward, ConvShapes, ConvGrad, PlanConv, FirstInputRows),
+    Def("DepthwiseConv2dNativeBackpropInput", kDepthwiseInput, BackpropInputShapes,
+        BackpropInputGrad, PlanConvBackpropInput, BackpropInputRows),
+    Def("DepthwiseConv2dNativeBackpropFilter", kDepthwiseFilter, BackpropFilterShapes,
+        BackpropFilterGrad, PlanConvBackpropFilter, BackpropFilterRows),
+    Def("_FusedConv2D", kFused, ConvShapes, NoSecondGradient, PlanConv, FirstInputRows),
+    Def("_Conv2DBackpropFilterBias", kFilterBias, BackpropFilterShapes, NoSecondGradient,
+        PlanConvBackpropFilter, BackpropFilterRows),
+};
+
+}  // namespace
+
+Value Conv2D(Value x, Value filter, const ConvOptions& options, std::string_view name) {
+  return x.graph().Add("Conv2D", {x, filter}, AttrsOf(options), name);
+}
+
+Value Conv2DBackpropInput(Value input_sizes, Value filter, Value dy, const ConvOptions& options,
+                          std::string_view name) {
+  return dy.graph().Add("Conv2DBackpropInput", {input_sizes, filter, dy}, AttrsOf(options), name);
+}
+
+Value Conv2DBackpropFilter(Value x, Value filter_sizes, Value dy, const ConvOptions& options,
+                           std::string_view name) {
+  return x.graph().Add("Conv2DBackpropFilter", {x, filter_sizes, dy}, AttrsOf(options), name);
+}
+
+Value DepthwiseConv2dNative(Value x, Value filter, const ConvOptions& options,
+                            std::string_view name) {
+  return x.graph().Add("DepthwiseConv2dNative", {x, filter}, AttrsOf(options), name);
+}
+
+OpFamily ConvOps() { return kConvOps; }
+
+}  // namespace tpuest::ops

@@ -1,0 +1,116 @@
+#include "core/ops/conv_plan.h"
+
+#include <memory>
+
+#include "core/kernels/bias.h"
+#include "core/kernels/conv.h"
+#include "core/kernels/conv_plain.h"
+#include "core/ops/windows.h"
+
+namespace tpuest::ops {
+namespace {
+
+// image [N, H, W, C], result [N, H', W', F].
+ConvShape ConvShapeOf(const Node& node, const Shape& image, const Shape& filter,
+                      const Shape& result) {
+  const Windows windows = WindowsOf(node, image.dim(1), image.dim(2), filter.dim(0), filter.dim(1));
+  return {.batch = image.dim(0),
+          .height = windows.height,
+          .width = windows.width,
+          .channels = image.dim(3),
+          .filters = result.dim(3),
+          .depthwise = node.type().starts_with("Depthwise")};
+}
+
+// The filter (input 1) as the convolution wants it, made once a step for all blocks.
+template <class Conv>
+Buffer PackedFilter(PlanContext& context, const std::shared_ptr<Conv>& conv) {
+  const std::string key = fmt::format("{} {}", conv->packed_layout(), conv->packed_bytes());
+  return context.Derived(1, key, conv->packed_bytes(), [&](Buffer in, Buffer out) -> Kernel {
+    return
+        [conv, in, out](const Task& task) { conv->Pack(task.thread, task.At(in), task.At(out)); };
+  });
+}
+
+void PlanPlainConv(PlanContext& context, const ConvShape& shape, bool bias, bool relu) {
+  const Buffer x = context.Input(0);
+  const Buffer filter = context.Input(1);
+  const Buffer b = bias ? context.Input(2) : Buffer{};
+  const Buffer y = context.Output(0);
+  context.Run([=](const Task& task) {
+    PlainConvForward(shape, task.At<double>(x), task.At<double>(filter),
+                     bias ? task.At<double>(b) : nullptr, relu, task.At<double>(y));
+  });
+}
+
+}  // namespace
+
+void PlanConv(PlanContext& context) {
+  const ConvShape shape = ConvShapeOf(context.node(), context.InputShape(0), context.InputShape(1),
+                                      context.OutputShape(0));
+  const bool bias = context.inputs() == 3;
+  const bool relu =
+      context.node().HasAttr("activation") && context.Attr<std::string>("activation") == "Relu";
+  const DType dtype = context.OutputDType(0);
+  if (dtype == DType::kDouble) return PlanPlainConv(context, shape, bias, relu);
+  const auto conv = std::make_shared<ConvForward>(shape, dtype, bias, relu, context.threads());
+  const Buffer packed = PackedFilter(context, conv);
+  const Buffer x = context.Input(0);
+  const Buffer b = bias ? context.Input(2) : Buffer{};
+  const Buffer y = context.Output(0);
+  const Buffer scratch = context.Scratch(conv->scratch_bytes());
+  context.Run([=](const Task& task) {
+    conv->Run(task.thread, task.At(x), task.At(packed), bias ? task.At(b) : nullptr, task.At(y),
+              task.At(scratch));
+  });
+}
+
+void PlanConvBackpropInput(PlanContext& context) {
+  const ConvShape shape = ConvShapeOf(context.node(), context.OutputShape(0), context.InputShape(1),
+                                      context.InputShape(2));
+  const Buffer dy = context.Input(2);
+  const Buffer dx = context.Output(0);
+  const DType dtype = context.OutputDType(0);
+  if (dtype == DType::kDouble) {
+    const Buffer filter = context.Input(1);
+    return context.Run([=](const Task& task) {
+      PlainConvBackwardData(shape, task.At<double>(dy), task.At<double>(filter),
+                            task.At<double>(dx));
+    });
+  }
+  const auto conv = std::make_shared<ConvBackwardData>(shape, dtype, context.threads());
+  const Buffer packed = PackedFilter(context, conv);
+  const Buffer scratch = context.Scratch(conv->scratch_bytes());
+  context.Run([=](const Task& task) {
+    conv->Run(task.thread, task.At(dy), task.At(packed), task.At(dx), task.At(scratch));
+  });
+}
+
+void PlanConvBackpropFilter(PlanContext& context) {
+  const ConvShape shape = ConvShapeOf(context.node(), context.InputShape(0), context.OutputShape(0),
+                                      context.InputShape(2));
+  const bool bias = context.node().outputs() == 2;
+  const Buffer x = context.Input(0);
+  const Buffer dy = context.Input(2);
+  const Buffer dfilter = context.Output(0);
+  const Buffer dbias = bias ? context.Output(1) : Buffer{};
+  const DType dtype = context.InputDType(0);
+  if (dtype == DType::kDouble) {
+    const BiasGradKernel sum = FindBiasGrad(dtype, dtype);
+    const int64_t rows = shape.batch * shape.height.out * shape.width.out;
+    return context.Run([=](const Task& task) {
+      PlainConvBackwardFilter(shape, task.At<double>(x), task.At<double>(dy),
+                              task.At<double>(dfilter));
+      if (bias) sum(task.At(dy), task.At(dbias), rows, shape.filters);
+    });
+  }
+  const auto conv = std::make_shared<ConvBackwardFilter>(shape, dtype, context.OutputDType(0), bias,
+                                                         context.threads());
+  const Buffer scratch = context.Scratch(conv->scratch_bytes());
+  context.Run([=](const Task& task) {
+    conv->Run(task.thread, task.At(x), task.At(dy), task.At(dfilter),
+              bias ? task.At(dbias) : nullptr, task.At(scratch));
+  });
+}
+
+}  // namespace tpuest::ops

@@ -1,0 +1,12 @@
+#pragma once
+// How convolutions run on the CPU.
+
+#include "core/backend/cpu_plan.h"
+
+namespace tpuest::ops {
+
+void PlanConv(PlanContext& context);  // Conv2D, DepthwiseConv2dNative, _FusedConv2D
+void PlanConvBackpropInput(PlanContext& context);
+void PlanConvBackpropFilter(PlanContext& context);  // also with the bias's gradient
+
+}  // namespace tpuest::ops

@@ -1,0 +1,118 @@
+#include "core/ops/matmul.h"
+
+#include <memory>
+
+#include "core/graph/gradient.h"
+#include "core/kernels/gemm.h"
+#include "core/ops/shape_rules.h"
+#include "core/ops/windows.h"
+
+namespace tpuest::ops {
+namespace {
+
+bool TransposeA(const Node& node) { return node.Attr<bool>("transpose_a"); }
+bool TransposeB(const Node& node) { return node.Attr<bool>("transpose_b"); }
+bool HasBias(const Node& node) { return node.inputs().size() == 3; }
+
+void MatMulGrad(GradContext& c) {
+  const Value a = c.input(0);
+  const Value b = c.input(1);
+  const Value dy = c.Dy();
+  const bool ta = TransposeA(c.node());
+  const bool tb = TransposeB(c.node());
+  // y = a b: da = dy b', db = a' dy; where an operand is stored transposed, so is its gradient.
+  c.SetDx(0, ta ? MatMul(b, dy, {.transpose_a = tb, .transpose_b = true})
+                : MatMul(dy, b, {.transpose_b = !tb}));
+  c.SetDx(1, tb ? MatMul(dy, a, {.transpose_a = true, .transpose_b = ta})
+                : MatMul(a, dy, {.transpose_a = !ta}));
+}
+
+void MatMulShape(ShapeContext& c) {
+  Shape shapes[2];
+  for (const int i : {0, 1}) {
+    NeedRank(c, c.Input(i), 2, i == 0 ? "a" : "b");
+    shapes[i] = c.Input(i).known_rank() ? c.Input(i) : Shape({kUnknownDim, kUnknownDim});
+  }
+  const int rows_axis = TransposeA(c.node()) ? 1 : 0;
+  const int columns_axis = TransposeB(c.node()) ? 0 : 1;
+  const int64_t inner_a = shapes[0].dim(1 - rows_axis);
+  const int64_t inner_b = shapes[1].dim(1 - columns_axis);
+  if (inner_a != inner_b && inner_a != kUnknownDim && inner_b != kUnknownDim) {
+    const auto text = [&](int i, bool transposed) {
+      return shapes[i].Text() + (transposed ? " transposed" : "");
+    };
+    c.Fail(fmt::format("{} times {}: inner sizes differ", text(0, rows_axis == 1),
+                       text(1, columns_axis == 0)));
+  }
+  if (c.inputs() == 3) NeedRank(c, c.Input(2), 1, "the bias");
+  c.Output(0, {shapes[0].dim(rows_axis), shapes[1].dim(columns_axis)});
+}
+
+Rows MatMulRows(RowContext& c) {
+  if (HasBias(c.node()) && c.IsCut(2)) return Rows::kWhole;
+  if (!TransposeA(c.node())) return c.IsCut(0) && !c.IsCut(1) ? Rows::kEach : Rows::kWhole;
+  if (TransposeB(c.node()) || HasBias(c.node())) return Rows::kWhole;
+  // a' b is a sum over the rows of both: the gradient of a weight.
+  return AllCut(c, 0, 1) == Rows::kEach ? Rows::kSum : Rows::kWhole;
+}
+
+void PlanMatMul(PlanContext& context) {
+  const Node& node = context.node();
+  const Shape& a_shape = context.InputShape(0);
+  const Shape& y_shape = context.OutputShape(0);
+  const GemmShape shape = {.rows = y_shape.dim(0),
+                           .inner = a_shape.dim(TransposeA(node) ? 0 : 1),
+                           .columns = y_shape.dim(1),
+                           .transpose_a = TransposeA(node),
+                           .transpose_b = TransposeB(node)};
+  const bool bias = context.inputs() == 3;
+  const bool relu = node.HasAttr("activation") && node.Attr<std::string>("activation") == "Relu";
+  const Buffer a = context.Input(0);
+  const Buffer b = context.Input(1);
+  const Buffer bias_buffer = bias ? context.Input(2) : Buffer{};
+  const Buffer y = context.Output(0);
+  if (context.InputDType(0) == DType::kDouble) {
+    return context.Run([=](const Task& task) {
+      PlainGemm(shape, task.At<double>(a), task.At<double>(b),
+                bias ? task.At<double>(bias_buffer) : nullptr, relu, task.At<double>(y));
+    });
+  }
+  const auto gemm = std::make_shared<Gemm>(shape, context.InputDType(0), context.OutputDType(0),
+                                           bias, relu, context.threads());
+  const Buffer scratch = context.Scratch(gemm->scratch_bytes());
+  context.Run([=](const Task& task) {
+    gemm->Run(task.thread, task.At(a), task.At(b), bias ? task.At(bias_buffer) : nullptr,
+              task.At(y), task.At(scratch));
+  });
+}
+
+const OpDef kMatMulOps[] = {
+    {.name = "MatMul",
+     .signature = "a: T, b: T -> product: T; T: bfloat16|float|double; "
+                  "transpose_a: bool = false; transpose_b: bool = false",
+     .shape = MatMulShape,
+     .grad = MatMulGrad,
+     .cpu = PlanMatMul,
+     .rows = MatMulRows},
+    // What the fusion of a bound graph makes.
+    {.name = "_FusedMatMul",
+     .signature = "a: T, b: T, bias: T -> product: T; T: bfloat16|float|double; "
+                  "transpose_a: bool = false; transpose_b: bool = false; "
+                  "activation: string = \"\"",
+     .shape = MatMulShape,
+     .grad = NoSecondGradient,
+     .cpu = PlanMatMul,
+     .rows = MatMulRows},
+};
+
+}  // namespace
+
+Value MatMul(Value a, Value b, const MatMulOptions& options, std::string_view name) {
+  return a.graph().Add("MatMul", {a, b},
+                       {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}},
+                       name);
+}
+
+OpFamily MatMulOps() { return kMatMulOps; }
+
+}  // namespace tpuest::ops

@@ -1,0 +1,38 @@
+#pragma once
+// What convolution and pooling share: windows that slide over an NHWC image.
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+#include "core/kernels/conv_shape.h"
+
+namespace tpuest::ops {
+
+// Shape functions: fail for a data_format other than NHWC, and for strides, dilations or paddings
+// that are no windows over height and width.
+void CheckWindows(const ShapeContext& context);
+
+// The axes of an NHWC image [.., in_height, in_width, ..] (either may be kUnknownDim; so is the
+// result then) under a node's strides, dilations and padding.
+struct Windows {
+  WindowAxis height;
+  WindowAxis width;
+};
+[[nodiscard]] Windows WindowsOf(const Node& node, int64_t in_height, int64_t in_width,
+                                int64_t size_height, int64_t size_width);
+// The same in a shape function: fails where the image is smaller than the window.
+[[nodiscard]] Windows CheckedWindows(const ShapeContext& context, const Shape& image,
+                                     int64_t size_height, int64_t size_width);
+
+// [1, height, width, 1], as TensorFlow writes strides, dilations and window sizes. Error kUsage if
+// there are not two numbers.
+[[nodiscard]] std::vector<int64_t> OverNhwc(const std::vector<int64_t>& height_width,
+                                            std::string_view what);
+
+// For OpDef::grad: differentiating a gradient op is an Error.
+void NoSecondGradient(GradContext& context);
+
+// The shape of x as a value: a constant if it is known, else its ShapeOf.
+[[nodiscard]] Value SizesOf(Value x);
+
+}  // namespace tpuest::ops
