@@ -1,0 +1,78 @@
+#pragma once
+// One row an op at least: a small graph around it, its inputs, and what is known of the results.
+// The checks (op_checks.h) walk all rows: shapes, expected values, numeric gradients, GraphDef both
+// ways, other dtypes, and a batch cut into blocks.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// What a case's graph computes.
+struct Built {
+  std::vector<Value> results;
+  std::vector<Node*> targets;  // run for what they write
+};
+
+using BuildFn = std::function<Built(Graph& graph, const std::vector<Value>& inputs)>;
+
+struct OpCase {
+  std::string op;     // the registered op that it is about
+  std::string claim;  // what is special about it; may be empty
+  // Fed through placeholders. Floating inputs are given as float; checks convert them.
+  std::vector<Tensor> inputs;
+  // Builds with ops:: functions; must work for every floating dtype of the inputs.
+  BuildFn build;
+  // Of the results, compared to `tolerance` (relative to the largest); empty: unknown.
+  std::vector<Tensor> expected;
+  double tolerance = 1e-6;
+  // Variables by name before the run, and what they must be after it.
+  std::map<std::string, Tensor> variables;
+  std::map<std::string, Tensor> updated;
+  // Inputs whose axis 0 is the batch: the case also runs with 100 rows, cut and uncut. Results are
+  // equal to the bit unless `sums_rows`, then to 1e-6 of the largest.
+  std::vector<int> batch;
+  bool sums_rows = false;
+  // Off for a function that jumps or has a kink near the inputs, or that does not run in double.
+  bool numeric_gradient = true;
+  bool in_double = true;
+  bool in_bfloat16 = true;
+};
+
+// "FloorMod: has the divisor's sign".
+[[nodiscard]] std::string NameOf(const OpCase& op_case);
+
+// All of them; each family's rows stand in a file of their own.
+[[nodiscard]] std::vector<OpCase> AllOpCases();
+
+[[nodiscard]] std::vector<OpCase> UnaryCases();
+[[nodiscard]] std::vector<OpCase> BinaryCases();
+[[nodiscard]] std::vector<OpCase> ArrayCases();
+[[nodiscard]] std::vector<OpCase> SliceCases();
+[[nodiscard]] std::vector<OpCase> GatherCases();
+[[nodiscard]] std::vector<OpCase> ReductionCases();
+[[nodiscard]] std::vector<OpCase> RandomCases();
+[[nodiscard]] std::vector<OpCase> StateCases();
+[[nodiscard]] std::vector<OpCase> TrainingCases();
+[[nodiscard]] std::vector<OpCase> StringCases();
+
+// Shorthand for rows.
+[[nodiscard]] inline Tensor Floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::Of<float>(std::move(shape), values);
+}
+[[nodiscard]] inline Tensor Ints(Shape shape, const std::vector<int32_t>& values) {
+  return Tensor::Of<int32_t>(std::move(shape), values);
+}
+[[nodiscard]] inline Tensor Longs(Shape shape, const std::vector<int64_t>& values) {
+  return Tensor::Of<int64_t>(std::move(shape), values);
+}
+[[nodiscard]] Tensor Bools(Shape shape, const std::vector<int>& values);
+// -1 .. 1 in an irregular order that is the same every time.
+[[nodiscard]] Tensor Wave(Shape shape, float scale = 1, float offset = 0);
+
+}  // namespace tpuest
