@@ -7,14 +7,14 @@
 namespace tpuest::cli {
 
 int ConfigCommand(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& sources) {
+  return Guarded(invocation, [&](config::Sources& sources) {
     if (invocation.subject != "show") {
       throw Error(Code::kUsage, fmt::format("config cannot '{}'", invocation.subject),
                   "tpuest config show job.yaml [--full]");
     }
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-    const std::string text = invocation.full ? WriteResolved(loaded.job, loaded.tree)
-                                             : WriteShown(loaded.job, loaded.tree);
+    const std::string text = invocation.full ? ResolvedText(loaded.job, loaded.tree)
+                                             : ShownText(loaded.job, loaded.tree);
     if (invocation.json) {
       PrintDocument("config", {{"yaml", text}});
     } else {

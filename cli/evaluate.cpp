@@ -28,7 +28,7 @@ void PrintMetrics(const EvaluateResult& result) {
 }  // namespace
 
 int Evaluate(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& sources) {
+  return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {
       if (!session.job().eval_spec) {
@@ -39,7 +39,7 @@ int Evaluate(const Invocation& invocation) {
       const EvaluateArgs args{spec.steps, session.Checkpoint(),
                               invocation.name.value_or(spec.name.value_or(""))};
       const EvaluateResult result =
-          session.estimator().Evaluate(session.Input(spec.input_fn, "eval_spec.input_fn"), args);
+          session.estimator().Evaluate(MakeJobInputFn(session.job(), spec.input_fn), args);
       session.console().Clear();
       if (invocation.json) {
         PrintDocument("evaluate", MetricFields(result));

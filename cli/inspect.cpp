@@ -146,7 +146,7 @@ int InspectPath(const Invocation& invocation, const std::string& path) {
 }  // namespace
 
 int Inspect(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& /*sources*/) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
     if (invocation.arguments.size() != 1) {
       throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
     }

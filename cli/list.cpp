@@ -8,7 +8,7 @@
 namespace tpuest::cli {
 
 int List(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& /*sources*/) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
     if (invocation.subject != "models") {
       throw Error(Code::kUsage, fmt::format("ls lists no '{}'", invocation.subject),
                   "tpuest ls models");

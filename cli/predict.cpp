@@ -22,7 +22,7 @@ std::string PredictInput(const Job& job) {
 }  // namespace
 
 int Predict(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& sources) {
+  return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {
       const PredictOptions& options = session.job().predict;
@@ -38,7 +38,7 @@ int Predict(const Invocation& invocation) {
       args.yield_single_examples = options.yield_single_examples;
       args.limit = invocation.limit;
       const PredictResult result = session.estimator().Predict(
-          session.Input(PredictInput(session.job()), "predict.input_fn"), args,
+          MakeJobInputFn(session.job(), PredictInput(session.job())), args,
           [&](const PredictionRow& row) { return writer.Write(row); });
       writer.Close();
       session.log().Info("{} predictions: {}", result.examples, result.stopped_because);

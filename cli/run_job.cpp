@@ -7,7 +7,7 @@ namespace tpuest::cli {
 
 int RunJob(const Invocation& invocation) {
   std::string mode;
-  const int exit_code = Guarded(invocation, [&](Sources& sources) {
+  const int exit_code = Guarded(invocation, [&](config::Sources& sources) {
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
     if (!loaded.job.mode) {
       throw Error(Code::kUsage, "the job has no mode",

@@ -2,16 +2,15 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <functional>
+#include <cstdio>
 #include <new>
 
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
-#include "data/input_fn.h"
 
 namespace tpuest::cli {
 namespace {
@@ -48,8 +47,8 @@ std::string JobPath(const Invocation& invocation) {
   return ResolvedJobPath(*run);
 }
 
-std::vector<Override> OverridesOf(const Invocation& invocation) {
-  std::vector<Override> overrides;
+std::vector<config::Override> OverridesOf(const Invocation& invocation) {
+  std::vector<config::Override> overrides;
   // A run that was moved is where it is now, not where it was.
   if (!invocation.job && !invocation.model_dir) {
     if (const auto run = NamedRun(invocation)) {
@@ -70,33 +69,33 @@ std::vector<Override> OverridesOf(const Invocation& invocation) {
 }
 
 int Say(const Invocation& invocation, Code code, const std::vector<Fault>& faults,
-        const Sources& sources) {
+        const config::Sources& sources) {
   if (invocation.json) PrintError(code, faults);
-  const std::string text = Render(faults, sources);
+  const std::string text = config::Render(faults, sources);
   std::fwrite(text.data(), 1, text.size(), stderr);
   return static_cast<int>(code);
 }
 
 }  // namespace
 
-LoadedJob LoadInvocationJob(const Invocation& invocation, Sources& sources) {
+LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {
   if (!invocation.arguments.empty()) {
     throw Error(Code::kUsage,
                 fmt::format("'{}' is no job file and no KEY=VALUE", invocation.arguments[0]),
                 "job files end in .yaml");
   }
-  LoadedJob loaded = LoadJob<Job>(JobPath(invocation), OverridesOf(invocation), sources);
+  LoadedJob loaded = LoadJobFile(JobPath(invocation), OverridesOf(invocation), sources);
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) {
-    Locate(loaded.tree, faults);
-    SortByPlace(faults);
+    config::Locate(loaded.tree, faults);
+    config::SortByPlace(faults);
     throw Error(Code::kUsage, std::move(faults));
   }
   return loaded;
 }
 
-int Guarded(const Invocation& invocation, const std::function<int(Sources& sources)>& body) {
-  Sources sources;
+int Guarded(const Invocation& invocation, const std::function<int(config::Sources& sources)>& body) {
+  config::Sources sources;
   try {
     if (invocation.directory && chdir(invocation.directory->c_str()) != 0) {
       throw Error(Code::kUsage, fmt::format("-C {}: there is no such folder",
@@ -115,7 +114,7 @@ int Guarded(const Invocation& invocation, const std::function<int(Sources& sourc
   }
 }
 
-Session::Session(const Invocation& invocation, Sources& sources)
+Session::Session(const Invocation& invocation, config::Sources& sources)
     : invocation_(invocation),
       console_(invocation, clock_),
       loaded_(LoadInvocationJob(invocation, sources)),
@@ -131,7 +130,7 @@ Session::Session(const Invocation& invocation, Sources& sources)
                                              home);
   } catch (const Error& error) {
     std::vector<Fault> faults = error.faults();
-    Locate(loaded_.tree, faults);
+    config::Locate(loaded_.tree, faults);
     throw Error(error.code(), std::move(faults));
   }
 }
@@ -139,15 +138,9 @@ Session::Session(const Invocation& invocation, Sources& sources)
 Session::~Session() { console_.Clear(); }
 
 void Session::LogOverrides() {
-  for (const AppliedOverride& applied : loaded_.overrides) {
+  for (const config::AppliedOverride& applied : loaded_.overrides) {
     if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
   }
-}
-
-InputFn Session::Input(const std::string& name, const std::string& key) const {
-  const auto found = loaded_.job.input_fns.find(name);
-  Check(found != loaded_.job.input_fns.end(), "{} names no input_fn", key);
-  return MakeInputFn(found->second, name);
 }
 
 std::optional<std::string> Session::Checkpoint() const {
@@ -166,7 +159,7 @@ std::optional<std::string> Session::Checkpoint() const {
 void Session::WriteJob() {
   Job resolved = loaded_.job;
   resolved.estimator = estimator_->options();
-  folder_->WriteJob(invocation_.job, WriteResolved(resolved, loaded_.tree));
+  folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_.tree));
 }
 
 int Session::Run(const std::function<int()>& body) {
@@ -192,7 +185,7 @@ int Session::Run(const std::function<int()>& body) {
     exit_code = static_cast<int>(error.code());
     end();
     std::vector<Fault> faults = error.faults();
-    Locate(loaded_.tree, faults);
+    config::Locate(loaded_.tree, faults);
     throw Error(error.code(), std::move(faults));
   } catch (...) {
     end();

@@ -2,6 +2,7 @@
 // What train, evaluate and predict share: the job joined with its parts, an estimator, the run's
 // folder, log and signals.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,14 +17,14 @@ namespace tpuest::cli {
 
 // The job of an invocation with its flags as overrides: from the job file, or from the run that
 // --checkpoint or --model-dir names. Error kUsage with every fault located.
-[[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, Sources& sources);
+[[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
 // Runs `body`, and turns whatever it throws into what is printed and the exit code.
-int Guarded(const Invocation& invocation, const std::function<int(Sources& sources)>& body);
+int Guarded(const Invocation& invocation, const std::function<int(config::Sources& sources)>& body);
 
 class Session {
  public:
-  Session(const Invocation& invocation, Sources& sources);
+  Session(const Invocation& invocation, config::Sources& sources);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -32,8 +33,6 @@ class Session {
   [[nodiscard]] Estimator& estimator() { return *estimator_; }
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
-  // The input_fn of that name; Error kUsage with `key`, which named it.
-  [[nodiscard]] InputFn Input(const std::string& name, const std::string& key) const;
   // The prefix that --checkpoint means in model_dir; nullopt: the newest.
   [[nodiscard]] std::optional<std::string> Checkpoint() const;
 

@@ -14,7 +14,7 @@ Json TrainFields(const TrainResult& result) {
 }
 
 int Train(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& sources) {
+  return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {
       if (!session.job().train_spec) {
@@ -23,7 +23,7 @@ int Train(const Invocation& invocation) {
       }
       const TrainSpec& spec = *session.job().train_spec;
       const TrainResult result = session.estimator().Train(
-          session.Input(spec.input_fn, "train_spec.input_fn"), spec.length());
+          MakeJobInputFn(session.job(), spec.input_fn), spec.length());
       session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
       session.console().Clear();
       if (invocation.json) PrintDocument("train", TrainFields(result));

@@ -7,7 +7,7 @@
 namespace tpuest::cli {
 
 int ValidateCommand(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& sources) {
+  return Guarded(invocation, [&](config::Sources& sources) {
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
     if (invocation.json) {
       PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});

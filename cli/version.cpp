@@ -9,7 +9,7 @@
 namespace tpuest::cli {
 
 int Version(const Invocation& invocation) {
-  return Guarded(invocation, [&](Sources& /*sources*/) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
     if (invocation.json) {
       PrintDocument("version", {{"version", kVersion}});
     } else {

@@ -1,0 +1,127 @@
+#include "cli/job.h"
+
+#include "cli/epochs.h"
+#include "core/base/text.h"
+#include "core/estimator/label_check.h"
+#include "core/sharding/batch_size.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+class Validator {
+ public:
+  explicit Validator(const Job& job) : job_(job) {}
+
+  std::vector<Fault> Run() {
+    if (job_.version != 1) {
+      Say("version", fmt::format("version {} of the job file is not known", job_.version),
+          "version: 1");
+    }
+    Take(Validate(job_.estimator));
+    if (job_.train_spec) CheckTrain();
+    if (job_.eval_spec) CheckEvaluate();
+    if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
+    for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
+    return std::move(faults_);
+  }
+
+ private:
+  void Say(std::string key, std::string message, std::string hint) {
+    faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
+  }
+  void Take(const std::vector<Fault>& faults) {
+    faults_.insert(faults_.end(), faults.begin(), faults.end());
+  }
+
+  void CheckTrain() {
+    CheckInput("train_spec.input_fn", job_.train_spec->input_fn);
+    Take(Validate(job_.train_spec->length(), job_.estimator.use_tpu));
+    if (!job_.optimizer) {
+      Say("train_spec", "training needs an optimizer",
+          "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
+    }
+    CheckBatch("train", job_.estimator.train_batch_size);
+  }
+
+  void CheckEvaluate() {
+    CheckInput("eval_spec.input_fn", job_.eval_spec->input_fn);
+    Take(ValidateEvalSteps(job_.eval_spec->steps));
+    CheckBatch("eval", job_.estimator.eval_batch_size);
+  }
+
+  void CheckBatch(std::string_view mode, const std::optional<int64_t>& size) {
+    if (!job_.estimator.use_tpu || !size || *size <= 0) return;
+    const int replicas = job_.estimator.run_config.tpu_config.num_shards.value_or(kDefaultNumShards);
+    if (replicas <= 0) return;
+    if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.push_back(*fault);
+  }
+
+  void CheckInput(const std::string& key, const std::string& name) {
+    if (job_.input_fns.contains(name)) return;
+    std::vector<std::string> names;
+    for (const auto& [known, options] : job_.input_fns) names.push_back(known);
+    const auto nearest = Nearest(name, names);
+    Say(key, fmt::format("'{}' is none of input_fns", name),
+        nearest ? fmt::format("did you mean '{}'?", *nearest)
+                : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
+  }
+
+  void CheckInputFn(const std::string& name, const InputFnOptions& options) {
+    try {
+      std::ignore = MakeInputFn(options, name);
+    } catch (const Error& error) {
+      Take(error.faults());
+    }
+  }
+
+  const Job& job_;
+  std::vector<Fault> faults_;
+};
+
+// Steps of one epoch of the training input, where the optimizer's schedule speaks of epochs.
+std::optional<double> StepsPerEpoch(const Job& job) {
+  if (!job.optimizer || !job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
+  EpochFinder finder;
+  nn::AnyOptimizer optimizer = *job.optimizer;
+  finder.Look(optimizer);
+  if (!finder.found()) return std::nullopt;
+  const auto stream = MakeInputFn(job.input_fns.at(job.train_spec->input_fn),
+                                  job.train_spec->input_fn)(InputContext{});
+  const auto size = stream->epoch_size();
+  if (!size) {
+    throw Error(Code::kUsage, "the schedule speaks of epochs, and the input does not know its size",
+                "write steps instead")
+        .Key("optimizer.learning_rate");
+  }
+  return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
+}
+
+}  // namespace
+
+LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
+                      config::Sources& sources) {
+  return config::LoadJob<Job>(path, overrides, sources);
+}
+
+std::string ResolvedText(const Job& job, const config::Tree& tree) {
+  return config::WriteResolved(job, tree);
+}
+
+std::string ShownText(const Job& job, const config::Tree& tree) {
+  return config::WriteShown(job, tree);
+}
+
+std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
+
+ModelFn MakeJobModelFn(const Job& job) {
+  return models::MakeModelFn(job.model, {job.optimizer, StepsPerEpoch(job)});
+}
+
+InputFn MakeJobInputFn(const Job& job, const std::string& name) {
+  InputFn input = MakeInputFn(job.input_fns.at(name), name);
+  const auto range = models::LabelRangeOf(job.model);
+  return range ? WithLabelCheck(std::move(input), *range) : input;
+}
+
+}  // namespace tpuest::cli

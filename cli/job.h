@@ -1,0 +1,102 @@
+#pragma once
+// The job file: every part's options under one roof.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "core/estimator/contract.h"
+#include "core/estimator/options.h"
+#include "core/nn/optimizers.h"
+#include "data/options.h"
+#include "models/zoo.h"
+
+namespace tpuest::cli {
+
+struct PredictOutput {
+  std::string path = "-";
+  std::string format = "jsonl";
+
+  template <class V>
+  void Visit(V& v) {
+    v("path", path, {.help = "file; -: stdout", .tpuest = true});
+    v("format", format,
+      {.help = "JSON Lines or CSV", .tpuest = true, .values = {"jsonl", "csv"}});
+  }
+};
+
+struct PredictOptions {
+  std::optional<std::string> input_fn;
+  std::optional<std::vector<std::string>> predict_keys;
+  bool yield_single_examples = true;
+  PredictOutput output;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns; null: the eval_spec's"});
+    v("predict_keys", predict_keys, {.help = "predictions that are written; null: all"});
+    v("yield_single_examples", yield_single_examples,
+      {.help = "true: a row an example; false: a row a batch"});
+    v("output", output, {.help = "where predictions go", .tpuest = true});
+  }
+};
+
+struct TpuestOptions {
+  bool fsync = true;
+
+  template <class V>
+  void Visit(V& v) {
+    v("fsync", fsync, {.help = "flush checkpoints to the disk before they count", .tpuest = true});
+  }
+};
+
+struct Job {
+  int version = 0;
+  std::optional<std::string> name;
+  std::optional<std::string> mode;
+  EstimatorOptions estimator;
+  std::map<std::string, InputFnOptions> input_fns;
+  models::AnyModel model;
+  std::optional<nn::AnyOptimizer> optimizer;
+  std::optional<TrainSpec> train_spec;
+  std::optional<EvalSpec> eval_spec;
+  PredictOptions predict;
+  TpuestOptions tpuest;
+
+  template <class V>
+  void Visit(V& v) {
+    v("version", version, {.help = "of this format: 1", .required = true, .tpuest = true});
+    v("name", name, {.help = "of the run, for ${name}", .tpuest = true});
+    v("mode", mode,
+      {.help = "what `tpuest run` does",
+       .tpuest = true,
+       .values = {"train", "evaluate", "predict"}});
+    estimator.Visit(v);
+    v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
+    v("model", model, {.help = "the model_fn", .required = true});
+    v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
+    v("train_spec", train_spec, {.help = "of TrainSpec"});
+    v("eval_spec", eval_spec, {.help = "of EvalSpec"});
+    v("predict", predict, {.help = "arguments of Estimator.predict"});
+    v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
+  }
+};
+
+using LoadedJob = config::Loaded<Job>;
+
+// Reads the job; the one place where the visitors meet the whole of it.
+[[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
+                                    config::Sources& sources);
+[[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
+[[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);
+
+// Everything else that can be told wrong without touching data, with each fault's key.
+[[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);
+
+// The job's model with its optimizer, and the job's input with the labels that the model takes.
+[[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
+[[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
+
+}  // namespace tpuest::cli
