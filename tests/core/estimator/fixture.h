@@ -1,0 +1,128 @@
+#pragma once
+// A model_fn, a stream and a home that tests of the estimator share.
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/estimator/estimator.h"
+#include "core/ops/all_ops.h"
+
+namespace tpuest {
+
+// Removed with its contents at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "tpuest_test.XXXXXX").string();
+    REQUIRE(::mkdtemp(path.data()) != nullptr);
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string File(std::string_view name) const { return JoinPath(path_, name); }
+
+ private:
+  std::string path_;
+};
+
+// Goes on by `tick` seconds at each look.
+class TickingClock final : public Clock {
+ public:
+  [[nodiscard]] double WallSeconds() const override { return 1.5e9 + (now_ += tick); }
+  [[nodiscard]] double Seconds() const override { return now_ += tick; }
+  double tick = 0.001;
+
+ private:
+  mutable double now_ = 0;
+};
+
+// What an Estimator lives in; its log is kept.
+struct Home {
+  OpRegistry registry{ops::AllOps()};
+  std::unique_ptr<Backend> backend = MakeCpuBackend();
+  Log log;
+  TickingClock clock;
+  StopSignal stop;
+  std::vector<std::string> lines;
+
+  Home() {
+    log.AddSink([this](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+  }
+  [[nodiscard]] EstimatorHome get() {
+    return {.registry = registry,
+            .backend = *backend,
+            .log = log,
+            .clock = clock,
+            .stop = stop,
+            .fsync = false};
+  }
+  [[nodiscard]] bool Logged(std::string_view part) const {
+    for (const std::string& line : lines) {
+      if (line.find(part) != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+// Examples x = 0, 1, ..., count - 1 with y = 2x + 1, each feature of shape [1], scaled by 1/count;
+// the feature "i" carries the index. In order, `repeat` times (-1: for ever).
+struct RangeOptions {
+  int64_t count = 12;
+  int64_t repeat = -1;
+  bool drop_remainder = false;
+  int64_t nan_at = -1;  // the label of this example is NaN
+};
+[[nodiscard]] InputFn RangeInput(const RangeOptions& options);
+
+// y = w x + b, mean squared error, momentum 0.5 at rate 0.1. Variables dense/kernel [1,1],
+// dense/bias [1], their slots ../Momentum and a random, trainable "noise" [3] that nothing uses.
+struct LinearOptions {
+  bool reads_example_weight = false;
+  int64_t bias_size = 1;
+  bool with_slots = true;
+  double loss_scale = 1;
+};
+[[nodiscard]] ModelFn LinearModel(const LinearOptions& options = {});
+
+// use_tpu with num_shards = shards, unless shards is 0.
+[[nodiscard]] EstimatorOptions Options(const std::string& model_dir, int shards = 0,
+                                       int64_t batch = 4);
+
+// The bytes of a checkpoint's data and index.
+[[nodiscard]] std::string CheckpointBytes(const std::string& prefix);
+
+// Calls what it was given after each loop.
+class AfterEachLoop final : public SessionRunHook {
+ public:
+  using Fn = std::function<void(RunContext&, const RunValues&)>;
+  explicit AfterEachLoop(Fn fn) : fn_(std::move(fn)) {}
+  void AfterRun(RunContext& context, const RunValues& values) override { fn_(context, values); }
+
+ private:
+  Fn fn_;
+};
+
+// The Error that fn throws.
+template <class Fn>
+[[nodiscard]] Error ErrorOf(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("nothing was thrown");
+  return Error(Code::kInternal, "");
+}
+
+}  // namespace tpuest

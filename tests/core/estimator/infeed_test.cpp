@@ -1,0 +1,88 @@
+#include "core/estimator/infeed.h"
+
+#include "tests/core/estimator/fixture.h"
+
+namespace tpuest {
+namespace {
+
+std::unique_ptr<BatchStream> Stream(const RangeOptions& options) {
+  return RangeInput(options)({.batch_size = 2});
+}
+
+// Takes everything, one batch at a time; the first index of each.
+std::vector<int64_t> TakeAll(Infeed& infeed) {
+  std::vector<int64_t> firsts;
+  while (true) {
+    const std::vector<InfeedItem> items = infeed.Take(1);
+    if (items.empty()) return firsts;
+    firsts.push_back(items[0].batch.features[0].data<int64_t>()[0]);
+  }
+}
+
+// Fails after its first batch.
+class BrokenStream final : public BatchStream {
+ public:
+  [[nodiscard]] const StreamSpec& spec() const override { return good_->spec(); }
+  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return std::nullopt; }
+  [[nodiscard]] bool endless() const override { return true; }
+  void Seek(const StreamPosition& /*position*/) override {}
+  [[nodiscard]] const std::vector<std::string>& files() const override { return good_->files(); }
+  [[nodiscard]] std::optional<Batch> Next() override {
+    if (++calls_ > 1) throw Error(Code::kData, "train.tfrecord: record 2 is damaged");
+    return good_->Next();
+  }
+
+ private:
+  std::unique_ptr<BatchStream> good_ = Stream({});
+  int calls_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("an infeed gives every batch in order and then says that it ended") {
+  Home home;
+  const auto stream = Stream({.count = 7, .repeat = 1});
+  Infeed infeed({.stream = *stream, .clock = home.clock, .stop = home.stop});
+  CHECK(!infeed.AtEnd());
+  CHECK(TakeAll(infeed) == std::vector<int64_t>{0, 2, 4, 6});
+  CHECK(infeed.AtEnd());
+}
+
+TEST_CASE("a limit counts batches, and a first one that was read already comes first") {
+  Home home;
+  const auto stream = Stream({.count = 100});
+  InfeedArgs args{.stream = *stream, .clock = home.clock, .stop = home.stop};
+  args.first = stream->Next();
+  args.limit = 3;
+  Infeed infeed(std::move(args));
+  CHECK(TakeAll(infeed) == std::vector<int64_t>{0, 2, 4});
+}
+
+TEST_CASE("an endless stream is read only so far ahead, and the rest is let go") {
+  Home home;
+  const auto stream = Stream({.count = 10});
+  Infeed infeed({.stream = *stream, .clock = home.clock, .stop = home.stop});
+  CHECK(infeed.Take(1).size() == 1);
+}
+
+TEST_CASE("what the reading thread throws is thrown after the batches before it") {
+  Home home;
+  BrokenStream stream;
+  Infeed infeed({.stream = stream, .clock = home.clock, .stop = home.stop});
+  CHECK(infeed.Take(1).size() == 1);
+  CHECK(!infeed.AtEnd());
+  CHECK(ErrorOf([&] { (void)infeed.Take(1); }).message() == "train.tfrecord: record 2 is damaged");
+}
+
+TEST_CASE("batches are prepared as they are read") {
+  Home home;
+  const auto stream = Stream({.count = 4, .repeat = 1});
+  InfeedArgs args{.stream = *stream, .clock = home.clock, .stop = home.stop};
+  args.prepare = [](const Batch& batch) { return StepFeeds{{batch.features[1]}}; };
+  Infeed infeed(std::move(args));
+  const std::vector<InfeedItem> items = infeed.Take(1);
+  REQUIRE(items.size() == 1);
+  CHECK(SameBits(items[0].feeds[0][0], items[0].batch.features[1]));
+}
+
+}  // namespace tpuest

@@ -1,0 +1,147 @@
+#include "tests/core/estimator/fixture.h"
+
+namespace tpuest {
+namespace {
+
+struct Predicted {
+  std::vector<int64_t> indices;
+  std::vector<size_t> keys;  // of each row
+  PredictResult result;
+};
+
+Predicted Predict(Estimator& estimator, int64_t count, PredictArgs args = {}) {
+  Predicted predicted;
+  predicted.result = estimator.Predict(
+      RangeInput({.count = count, .repeat = 1}), args, [&](const PredictionRow& row) {
+        CHECK(row.index == static_cast<int64_t>(predicted.indices.size()));
+        const Tensor& index = row.forwarded.at("id");
+        for (int64_t i = 0; i < index.elements(); ++i) {
+          predicted.indices.push_back(index.data<int64_t>()[i]);
+        }
+        predicted.keys.push_back(row.values.size());
+        return true;
+      });
+  return predicted;
+}
+
+std::vector<int64_t> UpTo(int64_t count) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+EstimatorOptions PredictOptions(const std::string& model_dir, int shards, int64_t batch) {
+  EstimatorOptions options = Options(model_dir, shards, shards > 0 ? shards : 1);
+  options.predict_batch_size = batch;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("every example gives one row, in order, and padding gives none") {
+  TemporaryFolder folder;
+  for (const int shards : {0, 1, 2, 4}) {
+    for (const int64_t batch : {1, 2, 4, 8}) {
+      if (shards > 0 && batch % shards != 0) continue;
+      Home home;
+      Estimator estimator(LinearModel(), PredictOptions(folder.path(), shards, batch), home.get());
+      for (int64_t count = 0; count <= 9; ++count) {
+        CAPTURE(shards);
+        CAPTURE(batch);
+        CAPTURE(count);
+        const Predicted predicted = Predict(estimator, count);
+        CHECK(predicted.indices == UpTo(count));
+        CHECK(predicted.result.examples == count);
+        CHECK(predicted.result.stopped_because == "end of input");
+      }
+    }
+  }
+}
+
+TEST_CASE("rows hold what the trained model says") {
+  TemporaryFolder folder;
+  Home home;
+  EstimatorOptions options = PredictOptions(folder.path(), 2, 4);
+  options.train_batch_size = 12;
+  Estimator estimator(LinearModel(), options, home.get());
+  estimator.Train(RangeInput({}), {.max_steps = 300});
+  int64_t rows = 0;
+  const PredictResult result = estimator.Predict(
+      RangeInput({.repeat = 1}), {.predict_keys = {"y"}}, [&](const PredictionRow& row) {
+        const double x = static_cast<double>(rows++) / 12;
+        CHECK(row.values.at("y").shape() == Shape{1});
+        CHECK(row.values.at("y").AsDouble(0) == doctest::Approx(2 * x + 1).epsilon(0.05));
+        return true;
+      });
+  CHECK(rows == 12);
+  CHECK(result.global_step == 300);
+  CHECK(result.checkpoint == folder.File("model.ckpt-300"));
+}
+
+TEST_CASE("predict_keys choose, and unknown ones are told") {
+  TemporaryFolder folder;
+  Home home;
+  Estimator estimator(LinearModel(), PredictOptions(folder.path(), 0, 2), home.get());
+  CHECK(Predict(estimator, 1).keys == std::vector<size_t>{2});
+  CHECK(Predict(estimator, 1, {.predict_keys = {"y", "other"}}).keys == std::vector<size_t>{1});
+  const Error error = ErrorOf([&] { Predict(estimator, 1, {.predict_keys = {"other"}}); });
+  CHECK(error.message() ==
+        "Expected to run at least one output from ['index', 'y'], provided ['other'].");
+  CHECK(error.faults()[0].key == "predict.predict_keys");
+}
+
+TEST_CASE("batches are given whole without yield_single_examples") {
+  TemporaryFolder folder;
+  Home home;
+  Estimator estimator(LinearModel(), PredictOptions(folder.path(), 2, 4), home.get());
+  std::vector<std::string> shapes;
+  estimator.Predict(RangeInput({.count = 6, .repeat = 1}), {.yield_single_examples = false},
+                    [&](const PredictionRow& batch) {
+                      shapes.push_back(batch.values.at("y").shape().Text());
+                      return true;
+                    });
+  CHECK(shapes == std::vector<std::string>{"[4,1]", "[2,1]"});
+}
+
+TEST_CASE("a limit counts examples") {
+  TemporaryFolder folder;
+  Home home;
+  Estimator estimator(LinearModel(), PredictOptions(folder.path(), 0, 4), home.get());
+  for (const bool single : {true, false}) {
+    const PredictArgs args{.yield_single_examples = single, .limit = 6};
+    std::vector<int64_t> seen;
+    const PredictResult result =
+        estimator.Predict(RangeInput({}), args, [&](const PredictionRow& row) {
+          const Tensor& index = row.values.at("index");
+          for (const int64_t i : index.values<int64_t>()) seen.push_back(i);
+          return true;
+        });
+    CHECK(seen == UpTo(6));
+    CHECK(result.examples == 6);
+    CHECK(result.stopped_because == "limit");
+  }
+}
+
+TEST_CASE("a signal ends a prediction with its code") {
+  TemporaryFolder folder;
+  Home home;
+  Estimator estimator(LinearModel(), PredictOptions(folder.path(), 0, 4), home.get());
+  const PredictResult result =
+      estimator.Predict(RangeInput({}), {}, [&](const PredictionRow& /*row*/) {
+        home.stop.Request(StopSignal::Kind::kInterrupted);
+        return true;
+      });
+  CHECK(result.exit_code == 130);
+  CHECK(result.stopped_because == "interrupted");
+  CHECK(result.examples == 4);
+}
+
+TEST_CASE("without a checkpoint fresh variables predict, and the log says so") {
+  TemporaryFolder folder;
+  Home home;
+  Estimator estimator(LinearModel(), PredictOptions(folder.path(), 0, 4), home.get());
+  CHECK(Predict(estimator, 3).result.checkpoint.empty());
+  CHECK(home.Logged("running initialization to predict."));
+}
+
+}  // namespace tpuest

@@ -1,0 +1,195 @@
+#include "core/estimator/metrics_log.h"
+#include "core/estimator/saved_state.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+#include "tests/core/estimator/fixture.h"
+
+namespace tpuest {
+namespace {
+
+struct Setup {
+  int64_t iterations_per_loop = 2;
+  int64_t save_every = 4;
+  int shards = 2;
+  int threads = 1;
+  TrainLength length = {.max_steps = 20};
+};
+
+EstimatorOptions OptionsOf(const std::string& model_dir, const Setup& setup) {
+  EstimatorOptions options = Options(model_dir, setup.shards, 8);
+  options.run_config.save_checkpoints_steps = setup.save_every;
+  options.run_config.tpu_config.iterations_per_loop = setup.iterations_per_loop;
+  options.run_config.session_config.intra_op_parallelism_threads = setup.threads;
+  options.run_config.log_step_count_steps = 1;
+  return options;
+}
+
+// Runs to the end, or to the first loop that ends at `die_at` or later, and then as a process that
+// is killed there: nothing more is written.
+void Run(const std::string& model_dir, const Setup& setup, std::optional<int64_t> die_at = {}) {
+  Home home;
+  Estimator estimator(LinearModel(), OptionsOf(model_dir, setup), home.get());
+  struct Killed {};
+  AfterEachLoop kill([&](RunContext& /*context*/, const RunValues& values) {
+    if (die_at && values.global_step >= *die_at) throw Killed();
+  });
+  try {
+    estimator.Train(RangeInput({.count = 50}), setup.length, {&kill});
+  } catch (const Killed&) {
+  }
+}
+
+std::string Uninterrupted(const Setup& setup) {
+  TemporaryFolder folder;
+  Run(folder.path(), setup);
+  return CheckpointBytes(*LatestCheckpoint(folder.path()));
+}
+
+}  // namespace
+
+TEST_CASE("the last checkpoint is the same whatever the loops, saves and threads") {
+  const std::string reference = Uninterrupted({});
+  for (const int64_t iterations_per_loop : {1, 3, 7, 100}) {
+    CAPTURE(iterations_per_loop);
+    CHECK(Uninterrupted({.iterations_per_loop = iterations_per_loop}) == reference);
+  }
+  CHECK(Uninterrupted({.save_every = 1}) == reference);
+  CHECK(Uninterrupted({.threads = 2}) == reference);
+  CHECK(Uninterrupted({.length = {.max_steps = 19}}) != reference);
+}
+
+TEST_CASE("killed anywhere and run again, a run ends with the same bytes") {
+  const std::string reference = Uninterrupted({});
+  for (const int64_t die_at : {1, 3, 4, 9, 18, 20}) {
+    for (const int64_t iterations_per_loop : {1, 2, 7}) {
+      CAPTURE(die_at);
+      CAPTURE(iterations_per_loop);
+      TemporaryFolder folder;
+      const Setup setup{.iterations_per_loop = iterations_per_loop};
+      Run(folder.path(), setup, die_at);
+      Run(folder.path(), setup, die_at + 6);
+      Run(folder.path(), {});
+      CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
+    }
+  }
+}
+
+TEST_CASE("`steps` that were cut go on to the same step; a complete run starts the next") {
+  const Setup setup{.length = {.steps = 10}};
+  const std::string reference = Uninterrupted(setup);
+  TemporaryFolder folder;
+  Run(folder.path(), setup, 6);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-4"));
+  Run(folder.path(), setup);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-10"));
+  CHECK(CheckpointBytes(folder.File("model.ckpt-10")) == reference);
+  Run(folder.path(), setup);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-20"));
+  SUBCASE("another number of steps is another goal") {
+    Run(folder.path(), setup, 26);
+    CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-24"));
+    Run(folder.path(), {.length = {.steps = 5}});
+    CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-29"));
+  }
+}
+
+TEST_CASE("a preempted run resumes to the same bytes") {
+  const std::string reference = Uninterrupted({});
+  TemporaryFolder folder;
+  for (int tries = 0; tries < 20; ++tries) {
+    Home home;
+    Estimator estimator(LinearModel(), OptionsOf(folder.path(), {.iterations_per_loop = 3}),
+                        home.get());
+    AfterEachLoop stop([&](RunContext& /*context*/, const RunValues& /*values*/) {
+      home.stop.Request(StopSignal::Kind::kPreempted);
+    });
+    const TrainResult result =
+        estimator.Train(RangeInput({.count = 50}), {.max_steps = 20}, {&stop});
+    if (result.exit_code == 0) break;
+    CHECK(result.exit_code == 75);
+  }
+  CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
+}
+
+TEST_CASE("a restored checkpoint is not written again") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 4}});
+  // Stands for the file as it is: a second write would put a whole one in its place.
+  const std::string meta = folder.File("model.ckpt-4.meta");
+  CHECK(!FileExists(meta));
+  Home home;
+  EstimatorOptions options = OptionsOf(folder.path(), {});
+  options.run_config.checkpoint_save_graph_def = true;
+  Estimator(LinearModel(), options, home.get()).Train(RangeInput({.count = 50}), {.max_steps = 5});
+  CHECK(!FileExists(meta));
+  CHECK(FileExists(folder.File("model.ckpt-5.meta")));
+  CHECK(home.Logged("Restoring parameters from " + folder.File("model.ckpt-4")));
+}
+
+TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
+  const std::string reference = Uninterrupted({});
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 9}});
+  const std::string data = BundleDataPath(folder.File("model.ckpt-9"), 0, 1);
+  std::string bytes = ReadFile(data);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  WriteFileAtomically(data, bytes);
+  Home home;
+  Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
+  CHECK(estimator.Train(RangeInput({.count = 50}), {.max_steps = 20}).global_step == 20);
+  CHECK(home.Logged("the checkpoint before it is tried"));
+  CHECK(home.Logged("Restoring parameters from " + folder.File("model.ckpt-8")));
+  CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
+  SUBCASE("evaluation that names it says what is wrong") {
+    WriteFileAtomically(BundleDataPath(folder.File("model.ckpt-20"), 0, 1), "short");
+    const Error error = ErrorOf([&] {
+      (void)estimator.Evaluate(RangeInput({.repeat = 1}),
+                               {.checkpoint = folder.File("model.ckpt-20")});
+    });
+    CHECK(error.code() == Code::kCheckpoint);
+  }
+}
+
+TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.save_every = 4}, 6);
+  Run(folder.path(), {.save_every = 4, .length = {.max_steps = 8}});
+  std::vector<std::string> starts;
+  std::string text = ReadFile(folder.File(".tpuest/metrics.jsonl"));
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    starts.push_back(text.substr(at, text.find(',', at) - at));
+  }
+  std::vector<std::string> expected;
+  for (int step = 1; step <= 8; ++step) expected.push_back(fmt::format(R"({{"step":{})", step));
+  CHECK(starts == expected);
+}
+
+TEST_CASE("the seed of a run without tf_random_seed is drawn once and kept") {
+  TemporaryFolder folder;
+  const auto seed = [&](int64_t max_steps) {
+    Home home;
+    EstimatorOptions options = Options(folder.path());
+    options.run_config.tf_random_seed.reset();
+    Estimator(LinearModel(), options, home.get()).Train(RangeInput({}), {.max_steps = max_steps});
+    CHECK(home.Logged("was drawn") == (max_steps == 1));
+    return LoadCheckpoint(folder.path()).resume.seed;
+  };
+  const std::optional<uint64_t> first = seed(1);
+  REQUIRE(first);
+  CHECK(seed(2) == first);
+}
+
+TEST_CASE("a position and a goal survive a checkpoint") {
+  const ResumePoint point{
+      .seed = 0xFFFFFFFFFFFFFFFF, .position = {3, 41}, .goal = Goal{.step = 100, .steps = 60}};
+  std::map<std::string, Tensor> tensors;
+  for (const NamedTensor& entry : ResumeEntries(point)) tensors[entry.name] = entry.tensor;
+  const ResumePoint back = ReadResumePoint(tensors);
+  CHECK(back.seed == point.seed);
+  CHECK(back.position == point.position);
+  CHECK(back.goal == point.goal);
+  CHECK(!ReadResumePoint({}).goal);
+  CHECK(ReadResumePoint({}).position == StreamPosition());
+}
+
+}  // namespace tpuest
