@@ -1,6 +1,7 @@
 #pragma once
 // All that a caller needs of config/:
 //
+//   using namespace tpuest::config;
 //   Sources sources;
 //   Loaded<Job> loaded;
 //   try {

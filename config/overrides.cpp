@@ -101,9 +101,12 @@ class Overrider {
     if (fitting.empty()) {
       throw Fail(place, 1, width, fmt::format("unknown key '{}'", key), NearestPath(key, paths));
     }
-    throw Fail(place, 1, width,
-               fmt::format("'{}' stands for more than one key; write one of them", key),
-               "one of " + Join(fitting, ", "));
+    constexpr size_t kShown = 8;
+    const size_t more = fitting.size() - std::min(fitting.size(), kShown);
+    fitting.resize(fitting.size() - more);
+    throw Fail(
+        place, 1, width, fmt::format("'{}' stands for more than one key; write one of them", key),
+        "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
   // "did you mean 'train_spec.max_steps'?": the path whose last steps are all nearly those given.

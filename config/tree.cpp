@@ -122,10 +122,10 @@ std::optional<Span> FindPlace(const Tree& tree, std::string_view path) {
 void Locate(const Tree& tree, std::vector<Fault>& faults) {
   for (Fault& fault : faults) {
     if (fault.place.line != 0 || !fault.place.file.empty() || fault.key.empty()) continue;
-    if (const std::optional<Span> span = FindPlace(tree, fault.key)) {
-      fault.place = span->place;
-      fault.width = span->width;
-    }
+    const Span in_file{Place{tree.root.place.file, 0, 0}, 0};
+    const Span span = FindPlace(tree, fault.key).value_or(in_file);
+    fault.place = span.place;
+    fault.width = span.width;
   }
 }
 

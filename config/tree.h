@@ -67,7 +67,8 @@ struct Span {
 // stands in the job where the path does not; nullopt where no part of it does.
 [[nodiscard]] std::optional<Span> FindPlace(const Tree& tree, std::string_view path);
 
-// Gives faults that name a key but no place their place.
+// Gives faults that name a key but no place their place, or the job's file if no part of the key
+// stands in it.
 void Locate(const Tree& tree, std::vector<Fault>& faults);
 
 // In the order of the job's lines, then the command line's.

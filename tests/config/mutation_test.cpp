@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
-#include <stdexcept>
 
 #include "tests/config/sample_job.h"
 

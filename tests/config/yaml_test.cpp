@@ -176,12 +176,14 @@ TEST_CASE("a key path leads to its place, or to its nearest parent's") {
 
 TEST_CASE("a later fault gets its place from its key") {
   const Outcome outcome = ReadSample("version: 1\nbatch: 6\n");
-  std::vector<Fault> faults = {Fault{"too small", "", "batch", {}, 0}, Fault{"odd", "", "", {}, 0}};
+  std::vector<Fault> faults = {Fault{"too small", "", "batch", {}, 0}, Fault{"odd", "", "", {}, 0},
+                               Fault{"none", "", "eval.input", {}, 0}};
   Locate(outcome.tree, faults);
   CHECK(faults[0].place.line == 2);
   CHECK(faults[0].place.column == 8);
   CHECK(faults[0].width == 1);
-  CHECK(faults[1].place.line == 0);
+  CHECK(faults[1].place.file.empty());
+  CHECK(Render(faults[2], Sources()) == "job.yaml: error: none\n");
 }
 
 }  // namespace
