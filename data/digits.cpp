@@ -53,7 +53,7 @@ struct Placement {
     const float wide = height * width * draws.Between(0.8F, 1.3F);
     const float slant = draws.Around(0.45F);
     // A turn by angle a, tan(a / 2) = t.
-    const float t = draws.Around(0.12F);
+    const float t = draws.Around(0.15F);
     const float cosine = (1 - t * t) / (1 + t * t);
     const float sine = 2 * t / (1 + t * t);
     xx = wide * cosine;
@@ -174,7 +174,7 @@ int32_t DrawDigit(uint64_t seed, int64_t index, std::span<uint8_t, kDigitPixels>
   const float edge = draws.Between(1.0F, 1.7F);
   const float ink = draws.Between(190.0F, 255.0F);
   const float noise = draws.Between(0.0F, 60.0F);
-  const float jitter = draws.Between(0.03F, 0.13F);
+  const float jitter = draws.Between(0.04F, 0.17F);
   Canvas canvas(half_width + edge);
   for (const Stroke& stroke : glyph.strokes) DrawStroke(stroke, place, jitter, draws, canvas);
   Ink(canvas, half_width, edge, ink, noise, draws, pixels);
