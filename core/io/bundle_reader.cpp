@@ -1,8 +1,4 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -11,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/io/bundle.h"
 #include "core/io/crc32c.h"
+#include "core/io/data_shard.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 #include "core/io/slice_key.h"
@@ -26,45 +23,6 @@ constexpr int kVersion = 1;
 [[noreturn]] void Refuse(const std::string& message, std::string hint = "") {
   throw Error(Code::kCheckpoint, message, std::move(hint));
 }
-
-// A data shard, read by position: two threads never move each other's place.
-class DataFile {
- public:
-  explicit DataFile(std::string path) : path_(std::move(path)) {
-    if (!FileExists(path_)) {
-      Refuse(fmt::format("{}: is missing, the checkpoint's index names it", path_));
-    }
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) Refuse(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
-    size_ = static_cast<uint64_t>(FileSize(path_));
-  }
-  ~DataFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  DataFile(const DataFile&) = delete;
-  DataFile& operator=(const DataFile&) = delete;
-
-  void Read(uint64_t offset, char* into, size_t size) const {
-    while (size > 0) {
-      const ssize_t n = ::pread(fd_, into, size, static_cast<off_t>(offset));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        Refuse(fmt::format("{}: cannot read at byte {}: {}", path_, offset,
-                           n < 0 ? std::strerror(errno) : "the file ends there"));
-      }
-      into += n;
-      offset += static_cast<uint64_t>(n);
-      size -= static_cast<size_t>(n);
-    }
-  }
-  [[nodiscard]] uint64_t size() const { return size_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  int fd_ = -1;
-  uint64_t size_ = 0;
-};
 
 std::string ReadIndex(const std::string& prefix) {
   const std::string path = BundleIndexPath(prefix);
@@ -92,6 +50,38 @@ std::optional<uint64_t> CountElements(const Shape& shape) {
   }
   if (n > static_cast<uint64_t>(INT64_MAX) / 16) return std::nullopt;
   return n;
+}
+
+// Throws with what is known of the tensor before.
+struct Refusal {
+  std::string of;
+  [[noreturn]] void operator()(std::string_view how) const { Refuse(of + std::string(how)); }
+};
+
+// Where a slice lies in its tensor.
+struct Slice {
+  std::vector<SliceExtent> key;  // whole dimensions as {0, -1}
+  Shape shape;
+};
+
+Slice PlaceOf(const pb::TensorSliceProto& proto, const Shape& whole, const Refusal& refuse) {
+  using Extent = pb::TensorSliceProto::Extent;
+  if (proto.extent_size() != whole.rank()) refuse("and one of them has another rank");
+  Slice slice{{}, whole};
+  for (int axis = 0; axis < whole.rank(); ++axis) {
+    const Extent& extent = proto.extent(axis);
+    if (extent.has_length_case() == Extent::HAS_LENGTH_NOT_SET) {
+      slice.key.emplace_back();
+      continue;
+    }
+    if (extent.start() < 0 || extent.length() < 0 || extent.length() > whole.dim(axis) ||
+        extent.start() > whole.dim(axis) - extent.length()) {
+      refuse("and one of them lies outside it");
+    }
+    slice.key.push_back({extent.start(), extent.length()});
+    slice.shape.set_dim(axis, extent.length());
+  }
+  return slice;
 }
 
 // Copies a slice, which begins at `starts`, into its place in the whole tensor.
@@ -131,16 +121,16 @@ struct BundleReader::State {
   std::vector<std::string> names;
   int num_shards = 0;
   std::mutex mutex;  // guards shards
-  std::map<int, std::unique_ptr<DataFile>> shards;
+  std::map<int, std::unique_ptr<DataShard>> shards;
 
   void CheckHeader() const;
-  [[nodiscard]] const DataFile& Shard(int id);
+  [[nodiscard]] const DataShard& Shard(int id);
   [[nodiscard]] const TableEntry* Find(std::string_view key) const;
   [[nodiscard]] pb::BundleEntryProto Entry(std::string_view name) const;
   [[nodiscard]] pb::BundleEntryProto Parse(const TableEntry& entry, std::string_view name) const;
   [[nodiscard]] Tensor ReadEntry(const pb::BundleEntryProto& entry, std::string_view name);
   [[nodiscard]] Tensor ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
-                                   const DataFile& shard, Shape shape, uint64_t elements);
+                                   const DataShard& shard, Shape shape, uint64_t elements);
   [[nodiscard]] Tensor ReadSlices(const pb::BundleEntryProto& entry, std::string_view name);
 };
 
@@ -169,13 +159,13 @@ pb::BundleEntryProto BundleReader::State::Entry(std::string_view name) const {
   return Parse(*entry, name);
 }
 
-const DataFile& BundleReader::State::Shard(int id) {
+const DataShard& BundleReader::State::Shard(int id) {
   if (id < 0 || id >= num_shards) {
     Refuse(fmt::format("{}: names data shard {} of {}", BundleIndexPath(prefix), id, num_shards));
   }
   const std::lock_guard lock(mutex);
-  std::unique_ptr<DataFile>& shard = shards[id];
-  if (!shard) shard = std::make_unique<DataFile>(BundleDataPath(prefix, id, num_shards));
+  std::unique_ptr<DataShard>& shard = shards[id];
+  if (!shard) shard = std::make_unique<DataShard>(BundleDataPath(prefix, id, num_shards));
   return *shard;
 }
 
@@ -188,7 +178,7 @@ Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::st
   Shape shape = FromProto(entry.shape());
   const std::optional<uint64_t> elements = CountElements(shape);
   if (!elements) Refuse(fmt::format("{}: \"{}\" has shape {}", prefix, name, shape.Text()));
-  const DataFile& shard = Shard(entry.shard_id());
+  const DataShard& shard = Shard(entry.shard_id());
   const auto offset = static_cast<uint64_t>(entry.offset());
   const auto size = static_cast<uint64_t>(entry.size());
   const std::string what = fmt::format("{}: \"{}\" at byte {}", shard.path(), name, offset);
@@ -215,7 +205,7 @@ Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::st
 
 // The layout is told in bundle_writer.cpp.
 Tensor BundleReader::State::ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
-                                        const DataFile& shard, Shape shape, uint64_t elements) {
+                                        const DataShard& shard, Shape shape, uint64_t elements) {
   const auto malformed = [&](std::string_view how) {
     Refuse(fmt::format("{} is damaged ({})", what, how));
   };
@@ -252,40 +242,25 @@ Tensor BundleReader::State::ReadStrings(const pb::BundleEntryProto& entry, const
 }
 
 Tensor BundleReader::State::ReadSlices(const pb::BundleEntryProto& entry, std::string_view name) {
-  const auto refuse = [&](std::string_view how) {
-    Refuse(fmt::format("{}: \"{}\" is stored in slices, {}", prefix, name, how));
-  };
+  const Refusal refuse{fmt::format("{}: \"{}\" is stored in slices, ", prefix, name)};
   const DType dtype = HeldDType(entry.dtype());
   Shape shape = FromProto(entry.shape());
   const std::optional<uint64_t> elements = CountElements(shape);
   if (SizeOf(dtype) == 0) refuse("and its type is not of numbers");
   if (!elements) refuse(fmt::format("and its shape is {}", shape.Text()));
+  // All are read before room is made for the whole, which is then known to be no lie.
   std::vector<std::pair<std::vector<SliceExtent>, Tensor>> parts;
   uint64_t covered = 0;
   for (const pb::TensorSliceProto& slice : entry.slices()) {
-    if (slice.extent_size() != shape.rank()) refuse("and one of them has another rank");
-    std::vector<SliceExtent> extents;
-    Shape part_shape = shape;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      const pb::TensorSliceProto::Extent& extent = slice.extent(axis);
-      const bool whole =
-          extent.has_length_case() == pb::TensorSliceProto::Extent::HAS_LENGTH_NOT_SET;
-      extents.push_back(whole ? SliceExtent{} : SliceExtent{extent.start(), extent.length()});
-      const int64_t length = whole ? shape.dim(axis) : extent.length();
-      const int64_t start = extents.back().start;
-      if (start < 0 || length < 0 || start > shape.dim(axis) - length) {
-        refuse("and one of them lies outside it");
-      }
-      part_shape.set_dim(axis, length);
-    }
-    const TableEntry* const found = Find(SliceKey(name, extents));
+    const Slice place = PlaceOf(slice, shape, refuse);
+    const TableEntry* const found = Find(SliceKey(name, place.key));
     if (found == nullptr) refuse("and one of them is missing");
     const pb::BundleEntryProto part = Parse(*found, name);
-    if (part.dtype() != entry.dtype() || FromProto(part.shape()) != part_shape) {
+    if (part.dtype() != entry.dtype() || FromProto(part.shape()) != place.shape) {
       refuse("and one of them has another type or shape");
     }
-    parts.emplace_back(std::move(extents), ReadEntry(part, name));
-    covered += static_cast<uint64_t>(part_shape.elements());
+    parts.emplace_back(place.key, ReadEntry(part, name));
+    covered += static_cast<uint64_t>(place.shape.elements());
   }
   if (covered != *elements) {
     refuse(fmt::format("which hold {} of its {} values", covered, *elements));

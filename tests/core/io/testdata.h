@@ -52,7 +52,9 @@ class TemporaryFolder {
   std::string path_;
 };
 
+// A new file: truncating or renaming over one makes some file systems wait for the disk.
 inline void Put(const std::string& path, std::string_view bytes) {
+  RemoveFile(path);
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
