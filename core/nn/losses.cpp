@@ -22,13 +22,13 @@ Value Divisor(Value losses, Value weights, Value example_weight, LossReduction r
     case LossReduction::kSum:
       return {};
     case LossReduction::kSumOverBatchSize:
-      if (!example_weight.valid()) return ops::Size(losses, losses.dtype());
+      if (!example_weight.valid()) return ops::Cast(ops::Size(losses), losses.dtype());
       return ops::Sum(ops::Mul(Ones(losses), example_weight));
     case LossReduction::kMean:
-      if (!weights.valid()) return ops::Size(losses, losses.dtype());
+      if (!weights.valid()) return ops::Cast(ops::Size(losses), losses.dtype());
       return ops::Sum(ops::Mul(Ones(losses), weights));
     case LossReduction::kSumByNonzeroWeights: {
-      if (!weights.valid()) return ops::Size(losses, losses.dtype());
+      if (!weights.valid()) return ops::Cast(ops::Size(losses), losses.dtype());
       const Value zero = losses.graph().ScalarOf(weights.dtype(), 0.0);
       const Value present = ops::Cast(ops::NotEqual(weights, zero), losses.dtype());
       return ops::Sum(ops::Mul(Ones(losses), present));
