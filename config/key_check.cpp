@@ -39,7 +39,7 @@ std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key)
   std::vector<std::string> names;
   for (const Type* const type : variant.alternatives) {
     if (type->kind != Type::Kind::kSection || type->name.empty()) continue;
-    const std::shared_ptr<void> fresh = type->make();
+    const Fresh fresh = type->make();
     for (const Member& member : MembersOf({type, fresh.get()})) {
       if (member.name == key) names.emplace_back(type->name);
     }

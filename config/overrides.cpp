@@ -41,7 +41,7 @@ std::vector<const Type*> StepInto(const std::vector<const Type*>& types, const s
     if (type->kind != Kind::kSection) continue;
     static constexpr const Type& kWord = kTypeOf<std::string>;
     if (!type->name.empty() && step == type->type_key) inside.push_back(&kWord);
-    const std::shared_ptr<void> fresh = type->make();
+    const Fresh fresh = type->make();
     for (const Member& member : MembersOf({type, fresh.get()})) {
       if (member.name == step) AddChoices(*member.value.type, inside);
     }

@@ -42,6 +42,10 @@ struct Item {
   Value value;
 };
 
+// A value on its own. Neither std::shared_ptr nor std::visit below: both cost a compiler much, and
+// are instantiated for every option there is.
+using Fresh = std::unique_ptr<void, void (*)(void*)>;
+
 // What can be done with a value of one C++ type. Functions that its kind does not have are null.
 struct Type {
   enum class Kind {
@@ -58,7 +62,7 @@ struct Type {
     kVariant
   };
   Kind kind = Kind::kBool;
-  std::shared_ptr<void> (*make)() = nullptr;  // a fresh value
+  Fresh (*make)() = nullptr;  // a fresh value
 
   // kInteger: false if the number does not fit, and the range for the message.
   bool (*set_integer)(void*, bool negative, uint64_t magnitude) = nullptr;
@@ -143,8 +147,8 @@ class Lister {
 };
 
 template <class T>
-std::shared_ptr<void> Make() {
-  return std::make_shared<T>();
+Fresh Make() {
+  return {new T(), [](void* at) { delete static_cast<T*>(at); }};
 }
 
 template <class T>
@@ -217,8 +221,13 @@ struct VariantOf<std::variant<T...>> {
   static constexpr std::array<const Type*, sizeof...(T)> kAlternatives = {&kTypeOf<T>...};
 
   static size_t Index(const void* at) { return static_cast<const V*>(at)->index(); }
+  template <class A>
+  static void* Get(V& variant) {
+    return std::get_if<A>(&variant);
+  }
   static void* Chosen(void* at) {
-    return std::visit([](auto& value) -> void* { return &value; }, *static_cast<V*>(at));
+    static constexpr std::array<void* (*)(V&), sizeof...(T)> kGet = {&Get<T>...};
+    return kGet.at(Index(at))(*static_cast<V*>(at));
   }
   template <class A>
   static void* Emplace(V& variant) {

@@ -83,7 +83,7 @@ class SchemaLister {
         for (const Type* const alternative : type.alternatives) Inside(*alternative, nullptr, path);
         return;
       case Kind::kSection: {
-        const std::shared_ptr<void> fresh = at == nullptr ? type.make() : nullptr;
+        const Fresh fresh = at == nullptr ? type.make() : Fresh(nullptr, nullptr);
         return Section({&type, at == nullptr ? fresh.get() : at}, path, type.name);
       }
       default:
@@ -121,7 +121,7 @@ class PathLister {
   void Section(const Type& type, void* at, const Node* node, const std::string& path) {
     if (node == nullptr && std::find(open_.begin(), open_.end(), &type) != open_.end()) return;
     open_.push_back(&type);
-    const std::shared_ptr<void> fresh = at == nullptr ? type.make() : nullptr;
+    const Fresh fresh = at == nullptr ? type.make() : Fresh(nullptr, nullptr);
     for (const Member& member : MembersOf({&type, at == nullptr ? fresh.get() : at})) {
       const std::string here = Joined(path, member.name);
       paths_.push_back(here);

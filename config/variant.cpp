@@ -8,7 +8,7 @@ namespace {
 using Kind = Type::Kind;
 
 bool HasAnyKeyOf(const Node& node, const Type& section) {
-  const std::shared_ptr<void> fresh = section.make();
+  const Fresh fresh = section.make();
   for (const Member& member : MembersOf({&section, fresh.get()})) {
     if (node.Find(member.name) != nullptr) return true;
   }
