@@ -176,13 +176,13 @@ void Buffers::ShareWithPart(const Value& out, const Value& in) {
 void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
   const Value in = node.input(input);
   const int in_id = Root(Use(in, false).id);
-  const Info& from = infos_[static_cast<size_t>(in_id)];
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Value& other = node.inputs()[i];
     if (static_cast<int>(i) == input || other.dtype() == DType::kResource) continue;
     if (Root(Use(other, false).id) == in_id) return;
   }
   const int out_id = IdOf(out);
+  const Info& from = InfoOf(in_id);
   const Info& to = InfoOf(out_id);
   if (from.base != -1 || from.pinned || from.last_read > PositionOf(node)) return;
   if (from.bytes != to.bytes || from.level != to.level || to.base != -1) return;
