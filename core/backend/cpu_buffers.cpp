@@ -182,6 +182,7 @@ void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
     if (Root(Use(other, false).id) == in_id) return;
   }
   const int out_id = IdOf(out);
+  if (Root(out_id) != out_id) return;  // shares the memory of another input already
   const Info& from = InfoOf(in_id);
   const Info& to = InfoOf(out_id);
   if (from.base != -1 || from.pinned || from.last_read > PositionOf(node)) return;

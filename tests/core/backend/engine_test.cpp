@@ -138,6 +138,22 @@ TEST_CASE("an op that needs the whole batch waits for every block") {
   for (const float v : result.fetches[0][0].values<float>()) REQUIRE(v == 280);
 }
 
+TEST_CASE("a result that may stand in either of two inputs leaves them apart") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 1}, "x");
+  const Value a = graph.Add("Mul", {x, graph.Scalar(2.0F)});
+  const Value b = graph.Add("Mul", {x, graph.Scalar(3.0F)});
+  const Value y = graph.Add("Mul", {a, b});
+  VariableStore variables;
+  const auto program =
+      MakeCpuBackend()->Compile({&graph, {{x, {2, 1}, true}}, {y}, {}, {}}, {}, variables);
+  const Tensor ones = Tensor::Of<float>({2, 1}, {1, 10});
+  const StepResult result = program->Run(std::vector<StepFeeds>{{{ones}}})[0];
+  CHECK(result.fetches[0][0].values<float>()[0] == 6);
+  CHECK(result.fetches[0][0].values<float>()[1] == 600);
+}
+
 TEST_CASE("what is derived from a weight follows the weight") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);

@@ -24,6 +24,7 @@ inline void PlanMul(PlanContext& c) {
   const int64_t na = c.InputShape(0).elements();
   const int64_t nb = c.InputShape(1).elements();
   if (na == n) c.AllowInPlace(0, 0);
+  if (nb == n) c.AllowInPlace(0, 1);
   const Buffer a = c.Input(0);
   const Buffer b = c.Input(1);
   const Buffer y = c.Output(0);
