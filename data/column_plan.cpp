@@ -16,23 +16,21 @@ size_t WidthOf(DType dtype) {
   return dtype == DType::kString ? sizeof(std::string_view) : SizeOf(dtype);
 }
 
-const ColumnPlan& Find(const Table& table, const std::string& name, const std::string& key,
-                       const Place& place) {
+const ColumnPlan& Find(const Table& table, const std::string& name, const std::string& key) {
   const auto found = table.find(name);
   if (found != table.end()) return found->second;
   std::vector<std::string> names;
   for (const auto& [known, column] : table) names.push_back(known);
   const std::optional<std::string> nearest = Nearest(name, names);
-  Error error(Code::kUsage,
+  throw Error(Code::kUsage,
               fmt::format("no column is named '{}'; there are {}", name, Join(names, ", ")),
-              nearest ? fmt::format("did you mean '{}'?", *nearest) : std::string());
-  if (place.line > 0) throw std::move(error).At(place);
-  throw std::move(error).Key(key);
+              nearest ? fmt::format("did you mean '{}'?", *nearest) : std::string())
+      .Key(key);
 }
 
 void Apply(const MapOptions& op, const std::string& key, Table& table) {
   const MapColumns& names = ColumnsOf(op);
-  ColumnPlan column = Find(table, names.in, key, names.place);
+  ColumnPlan column = Find(table, names.in, key + ".in");
   MappedColumn mapped = ResolveMap(op, column.spec, key);
   column.spec = std::move(mapped.spec);
   if (mapped.decoder) column.decoder = mapped.decoder;
@@ -88,10 +86,10 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   }
   InputPlan plan;
   for (const std::string& name : FeatureNames(options, table, key)) {
-    plan.features.push_back(Find(table, name, key + ".features", {}));
+    plan.features.push_back(Find(table, name, key + ".features"));
   }
-  if (options.labels) plan.labels = Find(table, *options.labels, key + ".labels", {});
-  if (options.id) plan.id = Find(table, *options.id, key + ".id", {});
+  if (options.labels) plan.labels = Find(table, *options.labels, key + ".labels");
+  if (options.id) plan.id = Find(table, *options.id, key + ".id");
   return plan;
 }
 

@@ -7,18 +7,17 @@
 namespace tpuest {
 namespace {
 
-// An error of one op, at its place where the job's reader stored it.
+// An error of one op.
 class Refusal {
  public:
   Refusal(const MapOptions& options, const TensorSpec& spec, std::string key)
       : op_(OpName(options)), columns_(ColumnsOf(options)), spec_(spec), key_(std::move(key)) {}
   [[noreturn]] void operator()(const std::string& what, const std::string& hint = "") const {
-    Error error(Code::kUsage,
+    throw Error(Code::kUsage,
                 fmt::format("{} of \"{}\" ({} {}): {}", op_, columns_.in, NameOf(spec_.dtype),
                             spec_.shape.Text(), what),
-                hint);
-    if (columns_.place.line > 0) throw std::move(error).At(columns_.place);
-    throw std::move(error).Key(key_);
+                hint)
+        .Key(key_);
   }
 
  private:

@@ -36,7 +36,7 @@ struct MappedColumn {
 };
 
 // `spec` is the column that the op reads; in shape [?] (VarLenFeature) only ops on single values
-// are defined. Error kUsage, at `key` or at the op's place, says what the op cannot do.
+// are defined. Error kUsage, at `key`, says what the op cannot do.
 [[nodiscard]] MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec,
                                       const std::string& key);
 // Common to all ops.

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/base/visit.h"
 
 namespace tpuest {
@@ -36,7 +35,6 @@ struct TFRecordSource : RecordRange {
   std::string compression_type;
   int64_t buffer_size = 262144;
   int num_parallel_reads = 1;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -59,7 +57,6 @@ struct IdxSource : RecordRange {
   static constexpr std::string_view kType = "idx";
   std::string images;
   std::optional<std::string> labels;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -75,7 +72,6 @@ struct DigitsSource : RecordRange {
   static constexpr std::string_view kType = "digits";
   int64_t count = 60000;
   uint64_t seed = 0;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -91,7 +87,6 @@ struct SlicesSource : RecordRange {
   static constexpr std::string_view kType = "from_tensor_slices";
   static constexpr std::array<std::string_view, 1> kAliases = {"numpy"};
   std::map<std::string, Raw> values;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -106,7 +101,6 @@ struct RangeSource : RecordRange {
   int64_t start = 0;
   int64_t stop = 0;
   int64_t step = 1;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -127,7 +121,6 @@ struct FixedLenFeature {
   std::vector<int64_t> shape;
   std::string dtype;
   std::optional<Raw> default_value;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -144,7 +137,6 @@ struct FixedLenFeature {
 struct VarLenFeature {
   static constexpr std::string_view kType = "VarLenFeature";
   std::string dtype;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -162,7 +154,6 @@ struct MapColumns {
   static constexpr std::string_view kTypeKey = "op";
   std::string in;
   std::optional<std::string> out;
-  Place place;
 
   template <class V>
   void VisitColumns(V& v) {
@@ -282,7 +273,6 @@ struct ShuffleOptions {
   std::variant<std::string, int64_t> buffer_size = "full";
   std::optional<uint64_t> seed;
   bool reshuffle_each_iteration = true;
-  Place place;
 
   template <class V>
   void Visit(V& v) {
@@ -311,7 +301,6 @@ struct InputFnOptions {
   std::optional<bool> drop_remainder;
   std::variant<std::string, int64_t> num_parallel_calls = "auto";
   std::variant<std::string, int64_t> prefetch = "auto";
-  Place place;
 
   template <class V>
   void Visit(V& v) {

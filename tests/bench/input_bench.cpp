@@ -26,8 +26,8 @@ InputFnOptions Options(const std::string& path) {
   TFRecordSource source;
   source.filenames = {path};
   options.source = source;
-  options.parse_example["image_raw"] = FixedLenFeature{{}, "string", std::nullopt, {}};
-  options.parse_example["label"] = FixedLenFeature{{}, "int64", std::nullopt, {}};
+  options.parse_example["image_raw"] = FixedLenFeature{{}, "string", std::nullopt};
+  options.parse_example["label"] = FixedLenFeature{{}, "int64", std::nullopt};
   DecodeRawMap decode;
   decode.in = "image_raw";
   decode.out = "image";
@@ -78,7 +78,7 @@ void Run(int64_t records, int threads, const std::string& given) {
   const std::string path = given.empty() ? fmt::format("input_bench.{}.tfrecord", getpid()) : given;
   if (given.empty()) {
     ConvertOptions convert;
-    convert.source = DigitsSource{{}, records, 1, {}};
+    convert.source = DigitsSource{{}, records, 1};
     convert.output = path;
     ConvertToTFRecord(convert);
   }
