@@ -1,7 +1,6 @@
 #include "core/tensor/tensor.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -56,8 +55,8 @@ std::span<const std::string_view> Tensor::strings() const {
 
 bool Tensor::Unshared() const {
   if (buffer_.use_count() != 1) return false;
-  // use_count() is a relaxed read; the decrements that led to it were releases.
-  std::atomic_thread_fence(std::memory_order_acquire);
+  // use_count() is a relaxed read. Letting go of one more holder acquires what the others released.
+  std::shared_ptr<void>(buffer_).reset();
   return true;
 }
 

@@ -22,6 +22,17 @@ TEST_CASE("rows share the buffer, a clone does not") {
   CHECK_FALSE(SameBits(tensor.Clone().Rows(0, 1), rows.Rows(0, 1)));
 }
 
+TEST_CASE("a buffer is unshared once copies, rows and reshapes of it are gone") {
+  const Tensor tensor(DType::kInt32, {3, 2});
+  CHECK(tensor.Unshared());
+  {
+    const Tensor rows = tensor.Rows(1, 3);
+    CHECK_FALSE(tensor.Unshared());
+  }
+  const Tensor clone = tensor.Clone();
+  CHECK(tensor.Unshared());
+}
+
 TEST_CASE("shapes print and match with unknown dimensions") {
   CHECK(Shape{kUnknownDim, 10}.Text() == "[?,10]");
   CHECK(Compatible({kUnknownDim, 10}, {32, 10}));
