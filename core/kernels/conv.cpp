@@ -1,6 +1,8 @@
 #include "core/kernels/conv.h"
 
-#include "core/base/error.h"
+#include <vector>
+
+#include "core/kernels/activation.h"
 #include "core/kernels/onednn.h"
 
 namespace tpuest {
@@ -59,19 +61,12 @@ struct Windows {
 };
 
 dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine,
-                                                      const ConvShape& s, DType dtype, bool bias,
-                                                      bool relu) {
+                                                      const ConvShape& s, DType dtype, bool bias) {
   const Windows w(s);
-  dnnl::primitive_attr attr = onednn::UserScratchpad();
-  if (relu) {
-    dnnl::post_ops post;
-    post.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-    attr.set_post_ops(post);
-  }
   const dnnl::convolution_forward::desc desc(
       dnnl::prop_kind::forward_training, kAlgorithm, In(s, dtype), AnyFilter(s, dtype),
       Bias(s, dtype, bias), Out(s, dtype), w.strides, w.dilates, w.before, w.after);
-  return {desc, attr, engine};
+  return {desc, onednn::UserScratchpad(), engine};
 }
 
 // A filter in the layout that a primitive reads, and how it gets there.
@@ -108,12 +103,14 @@ struct ConvForward::Impl {
   Executable conv;
   size_t scratch = 0;
   bool bias = false;
+  ActivationKernel relu = nullptr;
+  size_t elements = 0;
 };
 
 ConvForward::ConvForward(const ConvShape& shape, DType dtype, bool bias, bool relu, int threads)
     : impl_(std::make_unique<Impl>()) {
   const onednn::SingleThread single;
-  const auto pd = ForwardDesc(impl_->engine, shape, dtype, bias, relu);
+  const auto pd = ForwardDesc(impl_->engine, shape, dtype, bias);
   impl_->filter =
       PackedFilter(impl_->engine, PlainFilter(shape, dtype), pd.weights_desc(), threads);
   impl_->scratch = pd.scratchpad_desc().get_size();
@@ -124,6 +121,10 @@ ConvForward::ConvForward(const ConvShape& shape, DType dtype, bool bias, bool re
                                        {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}};
   if (bias) args.push_back({DNNL_ARG_BIAS, pd.bias_desc()});
   impl_->conv = Executable(impl_->engine, dnnl::convolution_forward(pd), args, threads);
+  // oneDNN's own ReLU turns NaN into 0, which would hide that a run diverged.
+  if (relu) impl_->relu = FindActivation(Activation::kRelu, dtype);
+  impl_->elements =
+      static_cast<size_t>(shape.batch * shape.height.out * shape.width.out * shape.filters);
 }
 
 ConvForward::~ConvForward() = default;
@@ -142,6 +143,7 @@ void ConvForward::Run(int thread, const void* x, const void* packed, const void*
   } else {
     impl_->conv.Run(thread, {x, packed, y, scratch});
   }
+  if (impl_->relu != nullptr) impl_->relu(y, y, impl_->elements, 0.0F);
 }
 
 struct ConvBackwardData::Impl {
@@ -160,7 +162,7 @@ ConvBackwardData::ConvBackwardData(const ConvShape& shape, DType dtype, int thre
                                                    w.strides, w.dilates, w.before, w.after);
   const dnnl::convolution_backward_data::primitive_desc pd(
       desc, onednn::UserScratchpad(), impl_->engine,
-      ForwardDesc(impl_->engine, shape, dtype, /*bias=*/false, /*relu=*/false));
+      ForwardDesc(impl_->engine, shape, dtype, /*bias=*/false));
   impl_->filter =
       PackedFilter(impl_->engine, PlainFilter(shape, dtype), pd.weights_desc(), threads);
   impl_->scratch = pd.scratchpad_desc().get_size();
@@ -207,7 +209,7 @@ ConvBackwardFilter::ConvBackwardFilter(const ConvShape& shape, DType dtype, DTyp
       Out(shape, dtype), w.strides, w.dilates, w.before, w.after);
   const dnnl::convolution_backward_weights::primitive_desc pd(
       desc, onednn::UserScratchpad(), impl_->engine,
-      ForwardDesc(impl_->engine, shape, dtype, /*bias=*/false, /*relu=*/false));
+      ForwardDesc(impl_->engine, shape, dtype, /*bias=*/false));
   impl_->bias = bias;
   std::vector<Executable::Arg> args = {{DNNL_ARG_SRC, pd.src_desc()},
                                        {DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},

@@ -1,5 +1,7 @@
 #include "core/kernels/gemm.h"
 
+#include <vector>
+
 #include "core/kernels/activation.h"
 #include "core/kernels/onednn.h"
 
@@ -41,6 +43,7 @@ Gemm::Gemm(const GemmShape& shape, DType dtype, DType result, bool bias, bool re
   impl_->matmul = onednn::Executable(impl_->engine, dnnl::matmul(pd), args, threads);
   impl_->scratch = pd.scratchpad_desc().get_size();
   impl_->bias = bias;
+  // oneDNN's own ReLU turns NaN into 0, which would hide that a run diverged.
   if (relu) impl_->relu = FindActivation(Activation::kRelu, result);
   impl_->elements = static_cast<size_t>(shape.rows * shape.columns);
 }

@@ -107,25 +107,35 @@ void MaxOfSquares(const PoolShape& s, const T* x, T* y) {
   });
 }
 
+// A square, channel by channel: dy goes to the first of the four that equals the maximum.
+template <class T>
+void GradOfSquare(const T* __restrict__ x, const T* __restrict__ max, const T* __restrict__ dy,
+                  int64_t channels, int64_t below, T* __restrict__ dx0, T* __restrict__ dx1,
+                  T* __restrict__ dx2, T* __restrict__ dx3) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool at0 = Order<T>::Same(x[c], max[c]);
+    const bool at1 = Order<T>::Same(x[channels + c], max[c]);
+    const bool at2 = Order<T>::Same(x[below + c], max[c]);
+    const bool at3 = Order<T>::Same(x[below + channels + c], max[c]);
+    // What no element before has taken.
+    const T rest1 = Order<T>::Pick(!at0, dy[c]);
+    const T rest2 = Order<T>::Pick(!at1, rest1);
+    const T rest3 = Order<T>::Pick(!at2, rest2);
+    dx0[c] = Order<T>::Pick(at0, dy[c]);
+    dx1[c] = Order<T>::Pick(at1, rest1);
+    dx2[c] = Order<T>::Pick(at2, rest2);
+    dx3[c] = Order<T>::Pick(at3, rest3);
+  }
+}
+
 template <class T>
 void MaxGradOfSquares(const PoolShape& s, const T* x, const T* y, const T* dy, T* dx) {
   const int64_t channels = s.channels;
   const int64_t below = s.width.in * channels;
   ForEachSquare(s, [&](int64_t pixel, int64_t first) {
-    const T* const __restrict__ from = x + first * channels;
-    const T* const __restrict__ max = y + pixel * channels;
-    const T* const __restrict__ d = dy + pixel * channels;
-    T* const __restrict__ to = dx + first * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      const bool at0 = Order<T>::Same(from[c], max[c]);
-      const bool at1 = Order<T>::Same(from[channels + c], max[c]);
-      const bool at2 = Order<T>::Same(from[below + c], max[c]);
-      const bool at3 = Order<T>::Same(from[below + channels + c], max[c]);
-      to[c] = Order<T>::Pick(at0, d[c]);
-      to[channels + c] = Order<T>::Pick(at1 & !at0, d[c]);
-      to[below + c] = Order<T>::Pick(at2 & !(at0 | at1), d[c]);
-      to[below + channels + c] = Order<T>::Pick(at3 & !(at0 | at1 | at2), d[c]);
-    }
+    T* const to = dx + first * channels;
+    GradOfSquare(x + first * channels, y + pixel * channels, dy + pixel * channels, channels, below,
+                 to, to + channels, to + below, to + below + channels);
   });
 }
 
