@@ -72,10 +72,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result) {
   const EstimatorHome& home = context_.home;
-  std::optional<MetricRunner> metrics;
-  if (const std::optional<EvalMetrics>& spec = model_.spec().eval_metrics) {
-    metrics.emplace(home.backend, home.registry, context_.threads, spec->fn, spec->tensors);
-  }
+  MetricRunner metrics(home.backend, home.registry, context_.threads);
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
@@ -84,18 +81,20 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& re
     const std::vector<InfeedItem> items = infeed.Take(1);
     if (home.stop.requested()) ThrowStopped(home.stop, result.batches);
     if (items.empty()) break;
-    std::vector<Tensor> outputs = model_.Run(items.front().batch);
-    loss += outputs.front().AsDouble(0);
-    outputs.erase(outputs.begin());
-    if (metrics) metrics->Update(outputs);
-    result.examples += items.front().batch.examples;
+    const Batch& batch = items.front().batch;
+    const InferenceModel::Output output = model_.Run(batch);
+    loss += output.values.front().AsDouble(0);
+    if (output.spec.eval_metrics) {
+      metrics.Update(*output.spec.eval_metrics, std::span(output.values).subspan(1));
+    }
+    result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
   }
   if (result.batches == 0) {
     throw Error(Code::kData, "the input of evaluate has no examples",
                 "look at its files, skip, take and filter");
   }
-  if (metrics) result.metrics = metrics->Values();
+  result.metrics = metrics.Values();
   // Every batch counts as one, also a short one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));

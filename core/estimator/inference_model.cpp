@@ -111,28 +111,31 @@ StepProgram& InferenceModel::ProgramFor(Variant& variant, int replicas, int64_t 
   return variant.programs.emplace(rows, std::move(program)).first->second;
 }
 
-std::vector<Tensor> InferenceModel::Run(const Batch& given) {
+InferenceModel::Output InferenceModel::Run(const Batch& given) {
   const Batch batch = WithoutPadding(given);
   if (batch.examples == batch_size_) {
-    return ProgramFor(*full_, context_.replicas, batch_size_)
-        .RunWhole(InputsOf(full_->model, batch));
+    return RunVariant(*full_, context_.replicas, batch_size_, batch);
   }
   if (mode_ == Mode::kPredict) return RunPadded(batch, *full_);
   if (context_.replicas > 1) {
     Variant& weighted = VariantFor({true, context_.replicas});
     if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
   }
-  Variant& single = VariantFor({false, 1});
-  return ProgramFor(single, 1, batch.examples).RunWhole(InputsOf(single.model, batch));
+  return RunVariant(VariantFor({false, 1}), 1, batch.examples, batch);
 }
 
-std::vector<Tensor> InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
+InferenceModel::Output InferenceModel::RunVariant(Variant& variant, int replicas, int64_t rows,
+                                                  const Batch& batch) {
+  StepProgram& program = ProgramFor(variant, replicas, rows);
+  return {variant.model.spec, program.RunWhole(InputsOf(variant.model, batch))};
+}
+
+InferenceModel::Output InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
   Batch padded = batch;
   for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
   if (padded.labels.valid()) padded.labels = PadRows(padded.labels, batch_size_);
   padded.example_weight = ExampleWeight(batch.examples, batch_size_);
-  return ProgramFor(variant, context_.replicas, batch_size_)
-      .RunWhole(InputsOf(variant.model, padded));
+  return RunVariant(variant, context_.replicas, batch_size_, padded);
 }
 
 }  // namespace tpuest

@@ -26,10 +26,15 @@ class InferenceModel {
   void Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
   [[nodiscard]] const TPUEstimatorSpec& spec() { return full_->model.spec; }
-  // The loss and the tensors for the metrics of a batch, or its predictions; each in the order of
-  // their names. A short batch of EVAL runs padded if the model reads example_weight, else on one
-  // replica; of PREDICT, padded. So results may have more rows than the batch: padding comes last.
-  [[nodiscard]] std::vector<Tensor> Run(const Batch& batch);
+  struct Output {
+    // Of the model that ran: in EVAL one for a padded batch may give its metrics more tensors.
+    const TPUEstimatorSpec& spec;
+    // The loss and the tensors for the metrics, or the predictions; in the order of their names.
+    std::vector<Tensor> values;
+  };
+  // A short batch of EVAL runs padded if the model reads example_weight, else on one replica; of
+  // PREDICT, padded. So results may have more rows than the batch: padding comes last.
+  [[nodiscard]] Output Run(const Batch& batch);
 
  private:
   struct Variant {
@@ -41,7 +46,8 @@ class InferenceModel {
 
   Variant& VariantFor(Key key);
   StepProgram& ProgramFor(Variant& variant, int replicas, int64_t rows);
-  [[nodiscard]] std::vector<Tensor> RunPadded(const Batch& batch, Variant& variant);
+  [[nodiscard]] Output RunVariant(Variant& variant, int replicas, int64_t rows, const Batch& batch);
+  [[nodiscard]] Output RunPadded(const Batch& batch, Variant& variant);
 
   EstimatorContext& context_;
   const Mode mode_;

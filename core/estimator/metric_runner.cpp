@@ -11,65 +11,85 @@ Shape AnyRows(const Shape& shape) {
   return result;
 }
 
-}  // namespace
-
-MetricRunner::MetricRunner(Backend& backend, const OpRegistry& registry, int threads,
-                           const MetricFn& metric_fn, const std::map<std::string, Value>& tensors)
-    : backend_(backend), threads_(threads), graph_(std::make_unique<Graph>(registry)) {
-  const AfterScope after(*graph_);
-  std::map<std::string, Value> placeholders;
-  for (const auto& [name, value] : tensors) {
-    inputs_.push_back(graph_->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
-    placeholders[name] = inputs_.back();
-  }
-  metrics_ = metric_fn(*graph_, placeholders);
-  CheckNames();
-  InitializeVariables(backend, *graph_, Which::kAll, 0, variables_);
-}
-
-void MetricRunner::CheckNames() const {
-  if (metrics_.contains("loss")) {
+void CheckNames(const std::map<std::string, MetricOps>& metrics) {
+  if (metrics.contains("loss")) {
     throw Error(Code::kUsage,
                 "Metric with name \"loss\" is not allowed, because Estimator already defines a "
                 "default metric with the same name.");
   }
-  if (metrics_.contains("global_step")) {
+  if (metrics.contains("global_step")) {
     throw Error(Code::kUsage,
                 "Metric with name `global_step` is not allowed, because Estimator already defines "
                 "a default metric with the same name.");
   }
 }
 
-void MetricRunner::Update(const std::vector<Tensor>& tensors) {
+// Initial values of the variables that the store does not have yet.
+void InitializeMissing(Backend& backend, const Graph& graph, VariableStore& store) {
+  VariableStore initial;
+  InitializeVariables(backend, graph, Which::kAll, 0, initial);
+  for (const auto& [name, value] : initial.tensors()) {
+    if (!store.Has(name)) store.Set(name, value);
+  }
+}
+
+}  // namespace
+
+MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : metrics.tensors) names.push_back(name);
+  const auto found = built_.find(names);
+  if (found != built_.end()) return found->second;
+  Built built{.graph = std::make_unique<Graph>(registry_)};
+  const AfterScope after(*built.graph);
+  std::map<std::string, Value> placeholders;
+  for (const auto& [name, value] : metrics.tensors) {
+    built.inputs.push_back(
+        built.graph->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
+    placeholders[name] = built.inputs.back();
+  }
+  built.metrics = metrics.fn(*built.graph, placeholders);
+  CheckNames(built.metrics);
+  InitializeMissing(backend_, *built.graph, variables_);
+  return built_.emplace(std::move(names), std::move(built)).first->second;
+}
+
+Program& MetricRunner::UpdateFor(Built& built, std::span<const Tensor> tensors) {
   std::vector<int64_t> rows;
-  ProgramSpec spec{.graph = graph_.get()};
-  StepFeeds feeds;
+  ProgramSpec spec{.graph = built.graph.get()};
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Shape& shape = tensors[i].shape();
     rows.push_back(shape.rank() > 0 ? shape.dim(0) : 0);
-    spec.feeds.push_back({inputs_[i], shape, shape.rank() > 0});
-    feeds.push_back({tensors[i]});
+    spec.feeds.push_back({built.inputs[i], shape, shape.rank() > 0});
   }
-  std::unique_ptr<Program>& update = updates_[rows];
-  if (update == nullptr) {
-    for (const auto& [name, metric] : metrics_) {
-      if (metric.update != nullptr) spec.targets.push_back(metric.update);
-    }
-    update = backend_.Compile(spec, {.threads = threads_}, variables_);
+  std::unique_ptr<Program>& update = built.updates[rows];
+  if (update != nullptr) return *update;
+  for (const auto& [name, metric] : built.metrics) {
+    if (metric.update != nullptr) spec.targets.push_back(metric.update);
   }
-  (void)update->Run({&feeds, 1});
+  update = backend_.Compile(spec, {.threads = threads_}, variables_);
+  return *update;
+}
+
+void MetricRunner::Update(const EvalMetrics& metrics, std::span<const Tensor> tensors) {
+  Program& update = UpdateFor(BuiltFor(metrics), tensors);
+  StepFeeds feeds;
+  for (const Tensor& tensor : tensors) feeds.push_back({tensor});
+  (void)update.Run({&feeds, 1});
 }
 
 std::map<std::string, Tensor> MetricRunner::Values() {
-  ProgramSpec spec{.graph = graph_.get()};
-  for (const auto& [name, metric] : metrics_) spec.fetches.push_back(metric.value);
   std::map<std::string, Tensor> values;
+  if (built_.empty()) return values;
+  const Built& built = built_.begin()->second;
+  ProgramSpec spec{.graph = built.graph.get()};
+  for (const auto& [name, metric] : built.metrics) spec.fetches.push_back(metric.value);
   if (spec.fetches.empty()) return values;
   const StepFeeds nothing;
   const std::vector<StepResult> results =
       backend_.Compile(spec, {.threads = threads_}, variables_)->Run({&nothing, 1});
   size_t next = 0;
-  for (const auto& [name, metric] : metrics_) {
+  for (const auto& [name, metric] : built.metrics) {
     values[name] = results.front().fetches[next++].front();
   }
   return values;

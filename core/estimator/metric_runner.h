@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/backend/backend.h"
 #include "core/estimator/contract.h"
@@ -12,25 +14,33 @@ namespace tpuest {
 
 class MetricRunner {
  public:
-  // `tensors` are the ones that Update will get, of any number of rows. Error kUsage for a metric
-  // named as one that Estimator has itself.
-  MetricRunner(Backend& backend, const OpRegistry& registry, int threads, const MetricFn& metric_fn,
-               const std::map<std::string, Value>& tensors);
+  MetricRunner(Backend& backend, const OpRegistry& registry, int threads)
+      : backend_(backend), registry_(registry), threads_(threads) {}
 
-  // In the order of the tensors' names; every row of the global batch.
-  void Update(const std::vector<Tensor>& tensors);
+  // Adds a batch: the tensors of `metrics`, in the order of their names, every row of the global
+  // batch. Batches may come with tensors of other names (a padded one has weights): the metric_fn
+  // is then called anew, on the same variables. Error kUsage for a metric named as one that
+  // Estimator has itself.
+  void Update(const EvalMetrics& metrics, std::span<const Tensor> tensors);
+  // Empty before the first Update.
   [[nodiscard]] std::map<std::string, Tensor> Values();
 
  private:
-  void CheckNames() const;
+  // A metric_fn's graph for tensors of certain names.
+  struct Built {
+    std::unique_ptr<Graph> graph;
+    std::vector<Value> inputs;
+    std::map<std::string, MetricOps> metrics;
+    std::map<std::vector<int64_t>, std::unique_ptr<Program>> updates;  // by rows of each input
+  };
+  Built& BuiltFor(const EvalMetrics& metrics);
+  Program& UpdateFor(Built& built, std::span<const Tensor> tensors);
 
   Backend& backend_;
+  const OpRegistry& registry_;
   const int threads_;
-  std::unique_ptr<Graph> graph_;
-  std::vector<Value> inputs_;
-  std::map<std::string, MetricOps> metrics_;
   VariableStore variables_;
-  std::map<std::vector<int64_t>, std::unique_ptr<Program>> updates_;  // by rows of each input
+  std::map<std::vector<std::string>, Built> built_;  // by the tensors' names
 };
 
 }  // namespace tpuest

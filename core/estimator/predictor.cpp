@@ -66,7 +66,7 @@ std::vector<std::string> Predictor::Keys(const PredictArgs& args) {
 std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t examples,
                                              const PredictArgs& args,
                                              const std::vector<std::string>& keys) {
-  const std::vector<Tensor> outputs = model_.Run(batch);
+  const std::vector<Tensor> outputs = model_.Run(batch).values;
   std::map<std::string, Tensor> values;
   size_t next = 0;
   for (const auto& [name, value] : model_.spec().predictions) {

@@ -18,6 +18,12 @@ Shape WithRows(const Shape& shape, int64_t rows) {
   return result;
 }
 
+void AddFeeds(const std::vector<Value>& values, int64_t rows, ProgramSpec& spec) {
+  for (const Value& value : values) {
+    spec.feeds.push_back({value, WithRows(value.shape(), rows), value.shape().rank() > 0});
+  }
+}
+
 // The rows of every replica; the mean of a scalar.
 Tensor Whole(const std::vector<Tensor>& parts) {
   if (parts.size() == 1 || parts.front().shape().rank() > 0) return ConcatRows(parts);
@@ -67,10 +73,8 @@ void StepProgram::CompileBefore(Backend& backend, VariableStore& variables,
                                 const StepProgramArgs& args) {
   if (before_values_.empty()) return;
   ProgramSpec spec{.graph = &args.graph, .fetches = before_values_};
-  for (const Value& input : inputs_) {
-    spec.feeds.push_back({input, WithRows(input.shape(), args.rows), true});
-  }
-  before_ = backend.Compile(spec, {.seed = args.options.seed}, variables);
+  AddFeeds(inputs_, args.rows / replicas_, spec);
+  before_ = backend.Compile(spec, {.replicas = replicas_, .seed = args.options.seed}, variables);
 }
 
 void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
@@ -81,12 +85,8 @@ void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
                    .fetches = device_values_,
                    .targets = args.targets,
                    .guard = args.guard};
-  for (const Value& input : inputs_) {
-    spec.feeds.push_back({input, WithRows(input.shape(), share), true});
-  }
-  for (const Value& value : before_values_) {
-    spec.feeds.push_back({value, WithRows(value.shape(), share), true});
-  }
+  AddFeeds(inputs_, share, spec);
+  AddFeeds(before_values_, share, spec);
   device_ = backend.Compile(spec, args.options, variables);
 }
 
@@ -97,10 +97,8 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
   std::vector<Value> fed = inputs_;
   fed.insert(fed.end(), before_values_.begin(), before_values_.end());
   fed.insert(fed.end(), cut_.device_to_after.begin(), cut_.device_to_after.end());
-  for (const Value& value : fed) {
-    spec.feeds.push_back({value, WithRows(value.shape(), args.rows), value.shape().rank() > 0});
-    after_feeds_.push_back(Find(value));
-  }
+  AddFeeds(fed, args.rows, spec);
+  for (const Value& value : fed) after_feeds_.push_back(Find(value));
   CompileOptions options = args.options;
   options.replicas = 1;
   after_ = backend.Compile(spec, options, variables);
@@ -110,12 +108,8 @@ StepFeeds StepProgram::Prepare(const std::vector<Tensor>& inputs) {
   StepFeeds feeds;
   for (const Tensor& input : inputs) feeds.push_back(SplitRows(input, replicas_));
   if (before_ == nullptr) return feeds;
-  StepFeeds whole;
-  for (const Tensor& input : inputs) whole.push_back({input});
-  const std::vector<StepResult> results = before_->Run({&whole, 1});
-  for (const std::vector<Tensor>& value : results.front().fetches) {
-    feeds.push_back(SplitRows(value.front(), replicas_));
-  }
+  std::vector<StepResult> results = before_->Run({&feeds, 1});
+  for (std::vector<Tensor>& value : results.front().fetches) feeds.push_back(std::move(value));
   return feeds;
 }
 

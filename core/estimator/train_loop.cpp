@@ -13,11 +13,14 @@ namespace {
 // takes longer is a call of its own.
 constexpr double kChunkSeconds = 0.05;
 constexpr size_t kMaxChunk = 64;
+// Rates for the status line are taken over so long.
+constexpr double kRateSeconds = 0.5;
 
 }  // namespace
 
 TrainLoop::TrainLoop(TrainLoopArgs args) : args_(std::move(args)) {
   step_ = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  OpenWindow(args_.context.home.clock.Seconds());
 }
 
 std::string TrainLoop::Run() {
@@ -153,19 +156,26 @@ void TrainLoop::CheckGlobalStep() const {
 void TrainLoop::ReportProgress() {
   ProgressListener* const progress = args_.context.home.progress;
   if (progress == nullptr || records_.empty()) return;
-  // The rate over the loop so far.
-  const double seconds = records_.back().seconds - records_.front().seconds;
-  double waited = 0;
-  for (const StepRecord& record : records_) waited += record.input_wait;
-  const auto steps = static_cast<double>(records_.size() - 1);
+  const double seconds = records_.back().seconds - window_begin_;
+  if (seconds >= kRateSeconds || examples_per_sec_ == 0) {
+    const auto examples = static_cast<double>((step_ - window_step_) * args_.batch_size);
+    examples_per_sec_ = seconds > 0 ? examples / seconds : 0;
+    input_wait_ = seconds > 0 ? std::min(1.0, (waited_ - window_waited_) / seconds) : 0;
+  }
+  if (seconds >= kRateSeconds) OpenWindow(records_.back().seconds);
   progress->Report({.activity = "train",
                     .step = step_,
                     .goal = args_.goal,
                     .loss = loss_,
-                    .examples_per_sec =
-                        seconds > 0 ? steps * static_cast<double>(args_.batch_size) / seconds : 0,
-                    .input_wait = seconds > 0 ? std::min(1.0, waited / seconds) : 0,
+                    .examples_per_sec = examples_per_sec_,
+                    .input_wait = input_wait_,
                     .last_checkpoint = args_.saver.last_step()});
+}
+
+void TrainLoop::OpenWindow(double seconds) {
+  window_begin_ = seconds;
+  window_step_ = step_;
+  window_waited_ = waited_;
 }
 
 }  // namespace tpuest

@@ -56,6 +56,7 @@ class TrainLoop {
   void FailAtEndOfInput();
   void CheckGlobalStep() const;
   void ReportProgress();
+  void OpenWindow(double seconds);
   [[nodiscard]] bool AtGoal() const { return args_.goal && step_ >= *args_.goal; }
 
   TrainLoopArgs args_;
@@ -68,6 +69,12 @@ class TrainLoop {
   std::optional<float> diverged_loss_;
   bool input_ended_ = false;
   double waited_ = 0;  // for batches, as far as records tell
+  // For the status line: rates since the window was opened, settled when it is long enough.
+  double window_begin_ = 0;
+  int64_t window_step_ = 0;
+  double window_waited_ = 0;
+  double examples_per_sec_ = 0;
+  double input_wait_ = 0;
 };
 
 }  // namespace tpuest

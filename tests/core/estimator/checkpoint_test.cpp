@@ -75,11 +75,11 @@ TEST_CASE("keep_checkpoint_every_n_hours keeps one of those that would go") {
   options.run_config.save_checkpoints_steps = 2;
   options.run_config.keep_checkpoint_max = 1;
   options.run_config.keep_checkpoint_every_n_hours = 1;
-  Estimator(LinearModel(), options, home.get()).Train(RangeInput({}), {.max_steps = 20});
+  Estimator(LinearModel(), options, home.get()).Train(RangeInput({}), {.max_steps = 60});
   const Steps steps = StepsOnDisk(folder.path());
   CHECK(steps.size() > 2);   // some were kept
-  CHECK(steps.size() < 10);  // not all
-  CHECK(steps.back() == 20);
+  CHECK(steps.size() < 20);  // not all
+  CHECK(steps.back() == 60);
 }
 
 TEST_CASE("what a killed process left half-written is removed") {

@@ -39,11 +39,12 @@ class TemporaryFolder {
 // Goes on by `tick` seconds at each look.
 class TickingClock final : public Clock {
  public:
-  [[nodiscard]] double WallSeconds() const override { return 1.5e9 + (now_ += tick); }
+  [[nodiscard]] double WallSeconds() const override { return kStart + (now_ += tick); }
   [[nodiscard]] double Seconds() const override { return now_ += tick; }
   double tick = 0.001;
 
  private:
+  static constexpr double kStart = 4e9;  // later than any file of a test is written
   mutable double now_ = 0;
 };
 

@@ -26,7 +26,8 @@ using Steps = std::vector<int64_t>;
 
 std::vector<std::string> CheckpointNames(const std::string& model_dir) {
   std::vector<std::string> names;
-  for (const std::string& path : ReadCheckpointState(model_dir)->all_model_checkpoint_paths) {
+  const std::optional<CheckpointState> state = ReadCheckpointState(model_dir);
+  for (const std::string& path : state->all_model_checkpoint_paths) {
     names.push_back(BaseName(path));
   }
   return names;
