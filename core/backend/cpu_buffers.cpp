@@ -90,7 +90,7 @@ int Buffers::IdOf(const Value& value) {
 
 Buffer Buffers::Use(const Value& value, bool cut) {
   const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
-  if (node.rows == Rows::kSum && value.dtype() != DType::kBfloat16) return Part(value);
+  if (node.rows == Rows::kSum && value.dtype() != DType::kBfloat16) return SumOfParts(value);
   Buffer buffer{IdOf(value), 0};
   if (cut) buffer.row_bytes = BytesOf(value) / static_cast<size_t>(schedule_.batch_rows);
   return buffer;
@@ -104,7 +104,18 @@ Buffer Buffers::Part(const Value& value) {
   info.bytes = static_cast<size_t>(value.shape().elements()) *
                (value.dtype() == DType::kBfloat16 ? sizeof(float) : SizeOf(value.dtype()));
   info.level = Level::kReplica;
-  const int id = part_ids_[value] = NewBuffer(info);
+  return {part_ids_[value] = NewBuffer(info), 0};
+}
+
+Buffer Buffers::SumOfParts(const Value& value) {
+  const auto found = sum_ids_.find(value);
+  if (found != sum_ids_.end()) return {found->second, 0};
+  Info info;
+  info.part = Part(value).id;
+  info.base = kSums;
+  info.bytes = InfoOf(info.part).bytes;
+  info.level = Level::kReplica;
+  const int id = sum_ids_[value] = NewBuffer(info);
   if (value.dtype() != DType::kBfloat16) ids_[value] = id;
   return {id, 0};
 }
@@ -169,8 +180,8 @@ void Buffers::MergeIds(int from, int into) {
 
 void Buffers::Merge(const Value& out, const Value& in) { MergeIds(IdOf(out), Use(in, false).id); }
 
-void Buffers::ShareWithPart(const Value& out, const Value& in) {
-  MergeIds(IdOf(out), Part(in).id);
+void Buffers::ShareWithSum(const Value& out, const Value& in) {
+  MergeIds(IdOf(out), SumOfParts(in).id);
 }
 
 void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
@@ -220,8 +231,8 @@ void Buffers::PlaceArena(CpuPlan& plan, int base, size_t& bytes) {
     if (info.pinned) {
       life.last = phase_ends_.back();
     }
-    if (base != kBlockArena && (PhaseAt(life.first) != PhaseAt(life.last) ||
-                                info.level == Level::kBlock)) {
+    if (base != kBlockArena &&
+        (PhaseAt(life.first) != PhaseAt(life.last) || info.level == Level::kBlock)) {
       // Other blocks or replicas may be anywhere in these phases.
       const int from = PhaseAt(life.first);
       const int to = std::min(PhaseAt(life.last), static_cast<int>(phase_ends_.size()) - 1);
@@ -248,6 +259,10 @@ void Buffers::Place(CpuPlan& plan) {
     if (info.base != kParts) continue;
     plan.locations[id].offset = plan.parts_bytes;
     plan.parts_bytes += (info.bytes + 63) / 64 * 64;
+  }
+  for (size_t id = 0; id < infos_.size(); ++id) {
+    const int part = infos_[id].part;
+    if (part >= 0) plan.locations[id].offset = plan.locations[static_cast<size_t>(part)].offset;
   }
   PlaceArena(plan, kGlobalArena, plan.global_bytes);
   PlaceArena(plan, kReplicaArena, plan.replica_bytes);

@@ -15,9 +15,10 @@ class Buffers {
 
   // The buffer of a value; read or written by rows if `cut`.
   [[nodiscard]] Buffer Use(const Value& value, bool cut);
-  // Where each block leaves its part of a sum over rows. Unless it is bfloat16 (its part is float)
-  // it is also the value's buffer.
+  // Where each block leaves its part of a sum over rows, and where the sum of the parts is. Unless
+  // the value is bfloat16 (its parts are float) the latter is also the value's buffer.
   [[nodiscard]] Buffer Part(const Value& value);
+  [[nodiscard]] Buffer SumOfParts(const Value& value);
   [[nodiscard]] Buffer Address(const void* address);
   // Memory for one call, or with Touch for longer. `node` is the one being planned.
   [[nodiscard]] Buffer Scratch(size_t bytes, Level level, int phase, const Node& node);
@@ -30,7 +31,7 @@ class Buffers {
 
   // `out` stands where `in` stands.
   void Merge(const Value& out, const Value& in);
-  void ShareWithPart(const Value& out, const Value& in);
+  void ShareWithSum(const Value& out, const Value& in);
   // The same if nothing but `node`, whose input it is, reads it from here on.
   void ShareIfLastUse(const Value& out, const Node& node, int input);
 
@@ -43,14 +44,15 @@ class Buffers {
  private:
   struct Info {
     int parent = -1;         // another buffer that this one is merged into
-    int base = -1;           // kAbsolute, a feed or kParts if that is settled, else -1: an arena
+    int base = -1;           // kAbsolute, a feed, kParts or kSums if settled, else -1: an arena
+    int part = -1;           // the buffer of the parts, if this is their sum
     size_t offset = 0;       // address, if kAbsolute
     size_t bytes = 0;        // of the whole tensor
     size_t block_bytes = 0;  // of a block's rows, if it is computed by rows
     Level level = Level::kGlobal;
-    bool pinned = false;     // fetched: lives to the end
-    int last_read = -1;      // last position that reads it
-    int first = 0;           // positions between which its memory must be its own
+    bool pinned = false;  // fetched: lives to the end
+    int last_read = -1;   // last position that reads it
+    int first = 0;        // positions between which its memory must be its own
     int last = -1;
   };
 
@@ -68,13 +70,14 @@ class Buffers {
 
   const BoundGraph& bound_;
   const Schedule& schedule_;
-  std::vector<int> positions_;        // by node id; -1: not in the program
-  std::vector<int> phase_ends_;       // position after the last of each phase
+  std::vector<int> positions_;   // by node id; -1: not in the program
+  std::vector<int> phase_ends_;  // position after the last of each phase
   std::map<Value, int> readers_;
   std::map<Value, int> last_reads_;
   std::map<Value, bool> pinned_;
   std::map<Value, int> ids_;
   std::map<Value, int> part_ids_;
+  std::map<Value, int> sum_ids_;
   std::map<const void*, int> address_ids_;
   std::vector<Info> infos_;
 };

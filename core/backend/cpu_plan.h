@@ -39,20 +39,20 @@ class Task {
 
   // Filled by the executor.
   struct Location {
-    int base = 0;             // index into bases
+    int base = 0;              // index into bases
     bool block_local = false;  // holds only the rows of the block at hand
     size_t offset = 0;
   };
   const Location* locations = nullptr;
   char* const* bases = nullptr;
-  int thread = 0;          // 0 .. threads-1: for objects that may not be shared between threads
+  int thread = 0;  // 0 .. threads-1: for objects that may not be shared between threads
   int replica = 0;
   int replicas = 1;
-  size_t row_begin = 0;    // first row of the block within the replica's batch
-  size_t rows = 0;         // rows of the block
-  size_t batch_rows = 0;   // rows of the replica's batch; the global batch has replicas times it
-  uint64_t step = 0;       // global_step at the start of the step
-  uint64_t seed = 0;       // tf_random_seed
+  size_t row_begin = 0;   // first row of the block within the replica's batch
+  size_t rows = 0;        // rows of the block
+  size_t batch_rows = 0;  // rows of the replica's batch; the global batch has replicas times it
+  uint64_t step = 0;      // global_step at the start of the step
+  uint64_t seed = 0;      // tf_random_seed
 
   // Keeps the bytes of a string that a host op makes as long as the results of the run.
   [[nodiscard]] std::string_view Keep(std::string text) const {
@@ -74,8 +74,9 @@ class RowContext {
   [[nodiscard]] const Shape& Input(int i) const { return node_.input(i).shape(); }
   [[nodiscard]] const Shape& Output(int i) const { return node_.output_shape(i); }
   [[nodiscard]] int64_t batch_rows() const { return batch_rows_; }
-  // Input i is a whole tensor of as many rows as the batch, and this op reads the block's rows. (The
-  // constant shape of something that is cut counts as cut while its first number is batch_rows().)
+  // Input i is a whole tensor of as many rows as the batch, and this op reads the block's rows.
+  // (The constant shape of something that is cut counts as cut while its first number is
+  // batch_rows().)
   void Cut(int input) { cut_[static_cast<size_t>(input)] = true; }
   [[nodiscard]] const std::vector<bool>& cut() const { return cut_; }
 

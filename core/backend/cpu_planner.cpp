@@ -11,8 +11,8 @@ namespace {
 
 // Ops whose result is their input's memory.
 bool IsAliasOp(const Node& node) {
-  static constexpr std::string_view kAliases[] = {"Identity",     "Reshape",    "StopGradient",
-                                                  "ExpandDims",   "Squeeze",    "PreventGradient"};
+  static constexpr std::string_view kAliases[] = {"Identity",   "Reshape", "StopGradient",
+                                                  "ExpandDims", "Squeeze", "PreventGradient"};
   return std::find(std::begin(kAliases), std::end(kAliases), node.type()) != std::end(kAliases);
 }
 
@@ -93,9 +93,9 @@ class Planner {
     const Value handle = read.input(0);
     bool updated = false;
     for (const auto& node : bound_.graph->nodes()) {
-      updated |= At(*node).needed && IsUpdate(*node) &&
-                 std::find(node->inputs().begin(), node->inputs().end(), handle) !=
-                     node->inputs().end();
+      updated |=
+          At(*node).needed && IsUpdate(*node) &&
+          std::find(node->inputs().begin(), node->inputs().end(), handle) != node->inputs().end();
     }
     return updated && ReachesUpdateOrFetch(read.output(0));
   }
@@ -215,9 +215,8 @@ class NodeContext final : public PlanContext {
     // A feed differs by replica, so what is derived from it is computed where it is used.
     const bool here = there.phase == phase_ || source.type() == "Placeholder";
     const bool by_block = there.result_level == Level::kBlock;
-    const std::string full_key = here || by_block
-                                     ? fmt::format("{}/{}/{}", key, phase_, variant_)
-                                     : key;
+    const std::string full_key =
+        here || by_block ? fmt::format("{}/{}/{}", key, phase_, variant_) : key;
     const auto found = planner_.derived_.find({in.id, full_key});
     if (found != planner_.derived_.end()) {
       planner_.buffers_.Touch(found->second, node_);
@@ -264,7 +263,7 @@ void Planner::PlanNode(Node& node, int phase) {
   if (node.type() == "ReadVariableOp" || node.type() == "VarHandleOp") return;
   if (node.type() == "CrossReplicaSum") return PlanCrossReplicaSum(node, phase);
   if (ReadsUnroundedPart(node)) {
-    buffers_.ShareWithPart(node.output(0), node.input(0));
+    buffers_.ShareWithSum(node.output(0), node.input(0));
     return;
   }
   if (node.op().cpu == nullptr) {
@@ -287,14 +286,16 @@ void Planner::PlanParts(Node& node, int phase) {
     const bool rounded = value.dtype() == DType::kBfloat16;
     const int64_t elements = value.shape().elements();
     if (schedule_.blocks > 1) {
-      target.sums.push_back({part, part, elements, rounded ? DType::kFloat : value.dtype(),
+      target.sums.push_back({part, buffers_.SumOfParts(value), elements,
+                             rounded ? DType::kFloat : value.dtype(),
                              /*over_blocks=*/true, /*over_replicas=*/false});
     }
     if (!rounded) continue;
     const Buffer out = buffers_.Use(value, false);
     buffers_.TouchPhase(out, phase);
-    target.after_sums.push_back([part, out, elements](const Task& task) {
-      const auto* const from = task.At<const float>(part);
+    const Buffer sum = buffers_.SumOfParts(value);
+    target.after_sums.push_back([sum, out, elements](const Task& task) {
+      const auto* const from = task.At<const float>(sum);
       auto* const to = task.At<bfloat16>(out);
       for (int64_t e = 0; e < elements; ++e) to[e] = bfloat16(from[e]);
     });
@@ -303,16 +304,17 @@ void Planner::PlanParts(Node& node, int phase) {
 
 void Planner::PlanCrossReplicaSum(Node& node, int phase) {
   const Value input = node.input(0);
-  SumJob job{buffers_.Use(input, false),  buffers_.Use(node.output(0), false),
-             input.shape().elements(),    input.dtype(),
-             /*over_blocks=*/false,       /*over_replicas=*/true};
+  SumJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false),
+             input.shape().elements(),   input.dtype(),
+             /*over_blocks=*/false,      /*over_replicas=*/true};
   // Blocks and replicas in one pass where the parts themselves are summed and nobody else looks.
   const NodeSchedule& source = At(*input.node);
   if (source.rows == Rows::kSum && buffers_.Readers(input) == 1 &&
       input.dtype() != DType::kBfloat16 && schedule_.blocks > 1) {
     std::vector<SumJob>& sums = plan_.phases[static_cast<size_t>(source.phase)].sums;
-    std::erase_if(sums, [&](const SumJob& sum) { return sum.in.id == job.in.id; });
+    job.in = buffers_.Part(input);
     job.over_blocks = true;
+    std::erase_if(sums, [&](const SumJob& sum) { return sum.in.id == job.in.id; });
   }
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   Check(source.result_level == Level::kReplica || source.phase < phase,

@@ -18,8 +18,9 @@ enum Base : int {
   kGlobalArena = 1,
   kReplicaArena = 2,
   kBlockArena = 3,
-  kParts = 4,
-  kFirstFeed = 5  // one each
+  kParts = 4,     // of the block at hand
+  kSums = 5,      // kParts of the replica's first block, where the parts are added
+  kFirstFeed = 6  // one each
 };
 
 // Adds arrays in the fixed binary tree: over the blocks of a replica, over replicas, or both.
@@ -34,7 +35,7 @@ struct SumJob {
 
 struct PhasePlan {
   Level level = Level::kGlobal;
-  std::vector<SumJob> sums;   // kBlock: after the kernels; kGlobal: before them
+  std::vector<SumJob> sums;  // kBlock: after the kernels; kGlobal: before them
   // [variant][i]: variants are the block sizes of a kBlock phase, else there is one.
   std::vector<std::vector<Kernel>> kernels;
   std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
@@ -43,11 +44,11 @@ struct PhasePlan {
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::vector<Task::Location> locations;
-  std::vector<int64_t> variant_rows;   // rows of a block, by variant
+  std::vector<int64_t> variant_rows;  // rows of a block, by variant
   size_t global_bytes = 0;
-  size_t replica_bytes = 0;            // of each replica
-  size_t block_bytes = 0;              // of each thread
-  size_t parts_bytes = 0;              // of each block of each replica
+  size_t replica_bytes = 0;  // of each replica
+  size_t block_bytes = 0;    // of each thread
+  size_t parts_bytes = 0;    // of each block of each replica
   size_t constant_bytes = 0;
   std::vector<Buffer> fetches;
   Buffer guard;

@@ -154,6 +154,7 @@ class CpuProgram final : public Program {
     bases[kBlockArena] = block_arenas_[t].data();
     bases[kParts] =
         parts_[r * static_cast<size_t>(schedule_.blocks) + static_cast<size_t>(block)].data();
+    bases[kSums] = parts_[r * static_cast<size_t>(schedule_.blocks)].data();
     for (size_t f = 0; f < feeds_->size(); ++f) {
       bases[kFirstFeed + f] = const_cast<char*>(static_cast<const char*>((*feeds_)[f][r].raw()));
     }
@@ -181,6 +182,7 @@ class CpuProgram final : public Program {
       case kAbsolute: return reinterpret_cast<const void*>(location.offset);
       case kGlobalArena: base = global_arena_->data(); break;
       case kReplicaArena: base = replica_arenas_[r].data(); break;
+      case kSums: block = 0; [[fallthrough]];
       case kParts:
         base = parts_[r * static_cast<size_t>(schedule_.blocks) + static_cast<size_t>(block)]
                    .data();
