@@ -42,10 +42,10 @@ class Scheduler {
     std::vector<Value> fetches = bound_.fetches;
     if (bound_.guard.valid()) fetches.push_back(bound_.guard);
     const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
+    // Also what is not needed: a constant shape may have been folded from its rows.
     for (const auto& node : graph_.nodes()) {
-      NodeSchedule& plan = At(*node);
-      plan.needed = needed[static_cast<size_t>(node->id())] != 0;
-      if (plan.needed) PlaceNode(*node);
+      At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
+      PlaceNode(*node);
     }
     PlaceUpdates();
     CollectPhases();
