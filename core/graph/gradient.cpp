@@ -95,7 +95,11 @@ class Backward {
     }
     const OriginScope origin(node.graph(), node.origin());
     const NameScope scope(node.graph(), node.name() + "_grad");
-    GradContext context(node, dys);
+    std::vector<bool> wanted;
+    for (const Value& input : node.inputs()) {
+      wanted.push_back(carries_[static_cast<size_t>(input.node->id())] != 0);
+    }
+    GradContext context(node, dys, wanted);
     node.op().grad(context);
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const Gradient& dx = context.input_grads()[i];

@@ -24,9 +24,10 @@ using Gradient = std::variant<std::monostate, Value, IndexedSlices>;
 // What a gradient function sees and sets.
 class GradContext {
  public:
-  GradContext(Node& node, std::vector<Value> output_grads)
+  GradContext(Node& node, std::vector<Value> output_grads, std::vector<bool> wanted)
       : node_(node),
         output_grads_(std::move(output_grads)),
+        wanted_(std::move(wanted)),
         input_grads_(node.inputs().size()) {}
   [[nodiscard]] Node& node() const { return node_; }
   [[nodiscard]] Graph& graph() const { return node_.graph(); }
@@ -34,6 +35,8 @@ class GradContext {
   [[nodiscard]] Value output(int i) const { return {&node_, i}; }
   // dy of output i; not valid() where y does not depend on it.
   [[nodiscard]] Value Dy(int i = 0) const { return output_grads_[static_cast<size_t>(i)]; }
+  // False if no x is behind input i: its gradient is not used and need not be built.
+  [[nodiscard]] bool Wants(int i) const { return wanted_[static_cast<size_t>(i)]; }
   void SetDx(int i, Value dx) { input_grads_[static_cast<size_t>(i)] = dx; }
   void SetDx(int i, IndexedSlices dx) { input_grads_[static_cast<size_t>(i)] = dx; }
   [[nodiscard]] const std::vector<Gradient>& input_grads() const { return input_grads_; }
@@ -41,6 +44,7 @@ class GradContext {
  private:
   Node& node_;
   std::vector<Value> output_grads_;
+  std::vector<bool> wanted_;
   std::vector<Gradient> input_grads_;
 };
 

@@ -90,11 +90,11 @@ Value SumToShapeOf(Value dy, Value x) {
 
 namespace {
 
-// A gradient for input i, summed back to its shape. Constants need none.
+// A gradient for input i, summed back to its shape.
 template <class Fn>
 void Send(GradContext& c, int i, Fn&& gradient) {
   const Value x = c.input(i);
-  if (x.node->type() == "Const" || !IsFloating(x.dtype())) return;
+  if (!c.Wants(i) || !IsFloating(x.dtype())) return;
   c.SetDx(i, SumToShapeOf(gradient(), x));
 }
 
