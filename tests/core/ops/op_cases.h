@@ -59,6 +59,7 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> RandomCases();
 [[nodiscard]] std::vector<OpCase> StateCases();
 [[nodiscard]] std::vector<OpCase> TrainingCases();
+[[nodiscard]] std::vector<OpCase> AdaptiveCases();
 [[nodiscard]] std::vector<OpCase> StringCases();
 
 // Shorthand for rows.

@@ -1,0 +1,117 @@
+// Reductions and sums by segment.
+
+#include "core/ops/collective.h"
+#include "core/ops/reduction.h"
+#include "tests/core/ops/op_cases.h"
+
+namespace tpuest {
+namespace {
+
+using In = std::vector<Value>;
+using Builder = Value (*)(Value, const std::vector<int64_t>&, bool, std::string_view);
+
+OpCase Over(std::string op, std::string claim, Builder build, Tensor x,
+            const std::vector<int64_t>& axes, bool keep_dims = false) {
+  return {.op = std::move(op),
+          .claim = std::move(claim),
+          .inputs = {std::move(x)},
+          .build =
+              [build, axes, keep_dims](Graph&, const In& in) {
+                return Built{{build(in[0], axes, keep_dims, "")}, {}};
+              },
+          .batch = {0},
+          .sums_rows = true};
+}
+
+OpCase Known(OpCase op_case, Tensor expected) {
+  op_case.expected = {std::move(expected)};
+  return op_case;
+}
+
+const std::pair<const char*, Builder> kNumbers[] = {{"Sum", ops::Sum},
+                                                    {"Mean", ops::Mean},
+                                                    {"Max", ops::Max},
+                                                    {"Min", ops::Min},
+                                                    {"Prod", ops::Prod}};
+
+// Every way to choose axes.
+std::vector<OpCase> AxesCases() {
+  std::vector<OpCase> cases;
+  for (const auto& [op, build] : kNumbers) {
+    const Tensor x = Wave({3, 4, 37}, 0.2F, 0.9F);
+    const Tensor small = Wave({3, 4, 5}, 0.2F, 0.9F);
+    cases.push_back(Over(op, "over the last axis", build, x, {-1}));
+    cases.push_back(Over(op, "over the first axis", build, small, {0}));
+    cases.push_back(Over(op, "over the middle, kept", build, small, {1}, true));
+    cases.push_back(Over(op, "over first and last", build, small, {0, 2}));
+    cases.push_back(Over(op, "over all", build, small, {}));
+    cases.push_back(Over(op, "over all, kept", build, small, {}, true));
+  }
+  return cases;
+}
+
+std::vector<OpCase> KnownCases() {
+  const Tensor x = Floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor truth = Bools({2, 2}, {1, 0, 1, 1});
+  OpCase ties =
+      Over("Max", "equals share the gradient", ops::Max, Floats({2, 3}, {1, 3, 3, 2, 2, 1}), {1});
+  ties.numeric_gradient = false;
+  return {
+      Known(Over("Sum", "rows", ops::Sum, x, {1}), Floats({2}, {6, 15})),
+      Known(Over("Mean", "columns", ops::Mean, x, {0}), Floats({3}, {2.5F, 3.5F, 4.5F})),
+      Known(Over("Max", "all", ops::Max, x, {}), Floats({}, {6})),
+      Known(Over("Min", "rows", ops::Min, x, {1}, true), Floats({2, 1}, {1, 4})),
+      Known(Over("Prod", "rows", ops::Prod, x, {1}), Floats({2}, {6, 120})),
+      Over("Prod", "with zeros", ops::Prod, Floats({3, 3}, {1, 0, 3, 0, 0, 2, 2, 3, 4}), {1}),
+      ties,
+      Known(Over("Mean", "of integers cuts off", ops::Mean, Ints({5}, {-3, 2, 2, 2, -5}), {0}),
+            Ints({}, {0})),
+      Known(Over("Sum", "of integers", ops::Sum, Longs({2, 2}, {1, 2, 3, 4}), {0}),
+            Longs({2}, {4, 6})),
+      Known(Over("All", "", ops::All, truth, {1}), Bools({2}, {0, 1})),
+      Known(Over("Any", "", ops::Any, Bools({2, 2}, {1, 0, 0, 0}), {0}), Bools({2}, {1, 0})),
+  };
+}
+
+std::vector<OpCase> SegmentCases() {
+  return {
+      {.op = "UnsortedSegmentSum",
+       .claim = "drops negative ids",
+       .inputs = {Floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), Ints({4}, {2, 0, -1, 2})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::UnsortedSegmentSum(in[0], in[1], 3)}, {}};
+           },
+       .expected = {Floats({3, 2}, {3, 4, 0, 0, 8, 10})},
+       .batch = {0, 1},
+       .sums_rows = true},
+      {.op = "UnsortedSegmentSum",
+       .claim = "by a table of ids",
+       .inputs = {Floats({2, 2, 1}, {1, 2, 3, 4}), Longs({2, 2}, {1, 0, 1, 1})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::UnsortedSegmentSum(in[0], in[1], 2)}, {}};
+           },
+       .expected = {Floats({2, 1}, {2, 8})}},
+      {.op = "CrossReplicaSum",
+       .claim = "of one replica is its value",
+       .inputs = {Floats({2}, {1, 2})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::CrossReplicaSum(in[0], 1)}, {}};
+           },
+       .expected = {Floats({2}, {1, 2})}},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> ReductionCases() {
+  std::vector<OpCase> all = AxesCases();
+  for (const auto cases : {KnownCases, SegmentCases}) {
+    for (OpCase& op_case : cases()) all.push_back(std::move(op_case));
+  }
+  return all;
+}
+
+}  // namespace tpuest

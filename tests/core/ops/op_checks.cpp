@@ -1,0 +1,267 @@
+#include "tests/core/ops/op_checks.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/graph/gradient.h"
+#include "core/graph/graphdef.h"
+#include "core/ops/all_ops.h"
+#include "core/ops/elementwise.h"
+#include "tests/core/ops/op_run.h"
+
+namespace tpuest {
+
+const OpRegistry& TestRegistry() {
+  static const OpRegistry registry(ops::AllOps());
+  return registry;
+}
+
+void CheckShapes(const OpCase& op_case) {
+  CaseGraph graph(op_case, op_case.inputs);
+  CaseProgram program(op_case, graph, graph.built.results, op_case.inputs);
+  const CaseRun run = program.Run(op_case.inputs);
+  for (size_t i = 0; i < run.results.size(); ++i) {
+    CHECK(graph.built.results[i].shape().Text() == run.results[i].shape().Text());
+    CHECK(graph.built.results[i].dtype() == run.results[i].dtype());
+  }
+}
+
+void CheckExpected(const OpCase& op_case) {
+  if (op_case.expected.empty() && op_case.updated.empty()) return;
+  const CaseRun run = RunCase(op_case, op_case.inputs);
+  if (!op_case.expected.empty()) {
+    REQUIRE(run.results.size() == op_case.expected.size());
+    for (size_t i = 0; i < run.results.size(); ++i) {
+      INFO("result ", i);
+      CheckClose(run.results[i], op_case.expected[i], op_case.tolerance);
+    }
+  }
+  for (const auto& [name, expected] : op_case.updated) {
+    INFO("variable ", name);
+    CheckClose(run.variables.at(name), expected, op_case.tolerance);
+  }
+}
+
+namespace {
+
+// A weight for each element of a result, so that no two errors cancel.
+Tensor WeightsOf(const Value& result) {
+  return Wave(result.shape(), 0.7F, 0.4F).Cast(result.dtype());
+}
+
+double WeightedSum(const std::vector<Tensor>& results, const std::vector<Tensor>& weights) {
+  double sum = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!IsFloating(results[i].dtype())) continue;
+    for (int64_t k = 0; k < results[i].elements(); ++k) {
+      sum += results[i].AsDouble(k) * weights[i].AsDouble(k);
+    }
+  }
+  return sum;
+}
+
+// The floating inputs of a graph.
+std::vector<size_t> Differentiable(const CaseGraph& graph) {
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (IsFloating(graph.inputs[i].dtype())) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+// dy of each floating result to its gradients for the chosen inputs; those that are there are
+// returned with the input that they belong to.
+struct InputGradient {
+  size_t input;
+  Value gradient;
+};
+std::vector<InputGradient> GradientsOf(CaseGraph& graph, const std::vector<Value>& dys) {
+  const std::vector<size_t> chosen = Differentiable(graph);
+  std::vector<Value> xs;
+  for (const size_t i : chosen) xs.push_back(graph.inputs[i]);
+  std::vector<InputGradient> found;
+  for (size_t r = 0; r < graph.built.results.size(); ++r) {
+    const Value y = graph.built.results[r];
+    if (!IsFloating(y.dtype()) || xs.empty()) continue;
+    const std::vector<Gradient> gradients = Gradients(y, xs, dys[r]);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      if (std::holds_alternative<std::monostate>(gradients[i])) continue;
+      found.push_back({chosen[i], ToDense(gradients[i])});
+    }
+  }
+  return found;
+}
+
+// d(sum of weights times results)/d(element k of input i), by central differences.
+double Slope(CaseProgram& program, const std::vector<Tensor>& weights,
+             const std::vector<Tensor>& inputs, size_t i, int64_t k) {
+  constexpr double kStep = 1e-5;
+  double values[2];
+  for (int side = 0; side < 2; ++side) {
+    std::vector<Tensor> moved = inputs;
+    moved[i] = inputs[i].Clone();
+    moved[i].data<double>()[k] += side == 0 ? -kStep : kStep;
+    values[side] = WeightedSum(program.Run(moved).results, weights);
+  }
+  return (values[1] - values[0]) / (2 * kStep);
+}
+
+bool IsDifferentiable(const OpCase& op_case) {
+  return TestRegistry().Find(op_case.op)->def->grad != NoGradient;
+}
+
+}  // namespace
+
+void CheckNumericGradient(const OpCase& op_case) {
+  if (!op_case.in_double || !op_case.numeric_gradient) return;
+  const std::vector<Tensor> inputs = InputsAs(op_case, DType::kDouble);
+  CaseGraph graph(op_case, inputs);
+  std::vector<Value> dys;
+  std::vector<Tensor> weights;
+  for (const Value& result : graph.built.results) {
+    if (IsFloating(result.dtype())) {
+      weights.push_back(WeightsOf(result));
+      dys.push_back(graph.graph.Constant(weights.back()));
+    } else {
+      weights.emplace_back();
+      dys.emplace_back();
+    }
+  }
+  CaseProgram slopes(op_case, graph, graph.built.results, inputs);
+  const std::vector<InputGradient> gradients = GradientsOf(graph, dys);
+  if (!IsDifferentiable(op_case)) {
+    CHECK(gradients.empty());
+    return;
+  }
+  std::vector<Value> fetches;
+  for (const InputGradient& gradient : gradients) fetches.push_back(gradient.gradient);
+  CaseProgram program(op_case, graph, fetches, inputs);
+  const std::vector<Tensor> results = program.Run(inputs).results;
+  for (const size_t i : Differentiable(graph)) {
+    for (int64_t k = 0; k < inputs[i].elements(); ++k) {
+      double found = 0;
+      for (size_t g = 0; g < gradients.size(); ++g) {
+        if (gradients[g].input == i) found += results[g].AsDouble(k);
+      }
+      const double slope = Slope(slopes, weights, inputs, i, k);
+      INFO("input ", i, " element ", k, ": gradient ", found, ", slope ", slope);
+      CHECK(std::abs(found - slope) <= 1e-6 * std::max(1.0, std::abs(slope)));
+    }
+  }
+  for (size_t g = 0; g < gradients.size(); ++g) {
+    CHECK(results[g].shape().Text() == inputs[gradients[g].input].shape().Text());
+  }
+}
+
+void CheckDTypes(const OpCase& op_case) {
+  bool floating = false;
+  for (const Tensor& input : op_case.inputs) floating |= IsFloating(input.dtype());
+  if (!floating) return;
+  const auto compare = [&](const std::vector<Tensor>& wide, const std::vector<Tensor>& narrow,
+                           double tolerance) {
+    const std::vector<Tensor> a = RunCase(op_case, wide).results;
+    const std::vector<Tensor> b = RunCase(op_case, narrow).results;
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) CheckClose(b[i].Cast(a[i].dtype()), a[i], tolerance);
+  };
+  if (op_case.in_double) {
+    compare(InputsAs(op_case, DType::kDouble), op_case.inputs, 1e-5);
+  }
+  if (op_case.in_bfloat16) {
+    OpCase rounded = op_case;
+    rounded.inputs = InputsAs(op_case, DType::kBfloat16);
+    compare(InputsAs(rounded, DType::kFloat), rounded.inputs, 0.02);
+  }
+}
+
+void CheckGraphDef(const OpCase& op_case) {
+  CaseGraph graph(op_case, op_case.inputs);
+  const std::string bytes = ToGraphDef(graph.graph);
+  Graph again(TestRegistry());
+  FromGraphDef(bytes, again);
+  REQUIRE(again.nodes().size() == graph.graph.nodes().size());
+  for (size_t i = 0; i < again.nodes().size(); ++i) {
+    const Node& a = *graph.graph.nodes()[i];
+    const Node* const b = again.FindNode(a.name());
+    INFO("node ", a.name());
+    REQUIRE(b != nullptr);
+    CHECK(a.type() == b->type());
+    REQUIRE(a.inputs().size() == b->inputs().size());
+    for (size_t k = 0; k < a.inputs().size(); ++k) {
+      CHECK(a.inputs()[k].name() == b->inputs()[k].name());
+    }
+    REQUIRE(a.attrs().size() == b->attrs().size());
+    for (const auto& [name, value] : a.attrs()) {
+      INFO("attribute ", name);
+      CHECK((b->HasAttr(name) && SameAttr(value, b->attrs().at(name))));
+    }
+    for (int k = 0; k < a.outputs(); ++k) {
+      CHECK(a.output_shape(k).Text() == b->output_shape(k).Text());
+    }
+  }
+  CHECK(ToGraphDef(again) == bytes);
+}
+
+namespace {
+
+constexpr int64_t kBatchRows = 100;
+
+// The row's inputs with batch inputs repeated to 100 rows; numbers differ a little from row to row.
+std::vector<Tensor> BatchInputs(const OpCase& op_case) {
+  std::vector<Tensor> inputs = op_case.inputs;
+  for (const int i : op_case.batch) {
+    const Tensor& in = op_case.inputs[static_cast<size_t>(i)];
+    Shape shape = in.shape();
+    const int64_t rows = shape.dim(0);
+    shape.set_dim(0, kBatchRows);
+    Tensor out(in.dtype(), shape);
+    const auto bytes = static_cast<int64_t>(in.bytes()) / rows;
+    for (int64_t r = 0; r < kBatchRows; ++r) {
+      std::memcpy(static_cast<char*>(out.raw()) + r * bytes,
+                  static_cast<const char*>(in.raw()) + r % rows * bytes,
+                  static_cast<size_t>(bytes));
+    }
+    if (in.dtype() == DType::kFloat) {
+      const Tensor wave = Wave(shape, 1e-2F);
+      for (int64_t k = 0; k < out.elements(); ++k) {
+        out.data<float>()[k] *= 1 + wave.data<float>()[k];
+      }
+    }
+    inputs[static_cast<size_t>(i)] = out;
+  }
+  return inputs;
+}
+
+// dy = y / 2 + 1, made in the graph so that it has y's rows.
+std::vector<Value> DysInGraph(const Built& built) {
+  std::vector<Value> dys;
+  for (const Value& y : built.results) {
+    dys.push_back(IsFloating(y.dtype()) ? ops::AddV2(ops::Mul(y, 0.5), 1.0) : Value());
+  }
+  return dys;
+}
+
+}  // namespace
+
+void CheckRows(const OpCase& op_case) {
+  if (op_case.batch.empty()) return;
+  const std::vector<Tensor> inputs = BatchInputs(op_case);
+  CaseGraph graph(op_case, inputs, true);
+  std::vector<Value> fetches = graph.built.results;
+  for (const InputGradient& found : GradientsOf(graph, DysInGraph(graph.built))) {
+    fetches.push_back(found.gradient);
+  }
+  CaseProgram whole(op_case, graph, fetches, inputs, {.cut_batch = true, .cut_rows = false});
+  CaseProgram cut(op_case, graph, fetches, inputs, {.cut_batch = true});
+  const std::vector<Tensor> expected = whole.Run(inputs).results;
+  const std::vector<Tensor> found = cut.Run(inputs).results;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const bool is_result = i < graph.built.results.size();
+    INFO((is_result ? "result " : "gradient "), i);
+    CHECK(Compatible(fetches[i].shape(), found[i].shape()));
+    CheckClose(found[i], expected[i], is_result && !op_case.sums_rows ? 0 : 1e-6);
+  }
+}
+
+}  // namespace tpuest
