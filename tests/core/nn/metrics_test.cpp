@@ -1,0 +1,115 @@
+// Metrics of eight examples, as Keras (2.15) computes them.
+
+#include "core/nn/metrics.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/core/nn/near.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+const std::vector<float> kPredictions = {0.1F, 0.4F, 0.35F, 0.8F, 0.8F, 0.05F, 0.62F, 0.5F};
+const std::vector<float> kLabels = {0, 0, 1, 1, 0, 0, 1, 1};
+const std::vector<float> kWeights = {1, 2, 1, 0.5F, 1, 1, 2, 1};
+
+// The metric after batches of `batch` examples.
+template <class Build>
+float Streamed(int64_t batch, bool weighted, const Build& build) {
+  Session session;
+  const auto input = [&](const char* name) {
+    return session.graph().Placeholder(DType::kFloat, Shape{kUnknownDim, 1}, name);
+  };
+  const Value predictions = input("predictions");
+  const Value labels = input("labels");
+  const Value weights = input("weights");
+  const Metric metric = build(session.graph(), predictions, labels, weighted ? weights : Value{});
+  session.Initialize();
+  for (int64_t i = 0; i < 8; i += batch) {
+    const auto rows = [&](const std::vector<float>& all) {
+      const auto end = std::min<int64_t>(i + batch, 8);
+      return Tensor::Of<float>({8, 1}, all).Rows(i, end).Clone();
+    };
+    session.Step(metric.update, 1,
+                 {{predictions, {rows(kPredictions)}},
+                  {labels, {rows(kLabels)}},
+                  {weights, {rows(kWeights)}}});
+  }
+  return session.Float(metric.value);
+}
+
+Metric Mean(Graph& graph, Value predictions, Value /*labels*/, Value weights) {
+  return MeanMetric(graph, "mean", predictions, weights);
+}
+template <AucCurve curve, int thresholds>
+Metric Auc(Graph& graph, Value predictions, Value labels, Value weights) {
+  return AucMetric(graph, "auc", predictions, labels, weights, curve, thresholds);
+}
+Metric Precision(Graph& graph, Value predictions, Value labels, Value weights) {
+  return PrecisionMetric(graph, "precision", predictions, labels, weights);
+}
+Metric Recall(Graph& graph, Value predictions, Value labels, Value weights) {
+  return RecallMetric(graph, "recall", predictions, labels, weights);
+}
+Metric Baseline(Graph& graph, Value /*predictions*/, Value labels, Value weights) {
+  return AccuracyBaseline(graph, "baseline", labels, weights);
+}
+
+TEST_CASE("a mean weighs examples, and is the same for every batch size") {
+  CHECK(Streamed(8, false, Mean) == doctest::Approx(3.62 / 8));
+  CHECK(Streamed(8, true, Mean) == doctest::Approx(4.24 / 9.5));
+  for (const int64_t batch : {1, 2, 3, 5}) {
+    CHECK(Streamed(batch, true, Mean) == Streamed(8, true, Mean));
+  }
+}
+
+TEST_CASE("areas under the curves are Keras's") {
+  CHECK(Streamed(8, false, Auc<AucCurve::kRoc, 200>) == doctest::Approx(0.71875));
+  CHECK(Streamed(8, true, Auc<AucCurve::kRoc, 200>) == doctest::Approx(0.7222222685813904));
+  CHECK(Streamed(8, true, Auc<AucCurve::kRoc, 11>) == doctest::Approx(0.7666666507720947));
+  CHECK(Streamed(8, false, Auc<AucCurve::kPr, 200>) == doctest::Approx(0.6105524301528931));
+  CHECK(Streamed(8, true, Auc<AucCurve::kPr, 200>) == doctest::Approx(0.5863893628120422));
+  CHECK(Streamed(8, true, Auc<AucCurve::kPr, 11>) == doctest::Approx(0.6093196868896484));
+  CHECK(Streamed(3, true, Auc<AucCurve::kPr, 200>) == Streamed(8, true, Auc<AucCurve::kPr, 200>));
+}
+
+TEST_CASE("precision and recall take what exceeds the threshold as positive") {
+  CHECK(Streamed(8, true, Precision) == doctest::Approx(0.7142857313156128));
+  CHECK(Streamed(8, true, Recall) == doctest::Approx(0.5555555820465088));
+  CHECK(Streamed(3, true, Recall) == Streamed(8, true, Recall));
+}
+
+TEST_CASE("the baseline is what one class for all would reach") {
+  CHECK(Streamed(3, false, Baseline) == doctest::Approx(0.5));
+  CHECK(Streamed(3, true, Baseline) == doctest::Approx(5.0 / 9.5));
+}
+
+TEST_CASE("a metric without weight is 0") {
+  Session session;
+  const Value ones = session.Const({2, 1}, {1, 1});
+  const Metric metric = MeanMetric(session.graph(), "m", ones, session.Const({2, 1}, {0, 0}));
+  session.Initialize();
+  session.Step(metric.update);
+  CHECK(session.Float(metric.value) == 0);
+}
+
+TEST_CASE("among equal scores the first class stands ahead") {
+  Session session;
+  const Value scores = session.Const({3, 4}, {1, 3, 3, 0, 1, 3, 3, 0, 1, 3, 3, 0});
+  const Value labels = session.Ints({3, 1}, {1, 2, 0});
+  CHECK(session.Floats(InTopK(scores, labels, 1)) == std::vector<float>{1, 0, 0});
+  CHECK(session.Floats(InTopK(scores, labels, 2)) == std::vector<float>{1, 1, 0});
+  CHECK(session.Floats(InTopK(scores, labels, 3)) == std::vector<float>{1, 1, 1});
+}
+
+TEST_CASE("metrics keep their sums in local variables, which no checkpoint has") {
+  Session session;
+  (void)MeanMetric(session.graph(), "accuracy", session.Const({1, 1}, {1}), {});
+  REQUIRE(session.graph().FindVariable("accuracy/total") != nullptr);
+  CHECK(session.graph().FindVariable("accuracy/total")->local);
+  CHECK(session.graph().FindVariable("accuracy/count")->local);
+}
+
+}  // namespace
+}  // namespace tpuest::nn

@@ -1,0 +1,25 @@
+#pragma once
+// Comparison of lists of numbers, with a message that shows both.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace tpuest::nn {
+
+// Each element within `tolerance` of the expected one's size (of 1, where that is smaller).
+inline bool Near(const std::vector<float>& found, const std::vector<double>& expected,
+                 double tolerance = 1e-6) {
+  bool same = found.size() == expected.size();
+  for (size_t i = 0; same && i < found.size(); ++i) {
+    const double allowed = tolerance * std::max(1.0, std::abs(expected[i]));
+    same = std::abs(found[i] - expected[i]) <= allowed;
+  }
+  if (!same) {
+    for (const float value : found) MESSAGE("found " << value);
+  }
+  return same;
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,154 @@
+// Rates computed by tf.compat.v1.train (TensorFlow 2.15) at the same steps.
+
+#include "core/nn/schedules.h"
+
+#include <doctest/doctest.h>
+
+#include "core/nn/global_step.h"
+#include "tests/core/nn/near.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+const std::vector<int64_t> kSteps = {0, 1, 7, 10, 11, 25, 40};
+
+std::vector<float> RatesAt(const LearningRate& rate, const std::vector<int64_t>& steps = kSteps,
+                           std::optional<double> steps_per_epoch = {}) {
+  Session session;
+  const Value at = LearningRateAt(session.graph(), rate, steps_per_epoch);
+  std::vector<float> rates;
+  for (const int64_t step : steps) {
+    session.variables().Set("global_step", Tensor::Scalar<int64_t>(step));
+    rates.push_back(session.Float(at));
+  }
+  return rates;
+}
+
+std::string MessageOf(const LearningRate& rate, std::optional<double> steps_per_epoch = {}) {
+  Session session;
+  try {
+    (void)LearningRateAt(session.graph(), rate, steps_per_epoch);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+TEST_CASE("a number is the same rate at every step") {
+  CHECK(Near(RatesAt(0.25, {0, 100}), {0.25, 0.25}));
+  CHECK(Near(RatesAt(ConstantRate{.learning_rate = 0.5}, {0, 100}), {0.5, 0.5}));
+}
+
+TEST_CASE("exponential decay is TensorFlow's") {
+  CHECK(
+      Near(RatesAt(ExponentialDecay{.learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.96}),
+           {0.100000001, 0.0995926186, 0.0971828997, 0.0960000008, 0.0956089124, 0.0902979895,
+            0.0849346444},
+           1e-7));
+  CHECK(Near(RatesAt(ExponentialDecay{
+                 .learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.5, .staircase = true}),
+             {0.1, 0.1, 0.1, 0.05, 0.05, 0.025, 0.00625}, 1e-7));
+}
+
+TEST_CASE("natural exponential decay is TensorFlow's") {
+  CHECK(Near(RatesAt(NaturalExpDecay{.learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.5}),
+             {0.100000001, 0.0951229483, 0.0704688057, 0.0606530681, 0.0576949827, 0.0286504813,
+              0.0135335298},
+             1e-7));
+  CHECK(Near(RatesAt(NaturalExpDecay{
+                 .learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.5, .staircase = true}),
+             {0.1, 0.1, 0.1, 0.0606530681, 0.0606530681, 0.0367879458, 0.0135335298}, 1e-7));
+}
+
+TEST_CASE("inverse time decay is TensorFlow's") {
+  CHECK(Near(
+      RatesAt(InverseTimeDecay{.learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.5}),
+      {0.1, 0.0952381045, 0.0740740746, 0.0666666701, 0.0645161346, 0.0444444455, 0.0333333351},
+      1e-7));
+  CHECK(Near(RatesAt(InverseTimeDecay{
+                 .learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.5, .staircase = true}),
+             {0.1, 0.1, 0.1, 0.0666666701, 0.0666666701, 0.05, 0.0333333351}, 1e-7));
+}
+
+TEST_CASE("polynomial decay is TensorFlow's") {
+  CHECK(Near(RatesAt(PolynomialDecay{
+                 .learning_rate = 0.1, .decay_steps = {20}, .end_learning_rate = 0.01, .power = 2}),
+             {0.1, 0.0912249982, 0.0480249971, 0.0324999988, 0.0282249991, 0.01, 0.01}, 1e-7));
+  CHECK(Near(RatesAt(PolynomialDecay{.learning_rate = 0.1,
+                                     .decay_steps = {10},
+                                     .end_learning_rate = 0.01,
+                                     .power = 0.5,
+                                     .cycle = true}),
+             {0.1, 0.0953814983, 0.0592950359, 0.01, 0.0703738332, 0.0467423499, 0.01}, 1e-7));
+}
+
+TEST_CASE("a boundary belongs to the value before it") {
+  CHECK(Near(RatesAt(PiecewiseConstant{.boundaries = {{10}, {25}}, .values = {0.1, 0.01, 0.001}}),
+             {0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.001}, 1e-8));
+}
+
+TEST_CASE("cosine decay and its restarts are TensorFlow's") {
+  CHECK(Near(RatesAt(CosineDecay{.learning_rate = 0.1, .decay_steps = {20}, .alpha = 0.1}),
+             {0.1, 0.0994459763, 0.0754295737, 0.054999996, 0.0479604453, 0.01, 0.01}, 1e-7));
+  CHECK(Near(
+      RatesAt(CosineDecayRestarts{
+          .learning_rate = 0.1, .first_decay_steps = {10}, .t_mul = 2, .m_mul = 0.5, .alpha = 0.1}),
+      {0.1, 0.0977975428, 0.0285496656, 0.0550000034, 0.0547229908, 0.0165900979, 0.0292049535},
+      1e-7));
+  CHECK(Near(RatesAt(CosineDecayRestarts{
+                 .learning_rate = 0.1, .first_decay_steps = {10}, .t_mul = 1, .m_mul = 0.9}),
+             {0.1, 0.0975528285, 0.0206107404, 0.09, 0.0877975449, 0.0404999964, 0.0656099916},
+             1e-7));
+}
+
+TEST_CASE("a linear warm-up ends where the unshifted schedule takes over") {
+  const PiecewiseConstant schedule{
+      .boundaries = {{6}},
+      .values = {0.4, 0.1},
+      .warmup = LinearWarmup{.warmup_steps = {4}, .warmup_learning_rate = 0.2}};
+  CHECK(Near(RatesAt(schedule, {0, 1, 2, 3, 4, 6, 7}), {0.2, 0.25, 0.3, 0.35, 0.4, 0.4, 0.1}));
+}
+
+TEST_CASE("a constant warm-up holds its rate") {
+  const ConstantRate schedule{
+      .learning_rate = 1,
+      .warmup = ConstantWarmup{.warmup_steps = {2}, .warmup_learning_rate = 0.5}};
+  CHECK(Near(RatesAt(schedule, {0, 1, 2, 3}), {0.5, 0.5, 1, 1}));
+}
+
+TEST_CASE("epochs become steps") {
+  const Period epochs{.value = 1.5, .unit = Period::Unit::kEpochs};
+  CHECK(StepsOf(epochs, 10.0, "decay_steps") == 15);
+  CHECK(Near(RatesAt(PiecewiseConstant{.boundaries = {epochs}, .values = {1, 2}}, {15, 16}, 10.0),
+             {1, 2}));
+  CHECK(MessageOf(PiecewiseConstant{.boundaries = {epochs}, .values = {1, 2}}) ==
+        "a boundary is 1.5ep, but the number of steps in an epoch is not known");
+}
+
+TEST_CASE("a schedule that cannot be is refused") {
+  CHECK(MessageOf(PiecewiseConstant{.boundaries = {{1}}, .values = {1}}) ==
+        "1 boundaries and 1 values");
+  CHECK(MessageOf(PiecewiseConstant{.boundaries = {{5}, {5}}, .values = {1, 2, 3}}) ==
+        "boundary 5 comes after 5");
+  CHECK(MessageOf(ExponentialDecay{.learning_rate = 1, .decay_steps = {0}, .decay_rate = 0.5}) ==
+        "decay_steps is 0, expected at least 1");
+  const Period seconds{.value = 90, .unit = Period::Unit::kSeconds};
+  CHECK(MessageOf(CosineDecay{.learning_rate = 1, .decay_steps = seconds}) ==
+        "decay_steps is a time, 90s; expected steps or epochs");
+}
+
+TEST_CASE("a schedule's error has the place where it stands") {
+  Session session;
+  const LearningRate rate = PiecewiseConstant{
+      .boundaries = {}, .values = {}, .place = {.file = "job.yaml", .line = 7, .column = 3}};
+  try {
+    (void)LearningRateAt(session.graph(), rate);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.faults().front().place.line == 7);
+  }
+}
+
+}  // namespace
+}  // namespace tpuest::nn
