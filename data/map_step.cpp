@@ -54,24 +54,26 @@ std::unique_ptr<MapStep> CastFrom(DType to) {
   return step;
 }
 
-// x * scale + offset in T; bfloat16 is computed in float and rounded.
+// x * scale + offset in T; bfloat16 is computed in float and rounded. The product is rounded once, so
+// that a scale of 1/255 gives what a division by 255 gives.
 template <class T>
 class AffineStep final : public MapStep {
  public:
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
   AffineStep(double scale, double offset)
-      : scale_(static_cast<Wide>(scale)), offset_(static_cast<Wide>(offset)) {}
+      : scale_(scale), offset_(static_cast<Wide>(offset)) {}
   void Run(const void* in, int64_t count, void* out) const override {
+    const auto* const from = static_cast<const T*>(in);
     auto* const to = static_cast<T*>(out);
-    if (in != out) std::memcpy(to, in, static_cast<size_t>(count) * sizeof(T));
     for (int64_t i = 0; i < count; ++i) {
-      to[i] = ConvertTo<T>(ConvertTo<Wide>(to[i]) * scale_ + offset_);
+      const auto scaled = static_cast<Wide>(static_cast<double>(ConvertTo<Wide>(from[i])) * scale_);
+      to[i] = ConvertTo<T>(scaled + offset_);
     }
   }
   [[nodiscard]] bool in_place() const override { return true; }
 
  private:
-  Wide scale_;
+  double scale_;
   Wide offset_;
 };
 
