@@ -40,33 +40,42 @@ std::string Timestamp(double seconds) {
 
 std::string_view LevelName(Level level) {
   switch (level) {
-    case Level::kDebug: return "debug";
-    case Level::kInfo: return "info";
-    case Level::kWarning: return "warning";
-    default: return "error";
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarning:
+      return "warning";
+    default:
+      return "error";
   }
 }
 
 std::string_view TensorFlowPrefix(Level level) {
   switch (level) {
-    case Level::kDebug: return "DEBUG:tensorflow:";
-    case Level::kInfo: return "INFO:tensorflow:";
-    case Level::kWarning: return "WARNING:tensorflow:";
-    default: return "ERROR:tensorflow:";
+    case Level::kDebug:
+      return "DEBUG:tensorflow:";
+    case Level::kInfo:
+      return "INFO:tensorflow:";
+    case Level::kWarning:
+      return "WARNING:tensorflow:";
+    default:
+      return "ERROR:tensorflow:";
   }
 }
 
 std::string Formatted(LogFormat format, bool color, Level level, std::string_view line,
                       double wall_seconds) {
   switch (format) {
-    case LogFormat::kTensorFlow: return fmt::format("{}{}\n", TensorFlowPrefix(level), line);
+    case LogFormat::kTensorFlow:
+      return fmt::format("{}{}\n", TensorFlowPrefix(level), line);
     case LogFormat::kJson: {
-      const nlohmann::ordered_json document = {{"time", Timestamp(wall_seconds)},
-                                               {"level", LevelName(level)},
-                                               {"message", line}};
+      const nlohmann::ordered_json document = {
+          {"time", Timestamp(wall_seconds)}, {"level", LevelName(level)}, {"message", line}};
       return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
     }
-    default: break;
+    default:
+      break;
   }
   if (level == Level::kInfo || level == Level::kDebug) return fmt::format("{}\n", line);
   const char* const start = color ? (level == Level::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
@@ -111,7 +120,8 @@ std::string StatusText(const ProgressReport& report, double eta_seconds) {
   text += WithCommas(report.step);
   if (report.goal) text += "/" + WithCommas(*report.goal);
   if (report.loss) text += fmt::format("  loss {:.4g}", *report.loss);
-  if (report.examples_per_sec > 0) text += fmt::format("  {} ex/s", RateText(report.examples_per_sec));
+  if (report.examples_per_sec > 0)
+    text += fmt::format("  {} ex/s", RateText(report.examples_per_sec));
   if (training) text += fmt::format("  input-wait {:.0f}%", report.input_wait * 100);
   if (report.last_checkpoint) text += fmt::format("  ckpt {}", *report.last_checkpoint);
   if (eta_seconds >= 0) text += fmt::format("  ETA {}", DurationText(eta_seconds));

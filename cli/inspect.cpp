@@ -112,8 +112,8 @@ int ShowRecords(const Invocation& invocation, const std::string& path) {
     PrintDocument("inspect",
                   {{"kind", "tfrecord"}, {"path", path}, {"records", count}, {"bytes", bytes}});
   } else {
-    fmt::print("TFRecord {}: {} records, {} bytes, every checksum right\n", path,
-               WithCommas(count), WithCommas(static_cast<int64_t>(bytes)));
+    fmt::print("TFRecord {}: {} records, {} bytes, every checksum right\n", path, WithCommas(count),
+               WithCommas(static_cast<int64_t>(bytes)));
   }
   return 0;
 }
@@ -128,8 +128,8 @@ int InspectPath(const Invocation& invocation, const std::string& path) {
   if (DirectoryExists(path)) {
     if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
     if (const auto files = EventFiles(path); !files.empty()) return ShowEvents(invocation, files);
-    throw Error(Code::kData, fmt::format("{}: there is neither a checkpoint nor an event file here",
-                                         path));
+    throw Error(Code::kData,
+                fmt::format("{}: there is neither a checkpoint nor an event file here", path));
   }
   if (CheckpointExists(WithoutEnding(path))) {
     return ShowCheckpoint(invocation, WithoutEnding(path));

@@ -1,7 +1,6 @@
 #include "cli/invocation.h"
 
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <map>
 
@@ -90,8 +89,7 @@ void AddOwnFlags(CLI::App& app, std::string_view command, Invocation& to) {
 // "a.b=1", but not "dir/x=1".
 bool IsOverride(const std::string& argument) {
   const size_t equals = argument.find('=');
-  return equals != std::string::npos && equals > 0 &&
-         argument.find('/') > equals;
+  return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
 }
 
 bool IsJobFile(const std::string& argument) {
@@ -123,11 +121,12 @@ std::string ShellQuoted(const std::string& word) {
 }
 
 void PrintHelp() {
-  fmt::print("tpuest trains, evaluates and predicts from a job file, in TensorFlow's formats.\n\n"
-             "  tpuest train job.yaml                    train, or go on where the run stopped\n"
-             "  tpuest train job.yaml train_batch_size=256 --model-dir runs/b256\n"
-             "  tpuest evaluate --checkpoint runs/mnist  no job file is needed where a run exists\n\n"
-             "usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]\n\n");
+  fmt::print(
+      "tpuest trains, evaluates and predicts from a job file, in TensorFlow's formats.\n\n"
+      "  tpuest train job.yaml                    train, or go on where the run stopped\n"
+      "  tpuest train job.yaml train_batch_size=256 --model-dir runs/b256\n"
+      "  tpuest evaluate --checkpoint runs/mnist  no job file is needed where a run exists\n\n"
+      "usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]\n\n");
   for (const Command& command : Commands()) {
     fmt::print("  {:<10} {}\n", command.name, command.summary);
   }
@@ -223,8 +222,8 @@ Parsed ParseCommandLine(int argc, const char* const* argv) {
     parsed.exit_code = 0;
     return parsed;
   } catch (const CLI::ParseError& error) {
-    parsed.exit_code = UsageError(error.what(), fmt::format("'tpuest {} --help' lists its flags",
-                                                            to.command));
+    parsed.exit_code =
+        UsageError(error.what(), fmt::format("'tpuest {} --help' lists its flags", to.command));
     return parsed;
   }
   SortArguments(given, to);

@@ -14,11 +14,11 @@ enum class LogFormat { kText, kTensorFlow, kJson };
 
 struct Invocation {
   std::string command;
-  std::string subject;                  // of `config` and `ls`: "show", "models"
-  std::vector<std::string> arguments;   // what is neither the job nor KEY=VALUE
-  std::optional<std::string> job;       // path of the job file
-  std::vector<std::string> overrides;   // KEY=VALUE, in order
-  std::string command_line;             // all of it, quoted for a shell
+  std::string subject;                 // of `config` and `ls`: "show", "models"
+  std::vector<std::string> arguments;  // what is neither the job nor KEY=VALUE
+  std::optional<std::string> job;      // path of the job file
+  std::vector<std::string> overrides;  // KEY=VALUE, in order
+  std::string command_line;            // all of it, quoted for a shell
 
   // Flags of every command.
   std::optional<std::string> model_dir;
@@ -53,9 +53,9 @@ struct Invocation {
 // One of the program's commands.
 struct Command {
   std::string_view name;
-  std::string_view summary;                    // one line of the list in --help
-  std::string_view example;                    // shown first in the command's own help
-  int (*run)(const Invocation& invocation);    // returns the exit code
+  std::string_view summary;                  // one line of the list in --help
+  std::string_view example;                  // shown first in the command's own help
+  int (*run)(const Invocation& invocation);  // returns the exit code
 };
 [[nodiscard]] const std::vector<Command>& Commands();
 

@@ -22,8 +22,7 @@ struct PredictOutput {
   template <class V>
   void Visit(V& v) {
     v("path", path, {.help = "file; -: stdout", .tpuest = true});
-    v("format", format,
-      {.help = "JSON Lines or CSV", .tpuest = true, .values = {"jsonl", "csv"}});
+    v("format", format, {.help = "JSON Lines or CSV", .tpuest = true, .values = {"jsonl", "csv"}});
   }
 };
 
@@ -87,7 +86,8 @@ struct Job {
 using LoadedJob = config::Loaded<Job>;
 
 // Reads the job; the one place where the visitors meet the whole of it.
-[[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
+[[nodiscard]] LoadedJob LoadJobFile(const std::string& path,
+                                    const std::vector<config::Override>& overrides,
                                     config::Sources& sources);
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);

@@ -11,15 +11,20 @@ namespace {
 
 Json JsonElement(const Tensor& tensor, int64_t i) {
   switch (tensor.dtype()) {
-    case DType::kString: return std::string(tensor.strings()[static_cast<size_t>(i)]);
-    case DType::kBool: return tensor.data<bool>()[i];
-    case DType::kFloat: return JsonNumber(tensor.data<float>()[i]);
-    case DType::kBfloat16: return JsonNumber(static_cast<float>(tensor.data<bfloat16>()[i]));
+    case DType::kString:
+      return std::string(tensor.strings()[static_cast<size_t>(i)]);
+    case DType::kBool:
+      return tensor.data<bool>()[i];
+    case DType::kFloat:
+      return JsonNumber(tensor.data<float>()[i]);
+    case DType::kBfloat16:
+      return JsonNumber(static_cast<float>(tensor.data<bfloat16>()[i]));
     case DType::kDouble: {
       const double value = tensor.data<double>()[i];
       return std::isfinite(value) ? Json(value) : Json();
     }
-    default: return tensor.Cast(DType::kInt64).data<int64_t>()[i];
+    default:
+      return tensor.Cast(DType::kInt64).data<int64_t>()[i];
   }
 }
 

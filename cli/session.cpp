@@ -35,14 +35,15 @@ std::string JobPath(const Invocation& invocation) {
   const std::string command = invocation.command;
   const auto run = NamedRun(invocation);
   if (!run) {
-    throw Error(Code::kUsage, fmt::format("'{}' needs a job file", command),
-                fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
+    throw Error(
+        Code::kUsage, fmt::format("'{}' needs a job file", command),
+        fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
   }
   if (!FileExists(ResolvedJobPath(*run))) {
-    throw Error(Code::kUsage,
-                fmt::format("{}: there is no run here ({} is missing)", *run,
-                            ResolvedJobPath(*run)),
-                fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
+    throw Error(
+        Code::kUsage,
+        fmt::format("{}: there is no run here ({} is missing)", *run, ResolvedJobPath(*run)),
+        fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
   }
   return ResolvedJobPath(*run);
 }
@@ -60,10 +61,9 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
     overrides.push_back({"run_config.model_dir=" + *invocation.model_dir, "--model-dir"});
   }
   if (invocation.threads) {
-    overrides.push_back(
-        {fmt::format("run_config.session_config.intra_op_parallelism_threads={}",
-                     *invocation.threads),
-         "--threads"});
+    overrides.push_back({fmt::format("run_config.session_config.intra_op_parallelism_threads={}",
+                                     *invocation.threads),
+                         "--threads"});
   }
   return overrides;
 }
@@ -94,12 +94,13 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
   return loaded;
 }
 
-int Guarded(const Invocation& invocation, const std::function<int(config::Sources& sources)>& body) {
+int Guarded(const Invocation& invocation,
+            const std::function<int(config::Sources& sources)>& body) {
   config::Sources sources;
   try {
     if (invocation.directory && chdir(invocation.directory->c_str()) != 0) {
-      throw Error(Code::kUsage, fmt::format("-C {}: there is no such folder",
-                                            *invocation.directory));
+      throw Error(Code::kUsage,
+                  fmt::format("-C {}: there is no such folder", *invocation.directory));
     }
     return body(sources);
   } catch (const Error& error) {
@@ -108,9 +109,10 @@ int Guarded(const Invocation& invocation, const std::function<int(config::Source
     return Say(invocation, Code::kResource,
                {{"out of memory", "a smaller train_batch_size needs less", "", {}, 0}}, sources);
   } catch (const std::exception& error) {
-    return Say(invocation, Code::kInternal,
-               {{error.what(), "this is a bug in tpuest; please report it with the job", "", {}, 0}},
-               sources);
+    return Say(
+        invocation, Code::kInternal,
+        {{error.what(), "this is a bug in tpuest; please report it with the job", "", {}, 0}},
+        sources);
   }
 }
 
@@ -122,12 +124,11 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       backend_(MakeCpuBackend()) {
   HandleSignals(process_stop);
   LogOverrides();
-  const EstimatorHome home{*registry_, *backend_,     log(),
-                           clock_,     process_stop,  &console_,
-                           loaded_.job.tpuest.fsync};
+  const EstimatorHome home{
+      *registry_, *backend_, log(), clock_, process_stop, &console_, loaded_.job.tpuest.fsync};
   try {
-    estimator_ = std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator,
-                                             home);
+    estimator_ =
+        std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
   } catch (const Error& error) {
     std::vector<Fault> faults = error.faults();
     config::Locate(loaded_.tree, faults);

@@ -1,8 +1,8 @@
 #include "cli/signals.h"
 
-#include <csignal>
-
 #include <unistd.h>
+
+#include <csignal>
 
 namespace tpuest::cli {
 namespace {

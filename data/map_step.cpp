@@ -54,14 +54,13 @@ std::unique_ptr<MapStep> CastFrom(DType to) {
   return step;
 }
 
-// x * scale + offset in T; bfloat16 is computed in float and rounded. The product is rounded once, so
-// that a scale of 1/255 gives what a division by 255 gives.
+// x * scale + offset in T; bfloat16 is computed in float and rounded. The product is rounded once,
+// so that a scale of 1/255 gives what a division by 255 gives.
 template <class T>
 class AffineStep final : public MapStep {
  public:
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
-  AffineStep(double scale, double offset)
-      : scale_(scale), offset_(static_cast<Wide>(offset)) {}
+  AffineStep(double scale, double offset) : scale_(scale), offset_(static_cast<Wide>(offset)) {}
   void Run(const void* in, int64_t count, void* out) const override {
     const auto* const from = static_cast<const T*>(in);
     auto* const to = static_cast<T*>(out);

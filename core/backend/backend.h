@@ -55,11 +55,11 @@ class Collective {
 };
 
 struct CompileOptions {
-  int replicas = 1;        // logical replicas of the whole run
-  int threads = 1;         // step threads of this process
-  uint64_t seed = 0;       // of random ops
-  bool fuse = true;        // off for comparison
-  bool cut_rows = true;    // off: every replica is one block
+  int replicas = 1;      // logical replicas of the whole run
+  int threads = 1;       // step threads of this process
+  uint64_t seed = 0;     // of random ops
+  bool fuse = true;      // off for comparison
+  bool cut_rows = true;  // off: every replica is one block
 };
 
 // The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.
@@ -73,10 +73,10 @@ struct StepResult {
 
 struct MemoryUse {
   size_t constants = 0;
-  size_t global = 0;       // values that are the same for all replicas
-  size_t replicas = 0;     // all replicas together
-  size_t blocks = 0;       // all threads together
-  size_t parts = 0;        // parts of sums over rows
+  size_t global = 0;    // values that are the same for all replicas
+  size_t replicas = 0;  // all replicas together
+  size_t blocks = 0;    // all threads together
+  size_t parts = 0;     // parts of sums over rows
 };
 
 class Program {

@@ -62,9 +62,9 @@ class Scheduler {
       const Shape& shape = bound_.feeds[i].shape();
       Check(shape.rank() > 0, "'{}' has no axis to cut", bound_.feeds[i].name());
       if (schedule_.batch_rows != 0 && schedule_.batch_rows != shape.dim(0)) {
-        throw Error(Code::kUsage, fmt::format("'{}' has {} rows, the batch has {}",
-                                              bound_.feeds[i].name(), shape.dim(0),
-                                              schedule_.batch_rows));
+        throw Error(Code::kUsage,
+                    fmt::format("'{}' has {} rows, the batch has {}", bound_.feeds[i].name(),
+                                shape.dim(0), schedule_.batch_rows));
       }
       schedule_.batch_rows = shape.dim(0);
     }
@@ -177,8 +177,8 @@ class Scheduler {
       when.time = 0;
     }
     if (there.wave < when.wave) return;
-    const bool later = plan.result_level > when.level ||
-                       (strictly && plan.result_level == Level::kGlobal);
+    const bool later =
+        plan.result_level > when.level || (strictly && plan.result_level == Level::kGlobal);
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
   }
 

@@ -17,24 +17,24 @@ enum class Level : int { kBlock = 0, kReplica = 1, kGlobal = 2, kUpdate = 3 };
 
 struct NodeSchedule {
   bool needed = false;
-  Level level = Level::kGlobal;       // where it runs
+  Level level = Level::kGlobal;         // where it runs
   Level result_level = Level::kGlobal;  // where its results are: parts become kReplica
   Rows rows = Rows::kWhole;
-  std::vector<bool> cut_inputs;       // read by rows
-  int phase = -1;                     // index into Schedule::phases; -1: a source, there from the start
+  std::vector<bool> cut_inputs;  // read by rows
+  int phase = -1;                // index into Schedule::phases; -1: a source, there from the start
 };
 
 struct Phase {
   Level level = Level::kGlobal;
-  std::vector<Node*> nodes;           // in graph order
+  std::vector<Node*> nodes;  // in graph order
 };
 
 struct Schedule {
-  int64_t batch_rows = 0;             // rows of a replica's batch; 0: nothing is cut
-  int64_t block_rows = 0;             // rows of every block but the last
-  int64_t blocks = 1;                 // per replica
-  std::vector<NodeSchedule> nodes;    // by id
-  std::vector<Phase> phases;          // phases[0] is the prologue: layouts derived from sources
+  int64_t batch_rows = 0;           // rows of a replica's batch; 0: nothing is cut
+  int64_t block_rows = 0;           // rows of every block but the last
+  int64_t blocks = 1;               // per replica
+  std::vector<NodeSchedule> nodes;  // by id
+  std::vector<Phase> phases;        // phases[0] is the prologue: layouts derived from sources
 
   [[nodiscard]] int64_t RowsOf(int64_t block) const {
     return block + 1 < blocks ? block_rows : batch_rows - block * block_rows;
@@ -44,7 +44,7 @@ struct Schedule {
 struct ScheduleOptions {
   int replicas = 1;
   bool cut_rows = true;
-  std::vector<bool> cut_feeds;        // as BoundGraph::feeds
+  std::vector<bool> cut_feeds;  // as BoundGraph::feeds
 };
 
 // Blocks have at most this many rows; how many follows from the batch alone.

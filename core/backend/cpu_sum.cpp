@@ -75,12 +75,18 @@ void SumTyped(int count, const std::function<const void*(int)>& array, void* dst
 void TreeSum(DType dtype, int count, const std::function<const void*(int)>& array, void* dst,
              int64_t begin, int64_t end) {
   switch (dtype) {
-    case DType::kFloat: return SumTyped<float>(count, array, dst, begin, end);
-    case DType::kDouble: return SumTyped<double>(count, array, dst, begin, end);
-    case DType::kBfloat16: return SumTyped<bfloat16>(count, array, dst, begin, end);
-    case DType::kInt32: return SumTyped<int32_t>(count, array, dst, begin, end);
-    case DType::kInt64: return SumTyped<int64_t>(count, array, dst, begin, end);
-    default: Check(false, "no sum of {}", NameOf(dtype));
+    case DType::kFloat:
+      return SumTyped<float>(count, array, dst, begin, end);
+    case DType::kDouble:
+      return SumTyped<double>(count, array, dst, begin, end);
+    case DType::kBfloat16:
+      return SumTyped<bfloat16>(count, array, dst, begin, end);
+    case DType::kInt32:
+      return SumTyped<int32_t>(count, array, dst, begin, end);
+    case DType::kInt64:
+      return SumTyped<int64_t>(count, array, dst, begin, end);
+    default:
+      Check(false, "no sum of {}", NameOf(dtype));
   }
 }
 

@@ -21,8 +21,8 @@ class ThreadTeam {
 
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls work(task, thread) for every task in 0..tasks-1, each on some thread, and returns when all
-  // are done. The first exception is rethrown here.
+  // Calls work(task, thread) for every task in 0..tasks-1, each on some thread, and returns when
+  // all are done. The first exception is rethrown here.
   void ForEach(int tasks, const std::function<void(int task, int thread)>& work);
 
  private:

@@ -14,15 +14,15 @@ namespace tpuest {
 
 // The exit codes of the command line.
 enum class Code : int {
-  kInternal = 1,     // a bug in tpuest
-  kUsage = 2,        // command line or job file; nothing was touched
-  kData = 3,         // data missing, or corrupt beyond policy
-  kCheckpoint = 4,   // model and checkpoint do not match, or it is unreadable
-  kDiverged = 5,     // NaN or Inf
-  kResource = 6,     // out of memory, disk full
-  kLost = 7,         // device or peer lost, deadline exceeded
-  kGate = 8,         // a gate was not met
-  kPreempted = 75,   // SIGTERM: state saved, run again
+  kInternal = 1,      // a bug in tpuest
+  kUsage = 2,         // command line or job file; nothing was touched
+  kData = 3,          // data missing, or corrupt beyond policy
+  kCheckpoint = 4,    // model and checkpoint do not match, or it is unreadable
+  kDiverged = 5,      // NaN or Inf
+  kResource = 6,      // out of memory, disk full
+  kLost = 7,          // device or peer lost, deadline exceeded
+  kGate = 8,          // a gate was not met
+  kPreempted = 75,    // SIGTERM: state saved, run again
   kInterrupted = 130  // Ctrl-C: saved and left
 };
 
@@ -35,12 +35,12 @@ struct Place {
 
 // One thing that is wrong.
 struct Fault {
-  std::string message;   // what was expected and what was found
-  std::string hint;      // the way out; may be empty
-  std::string key;       // the job's key path ("run_config.tpu_config"), if it is known; cli finds
-                         // the place from it
-  Place place;           // where, if it is known
-  int width = 0;         // characters to underline at the place
+  std::string message;  // what was expected and what was found
+  std::string hint;     // the way out; may be empty
+  std::string key;      // the job's key path ("run_config.tpu_config"), if it is known; cli finds
+                        // the place from it
+  Place place;          // where, if it is known
+  int width = 0;        // characters to underline at the place
 };
 
 // At least one fault and the exit code they lead to.
@@ -89,9 +89,8 @@ class InternalError : public std::exception {
 }  // namespace tpuest
 
 // Check(condition) or Check(condition, "format", args...): holds unless tpuest itself is wrong.
-#define Check(condition, ...)                                                         \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::tpuest::CheckFailed(__FILE__, __LINE__, #condition,                           \
-                            ::fmt::format("" __VA_ARGS__));                           \
+#define Check(condition, ...)                                                               \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
+      ::tpuest::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

@@ -200,8 +200,7 @@ MappedFile::MappedFile(const std::string& path) {
   struct stat info {};
   ::fstat(fd, &info);
   size_ = static_cast<size_t>(info.st_size);
-  void* const data =
-      size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+  void* const data = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
   const int number = errno;
   ::close(fd);
   if (data == MAP_FAILED) {

@@ -19,10 +19,9 @@ struct FunctionRef {
   bool operator==(const FunctionRef&) const = default;
 };
 
-using AttrValue =
-    std::variant<int64_t, float, bool, std::string, DType, Shape, Tensor, FunctionRef,
-                 std::vector<int64_t>, std::vector<float>, std::vector<bool>,
-                 std::vector<std::string>, std::vector<DType>, std::vector<Shape>>;
+using AttrValue = std::variant<int64_t, float, bool, std::string, DType, Shape, Tensor, FunctionRef,
+                               std::vector<int64_t>, std::vector<float>, std::vector<bool>,
+                               std::vector<std::string>, std::vector<DType>, std::vector<Shape>>;
 using Attrs = std::map<std::string, AttrValue>;
 
 // Equal values; tensors by their bits.

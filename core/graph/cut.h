@@ -1,7 +1,7 @@
 #pragma once
-// Cuts a graph in three programs: *before* (host ops that the device needs, and all they depend on),
-// *device*, and *after* (nodes of an AfterScope, and host ops that need the device). What crosses a
-// cut is fetched on one side and fed on the other; *after* sees every replica's outputs
+// Cuts a graph in three programs: *before* (host ops that the device needs, and all they depend
+// on), *device*, and *after* (nodes of an AfterScope, and host ops that need the device). What
+// crosses a cut is fetched on one side and fed on the other; *after* sees every replica's outputs
 // concatenated along axis 0.
 
 #include <vector>
@@ -13,16 +13,16 @@ namespace tpuest {
 enum class Part { kBefore, kDevice, kAfter };
 
 struct GraphCut {
-  std::vector<Part> parts;                // of each node, by id
-  std::vector<Value> before_to_device;    // computed before, read by the device or after it
-  std::vector<Value> device_to_after;     // computed on the device, read after it
+  std::vector<Part> parts;              // of each node, by id
+  std::vector<Value> before_to_device;  // computed before, read by the device or after it
+  std::vector<Value> device_to_after;   // computed on the device, read after it
   [[nodiscard]] Part PartOf(const Node& node) const {
     return parts[static_cast<size_t>(node.id())];
   }
 };
 
-// The cut for what `fetches` and `targets` need. Error kUsage by node and place where *before* would
-// read a variable or draw a random number.
+// The cut for what `fetches` and `targets` need. Error kUsage by node and place where *before*
+// would read a variable or draw a random number.
 [[nodiscard]] GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
                                 const std::vector<Node*>& targets);
 

@@ -114,9 +114,9 @@ struct Variable {
   DType dtype = DType::kFloat;
   Shape shape;
   bool trainable = true;
-  bool local = false;       // not saved: a metric's sums
-  Value handle;             // VarHandleOp
-  Value value;              // ReadVariableOp at the start of the step
+  bool local = false;  // not saved: a metric's sums
+  Value handle;        // VarHandleOp
+  Value value;         // ReadVariableOp at the start of the step
   Value initial_value;
 };
 
@@ -146,8 +146,8 @@ class Graph {
     return {AddNode(op, std::move(inputs), std::move(attrs), name), 0};
   }
   // A node under exactly this name, outside any scope (reading a GraphDef, cloning).
-  Node* AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,
-                     std::string name, Origin origin);
+  Node* AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs, std::string name,
+                     Origin origin);
 
   Value Constant(const Tensor& value, std::string_view name = "Const");
   template <class T>

@@ -95,14 +95,22 @@ class AttrReader {
   [[nodiscard]] AttrValue Read(const std::string& type) const {
     if (type.starts_with("list(")) return ReadListOf(type);
     switch (value_.value_case()) {
-      case pb::AttrValue::kI: return AttrValue(static_cast<int64_t>(value_.i()));
-      case pb::AttrValue::kF: return AttrValue(value_.f());
-      case pb::AttrValue::kB: return AttrValue(value_.b());
-      case pb::AttrValue::kS: return AttrValue(value_.s());
-      case pb::AttrValue::kType: return AttrValue(static_cast<DType>(value_.type()));
-      case pb::AttrValue::kShape: return AttrValue(FromProto(value_.shape()));
-      case pb::AttrValue::kTensor: return AttrValue(FromProto(value_.tensor(), node_.name()));
-      case pb::AttrValue::kFunc: return AttrValue(FunctionRef{value_.func().name()});
+      case pb::AttrValue::kI:
+        return AttrValue(static_cast<int64_t>(value_.i()));
+      case pb::AttrValue::kF:
+        return AttrValue(value_.f());
+      case pb::AttrValue::kB:
+        return AttrValue(value_.b());
+      case pb::AttrValue::kS:
+        return AttrValue(value_.s());
+      case pb::AttrValue::kType:
+        return AttrValue(static_cast<DType>(value_.type()));
+      case pb::AttrValue::kShape:
+        return AttrValue(FromProto(value_.shape()));
+      case pb::AttrValue::kTensor:
+        return AttrValue(FromProto(value_.tensor(), node_.name()));
+      case pb::AttrValue::kFunc:
+        return AttrValue(FunctionRef{value_.func().name()});
       default:
         throw Error(Code::kData, fmt::format("{} '{}': attribute {} has no value that is read here",
                                              node_.op(), node_.name(), name_));
@@ -171,9 +179,8 @@ class GraphReader {
       if (graph_.FindNode(name) != nullptr) continue;
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) {
-        throw Error(Code::kData,
-                    fmt::format("{} '{}' reads '{}', which is no node of the graph", node.op(),
-                                node.name(), input));
+        throw Error(Code::kData, fmt::format("{} '{}' reads '{}', which is no node of the graph",
+                                             node.op(), node.name(), input));
       }
       return found->second;
     }
@@ -189,8 +196,8 @@ class GraphReader {
     if (graph_.FindNode(node.name()) != nullptr) return;
     const RegisteredOp* const op = graph_.registry().Find(node.op());
     if (op == nullptr) {
-      throw Error(Code::kData, fmt::format("node '{}': there is no op {} here", node.name(),
-                                           node.op()));
+      throw Error(Code::kData,
+                  fmt::format("node '{}': there is no op {} here", node.name(), node.op()));
     }
     std::vector<Value> inputs;
     std::vector<Node*> controls;
@@ -218,9 +225,9 @@ class GraphReader {
       std::from_chars(input.data() + colon + 1, input.data() + input.size(), index);
     }
     if (index < 0 || index >= source.outputs()) {
-      throw Error(Code::kData, fmt::format("{} '{}' reads '{}', but {} '{}' has {} outputs",
-                                           node.op(), node.name(), input, source.type(),
-                                           source.name(), source.outputs()));
+      throw Error(Code::kData,
+                  fmt::format("{} '{}' reads '{}', but {} '{}' has {} outputs", node.op(),
+                              node.name(), input, source.type(), source.name(), source.outputs()));
     }
     return index;
   }

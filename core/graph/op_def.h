@@ -39,16 +39,16 @@ using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut int
 using ExpandFn = bool (*)(class Node& node, std::vector<struct Value>& results);
 
 struct OpDef {
-  std::string_view name;       // TensorFlow's name; ops of our own backends start with '_'
+  std::string_view name;  // TensorFlow's name; ops of our own backends start with '_'
   std::string_view signature;
   ShapeFn shape = nullptr;
-  GradFn grad = nullptr;       // NoGradient says so on purpose
+  GradFn grad = nullptr;  // NoGradient says so on purpose
   PlanFn cpu = nullptr;
   LowerFn hlo = nullptr;
-  RowFn rows = nullptr;        // nullptr: kWhole
+  RowFn rows = nullptr;  // nullptr: kWhole
   ExpandFn expand = nullptr;
-  bool stateful = false;       // never merged, folded or pruned
-  bool host = false;           // strings, tables, data-dependent shapes: never on the device
+  bool stateful = false;  // never merged, folded or pruned
+  bool host = false;      // strings, tables, data-dependent shapes: never on the device
 };
 
 // For OpDef::grad: no input of this op has a gradient.

@@ -102,7 +102,7 @@ AttrDef ParseAttr(std::string_view op, const std::string& text) {
   }
   const std::string first = Trim(rest.substr(0, rest.find('|')));
   // Only the names of dtypes that are no attribute type by themselves start a list of them.
-  static constexpr std::string_view kTypes[] = {"type", "int",  "float", "bool",
+  static constexpr std::string_view kTypes[] = {"type",   "int",   "float",  "bool",
                                                 "string", "shape", "tensor", "func"};
   bool is_attr_type = rest.starts_with("list(");
   for (const std::string_view type : kTypes) is_attr_type |= rest == type;

@@ -20,8 +20,8 @@ struct ArgDef {
 
 struct AttrDef {
   std::string name;
-  std::string type;                  // "type", "int", "list(int)", "string", ...
-  std::vector<DType> allowed;        // of a type attribute; empty: any
+  std::string type;            // "type", "int", "list(int)", "string", ...
+  std::vector<DType> allowed;  // of a type attribute; empty: any
   std::optional<AttrValue> default_value;
 };
 

@@ -13,14 +13,21 @@ struct Row {
 };
 
 constexpr std::array kRows = {
-    Row{DType::kFloat, 4, "float32", "float"},     Row{DType::kDouble, 8, "float64", "double"},
-    Row{DType::kInt32, 4, "int32", "int32"},       Row{DType::kUint8, 1, "uint8", "uint8"},
-    Row{DType::kInt16, 2, "int16", "int16"},       Row{DType::kInt8, 1, "int8", "int8"},
-    Row{DType::kString, 0, "string", "string"},    Row{DType::kInt64, 8, "int64", "int64"},
-    Row{DType::kBool, 1, "bool", "bool"},          Row{DType::kBfloat16, 2, "bfloat16", "bfloat16"},
-    Row{DType::kUint16, 2, "uint16", "uint16"},    Row{DType::kHalf, 2, "float16", "half"},
+    Row{DType::kFloat, 4, "float32", "float"},
+    Row{DType::kDouble, 8, "float64", "double"},
+    Row{DType::kInt32, 4, "int32", "int32"},
+    Row{DType::kUint8, 1, "uint8", "uint8"},
+    Row{DType::kInt16, 2, "int16", "int16"},
+    Row{DType::kInt8, 1, "int8", "int8"},
+    Row{DType::kString, 0, "string", "string"},
+    Row{DType::kInt64, 8, "int64", "int64"},
+    Row{DType::kBool, 1, "bool", "bool"},
+    Row{DType::kBfloat16, 2, "bfloat16", "bfloat16"},
+    Row{DType::kUint16, 2, "uint16", "uint16"},
+    Row{DType::kHalf, 2, "float16", "half"},
     Row{DType::kResource, 0, "resource", "resource"},
-    Row{DType::kUint32, 4, "uint32", "uint32"},    Row{DType::kUint64, 8, "uint64", "uint64"},
+    Row{DType::kUint32, 4, "uint32", "uint32"},
+    Row{DType::kUint64, 8, "uint64", "uint64"},
 };
 
 const Row* Find(DType dtype) {

@@ -56,18 +56,54 @@ struct bfloat16 {
 
 template <class T>
 struct DTypeOfHelper;
-template <> struct DTypeOfHelper<float> { static constexpr DType value = DType::kFloat; };
-template <> struct DTypeOfHelper<double> { static constexpr DType value = DType::kDouble; };
-template <> struct DTypeOfHelper<int32_t> { static constexpr DType value = DType::kInt32; };
-template <> struct DTypeOfHelper<uint8_t> { static constexpr DType value = DType::kUint8; };
-template <> struct DTypeOfHelper<int16_t> { static constexpr DType value = DType::kInt16; };
-template <> struct DTypeOfHelper<int8_t> { static constexpr DType value = DType::kInt8; };
-template <> struct DTypeOfHelper<int64_t> { static constexpr DType value = DType::kInt64; };
-template <> struct DTypeOfHelper<bool> { static constexpr DType value = DType::kBool; };
-template <> struct DTypeOfHelper<bfloat16> { static constexpr DType value = DType::kBfloat16; };
-template <> struct DTypeOfHelper<uint16_t> { static constexpr DType value = DType::kUint16; };
-template <> struct DTypeOfHelper<uint32_t> { static constexpr DType value = DType::kUint32; };
-template <> struct DTypeOfHelper<uint64_t> { static constexpr DType value = DType::kUint64; };
+template <>
+struct DTypeOfHelper<float> {
+  static constexpr DType value = DType::kFloat;
+};
+template <>
+struct DTypeOfHelper<double> {
+  static constexpr DType value = DType::kDouble;
+};
+template <>
+struct DTypeOfHelper<int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
+template <>
+struct DTypeOfHelper<uint8_t> {
+  static constexpr DType value = DType::kUint8;
+};
+template <>
+struct DTypeOfHelper<int16_t> {
+  static constexpr DType value = DType::kInt16;
+};
+template <>
+struct DTypeOfHelper<int8_t> {
+  static constexpr DType value = DType::kInt8;
+};
+template <>
+struct DTypeOfHelper<int64_t> {
+  static constexpr DType value = DType::kInt64;
+};
+template <>
+struct DTypeOfHelper<bool> {
+  static constexpr DType value = DType::kBool;
+};
+template <>
+struct DTypeOfHelper<bfloat16> {
+  static constexpr DType value = DType::kBfloat16;
+};
+template <>
+struct DTypeOfHelper<uint16_t> {
+  static constexpr DType value = DType::kUint16;
+};
+template <>
+struct DTypeOfHelper<uint32_t> {
+  static constexpr DType value = DType::kUint32;
+};
+template <>
+struct DTypeOfHelper<uint64_t> {
+  static constexpr DType value = DType::kUint64;
+};
 template <class T>
 inline constexpr DType kDTypeOf = DTypeOfHelper<T>::value;
 

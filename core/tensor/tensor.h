@@ -98,19 +98,44 @@ class Tensor {
 template <class Fn>
 bool DispatchDType(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::kFloat: fn.template operator()<float>(); return true;
-    case DType::kDouble: fn.template operator()<double>(); return true;
-    case DType::kInt32: fn.template operator()<int32_t>(); return true;
-    case DType::kUint8: fn.template operator()<uint8_t>(); return true;
-    case DType::kInt16: fn.template operator()<int16_t>(); return true;
-    case DType::kInt8: fn.template operator()<int8_t>(); return true;
-    case DType::kInt64: fn.template operator()<int64_t>(); return true;
-    case DType::kBool: fn.template operator()<bool>(); return true;
-    case DType::kBfloat16: fn.template operator()<bfloat16>(); return true;
-    case DType::kUint16: fn.template operator()<uint16_t>(); return true;
-    case DType::kUint32: fn.template operator()<uint32_t>(); return true;
-    case DType::kUint64: fn.template operator()<uint64_t>(); return true;
-    default: return false;
+    case DType::kFloat:
+      fn.template operator()<float>();
+      return true;
+    case DType::kDouble:
+      fn.template operator()<double>();
+      return true;
+    case DType::kInt32:
+      fn.template operator()<int32_t>();
+      return true;
+    case DType::kUint8:
+      fn.template operator()<uint8_t>();
+      return true;
+    case DType::kInt16:
+      fn.template operator()<int16_t>();
+      return true;
+    case DType::kInt8:
+      fn.template operator()<int8_t>();
+      return true;
+    case DType::kInt64:
+      fn.template operator()<int64_t>();
+      return true;
+    case DType::kBool:
+      fn.template operator()<bool>();
+      return true;
+    case DType::kBfloat16:
+      fn.template operator()<bfloat16>();
+      return true;
+    case DType::kUint16:
+      fn.template operator()<uint16_t>();
+      return true;
+    case DType::kUint32:
+      fn.template operator()<uint32_t>();
+      return true;
+    case DType::kUint64:
+      fn.template operator()<uint64_t>();
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -54,19 +54,16 @@ Outcome Train(const RunOptions& options, int steps = 3) {
   VariableStore variables;
   variables.Set("w", Tensor::Scalar(0.5F));
   const auto backend = MakeCpuBackend();
-  const ProgramSpec spec{&model.graph,
-                         {{model.x, {options.rows, 3}, true}},
-                         {model.loss},
-                         {model.update},
-                         {}};
+  const ProgramSpec spec{
+      &model.graph, {{model.x, {options.rows, 3}, true}}, {model.loss}, {model.update}, {}};
   const auto program = backend->Compile(
-      spec,
-      {.replicas = options.replicas, .threads = options.threads, .cut_rows = options.cut},
+      spec, {.replicas = options.replicas, .threads = options.threads, .cut_rows = options.cut},
       variables);
   StepFeeds feeds(1);
   for (int r = 0; r < options.replicas; ++r) feeds[0].push_back(Numbers(options.rows, r));
   Outcome outcome;
-  for (const StepResult& step : program->Run(std::vector<StepFeeds>(static_cast<size_t>(steps), feeds))) {
+  for (const StepResult& step :
+       program->Run(std::vector<StepFeeds>(static_cast<size_t>(steps), feeds))) {
     for (const Tensor& loss : step.fetches[0]) outcome.losses.push_back(*loss.data<float>());
   }
   outcome.w = *variables.Get("w").data<float>();
@@ -108,8 +105,8 @@ TEST_CASE("a random slice knows where it stands in the global batch") {
   const Value noise = graph.Add("GlobalIndex", {graph.Add("Shape", {x})});
   const Value y = graph.Add("Mul", {noise, x});
   VariableStore variables;
-  const auto program = MakeCpuBackend()->Compile(
-      {&graph, {{x, {100, 2}, true}}, {y}, {}, {}}, {.replicas = 2, .threads = 2}, variables);
+  const auto program = MakeCpuBackend()->Compile({&graph, {{x, {100, 2}, true}}, {y}, {}, {}},
+                                                 {.replicas = 2, .threads = 2}, variables);
   Tensor ones(DType::kFloat, {100, 2});
   std::fill_n(ones.data<float>(), 200, 1.0F);
   const StepResult result = program->Run(std::vector<StepFeeds>{{{ones, ones}}})[0];
@@ -163,8 +160,8 @@ TEST_CASE("what is derived from a weight follows the weight") {
   Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Scalar(1.0F)});
   VariableStore variables;
   variables.Set("w", Tensor::Scalar(3.0F));
-  const auto program = MakeCpuBackend()->Compile(
-      {&graph, {{x, {65, 1}, true}}, {y}, {update}, {}}, {.threads = 2}, variables);
+  const auto program = MakeCpuBackend()->Compile({&graph, {{x, {65, 1}, true}}, {y}, {update}, {}},
+                                                 {.threads = 2}, variables);
   Tensor ones(DType::kFloat, {65, 1});
   std::fill_n(ones.data<float>(), 65, 1.0F);
   const auto results = program->Run(std::vector<StepFeeds>{{{ones}}, {{ones}}});

@@ -1,9 +1,8 @@
-#include "core/backend/cpu_memory.h"
-
 #include <doctest/doctest.h>
 
 #include <numeric>
 
+#include "core/backend/cpu_memory.h"
 #include "core/backend/cpu_sum.h"
 #include "core/tensor/tensor.h"
 

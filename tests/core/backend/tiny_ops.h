@@ -70,9 +70,8 @@ inline void PlanGlobalIndex(PlanContext& c) {
   const int64_t row = n / c.OutputShape(0).dim(0);
   const Buffer y = c.Output(0);
   c.Run([=](const Task& task) {
-    const size_t first =
-        (static_cast<size_t>(task.replica) * task.batch_rows + task.row_begin) *
-        static_cast<size_t>(row);
+    const size_t first = (static_cast<size_t>(task.replica) * task.batch_rows + task.row_begin) *
+                         static_cast<size_t>(row);
     for (int64_t i = 0; i < n; ++i) task.At<float>(y)[i] = static_cast<float>(first + i);
   });
 }
@@ -95,7 +94,8 @@ inline void PlanScaleByDouble(PlanContext& c) {
   const Buffer x = c.Input(0);
   const Buffer y = c.Output(0);
   c.Run([=](const Task& task) {
-    for (int64_t i = 0; i < n; ++i) task.At<float>(y)[i] = task.At<float>(x)[i] * *task.At<float>(doubled);
+    for (int64_t i = 0; i < n; ++i)
+      task.At<float>(y)[i] = task.At<float>(x)[i] * *task.At<float>(doubled);
   });
 }
 
@@ -104,47 +104,94 @@ inline void PlanAlias(PlanContext& c) { c.Alias(0, 0); }
 
 inline OpFamily Ops() {
   static const OpDef kOps[] = {
-      {.name = "Const", .signature = "-> output: dtype; value: tensor; dtype: type",
-       .shape = ValueShape, .grad = NoGradient, .cpu = PlanNothing},
-      {.name = "Placeholder", .signature = "-> output: dtype; dtype: type; shape: shape",
-       .shape = ShapeAttr, .grad = NoGradient, .cpu = PlanNothing},
-      {.name = "NoOp", .signature = "-> ", .shape = NoShape, .grad = NoGradient,
+      {.name = "Const",
+       .signature = "-> output: dtype; value: tensor; dtype: type",
+       .shape = ValueShape,
+       .grad = NoGradient,
        .cpu = PlanNothing},
-      {.name = "Shape", .signature = "x: T -> y: out_type; T: type; out_type: type = int32",
-       .shape = [](ShapeContext& c) { c.Output(0, {c.Input(0).rank()}); }, .grad = NoGradient,
+      {.name = "Placeholder",
+       .signature = "-> output: dtype; dtype: type; shape: shape",
+       .shape = ShapeAttr,
+       .grad = NoGradient,
        .cpu = PlanNothing},
-      {.name = "Identity", .signature = "x: T -> y: T; T: type", .shape = SameShape,
-       .cpu = PlanAlias, .rows = FirstInputRows},
-      {.name = "Mul", .signature = "x: T, y: T -> z: T; T: float", .shape = WiderShape,
-       .grad = GradMul, .cpu = PlanMul, .rows = BroadcastRows},
-      {.name = "ScaleByDouble", .signature = "x: T, y: T -> z: T; T: float", .shape = SameShape,
-       .cpu = PlanScaleByDouble, .rows = FirstInputRows},
-      {.name = "Sum", .signature = "x: T -> y: T; T: float", .shape = ScalarShape, .grad = GradSum,
-       .cpu = PlanSum, .rows = SumRows},
-      {.name = "WholeSum", .signature = "x: T -> y: T; T: float", .shape = ScalarShape,
+      {.name = "NoOp",
+       .signature = "-> ",
+       .shape = NoShape,
+       .grad = NoGradient,
+       .cpu = PlanNothing},
+      {.name = "Shape",
+       .signature = "x: T -> y: out_type; T: type; out_type: type = int32",
+       .shape = [](ShapeContext& c) { c.Output(0, {c.Input(0).rank()}); },
+       .grad = NoGradient,
+       .cpu = PlanNothing},
+      {.name = "Identity",
+       .signature = "x: T -> y: T; T: type",
+       .shape = SameShape,
+       .cpu = PlanAlias,
+       .rows = FirstInputRows},
+      {.name = "Mul",
+       .signature = "x: T, y: T -> z: T; T: float",
+       .shape = WiderShape,
+       .grad = GradMul,
+       .cpu = PlanMul,
+       .rows = BroadcastRows},
+      {.name = "ScaleByDouble",
+       .signature = "x: T, y: T -> z: T; T: float",
+       .shape = SameShape,
+       .cpu = PlanScaleByDouble,
+       .rows = FirstInputRows},
+      {.name = "Sum",
+       .signature = "x: T -> y: T; T: float",
+       .shape = ScalarShape,
+       .grad = GradSum,
+       .cpu = PlanSum,
+       .rows = SumRows},
+      {.name = "WholeSum",
+       .signature = "x: T -> y: T; T: float",
+       .shape = ScalarShape,
        .cpu = PlanSum},
-      {.name = "OnesLike", .signature = "x: T -> y: T; T: float", .shape = SameShape,
-       .grad = NoGradient, .cpu = PlanOnes, .rows = FirstInputRows},
-      {.name = "GlobalIndex", .signature = "shape: int32 -> y: float",
+      {.name = "OnesLike",
+       .signature = "x: T -> y: T; T: float",
+       .shape = SameShape,
+       .grad = NoGradient,
+       .cpu = PlanOnes,
+       .rows = FirstInputRows},
+      {.name = "GlobalIndex",
+       .signature = "shape: int32 -> y: float",
        .shape =
            [](ShapeContext& c) {
              const Tensor shape = c.Constant(0).Cast(DType::kInt64);
              const auto dims = shape.values<int64_t>();
              c.Output(0, Shape(std::vector<int64_t>(dims.begin(), dims.end())));
            },
-       .grad = NoGradient, .cpu = PlanGlobalIndex, .rows = GlobalIndexRows, .stateful = true},
+       .grad = NoGradient,
+       .cpu = PlanGlobalIndex,
+       .rows = GlobalIndexRows,
+       .stateful = true},
       {.name = "VarHandleOp",
        .signature = "-> resource: resource; dtype: type; shape: shape; shared_name: string = \"\"",
-       .shape = ScalarShape, .grad = NoGradient, .cpu = PlanNothing, .stateful = true},
-      {.name = "ReadVariableOp", .signature = "resource: resource -> value: dtype; dtype: type",
-       .shape = ReadShape, .cpu = PlanNothing, .stateful = true},
+       .shape = ScalarShape,
+       .grad = NoGradient,
+       .cpu = PlanNothing,
+       .stateful = true},
+      {.name = "ReadVariableOp",
+       .signature = "resource: resource -> value: dtype; dtype: type",
+       .shape = ReadShape,
+       .cpu = PlanNothing,
+       .stateful = true},
       {.name = "AssignAddVariableOp",
-       .signature = "resource: resource, value: dtype -> ; dtype: type", .shape = NoShape,
-       .cpu = PlanAssignAdd, .stateful = true},
-      {.name = "CrossReplicaSum", .signature = "input: T -> output: T; T: float",
-       .shape = SameShape, .cpu = PlanNothing},
-      {.name = "AddN", .signature = "inputs: N*T -> sum: T; N: int; T: float",
-       .shape = SameShape, .cpu = PlanNothing},
+       .signature = "resource: resource, value: dtype -> ; dtype: type",
+       .shape = NoShape,
+       .cpu = PlanAssignAdd,
+       .stateful = true},
+      {.name = "CrossReplicaSum",
+       .signature = "input: T -> output: T; T: float",
+       .shape = SameShape,
+       .cpu = PlanNothing},
+      {.name = "AddN",
+       .signature = "inputs: N*T -> sum: T; N: int; T: float",
+       .shape = SameShape,
+       .cpu = PlanNothing},
   };
   return kOps;
 }

@@ -16,7 +16,8 @@
 namespace tpuest {
 namespace {
 
-// Calls `visit` with the bytes cut at every length and with one bit, then all bits, of every byte flipped.
+// Calls `visit` with the bytes cut at every length and with one bit, then all bits, of every byte
+// flipped.
 void ForEachDamage(const std::string& whole, const std::function<void(const std::string&)>& visit) {
   for (size_t size = 0; size < whole.size(); ++size) visit(whole.substr(0, size));
   for (size_t at = 0; at < whole.size(); ++at) {
