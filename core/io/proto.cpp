@@ -124,6 +124,14 @@ void ScalarToProto(const Tensor& tensor, pb::TensorProto& proto) {
   }
 }
 
+// True if all elements are the same bits: every byte is that of one element before.
+bool IsUniform(const Tensor& tensor) {
+  if (tensor.elements() == 0) return false;
+  const auto* const bytes = static_cast<const char*>(tensor.raw());
+  const size_t element = SizeOf(tensor.dtype());
+  return std::memcmp(bytes, bytes + element, tensor.bytes() - element) == 0;
+}
+
 // Elements of a shape from a file; -1 if a dimension is unknown or their product is beyond reason.
 int64_t CheckedElements(const Shape& shape) {
   if (!shape.fully_known()) return -1;
@@ -178,7 +186,7 @@ void ToProto(const Tensor& tensor, pb::TensorProto& proto) {
     for (const std::string_view value : tensor.strings()) {
       proto.add_string_val(value.data(), value.size());
     }
-  } else if (tensor.elements() == 1) {
+  } else if (IsUniform(tensor)) {
     ScalarToProto(tensor, proto);
   } else {
     proto.set_tensor_content(tensor.raw(), tensor.bytes());

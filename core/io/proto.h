@@ -30,8 +30,8 @@ void FromBytes(std::string_view bytes, google::protobuf::Message& message, const
 void FromText(std::string_view text, google::protobuf::Message& message, const std::string& file,
               Code code);
 
-// As TensorFlow writes constants: values in tensor_content, a single value or strings in their
-// list.
+// As TensorFlow writes constants: values in tensor_content, a value that all elements have once in
+// its list, strings in theirs.
 void ToProto(const Tensor& tensor, pb::TensorProto& proto);
 // The values, from either form. `what` names the tensor in an Error of Code::kData.
 [[nodiscard]] Tensor FromProto(const pb::TensorProto& proto, std::string_view what);

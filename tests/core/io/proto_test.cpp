@@ -42,6 +42,18 @@ TEST_CASE("the last value of a list fills the rest of the tensor") {
   CHECK(SameBits(FromProto(proto, "t"), Tensor::Of<int64_t>({2}, {0, 0})));
 }
 
+TEST_CASE("a tensor of one value is written as that value") {
+  pb::TensorProto proto;
+  ToProto(Tensor(DType::kFloat, {100, 100}), proto);
+  CHECK(ToBytes(proto).size() < 30);
+  const Tensor zeros = FromProto(proto, "zeros");
+  CHECK(SameBits(zeros, Tensor(DType::kFloat, {100, 100})));
+  Tensor almost(DType::kInt64, {3});
+  almost.data<int64_t>()[2] = 1;
+  ToProto(almost, proto);
+  CHECK(SameBits(FromProto(proto, "almost"), almost));
+}
+
 TEST_CASE("a tensor message whose bytes do not fit its shape is refused") {
   pb::TensorProto proto;
   FromText("dtype: DT_FLOAT tensor_shape { dim { size: 2 } } tensor_content: 'abcd'", proto, "t",
