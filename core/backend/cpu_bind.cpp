@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/backend/cpu_fusion.h"
 #include "core/backend/cpu_plan.h"
 #include "core/graph/cut.h"
 
@@ -192,30 +191,5 @@ std::vector<Tensor> EvaluateNode(Node& node, const std::vector<Tensor>& inputs) 
 }
 
 BoundGraph BindGraph(const ProgramSpec& spec) { return Binder(spec).Run(); }
-
-BoundGraph Fused(const BoundGraph& bound) {
-  BoundGraph fused;
-  fused.graph = std::make_unique<Graph>(bound.graph->registry());
-  std::vector<Value> keep = bound.fetches;
-  keep.insert(keep.end(), bound.feeds.begin(), bound.feeds.end());
-  if (bound.guard.valid()) keep.push_back(bound.guard);
-  std::map<Value, Value> mapped;
-  FuseNodes(*bound.graph, keep, *fused.graph, mapped);
-  for (const Value& feed : bound.feeds) fused.feeds.push_back(mapped.at(feed));
-  for (const Value& fetch : bound.fetches) fused.fetches.push_back(mapped.at(fetch));
-  if (bound.guard.valid()) fused.guard = mapped.at(bound.guard);
-  for (const Node* const target : bound.targets) {
-    fused.targets.push_back(fused.graph->FindNode(target->name()));
-  }
-  for (const auto& [constant, sources] : bound.shape_sources) {
-    const Node* const node = fused.graph->FindNode(constant->name());
-    if (node == nullptr) continue;
-    for (const Value& source : sources) {
-      const auto found = mapped.find(source);
-      if (found != mapped.end()) fused.shape_sources[node].push_back(found->second);
-    }
-  }
-  return fused;
-}
 
 }  // namespace tpuest

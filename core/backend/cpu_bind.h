@@ -23,9 +23,6 @@ struct BoundGraph {
 
 [[nodiscard]] BoundGraph BindGraph(const ProgramSpec& spec);
 
-// The same program with chains of nodes fused (cpu_fusion.h).
-[[nodiscard]] BoundGraph Fused(const BoundGraph& bound);
-
 // Runs one node on constant inputs.
 [[nodiscard]] std::vector<Tensor> EvaluateNode(Node& node, const std::vector<Tensor>& inputs);
 

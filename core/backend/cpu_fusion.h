@@ -1,18 +1,19 @@
 #pragma once
-// Fuses chains of nodes of a bound graph. Only speed changes: with fusion off a program computes the
-// same function.
+// Fuses chains of nodes of a bound graph. Only speed changes: with fusion off a program computes
+// the same function.
+//
+//   Conv2D or MatMul, BiasAdd [, Relu]         one product with bias and activation
+//   Relu, MaxPool                              the pool first: a quarter of the elements for a 2x2;
+//                                              its gradient is gated before it is sent back
+//   BiasAddGrad and Conv2DBackpropFilter of    one primitive that gives both
+//   the same gradient
 
-#include <map>
-#include <vector>
-
-#include "core/graph/graph.h"
+#include "core/backend/cpu_bind.h"
 
 namespace tpuest {
 
-// Copies `from` into the empty graph `to`, under the same names, fusing on the way. Fills `mapped`
-// with where each value of `from` went; values in `keep` are there in any case, values that a fusion
-// made superfluous are not.
-void FuseNodes(const Graph& from, const std::vector<Value>& keep, Graph& to,
-               std::map<Value, Value>& mapped);
+// The same program, fused. Feeds, fetches, targets and the guard keep their values and their names;
+// a value is fused away only if nothing else reads it.
+[[nodiscard]] BoundGraph Fused(const BoundGraph& bound);
 
 }  // namespace tpuest

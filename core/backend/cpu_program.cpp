@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "core/backend/backend.h"
+#include "core/backend/cpu_fusion.h"
 #include "core/backend/cpu_planner.h"
 #include "core/backend/cpu_sum.h"
 #include "core/backend/cpu_threads.h"

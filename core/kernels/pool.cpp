@@ -16,6 +16,7 @@ struct Order {
   static T Max(T a, T b) { return b > a || b != b ? b : a; }
   static bool Same(T a, T b) { return a == b; }
   static T Pick(bool pick, T a) { return pick ? a : T(0); }
+  static T Relu(T a) { return a <= T(0) ? T(0) : a; }
 };
 
 template <>
@@ -34,6 +35,10 @@ struct Order<bfloat16> {
     bfloat16 picked;
     picked.bits = pick ? a.bits : uint16_t{0};
     return picked;
+  }
+  static bfloat16 Relu(bfloat16 a) {
+    constexpr uint16_t kMinusInfinity = 0xFF80;
+    return Pick(a.bits < 0x8000 || a.bits > kMinusInfinity, a);  // beyond it are the NaNs
   }
 };
 
@@ -92,7 +97,7 @@ void ForEachSquare(const PoolShape& s, Fn&& fn) {
   }
 }
 
-template <class T>
+template <class T, bool kRelu>
 void MaxOfSquares(const PoolShape& s, const T* x, T* y) {
   const int64_t channels = s.channels;
   const int64_t below = s.width.in * channels;
@@ -102,7 +107,8 @@ void MaxOfSquares(const PoolShape& s, const T* x, T* y) {
     for (int64_t c = 0; c < channels; ++c) {
       const T upper = Order<T>::Max(from[c], from[channels + c]);
       const T lower = Order<T>::Max(from[below + c], from[below + channels + c]);
-      to[c] = Order<T>::Max(upper, lower);
+      const T largest = Order<T>::Max(upper, lower);
+      to[c] = kRelu ? Order<T>::Relu(largest) : largest;
     }
   });
 }
@@ -139,11 +145,11 @@ void MaxGradOfSquares(const PoolShape& s, const T* x, const T* y, const T* dy, T
   });
 }
 
-template <class T>
+template <class T, bool kRelu>
 void Max(const PoolShape& s, const void* x_raw, void* y_raw) {
   const T* const x = static_cast<const T*>(x_raw);
   T* const y = static_cast<T*>(y_raw);
-  if (IsHalving(s)) return MaxOfSquares(s, x, y);
+  if (IsHalving(s)) return MaxOfSquares<T, kRelu>(s, x, y);
   const int64_t channels = s.channels;
   ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
     T* const __restrict__ to = y + pixel * channels;
@@ -153,6 +159,9 @@ void Max(const PoolShape& s, const void* x_raw, void* y_raw) {
       const T* const __restrict__ from = x + cell * channels;
       for (int64_t c = 0; c < channels; ++c) to[c] = Order<T>::Max(to[c], from[c]);
     });
+    if constexpr (kRelu) {
+      for (int64_t c = 0; c < channels; ++c) to[c] = Order<T>::Relu(to[c]);
+    }
   });
 }
 
@@ -226,7 +235,8 @@ void AverageGrad(const PoolShape& s, const void* dy_raw, void* dx_raw) {
 }
 
 template <class T>
-constexpr PoolKernels kKernels = {Max<T>, MaxGrad<T>, Average<T>, AverageGrad<T>};
+constexpr PoolKernels kKernels = {Max<T, false>, Max<T, true>, MaxGrad<T>, Average<T>,
+                                  AverageGrad<T>};
 
 }  // namespace
 

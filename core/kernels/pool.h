@@ -19,6 +19,8 @@ struct PoolShape {
 struct PoolKernels {
   // y = the largest value of each window; NaN wins.
   void (*max)(const PoolShape&, const void* x, void* y);
+  // The same, then max(y, 0); NaN stays NaN.
+  void (*max_relu)(const PoolShape&, const void* x, void* y);
   // dx: each dy goes to the first element of its window, row by row, that equals y. Where none does
   // it goes nowhere. What overlapping windows send is added in the order of the windows.
   void (*max_grad)(const PoolShape&, const void* x, const void* y, const void* dy, void* dx);

@@ -88,7 +88,10 @@ void PlanForward(PlanContext& context, void (*pool)(const PoolShape&, const void
 }
 
 void PlanMaxPool(PlanContext& context) {
-  PlanForward(context, FindPool(context.OutputDType(0)).max);
+  const PoolKernels pool = FindPool(context.OutputDType(0));
+  const bool relu =
+      context.node().HasAttr("activation") && context.Attr<std::string>("activation") == "Relu";
+  PlanForward(context, relu ? pool.max_relu : pool.max);
 }
 
 void PlanAvgPool(PlanContext& context) {
@@ -131,6 +134,15 @@ const OpDef kPoolOps[] = {
      .grad = NoSecondGradient,
      .cpu = PlanMaxPoolGrad,
      .rows = MaxPoolGradRows},
+    // What the fusion of a bound graph makes: max-pooling, then the activation.
+    {.name = "_FusedMaxPool",
+     .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
+                  "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
+                  "data_format: string = NHWC; activation: string = \"\"",
+     .shape = PoolShapes,
+     .grad = NoSecondGradient,
+     .cpu = PlanMaxPool,
+     .rows = FirstInputRows},
     {.name = "AvgPool",
      .signature = "value: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
                   "strides: list(int); padding: string; data_format: string = NHWC",

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -55,6 +56,24 @@ TEST_CASE("the largest of each square, and of equals the first gets the gradient
                                         10, 0, 0, 0,  //
                                         30, 0, 0, 0,  //
                                         0, 0, 0, 40});
+}
+
+TEST_CASE("with ReLU what is not positive becomes zero, and NaN stays") {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> x = {1,  2,  -1, -2,                      //
+                                4,  3,  -5, -0.0F, -1, -2, kNan, 0,  //
+                                -3, -1, 0,  1};
+  for (const WindowAxis& axis :
+       {kHalf4, WindowAxis{.in = 4, .out = 2, .size = 2, .stride = 2, .after = 1}}) {
+    for (const DType dtype : {DType::kFloat, DType::kDouble, DType::kBfloat16}) {
+      const Tensor from = Tensor::Of<float>({16}, x).Cast(dtype);
+      Tensor y(dtype, {4});
+      FindPool(dtype).max_relu({1, axis, axis, 1}, from.raw(), y.raw());
+      const std::vector<float> pooled = Values(y);
+      CHECK(std::vector<float>(pooled.begin(), pooled.begin() + 3) == std::vector<float>{4, 0, 0});
+      CHECK(std::isnan(pooled[3]));
+    }
+  }
 }
 
 TEST_CASE("overlapping windows add what they send to one element") {
