@@ -83,9 +83,18 @@ int64_t Product(int64_t a, int64_t b) {
   return a == kUnknownDim || b == kUnknownDim ? kUnknownDim : a * b;
 }
 
+// TensorFlow's depthwise kernels take no other.
+void CheckDepthwiseStrides(const ShapeContext& c) {
+  const auto& strides = c.node().Attr<std::vector<int64_t>>("strides");
+  if (IsDepthwise(c) && strides[1] != strides[2]) {
+    c.Fail(fmt::format("strides are {}x{}, expected equal ones", strides[1], strides[2]));
+  }
+}
+
 // The result's shape of an image and a filter, [N, H', W', F].
 Shape ResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
   CheckWindows(c);
+  CheckDepthwiseStrides(c);
   NeedRank(c, x, 4, "the image [N, H, W, C]");
   NeedRank(c, filter, 4, "the filter [kh, kw, C, F]");
   Shape result({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
