@@ -35,7 +35,7 @@ struct OpCase {
   std::map<std::string, Tensor> variables;
   std::map<std::string, Tensor> updated;
   // Inputs whose axis 0 is the batch: the case also runs with 100 rows, cut and uncut. Results are
-  // equal to the bit unless `sums_rows`, then to 1e-6 of the largest.
+  // equal to the bit unless `sums_rows`, then but for rounding.
   std::vector<int> batch;
   bool sums_rows = false;
   // Off for a function that jumps or has a kink near the inputs, or that does not run in double.
@@ -61,6 +61,12 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> TrainingCases();
 [[nodiscard]] std::vector<OpCase> AdaptiveCases();
 [[nodiscard]] std::vector<OpCase> StringCases();
+[[nodiscard]] std::vector<OpCase> ActivationCases();
+[[nodiscard]] std::vector<OpCase> SoftmaxCases();
+[[nodiscard]] std::vector<OpCase> MatMulCases();
+[[nodiscard]] std::vector<OpCase> ConvCases();
+[[nodiscard]] std::vector<OpCase> PoolCases();
+[[nodiscard]] std::vector<OpCase> BatchNormCases();
 
 // Shorthand for rows.
 [[nodiscard]] inline Tensor Floats(Shape shape, const std::vector<float>& values) {

@@ -21,5 +21,7 @@ void CheckDTypes(const OpCase& op_case);
 void CheckGraphDef(const OpCase& op_case);
 // 100 rows in two blocks and in one: the same results and gradients.
 void CheckRows(const OpCase& op_case);
+// What the engine makes one step of gives what the steps gave, gradients too.
+void CheckFusion(const OpCase& op_case);
 
 }  // namespace tpuest

@@ -33,7 +33,7 @@ CaseProgram::CaseProgram(const OpCase& op_case, CaseGraph& graph, std::vector<Va
     spec.feeds.push_back({graph.inputs[i], inputs[i].shape(), how.cut_batch && is_batch});
   }
   spec.targets = graph.built.targets;
-  const CompileOptions options{.seed = how.seed, .cut_rows = how.cut_rows};
+  const CompileOptions options{.seed = how.seed, .fuse = how.fuse, .cut_rows = how.cut_rows};
   program_ = MakeCpuBackend()->Compile(spec, options, variables_);
 }
 

@@ -15,9 +15,9 @@ void ForEachCase(void (*check)(const OpCase&)) {
     try {
       check(op_case);
     } catch (const Error& error) {
-      FAIL_CHECK(error.what());
+      FAIL_CHECK(std::string(error.what()));
     } catch (const InternalError& error) {
-      FAIL_CHECK(error.what());
+      FAIL_CHECK(std::string(error.what()));
     }
   }
 }
@@ -27,6 +27,7 @@ TEST_CASE("every op computes TensorFlow's values") { ForEachCase(CheckExpected);
 TEST_CASE("every gradient is the slope of its op") { ForEachCase(CheckNumericGradient); }
 TEST_CASE("every op agrees with itself in double and bfloat16") { ForEachCase(CheckDTypes); }
 TEST_CASE("every node survives GraphDef") { ForEachCase(CheckGraphDef); }
+TEST_CASE("fused or not, an op gives the same") { ForEachCase(CheckFusion); }
 TEST_CASE("a batch in blocks gives what it gives whole") { ForEachCase(CheckRows); }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#pragma once
+// Convolution and pooling by their definition, one index after the other.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// How a window goes over height and width.
+struct NaiveWindow {
+  std::vector<int64_t> size;
+  std::vector<int64_t> strides = {1, 1};
+  std::vector<int64_t> dilations = {1, 1};
+  std::string padding = "SAME";
+  std::vector<int64_t> explicit_paddings;  // EXPLICIT: top, bottom, left, right
+};
+
+// Results of a window over `in` elements: axis 0 is height, 1 is width.
+[[nodiscard]] int64_t NaiveOut(const NaiveWindow& window, int axis, int64_t in);
+// Which element of the image tap `k` of result `out` is over; -1: none, it is padding.
+[[nodiscard]] int64_t NaiveAt(const NaiveWindow& window, int axis, int64_t in, int64_t out,
+                              int64_t k);
+
+// A convolution is a sum of products: y[y] += x[x] * filter[filter] for every term. Its gradients
+// are the same terms with the roles changed.
+struct NaiveConv {
+  struct Term {
+    int64_t x;
+    int64_t filter;
+    int64_t y;
+  };
+  Shape x_shape;
+  Shape filter_shape;
+  Shape y_shape;
+  std::vector<Term> terms;
+
+  // x [N, H, W, C], filter [kh, kw, C, F], or [kh, kw, C, M] of a depthwise one.
+  NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& window, bool depthwise);
+
+  // Of floats, summed in double.
+  [[nodiscard]] Tensor Forward(const Tensor& x, const Tensor& filter) const;
+  [[nodiscard]] Tensor InputGrad(const Tensor& filter, const Tensor& dy) const;
+  [[nodiscard]] Tensor FilterGrad(const Tensor& x, const Tensor& dy) const;
+};
+
+// The elements of the image that each element of the result is taken from, in order.
+struct NaivePool {
+  Shape x_shape;
+  Shape y_shape;
+  std::vector<std::vector<int64_t>> taken;  // by element of y
+
+  NaivePool(const Shape& x, const NaiveWindow& window);
+
+  [[nodiscard]] Tensor Max(const Tensor& x) const;
+  [[nodiscard]] Tensor MaxGrad(const Tensor& x, const Tensor& dy) const;  // to the first maximum
+  [[nodiscard]] Tensor Average(const Tensor& x) const;
+  [[nodiscard]] Tensor AverageGrad(const Tensor& dy) const;
+};
+
+}  // namespace tpuest

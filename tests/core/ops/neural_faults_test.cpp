@@ -1,0 +1,117 @@
+// Wrong images, filters, matrices and labels are refused in words.
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/graph/gradient.h"
+#include "core/ops/array.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/bias.h"
+#include "core/ops/conv.h"
+#include "core/ops/matmul.h"
+#include "core/ops/pool.h"
+#include "core/ops/reduction.h"
+#include "core/ops/softmax.h"
+#include "tests/core/ops/op_checks.h"
+
+namespace tpuest {
+namespace {
+
+using Shapes = std::vector<Shape>;
+
+// The message of the Error kUsage that building on placeholders throws, or "" if there is none.
+std::string Refusal(const Shapes& shapes,
+                    const std::function<void(const std::vector<Value>&)>& build) {
+  Graph graph(TestRegistry());
+  std::vector<Value> in;
+  for (const Shape& shape : shapes) in.push_back(graph.Placeholder(DType::kFloat, shape, "x"));
+  try {
+    build(in);
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kUsage);
+    return error.message();
+  }
+  return "";
+}
+
+std::string Conv(const Shapes& shapes, const ops::ConvOptions& options = {}) {
+  return Refusal(shapes, [&](const std::vector<Value>& in) { ops::Conv2D(in[0], in[1], options); });
+}
+
+TEST_CASE("a convolution that does not fit names image and filter") {
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 4, 8}}) ==
+        "Conv2D 'Conv2D': the image has 3 channels ([2,5,5,3]), the filter takes 4 ([3,3,4,8])");
+  CHECK(Conv({{5, 5, 3}, {3, 3, 3, 8}}) ==
+        "Conv2D 'Conv2D': the image [N, H, W, C] has rank 4, found [5,5,3]");
+  CHECK(Conv({{2, 2, 5, 3}, {3, 3, 3, 8}}, {.padding = "VALID"}) ==
+        "Conv2D 'Conv2D': a window of 3x3 does not fit into an image of 2x5");
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.padding = "FULL"}) ==
+        "Conv2D 'Conv2D': padding is 'FULL', expected SAME, EXPLICIT or VALID");
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {0, 1}}) ==
+        "Conv2D 'Conv2D': strides is [1, 0, 1, 1], expected [1, height, width, 1]");
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {2}}) ==
+        "strides are [2], expected [height, width]");
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.data_format = "NCHW"}) ==
+        "Conv2D 'Conv2D': data_format is NCHW; images are NHWC here: move the channels to the last "
+        "axis");
+  CHECK(
+      Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.padding = "EXPLICIT"}) ==
+      "Conv2D 'Conv2D': explicit_paddings is [], expected [0, 0, top, bottom, left, right, 0, 0]");
+  CHECK(
+      Refusal({{2, 5, 5, 3}, {3, 3, 3, 1}}, [](const std::vector<Value>& in) {
+        ops::DepthwiseConv2dNative(in[0], in[1], {.strides = {1, 2}});
+      }) == "DepthwiseConv2dNative 'DepthwiseConv2dNative': strides are 1x2, expected equal ones");
+}
+
+TEST_CASE("a window larger than the image is named") {
+  CHECK(Refusal({{2, 3, 8, 1}}, [](const std::vector<Value>& in) {
+          ops::MaxPool(in[0], {.ksize = {4, 2}});
+        }) == "MaxPool 'MaxPool': a window of 4x2 does not fit into an image of 3x8");
+}
+
+TEST_CASE("matrices and biases that do not fit are named") {
+  CHECK(Refusal({{32, 128}, {64, 10}}, [](const std::vector<Value>& in) {
+          ops::MatMul(in[0], in[1], {}, "logits");
+        }) == "MatMul 'logits': [32,128] times [64,10]: inner sizes differ");
+  CHECK(Refusal({{32, 128}, {64, 10}}, [](const std::vector<Value>& in) {
+          ops::MatMul(in[0], in[1], {.transpose_b = true});
+        }) == "MatMul 'MatMul': [32,128] times [64,10] transposed: inner sizes differ");
+  CHECK(Refusal({{32, 128}, {64}}, [](const std::vector<Value>& in) {
+          ops::BiasAdd(in[0], in[1]);
+        }) == "BiasAdd 'BiasAdd': the last axis of [32,128] has 128, the bias 64");
+}
+
+TEST_CASE("logits and labels that do not fit are named") {
+  CHECK(Refusal({{32, 10}, {32, 9}},
+                [](const std::vector<Value>& in) {
+                  ops::SoftmaxCrossEntropyWithLogits(in[0], in[1]);
+                }) ==
+        "SoftmaxCrossEntropyWithLogits 'SoftmaxCrossEntropyWithLogits': logits are [32,10], labels "
+        "[32,9]");
+  CHECK(Refusal({{32, 10}},
+                [](const std::vector<Value>& in) {
+                  ops::SparseSoftmaxCrossEntropyWithLogits(
+                      in[0], in[0].graph().Placeholder(DType::kInt32, {31}, "labels"));
+                }) ==
+        "SparseSoftmaxCrossEntropyWithLogits 'SparseSoftmaxCrossEntropyWithLogits': logits are "
+        "[32,10], labels [31]: the number of rows differs");
+}
+
+TEST_CASE("statistics of other channels than the image's are named") {
+  CHECK(Refusal({{2, 5, 5, 3}, {4}}, [](const std::vector<Value>& in) {
+          ops::FusedBatchNormV3(in[0], in[1], in[1], in[1], in[1]);
+        }) == "FusedBatchNormV3 'FusedBatchNormV3': the image has 3 channels, scale is [4]");
+}
+
+TEST_CASE("a gradient that is not differentiated again says so") {
+  CHECK(Refusal({{2, 4, 4, 1}, {2, 2, 2, 1}}, [](const std::vector<Value>& in) {
+          const Value y = ops::MaxPool(in[0]);
+          const Value dx = ops::MaxPoolGrad(in[0], y, in[1], {}, "dx");
+          (void)Gradients(ops::Sum(dx), std::vector<Value>{in[1]});
+        }) == "MaxPoolGrad 'dx': a gradient of this gradient is not available");
+}
+
+}  // namespace
+}  // namespace tpuest
