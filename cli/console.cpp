@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "core/base/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -96,17 +96,6 @@ std::string RateText(double per_second) {
 
 }  // namespace
 
-class Console::File {
- public:
-  explicit File(const std::string& path) : file_(path) {}
-  void Write(double wall_seconds, Level level, std::string_view line) {
-    file_.Append(fmt::format("{} {:<7} {}\n", Timestamp(wall_seconds), LevelName(level), line));
-  }
-
- private:
-  AppendFile file_;
-};
-
 std::string DurationText(double seconds) {
   const auto total = static_cast<int64_t>(seconds + 0.5);
   if (total < 60) return fmt::format("{}s", total);
@@ -143,10 +132,23 @@ Console::Console(const Invocation& invocation, const Clock& clock)
 
 Console::~Console() { Clear(); }
 
-void Console::AppendTo(const std::string& path) { file_ = std::make_unique<File>(path); }
+void Console::AppendTo(const std::string& path) {
+  file_ = std::make_unique<AppendFile>(path);
+  file_->Append(std::exchange(unfiled_, ""));
+}
+
+void Console::Note(Level level, std::string_view line) {
+  const std::string text =
+      fmt::format("{} {:<7} {}\n", Timestamp(clock_.WallSeconds()), LevelName(level), line);
+  if (file_) {
+    file_->Append(text);
+  } else {
+    unfiled_ += text;
+  }
+}
 
 void Console::WriteLine(Level level, std::string_view line) {
-  if (file_) file_->Write(clock_.WallSeconds(), level, line);
+  Note(level, line);
   if (level < lowest_) return;
   Clear();
   const std::string text = Formatted(format_, color_, level, line, clock_.WallSeconds());

@@ -6,6 +6,7 @@
 
 #include "cli/invocation.h"
 #include "core/base/clock.h"
+#include "core/base/files.h"
 #include "core/base/log.h"
 #include "core/estimator/hooks.h"
 
@@ -24,15 +25,16 @@ class Console final : public ProgressListener {
   Console& operator=(const Console&) = delete;
 
   [[nodiscard]] Log& log() { return log_; }
-  // Every line goes to this file too, with its time.
+  // Every line goes to this file too, with its time; also those that came before.
   void AppendTo(const std::string& path);
+  // A line for the file alone.
+  void Note(Level level, std::string_view line);
   // A status line at most ten times a second; off a terminal a plain line a minute.
   void Report(const ProgressReport& report) override;
   // Wipes the status line.
   void Clear();
 
  private:
-  class File;
   void WriteLine(Level level, std::string_view line);
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 
@@ -47,7 +49,8 @@ class Console final : public ProgressListener {
   int64_t first_step_ = -1;  // of this activity, for the ETA
   double first_time_ = 0;
   std::string activity_;
-  std::unique_ptr<File> file_;
+  std::unique_ptr<AppendFile> file_;
+  std::string unfiled_;  // lines from before there was a file
   Log log_;
 };
 

@@ -22,6 +22,10 @@ RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir,
   MakeDirectories(folder_);
 }
 
+bool RunFolder::ExistsIn(const std::string& model_dir) {
+  return DirectoryExists(JoinPath(model_dir, ".tpuest"));
+}
+
 std::string RunFolder::log_path() const { return JoinPath(folder_, "log.txt"); }
 
 void RunFolder::WriteJob(const std::optional<std::string>& source_file,

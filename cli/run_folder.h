@@ -15,7 +15,10 @@ namespace tpuest::cli {
 
 class RunFolder {
  public:
+  // Makes the folder where it is not there.
   explicit RunFolder(const std::string& model_dir);
+  // Whether a run has left its folder in model_dir.
+  [[nodiscard]] static bool ExistsIn(const std::string& model_dir);
   [[nodiscard]] std::string log_path() const;
   // The job as it was written (if it was a file) and with every value put in.
   void WriteJob(const std::optional<std::string>& source_file, const std::string& resolved) const;

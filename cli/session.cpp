@@ -163,33 +163,50 @@ void Session::WriteJob() {
   folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_.tree));
 }
 
-int Session::Run(const std::function<int()>& body) {
+void Session::StartRun() {
   folder_.emplace(estimator_->model_dir());
   console_.AppendTo(folder_->log_path());
-  if (invocation_.command != "predict" && invocation_.command != "evaluate") {
-    WriteJob();
-    folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
-                        clock_.WallSeconds());
-  }
-  int exit_code = static_cast<int>(Code::kInternal);
-  std::string status = "failed";
-  const auto end = [&] {
-    if (invocation_.command == "predict" || invocation_.command == "evaluate") return;
-    folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
-  };
+  WriteJob();
+  folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
+                      clock_.WallSeconds());
+}
+
+void Session::EndRun(int exit_code, const std::string& status) {
+  if (folder_) folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
+}
+
+void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept {
   try {
-    exit_code = body();
-    status = exit_code == 0 ? "done" : "stopped";
-    end();
+    for (const Fault& fault : faults) console_.Note(Level::kError, fault.message);
+    EndRun(static_cast<int>(code), "failed");
+  } catch (const std::exception&) {
+    // What brought the run down (a full disk) keeps this from being written too, and is told.
+  }
+}
+
+void Session::JoinLog() {
+  const std::string& model_dir = estimator_->model_dir();
+  if (!RunFolder::ExistsIn(model_dir)) return;
+  try {
+    console_.AppendTo(RunFolder(model_dir).log_path());
+  } catch (const Error& error) {
+    log().Debug("{}", error.message());  // another's run may be read without being written to
+  }
+}
+
+int Session::Run(const std::function<int()>& body) {
+  if (invocation_.command != "train") JoinLog();
+  try {
+    const int exit_code = body();
+    EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
     return exit_code;
   } catch (const Error& error) {
-    exit_code = static_cast<int>(error.code());
-    end();
     std::vector<Fault> faults = error.faults();
     config::Locate(loaded_.tree, faults);
+    NoteFailure(error.code(), faults);
     throw Error(error.code(), std::move(faults));
-  } catch (...) {
-    end();
+  } catch (const std::exception& error) {
+    NoteFailure(Code::kInternal, {{error.what(), "", "", {}, 0}});
     throw;
   }
 }

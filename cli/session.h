@@ -36,12 +36,31 @@ class Session {
   // The prefix that --checkpoint means in model_dir; nullopt: the newest.
   [[nodiscard]] std::optional<std::string> Checkpoint() const;
 
-  // Runs `body` between the two writes of run.json, and places the faults that it throws.
+  // Runs `body`, and places the faults that it throws. Where a run has started, its outcome is put
+  // into run.json and its faults into the log.
   int Run(const std::function<int()>& body);
 
+  // Leaves job, run.json and log in the run's folder once training starts: a job that cannot be run
+  // leaves the folder, and the job of an earlier run in it, as they are.
+  [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
+
  private:
+  class Recorder final : public SessionRunHook {
+   public:
+    explicit Recorder(Session& session) : session_(session) {}
+    void Begin() override { session_.StartRun(); }
+
+   private:
+    Session& session_;
+  };
+
   void LogOverrides();
   void WriteJob();
+  void StartRun();
+  void EndRun(int exit_code, const std::string& status);
+  void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
+  // What evaluate and predict have to say goes into the log of the run.
+  void JoinLog();
 
   const Invocation& invocation_;
   SystemClock clock_;
@@ -50,7 +69,8 @@ class Session {
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Estimator> estimator_;
-  std::optional<RunFolder> folder_;
+  std::optional<RunFolder> folder_;  // of a run that has started
+  Recorder recorder_{*this};
 };
 
 }  // namespace tpuest::cli

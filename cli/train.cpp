@@ -22,8 +22,8 @@ int Train(const Invocation& invocation) {
                     "train_spec: {input_fn: train, max_steps: 1000}");
       }
       const TrainSpec& spec = *session.job().train_spec;
-      const TrainResult result =
-          session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length());
+      const TrainResult result = session.estimator().Train(
+          MakeJobInputFn(session.job(), spec.input_fn), spec.length(), {&session.recorder()});
       session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
       session.console().Clear();
       if (invocation.json) PrintDocument("train", TrainFields(result));

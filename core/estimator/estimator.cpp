@@ -1,5 +1,7 @@
 #include "core/estimator/estimator.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <thread>
 
@@ -25,18 +27,6 @@ std::string MakeTemporaryFolder() {
   return path;
 }
 
-// Makes the folder; what stands in its way is told about the option.
-void MakeModelDir(const std::string& path) {
-  try {
-    MakeDirectories(path);
-  } catch (const Error& error) {
-    const Code code = error.code() == Code::kData ? Code::kUsage : error.code();
-    std::vector<Fault> faults = error.faults();
-    faults.front().key = "run_config.model_dir";
-    throw Error(code, std::move(faults));
-  }
-}
-
 EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
                              const EstimatorHome& home) {
   ThrowFaults(Validate(options));
@@ -48,6 +38,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     context.model_dir = *config.model_dir;
   } else {
     context.model_dir = MakeTemporaryFolder();
+    context.model_dir_is_temporary = true;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
   if (context.options.use_tpu) {
@@ -69,6 +60,12 @@ class Estimator::Impl {
         trainer(context),
         evaluator(context),
         predictor(context) {}
+  // Leaves no temporary folder behind in which nothing came to be.
+  ~Impl() {
+    if (context.model_dir_is_temporary) ::rmdir(context.model_dir.c_str());
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   EstimatorContext context;
   Trainer trainer;
@@ -83,7 +80,6 @@ Estimator::~Estimator() = default;
 
 TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
                              const std::vector<SessionRunHook*>& hooks) {
-  MakeModelDir(impl_->context.model_dir);
   return impl_->trainer.Train(input_fn, length, hooks);
 }
 

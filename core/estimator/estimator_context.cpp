@@ -39,6 +39,8 @@ uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
     seed = device();
     home.log.Info("tf_random_seed is not set: {} was drawn", *seed);
   }
+  // Whoever writes the options down can have this run again.
+  options.run_config.tf_random_seed = static_cast<int64_t>(*seed);
   return *seed;
 }
 

@@ -13,6 +13,7 @@ struct EstimatorContext {
   EstimatorOptions options;  // resolved
   EstimatorHome home;
   std::string model_dir;
+  bool model_dir_is_temporary = false;
   int replicas = 1;
   int threads = 1;
   std::optional<uint64_t> seed;  // settled by the first mode that runs

@@ -52,6 +52,30 @@ SavedState LoadPrefix(const std::string& prefix) {
   return saved;
 }
 
+// A run whose state file is gone starts afresh, as TensorFlow does, but not silently.
+void WarnOfLostState(const std::string& model_dir, Log& log) {
+  if (!DirectoryExists(model_dir)) return;
+  for (const std::string& name : ListDirectory(model_dir)) {
+    if (!name.starts_with("model.ckpt-") || !name.ends_with(".index")) continue;
+    log.Warning("{}: is missing, so {} and what else is there is passed over",
+                JoinPath(model_dir, "checkpoint"), name);
+    return;
+  }
+}
+
+// The last of `count` checkpoints, none of which can be read.
+[[noreturn]] void ThrowUnreadable(const std::string& model_dir, size_t count, const Error& last) {
+  std::vector<Fault> faults = last.faults();
+  if (count > 1) {
+    faults.front().message += fmt::format("; none of the {} checkpoints can be read", count);
+  }
+  if (faults.front().hint.empty()) {
+    faults.front().hint = fmt::format("bring the files back, or remove {} to start afresh",
+                                      JoinPath(model_dir, "checkpoint"));
+  }
+  throw Error(last.code(), std::move(faults));
+}
+
 }  // namespace
 
 std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
@@ -91,18 +115,27 @@ SavedState LoadCheckpoint(const std::string& path) {
 
 std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
   const std::optional<std::string> latest = LatestCheckpoint(model_dir);
-  if (!latest) return std::nullopt;
-  std::optional<Error> first;
-  for (const std::string& prefix : Candidates(*ReadCheckpointState(model_dir))) {
-    if (!CheckpointExists(prefix)) continue;
+  if (!latest) {
+    WarnOfLostState(model_dir, log);
+    return std::nullopt;
+  }
+  const CheckpointState state = *ReadCheckpointState(model_dir);
+  if (*latest != state.model_checkpoint_path) {
+    log.Warning("{}: is missing, {} names it; {} is taken",
+                BundleIndexPath(state.model_checkpoint_path), JoinPath(model_dir, "checkpoint"),
+                *latest);
+  }
+  std::vector<std::string> candidates = Candidates(state);
+  std::erase_if(candidates, [](const std::string& prefix) { return !CheckpointExists(prefix); });
+  for (const std::string& prefix : candidates) {
     try {
       return LoadPrefix(prefix);
     } catch (const Error& error) {
+      if (prefix == candidates.back()) ThrowUnreadable(model_dir, candidates.size(), error);
       log.Warning("{}; the checkpoint before it is tried", error.message());
-      if (!first) first = error;
     }
   }
-  throw *first;
+  return std::nullopt;
 }
 
 }  // namespace tpuest

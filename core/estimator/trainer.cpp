@@ -2,14 +2,26 @@
 
 #include "core/base/files.h"
 #include "core/estimator/variables.h"
+#include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
 namespace {
 
+// Makes the run's folders; what stands in their way is told about the option.
+void MakeRunFolders(const std::string& model_dir) {
+  try {
+    MakeDirectories(PrivateDir(model_dir));
+  } catch (const Error& error) {
+    const Code code = error.code() == Code::kData ? Code::kUsage : error.code();
+    std::vector<Fault> faults = error.faults();
+    faults.front().key = "run_config.model_dir";
+    throw Error(code, std::move(faults));
+  }
+}
+
 std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
   const std::string folder = PrivateDir(model_dir);
-  MakeDirectories(folder);
   std::unique_ptr<FileLock> lock = FileLock::TryAcquire(JoinPath(folder, "lock"));
   if (lock != nullptr) return lock;
   throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
@@ -32,13 +44,13 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
 TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
                            const std::vector<SessionRunHook*>& hooks) {
   ThrowFaults(Validate(length, context_.options.use_tpu));
-  const std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  std::unique_ptr<FileLock> lock;
+  if (DirectoryExists(PrivateDir(context_.model_dir))) lock = LockRun(context_.model_dir);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest && length.max_steps && newest->global_step >= *length.max_steps) {
     return AlreadyDone(*newest);
   }
-  RemoveTemporaryFiles(context_.model_dir);
-  return Run(input_fn, length, hooks, std::move(newest));
+  return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
 }
 
 TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
@@ -50,7 +62,7 @@ TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
 
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          const std::vector<SessionRunHook*>& hooks,
-                         std::optional<SavedState> newest) {
+                         std::optional<SavedState> newest, std::unique_ptr<FileLock> lock) {
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
@@ -62,13 +74,28 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   const Compiled& model = ModelFor(plan.batch_size);
   LoadVariables(*model.model.graph, plan);
   SettleGoal(length, plan);
-  Infeed infeed(InfeedFor(plan, *stream));
+  InfeedArgs infeed_args = InfeedFor(plan, *stream);
+  // Nothing was written so far: a job that cannot run leaves no trace.
+  if (!lock) lock = StartRun(plan.newest.has_value());
+  RemoveTemporaryFiles(context_.model_dir);
+  Infeed infeed(std::move(infeed_args));
   TrainSession session({.context = context_,
                         .plan = plan,
                         .variables = variables_,
                         .model = model.model,
                         .user_hooks = hooks});
   return session.Run(infeed, [this](int64_t rows) -> TrainStep& { return StepFor(rows); });
+}
+
+std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
+  MakeRunFolders(context_.model_dir);
+  std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  if (restored || !LatestCheckpoint(context_.model_dir)) return lock;
+  throw Error(
+      Code::kUsage,
+      fmt::format("{}: another process trained in this model_dir meanwhile", context_.model_dir),
+      "run the same command again to go on from there")
+      .Key("run_config.model_dir");
 }
 
 void Trainer::KeepSpec(const StreamSpec& spec) {

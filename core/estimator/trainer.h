@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/files.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/model_builder.h"
 #include "core/estimator/train_session.h"
@@ -26,7 +27,10 @@ class Trainer {
 
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
   TrainResult Run(const InputFn& input_fn, const TrainLength& length,
-                  const std::vector<SessionRunHook*>& hooks, std::optional<SavedState> newest);
+                  const std::vector<SessionRunHook*>& hooks, std::optional<SavedState> newest,
+                  std::unique_ptr<FileLock> lock);
+  // Makes model_dir and locks it, for a run whose folder was not there before.
+  [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
   // The model for a global batch of so many rows, built on first use.
   Compiled& ModelFor(int64_t rows);

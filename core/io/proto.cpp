@@ -26,8 +26,9 @@ class FirstError : public google::protobuf::io::ErrorCollector {
     column_ = column + 1;
     message_ = message;
   }
-  [[nodiscard]] Error AsError(const std::string& file, Code code) const {
-    return Error(code, fmt::format("{}:{}:{}: {}", file, line_, column_, message_))
+  [[nodiscard]] Error AsError(const Message& into, const std::string& file, Code code) const {
+    return Error(code, fmt::format("this is not the text of a {}: {}", into.GetDescriptor()->name(),
+                                   message_))
         .At({file, line_, column_});
   }
 
@@ -175,7 +176,7 @@ void FromText(std::string_view text, Message& message, const std::string& file, 
   parser.RecordErrorsTo(&error);
   parser.AllowUnknownField(true);
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  if (!parser.Parse(&stream, &message)) throw error.AsError(file, code);
+  if (!parser.Parse(&stream, &message)) throw error.AsError(message, file, code);
 }
 
 void ToProto(const Tensor& tensor, pb::TensorProto& proto) {

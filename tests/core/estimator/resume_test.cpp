@@ -150,6 +150,39 @@ TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
   }
 }
 
+TEST_CASE("a newest checkpoint that is gone is told, and the one before it used") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 9}});
+  RemoveFile(BundleIndexPath(folder.File("model.ckpt-9")));
+  Home home;
+  Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
+  CHECK(estimator.Evaluate(RangeInput({.repeat = 1})).global_step == 8);
+  CHECK(home.Logged("model.ckpt-9.index: is missing"));
+}
+
+TEST_CASE("checkpoints none of which can be read are an error that says so") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 9}});
+  for (const std::string& name : ListDirectory(folder.path())) {
+    if (name.ends_with(".index")) WriteFileAtomically(folder.File(name), "");
+  }
+  Home home;
+  Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
+  const Error error = ErrorOf([&] { (void)estimator.Evaluate(RangeInput({.repeat = 1})); });
+  CHECK(error.code() == Code::kCheckpoint);
+  CHECK(error.message().find("checkpoints can be read") != std::string::npos);
+}
+
+TEST_CASE("a run whose state file is gone starts afresh, with a warning") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 9}});
+  RemoveFile(folder.File("checkpoint"));
+  Home home;
+  Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
+  CHECK(estimator.Train(RangeInput({}), {.max_steps = 2}).global_step == 2);
+  CHECK(home.Logged("is passed over"));
+}
+
 TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
   TemporaryFolder folder;
   Run(folder.path(), {.save_every = 4}, 6);
@@ -170,8 +203,10 @@ TEST_CASE("the seed of a run without tf_random_seed is drawn once and kept") {
     Home home;
     EstimatorOptions options = Options(folder.path());
     options.run_config.tf_random_seed.reset();
-    Estimator(LinearModel(), options, home.get()).Train(RangeInput({}), {.max_steps = max_steps});
+    Estimator estimator(LinearModel(), options, home.get());
+    estimator.Train(RangeInput({}), {.max_steps = max_steps});
     CHECK(home.Logged("was drawn") == (max_steps == 1));
+    CHECK(estimator.options().run_config.tf_random_seed.has_value());
     return LoadCheckpoint(folder.path()).resume.seed;
   };
   const std::optional<uint64_t> first = seed(1);

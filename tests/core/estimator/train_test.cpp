@@ -242,6 +242,45 @@ TEST_CASE("a file in the place of model_dir is told about the option") {
   CHECK(error.faults()[0].key == "run_config.model_dir");
 }
 
+TEST_CASE("a job that cannot run leaves no trace") {
+  TemporaryFolder folder;
+  Home home;
+  const std::string model_dir = folder.File("runs/a");
+  SUBCASE("because of its model") {
+    Estimator estimator(LinearModel({.loss_scale = 1}), Options(model_dir, 2, 3), home.get());
+    CHECK(ErrorOf([&] { estimator.Train(RangeInput({}), {.max_steps = 1}); }).code() ==
+          Code::kUsage);
+  }
+  SUBCASE("because of its input") {
+    const InputFn input = [](const InputContext& /*context*/) -> std::unique_ptr<BatchStream> {
+      throw Error(Code::kData, "no such file");
+    };
+    Estimator estimator(LinearModel(), Options(model_dir), home.get());
+    CHECK(ErrorOf([&] { estimator.Train(input, {.max_steps = 1}); }).code() == Code::kData);
+  }
+  SUBCASE("because of what it starts from") {
+    EstimatorOptions options = Options(model_dir);
+    options.warm_start_from = folder.File("missing");
+    Estimator estimator(LinearModel(), options, home.get());
+    CHECK(ErrorOf([&] { estimator.Train(RangeInput({}), {.max_steps = 1}); }).code() ==
+          Code::kCheckpoint);
+  }
+  CHECK(!DirectoryExists(folder.File("runs")));
+}
+
+TEST_CASE("a temporary model_dir in which nothing came to be is removed") {
+  Home home;
+  EstimatorOptions options = Options("");
+  options.run_config.model_dir.reset();
+  std::string model_dir;
+  {
+    const Estimator estimator(LinearModel(), options, home.get());
+    model_dir = estimator.model_dir();
+    CHECK(DirectoryExists(model_dir));
+  }
+  CHECK(!DirectoryExists(model_dir));
+}
+
 TEST_CASE("without model_dir a temporary folder is made and named") {
   Home home;
   EstimatorOptions options = Options("");
@@ -249,7 +288,6 @@ TEST_CASE("without model_dir a temporary folder is made and named") {
   const Estimator estimator(LinearModel(), options, home.get());
   CHECK(DirectoryExists(estimator.model_dir()));
   CHECK(home.Logged("Using temporary folder as model directory: " + estimator.model_dir()));
-  std::filesystem::remove_all(estimator.model_dir());
 }
 
 TEST_CASE("events hold the loss, rates and what TensorBoard needs after a restart") {

@@ -263,9 +263,17 @@ TEST_CASE("the newest checkpoint is the newest that is there") {
 TEST_CASE("a state file that is not text of this format is refused by line and column") {
   const TemporaryFolder folder;
   Put(folder / "checkpoint", "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths {\n");
-  const Thrown thrown = ErrorOf([&] { static_cast<void>(ReadCheckpointState(folder.path())); });
-  CHECK(thrown.code == Code::kCheckpoint);
-  CHECK(thrown.message.starts_with(folder / "checkpoint:2:28: "));
+  try {
+    static_cast<void>(ReadCheckpointState(folder.path()));
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kCheckpoint);
+    CHECK(error.message().starts_with("this is not the text of a CheckpointState: "));
+    const Place& place = error.faults()[0].place;
+    CHECK(place.file == folder / "checkpoint");
+    CHECK(place.line == 2);
+    CHECK(place.column == 28);
+  }
 }
 
 }  // namespace tpuest
