@@ -33,6 +33,7 @@ class Task {
   [[nodiscard]] T* At(Buffer buffer) const {
     const Location& location = locations[buffer.id];
     const size_t row_offset = location.block_local ? 0 : buffer.row_bytes * row_begin;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the base may be null, the offset then an address
     return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(bases[location.base]) +
                                 location.offset + row_offset);
   }

@@ -50,9 +50,9 @@ TEST_CASE("a binary head evaluates as tf.estimator's does") {
       {"prediction/mean", 0.5},   {"label/mean", 1}, {"accuracy_baseline", 1}, {"auc", 0},
       {"auc_precision_recall", 1}};
   CHECK(result.metrics.size() == expected.size());
-  for (const auto& [name, value] : expected) {
-    CAPTURE(name);
-    CHECK(result.metrics.at(name) == doctest::Approx(value));
+  for (const auto& metric : expected) {
+    CAPTURE(metric.first);
+    CHECK(result.metrics.at(metric.first) == doctest::Approx(metric.second));
   }
 }
 

@@ -29,13 +29,14 @@ class Session {
   Graph& graph() { return *graph_; }
   VariableStore& variables() { return variables_; }
 
-  Value Const(Shape shape, const std::vector<float>& values) {
-    return graph_->Constant(Tensor::Of<float>(std::move(shape), values));
+  Value Const(const Shape& shape, const std::vector<float>& values) {
+    return graph_->Constant(Tensor::Of<float>(shape, values));
   }
-  Value Ints(Shape shape, const std::vector<int32_t>& values) {
-    return graph_->Constant(Tensor::Of<int32_t>(std::move(shape), values));
+  Value Ints(const Shape& shape, const std::vector<int32_t>& values) {
+    return graph_->Constant(Tensor::Of<int32_t>(shape, values));
   }
-  Variable* AddVariable(const std::string& name, Shape shape, const std::vector<float>& values) {
+  Variable* AddVariable(const std::string& name, const Shape& shape,
+                        const std::vector<float>& values) {
     return graph_->AddVariable(name, DType::kFloat, shape, Const(shape, values));
   }
 

@@ -62,7 +62,7 @@ Value FilterGrad(const Sizes& sizes, Value x, Value filter, Value dy) {
 enum class Side { kForward, kInputGrad, kFilterGrad };
 
 std::string NameOf(Side side, bool depthwise) {
-  const std::string forward = depthwise ? "DepthwiseConv2dNative" : "Conv2D";
+  std::string forward = depthwise ? "DepthwiseConv2dNative" : "Conv2D";
   if (side == Side::kForward) return forward;
   return forward + (side == Side::kInputGrad ? "BackpropInput" : "BackpropFilter");
 }

@@ -23,8 +23,8 @@ Value AvgPoolGrad(Value x, Value dy, const NaiveWindow& w) {
 }
 
 // Forward ops take x; their gradients' rows take x and dy, and make the maxima themselves.
-OpCase Row(std::string op, std::string claim, std::vector<Tensor> inputs, const NaiveWindow& window,
-           Tensor expected) {
+OpCase Row(const std::string& op, std::string claim, std::vector<Tensor> inputs,
+           const NaiveWindow& window, Tensor expected) {
   OpCase op_case{.op = op,
                  .claim = std::move(claim),
                  .inputs = std::move(inputs),

@@ -38,9 +38,9 @@ void CheckExpected(const OpCase& op_case) {
       CheckClose(run.results[i], op_case.expected[i], op_case.tolerance);
     }
   }
-  for (const auto& [name, expected] : op_case.updated) {
-    INFO("variable ", name);
-    CheckClose(run.variables.at(name), expected, op_case.tolerance);
+  for (const auto& updated : op_case.updated) {
+    INFO("variable ", updated.first);
+    CheckClose(run.variables.at(updated.first), updated.second, op_case.tolerance);
   }
 }
 
@@ -198,9 +198,9 @@ void CheckGraphDef(const OpCase& op_case) {
       CHECK(a.inputs()[k].name() == b->inputs()[k].name());
     }
     REQUIRE(a.attrs().size() == b->attrs().size());
-    for (const auto& [name, value] : a.attrs()) {
-      INFO("attribute ", name);
-      CHECK((b->HasAttr(name) && SameAttr(value, b->attrs().at(name))));
+    for (const auto& attr : a.attrs()) {
+      INFO("attribute ", attr.first);
+      CHECK((b->HasAttr(attr.first) && SameAttr(attr.second, b->attrs().at(attr.first))));
     }
     for (int k = 0; k < a.outputs(); ++k) {
       CHECK(a.output_shape(k).Text() == b->output_shape(k).Text());
