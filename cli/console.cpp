@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -97,7 +98,7 @@ std::string RateText(double per_second) {
 }  // namespace
 
 std::string DurationText(double seconds) {
-  const auto total = static_cast<int64_t>(seconds + 0.5);
+  const int64_t total = std::llround(seconds);
   if (total < 60) return fmt::format("{}s", total);
   if (total < 3600) return fmt::format("{}m{:02}s", total / 60, total % 60);
   return fmt::format("{}h{:02}m", total / 3600, total % 3600 / 60);

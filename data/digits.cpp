@@ -84,7 +84,7 @@ class Canvas {
     const float dy = b.y - a.y;
     const float inverse = 1 / std::max(dx * dx + dy * dy, 1e-12F);
     for (int row = top; row < bottom; ++row) {
-      float* const squares = &squares_[static_cast<size_t>(row * kDigitSide)];
+      float* const squares = &squares_[static_cast<size_t>(row) * kDigitSide];
       const float py = static_cast<float>(row) - a.y;
       for (int column = left; column < right; ++column) {
         const float px = static_cast<float>(column) - a.x;
@@ -157,7 +157,8 @@ void Ink(const Canvas& canvas, float half_width, float edge, float ink, float no
       const auto bits = static_cast<int>(word >> (16 * k));
       const int sum = (bits & 0xFF) + ((bits >> 8) & 0xFF) - 255;
       const float level = levels[i + k] + unit * static_cast<float>(sum);
-      pixels[i + k] = static_cast<uint8_t>(std::clamp(level, 0.0F, 255.0F) + 0.5F);
+      const float above = std::clamp(level, 0.0F, 255.0F) + 0.5F;
+      pixels[i + k] = static_cast<uint8_t>(above);  // the nearest
     }
   }
 }

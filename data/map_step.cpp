@@ -136,7 +136,7 @@ class OneHotStep final : public MapStep {
     auto* const to = static_cast<To*>(out);
     for (int64_t i = 0; i < count * depth_; ++i) to[i] = off_;
     for (int64_t i = 0; i < count; ++i) {
-      const auto index = static_cast<int64_t>(from[i]);
+      const auto index = ConvertTo<int64_t>(from[i]);
       if (index >= 0 && index < depth_) to[i * depth_ + index] = on_;
     }
   }

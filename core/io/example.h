@@ -69,7 +69,7 @@ class ExampleWriter {
   [[nodiscard]] std::string Finish();
 
  private:
-  void Put(std::string_view name, FeatureKind kind, std::string list);
+  void Put(std::string_view name, FeatureKind kind, const std::string& list);
   std::map<std::string, std::string, std::less<>> features_;  // name to encoded Feature
 };
 

@@ -14,7 +14,7 @@ void AppendField(std::string& out, uint32_t field, std::string_view bytes) {
 
 }  // namespace
 
-void ExampleWriter::Put(std::string_view name, FeatureKind kind, std::string list) {
+void ExampleWriter::Put(std::string_view name, FeatureKind kind, const std::string& list) {
   std::string feature;
   AppendField(feature, static_cast<uint32_t>(kind), list);
   features_.insert_or_assign(std::string(name), std::move(feature));
@@ -23,7 +23,7 @@ void ExampleWriter::Put(std::string_view name, FeatureKind kind, std::string lis
 void ExampleWriter::Bytes(std::string_view name, std::span<const std::string_view> values) {
   std::string list;
   for (const std::string_view value : values) AppendField(list, 1, value);
-  Put(name, FeatureKind::kBytes, std::move(list));
+  Put(name, FeatureKind::kBytes, list);
 }
 
 void ExampleWriter::Bytes(std::string_view name, std::string_view value) {
@@ -35,7 +35,7 @@ void ExampleWriter::Floats(std::string_view name, std::span<const float> values)
   if (!values.empty()) {
     AppendField(list, 1, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
-  Put(name, FeatureKind::kFloat, std::move(list));
+  Put(name, FeatureKind::kFloat, list);
 }
 
 void ExampleWriter::Ints(std::string_view name, std::span<const int64_t> values) {
@@ -43,7 +43,7 @@ void ExampleWriter::Ints(std::string_view name, std::span<const int64_t> values)
   for (const int64_t value : values) AppendVarint(run, static_cast<uint64_t>(value));
   std::string list;
   if (!values.empty()) AppendField(list, 1, run);
-  Put(name, FeatureKind::kInt64, std::move(list));
+  Put(name, FeatureKind::kInt64, list);
 }
 
 void ExampleWriter::Int(std::string_view name, int64_t value) { Ints(name, {&value, 1}); }

@@ -253,8 +253,8 @@ void PadShape(ShapeContext& context) {
   }
   const std::vector<int64_t> paddings = IntsOf(table);
   for (int d = 0; d < shape.rank(); ++d) {
-    const int64_t before = paddings[static_cast<size_t>(2 * d)];
-    const int64_t after = paddings[static_cast<size_t>(2 * d + 1)];
+    const int64_t before = paddings[2 * static_cast<size_t>(d)];
+    const int64_t after = paddings[2 * static_cast<size_t>(d) + 1];
     if (before < 0 || after < 0) context.Fail("a padding is negative");
     if (shape.dim(d) != kUnknownDim) shape.set_dim(d, shape.dim(d) + before + after);
   }

@@ -38,7 +38,7 @@ Tensor Mapped(const std::string& rows, std::vector<MapOptions> ops) {
   options.map = std::move(ops);
   options.features = {"x"};
   const auto stream = Open(options, {.batch_size = 100});
-  const Tensor result = stream->Next()->features[0];
+  Tensor result = stream->Next()->features[0];
   CHECK(stream->spec().features[0].dtype == result.dtype());
   return result;
 }

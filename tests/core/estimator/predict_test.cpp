@@ -9,7 +9,7 @@ struct Predicted {
   PredictResult result;
 };
 
-Predicted Predict(Estimator& estimator, int64_t count, PredictArgs args = {}) {
+Predicted Predict(Estimator& estimator, int64_t count, const PredictArgs& args = {}) {
   Predicted predicted;
   predicted.result = estimator.Predict(
       RangeInput({.count = count, .repeat = 1}), args, [&](const PredictionRow& row) {

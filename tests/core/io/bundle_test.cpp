@@ -48,7 +48,9 @@ nlohmann::json ValuesOf(const Tensor& tensor) {
 void CheckAgainstTensorFlow(const std::string& prefix, const nlohmann::json& expected) {
   const BundleReader reader(prefix);
   std::vector<std::string> names;
-  for (const auto& [name, tensor] : expected.items()) {
+  for (const auto& item : expected.items()) {
+    const std::string& name = item.key();
+    const nlohmann::json& tensor = item.value();
     CAPTURE(name);
     names.push_back(name);
     CHECK(reader.Has(name));

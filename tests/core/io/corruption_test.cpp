@@ -74,7 +74,7 @@ void ReadWholeExample(std::string_view bytes) {
 
 // Copies a checkpoint's files and returns the copy's prefix.
 std::string CopyBundle(const std::string& prefix, const TemporaryFolder& folder, int num_shards) {
-  const std::string copy = folder / "model.ckpt";
+  std::string copy = folder / "model.ckpt";
   Put(BundleIndexPath(copy), ReadFile(BundleIndexPath(prefix)));
   for (int shard = 0; shard < num_shards; ++shard) {
     Put(BundleDataPath(copy, shard, num_shards),
