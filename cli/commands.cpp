@@ -5,20 +5,23 @@ namespace tpuest::cli {
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
       {"train", "train a job, or go on where it stopped", "tpuest train job.yaml max_steps=2000",
-       Train},
+       Train, Takes::kJob},
       {"evaluate", "evaluate a checkpoint", "tpuest evaluate --checkpoint runs/mnist --json",
-       Evaluate},
+       Evaluate, Takes::kJob},
       {"predict", "predict with a checkpoint", "tpuest predict --checkpoint runs/mnist --limit 3",
-       Predict},
-      {"run", "do what the job's mode says", "tpuest run job.yaml", RunJob},
-      {"validate", "check a job without running it", "tpuest validate job.yaml", ValidateCommand},
-      {"config", "show a job: config show", "tpuest config show job.yaml --full", ConfigCommand},
+       Predict, Takes::kJob},
+      {"run", "do what the job's mode says", "tpuest run job.yaml", RunJob, Takes::kJob},
+      {"validate", "check a job without running it", "tpuest validate job.yaml", ValidateCommand,
+       Takes::kJob},
+      {"config", "show a job: config show", "tpuest config show job.yaml --full", ConfigCommand,
+       Takes::kJob},
       {"convert", "write TFRecords from IDX files or drawn digits",
-       "tpuest convert --images i.gz --labels l.gz --output train.tfrecord", Convert},
+       "tpuest convert --images i.gz --labels l.gz --output train.tfrecord", Convert,
+       Takes::kNothing},
       {"inspect", "look into a checkpoint, TFRecord or event file", "tpuest inspect runs/mnist",
-       Inspect},
-      {"ls", "list what there is: ls models", "tpuest ls models", List},
-      {"version", "print the version", "tpuest version --json", Version},
+       Inspect, Takes::kPath},
+      {"ls", "list what there is: ls models", "tpuest ls models", List, Takes::kNothing},
+      {"version", "print the version", "tpuest version --json", Version, Takes::kNothing},
   };
   return kCommands;
 }

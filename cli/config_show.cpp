@@ -9,7 +9,10 @@ namespace tpuest::cli {
 int ConfigCommand(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& sources) {
     if (invocation.subject != "show") {
-      throw Error(Code::kUsage, fmt::format("config cannot '{}'", invocation.subject),
+      throw Error(Code::kUsage,
+                  invocation.subject.empty()
+                      ? "config needs to know what to do"
+                      : fmt::format("config cannot '{}'", invocation.subject),
                   "tpuest config show job.yaml [--full]");
     }
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);

@@ -118,12 +118,6 @@ int ShowRecords(const Invocation& invocation, const std::string& path) {
   return 0;
 }
 
-std::string WithoutEnding(const std::string& path) {
-  if (EndsWith(path, ".index")) return path.substr(0, path.size() - 6);
-  const size_t data = path.find(".data-");
-  return data == std::string::npos ? path : path.substr(0, data);
-}
-
 int InspectPath(const Invocation& invocation, const std::string& path) {
   if (DirectoryExists(path)) {
     if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
@@ -131,9 +125,8 @@ int InspectPath(const Invocation& invocation, const std::string& path) {
     throw Error(Code::kData,
                 fmt::format("{}: there is neither a checkpoint nor an event file here", path));
   }
-  if (CheckpointExists(WithoutEnding(path))) {
-    return ShowCheckpoint(invocation, WithoutEnding(path));
-  }
+  const std::string prefix = CheckpointPrefix(path);
+  if (CheckpointExists(prefix)) return ShowCheckpoint(invocation, prefix);
   if (!FileExists(path)) {
     throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
   }

@@ -1,9 +1,11 @@
 #include "cli/invocation.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <map>
 
+#include "cli/flags.h"
+#include "cli/report.h"
 #include "cli/version.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -11,99 +13,20 @@
 namespace tpuest::cli {
 namespace {
 
-constexpr const char* kRunGroup = "Run";
-
-void AddGlobalFlags(CLI::App& app, Invocation& to) {
-  static const std::map<std::string, Toggle> kToggles = {
-      {"auto", Toggle::kAuto}, {"always", Toggle::kAlways}, {"never", Toggle::kNever}};
-  static const std::map<std::string, Toggle> kOnOff = {
-      {"auto", Toggle::kAuto}, {"on", Toggle::kAlways}, {"off", Toggle::kNever}};
-  static const std::map<std::string, LogFormat> kFormats = {
-      {"text", LogFormat::kText}, {"tf", LogFormat::kTensorFlow}, {"json", LogFormat::kJson}};
-  app.add_option("--model-dir", to.model_dir, "the run's folder (run_config.model_dir)")
-      ->group(kRunGroup);
-  app.add_flag("--json", to.json, "the result as one JSON document on stdout")->group("Output");
-  app.add_option("--log-format", to.log_format, "text, tf (TensorFlow's lines) or json")
-      ->transform(CLI::CheckedTransformer(kFormats))
-      ->option_text("text|tf|json")
-      ->group("Output");
-  app.add_flag("-q,--quiet", to.quiet, "warnings and errors only")->group("Output");
-  app.add_flag("-v,--verbose", to.verbose, "details too")->group("Output");
-  app.add_option("--color", to.color, "colours on stderr")
-      ->transform(CLI::CheckedTransformer(kToggles))
-      ->option_text("auto|always|never")
-      ->group("Output");
-  app.add_option("--progress", to.progress, "a status line on stderr")
-      ->transform(CLI::CheckedTransformer(kOnOff))
-      ->option_text("auto|on|off")
-      ->group("Output");
-  app.add_option("-C", to.directory, "change to this folder first")
-      ->option_text("DIR")
-      ->group(kRunGroup);
-  app.add_option("--threads", to.threads, "step threads; the bits do not depend on it")
-      ->check(CLI::Range(1, 1024))
-      ->option_text("N")
-      ->group(kRunGroup);
-  app.add_option("--device", to.device, "cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->option_text("cpu")
-      ->group(kRunGroup);
-}
-
-void AddOwnFlags(CLI::App& app, std::string_view command, Invocation& to) {
-  const bool evaluate = command == "evaluate" || command == "run";
-  const bool predict = command == "predict" || command == "run";
-  if (evaluate || predict) {
-    app.add_option("--checkpoint", to.checkpoint,
-                   "a prefix, a step, a model_dir or latest; the job may then be left out")
-        ->option_text("PATH|STEP|latest");
-  }
-  if (evaluate) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
-  if (predict) {
-    app.add_option("--output", to.output, "where the predictions go; -: stdout")
-        ->option_text("FILE|-");
-    app.add_option("--format", to.format, "jsonl or csv")
-        ->check(CLI::IsMember({"jsonl", "csv"}))
-        ->option_text("jsonl|csv");
-    app.add_option("--limit", to.limit, "rows")->check(CLI::NonNegativeNumber)->option_text("N");
-  }
-  if (command == "config") app.add_flag("--full", to.full, "every value, with its origin");
-  if (command == "inspect") {
-    app.add_option("--value", to.value, "print this variable's values")->option_text("NAME");
-    app.add_option("--limit", to.limit, "records or events")->option_text("N");
-  }
-  if (command == "convert") {
-    app.add_option("--images", to.images, "IDX file of images, plain or gz")->option_text("FILE");
-    app.add_option("--labels", to.labels, "IDX file of labels, plain or gz")->option_text("FILE");
-    app.add_option("--digits", to.digits, "so many drawn digits instead")->option_text("N");
-    app.add_option("--seed", to.seed, "of the drawn digits")->option_text("N");
-    app.add_option("--skip", to.skip, "records left out at the start")->option_text("N");
-    app.add_option("--take", to.take, "records written")->option_text("N");
-    app.add_option("--compression", to.compression, "of the TFRecord file")
-        ->check(CLI::IsMember({"GZIP", "ZLIB"}))
-        ->option_text("GZIP|ZLIB");
-    app.add_option("--output", to.output, "the TFRecord file")->option_text("FILE");
-  }
-}
-
 // "a.b=1", but not "dir/x=1".
 bool IsOverride(const std::string& argument) {
   const size_t equals = argument.find('=');
   return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
 }
 
-bool IsJobFile(const std::string& argument) {
-  return EndsWith(argument, ".yaml") || EndsWith(argument, ".yml");
-}
-
-void SortArguments(const std::vector<std::string>& given, Invocation& to) {
+void SortArguments(const std::vector<std::string>& given, bool takes_job, Invocation& to) {
   const bool has_subject = to.command == "config" || to.command == "ls";
   for (const std::string& argument : given) {
-    if (IsOverride(argument)) {
+    if (takes_job && IsOverride(argument)) {
       to.overrides.push_back(argument);
     } else if (has_subject && to.subject.empty()) {
       to.subject = argument;
-    } else if (IsJobFile(argument) && !to.job && to.command != "inspect") {
+    } else if (takes_job && IsJobFile(argument) && !to.job) {
       to.job = argument;
     } else {
       to.arguments.push_back(argument);
@@ -133,8 +56,15 @@ void PrintHelp() {
   fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
 }
 
-int UsageError(const std::string& message, const std::string& hint) {
-  fmt::print(stderr, "tpuest: error: {}\n", message);
+bool Holds(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// --json holds for errors of the command line, too.
+int UsageError(const std::vector<std::string>& words, const std::string& message,
+               const std::string& hint) {
+  if (Holds(words, "--json")) PrintError(Code::kUsage, {{message, hint, "", {}, 0}});
+  fmt::print(stderr, "error: {}\n", message);
   if (!hint.empty()) fmt::print(stderr, "      = {}\n", hint);
   return static_cast<int>(Code::kUsage);
 }
@@ -168,7 +98,96 @@ int CommandIndex(int argc, const char* const* argv) {
   return argc;
 }
 
+// Without a command.
+int SayWhatThereIs(const std::vector<std::string>& words) {
+  if (Holds(words, "--version")) {
+    fmt::print("tpuest {}\n", kVersion);
+    return 0;
+  }
+  const bool asked = words.empty() || Holds(words, "--help") || Holds(words, "-h");
+  if (!asked) return UsageError(words, "a command is missing", "'tpuest --help' lists them");
+  PrintHelp();
+  return 0;
+}
+
+// The flags of `app` in words of the command line: "--json", "-q".
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return flags;
+}
+
+int FlagError(const CLI::ParseError& error, const Invocation& to,
+              const std::vector<std::string>& words) {
+  const std::string help = fmt::format("'tpuest {} --help' lists its flags", to.command);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string message = error.what();
+    if (const size_t at = message.find(" was given a disallowed"); at != std::string::npos) {
+      return UsageError(words, fmt::format("--{} takes no value", message.substr(0, at)), help);
+    }
+    return UsageError(words, message.substr(0, message.find(':')) + ": its value is missing", help);
+  }
+  return UsageError(words, error.what(), help);
+}
+
+// Shows the command's arguments as they are written.
+class HelpText final : public CLI::Formatter {
+ public:
+  explicit HelpText(Takes takes) : takes_(takes) {}
+  std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
+    static constexpr const char* kJob = " [JOB.yaml] [KEY=VALUE ...]";
+    return fmt::format("\nusage: {}{} [flags]\n", name,
+                       takes_ == Takes::kJob    ? kJob
+                       : takes_ == Takes::kPath ? " PATH"
+                                                : "");
+  }
+  std::string make_positionals(const CLI::App* /*app*/) const override { return ""; }
+
+ private:
+  Takes takes_;
+};
+
+// Reads the words after the command; the exit code where that is the end of it.
+std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
+                             Invocation& to) {
+  CLI::App app(fmt::format("{}\n\n  {}", command.summary, command.example), "tpuest " + to.command);
+  app.formatter(std::make_shared<HelpText>(command.takes));
+  app.get_formatter()->column_width(34);
+  app.allow_extras();
+  std::vector<std::string> given;
+  app.add_option("arguments", given);
+  AddFlags(app, to.command, to);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return FlagError(error, to, words);
+  }
+  if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
+    const std::string flag = unknown[0].substr(0, unknown[0].find('='));
+    const auto nearest = Nearest(flag, FlagsOf(app));
+    return UsageError(words, fmt::format("'{}' has no flag '{}'", to.command, flag),
+                      nearest ? fmt::format("did you mean '{}'?", *nearest)
+                              : fmt::format("'tpuest {} --help' lists its flags", to.command));
+  }
+  SortArguments(given, command.takes == Takes::kJob, to);
+  if (command.takes == Takes::kNothing && !to.arguments.empty()) {
+    return UsageError(words, fmt::format("'{}' takes no '{}'", to.command, to.arguments[0]),
+                      std::string(command.example));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool IsJobFile(const std::string& argument) {
+  return EndsWith(argument, ".yaml") || EndsWith(argument, ".yml");
+}
 
 Parsed ParseCommandLine(int argc, const char* const* argv) {
   Parsed parsed;
@@ -179,22 +198,12 @@ Parsed ParseCommandLine(int argc, const char* const* argv) {
     if (i != at) words.emplace_back(argv[i]);
   }
   if (at == argc) {
-    for (const std::string& word : words) {
-      if (word == "--version") {
-        fmt::print("tpuest {}\n", kVersion);
-        parsed.exit_code = 0;
-        return parsed;
-      }
-    }
-    const bool asked = !words.empty() && (words[0] == "--help" || words[0] == "-h");
-    PrintHelp();
-    parsed.exit_code = asked || words.empty() ? 0 : static_cast<int>(Code::kUsage);
+    parsed.exit_code = SayWhatThereIs(words);
     return parsed;
   }
   to.command = argv[at];
-  for (int i = 0; i < argc; ++i) {
-    to.command_line += (i > 0 ? " " : "") + ShellQuoted(i == 0 ? "tpuest" : argv[i]);
-  }
+  to.command_line = "tpuest";
+  for (int i = 1; i < argc; ++i) to.command_line += " " + ShellQuoted(argv[i]);
   if (to.command == "help") {
     PrintHelp();
     parsed.exit_code = 0;
@@ -202,31 +211,11 @@ Parsed ParseCommandLine(int argc, const char* const* argv) {
   }
   parsed.command = FindCommand(to.command);
   if (parsed.command == nullptr) {
-    parsed.exit_code = UsageError(fmt::format("there is no command '{}'", to.command),
+    parsed.exit_code = UsageError(words, fmt::format("there is no command '{}'", to.command),
                                   UnknownCommandHint(to.command));
     return parsed;
   }
-
-  CLI::App app(fmt::format("{}\n\n  {}", parsed.command->summary, parsed.command->example),
-               "tpuest " + to.command);
-  app.get_formatter()->column_width(34);
-  std::vector<std::string> given;
-  app.add_option("arguments", given, "JOB.yaml, KEY=VALUE, ...")->option_text(" ");
-  AddOwnFlags(app, to.command, to);
-  AddGlobalFlags(app, to);
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    parsed.exit_code = 0;
-    return parsed;
-  } catch (const CLI::ParseError& error) {
-    parsed.exit_code =
-        UsageError(error.what(), fmt::format("'tpuest {} --help' lists its flags", to.command));
-    return parsed;
-  }
-  SortArguments(given, to);
+  parsed.exit_code = ReadWords(*parsed.command, words, to);
   return parsed;
 }
 

@@ -37,7 +37,7 @@ struct Invocation {
   std::optional<std::string> name;        // evaluate
   std::optional<std::string> output;      // predict, convert
   std::optional<std::string> format;      // predict
-  std::optional<int64_t> limit;           // predict, inspect
+  std::optional<int64_t> limit;           // predict
   std::optional<std::string> value;       // inspect
   bool full = false;                      // config show
   // convert
@@ -50,14 +50,21 @@ struct Invocation {
   std::optional<std::string> compression;
 };
 
+// What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.
+enum class Takes { kJob, kPath, kNothing };
+
 // One of the program's commands.
 struct Command {
   std::string_view name;
   std::string_view summary;                  // one line of the list in --help
   std::string_view example;                  // shown first in the command's own help
   int (*run)(const Invocation& invocation);  // returns the exit code
+  Takes takes = Takes::kJob;
 };
 [[nodiscard]] const std::vector<Command>& Commands();
+
+// Whether a word of the command line is a job file, by its ending.
+[[nodiscard]] bool IsJobFile(const std::string& argument);
 
 // The invocation, or the exit code where --help, --version or a usage error was all there was to
 // say (and has been said).

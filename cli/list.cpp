@@ -10,7 +10,9 @@ namespace tpuest::cli {
 int List(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& /*sources*/) {
     if (invocation.subject != "models") {
-      throw Error(Code::kUsage, fmt::format("ls lists no '{}'", invocation.subject),
+      throw Error(Code::kUsage,
+                  invocation.subject.empty() ? "ls needs to know what to list"
+                                             : fmt::format("ls lists no '{}'", invocation.subject),
                   "tpuest ls models");
     }
     Json models = Json::array();

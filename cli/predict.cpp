@@ -31,7 +31,13 @@ int Predict(const Invocation& invocation) {
         throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
                     "write the predictions to a file: --output predictions.jsonl");
       }
-      PredictionWriter writer(path, invocation.format.value_or(options.output.format));
+      const std::string format = invocation.format.value_or(options.output.format);
+      if (format == "csv" && !options.yield_single_examples) {
+        throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
+                    "--format jsonl gives a line a batch")
+            .Key("predict.yield_single_examples");
+      }
+      PredictionWriter writer(path, format);
       PredictArgs args;
       args.checkpoint = session.Checkpoint();
       args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());

@@ -43,8 +43,7 @@ bool PredictionWriter::Append(const std::string& text) {
     file_->Append(text);
     return true;
   }
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
+  return WriteStdout(text);
 }
 
 std::string PredictionWriter::CsvHeader(const PredictionRow& row) const {

@@ -1,8 +1,10 @@
 #include "cli/report.h"
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/base/text.h"
 
@@ -49,10 +51,8 @@ Json FaultJson(Code code, const Fault& fault) {
   return json;
 }
 
-void PrintLine(const Json& document) {
-  const std::string text = document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+std::string LineOf(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -70,7 +70,24 @@ Json JsonOf(const Tensor& tensor) {
 void PrintDocument(std::string_view command, const Json& fields) {
   Json document = {{"schema", fmt::format("tpuest.{}/1", command)}};
   document.update(fields);
-  PrintLine(document);
+  (void)WriteStdout(LineOf(document));
+}
+
+bool FlushStdout() {
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  const int number = errno;
+  if (is_written) return true;
+  std::clearerr(stdout);
+  if (number == EPIPE) return false;
+  throw Error(Code::kResource,
+              number == 0 ? "stdout: cannot write"
+                          : fmt::format("stdout: cannot write: {}", std::strerror(number)));
+}
+
+bool WriteStdout(std::string_view text) {
+  errno = 0;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return FlushStdout();
 }
 
 void PrintError(Code code, const std::vector<Fault>& faults) {
@@ -78,7 +95,9 @@ void PrintError(Code code, const std::vector<Fault>& faults) {
   if (faults.size() > 1) {
     for (const Fault& fault : faults) document["faults"].push_back(FaultJson(code, fault));
   }
-  PrintLine(document);
+  // Where stdout takes nothing, stderr still has it.
+  fmt::print("{}", LineOf(document));
+  std::fflush(stdout);
 }
 
 }  // namespace tpuest::cli

@@ -19,6 +19,11 @@ using Json = nlohmann::ordered_json;
 
 // {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout.
 void PrintDocument(std::string_view command, const Json& fields);
+// Error kResource where what was printed cannot reach stdout (a full disk); false where its reader
+// has closed the pipe, having what it wanted.
+bool FlushStdout();
+// Prints and flushes, likewise.
+[[nodiscard]] bool WriteStdout(std::string_view text);
 // {"error": {"code", "message", "file", "line", "column", "hint"}} of the first fault; all of them
 // under "faults" if there are more.
 void PrintError(Code code, const std::vector<Fault>& faults);

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <new>
+#include <set>
 
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -39,6 +41,15 @@ std::string JobPath(const Invocation& invocation) {
         Code::kUsage, fmt::format("'{}' needs a job file", command),
         fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
   }
+  const bool names_nothing =
+      !DirectoryExists(*run) ||
+      (run != invocation.model_dir && !DirectoryExists(*invocation.checkpoint) &&
+       !CheckpointExists(CheckpointPrefix(*invocation.checkpoint)));
+  if (names_nothing) {
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: there is no such checkpoint or model_dir",
+                            run == invocation.model_dir ? *run : *invocation.checkpoint));
+  }
   if (!FileExists(ResolvedJobPath(*run))) {
     throw Error(
         Code::kUsage,
@@ -68,6 +79,17 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   return overrides;
 }
 
+// A section that is merged into another is checked in both.
+void DropRepeated(std::vector<Fault>& faults) {
+  std::set<std::string> seen;
+  std::erase_if(faults, [&](const Fault& fault) {
+    const Place& place = fault.place;
+    return place.line > 0 && !seen.insert(fmt::format("{}:{}:{}: {}", place.file, place.line,
+                                                      place.column, fault.message))
+                                  .second;
+  });
+}
+
 int Say(const Invocation& invocation, Code code, const std::vector<Fault>& faults,
         const config::Sources& sources) {
   if (invocation.json) PrintError(code, faults);
@@ -80,15 +102,19 @@ int Say(const Invocation& invocation, Code code, const std::vector<Fault>& fault
 
 LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {
   if (!invocation.arguments.empty()) {
+    const std::string& first = invocation.arguments[0];
+    const bool second_job = invocation.job && IsJobFile(first);
     throw Error(Code::kUsage,
-                fmt::format("'{}' is no job file and no KEY=VALUE", invocation.arguments[0]),
-                "job files end in .yaml");
+                second_job ? fmt::format("two job files: {} and {}", *invocation.job, first)
+                           : fmt::format("'{}' is no job file and no KEY=VALUE", first),
+                second_job ? "a command takes one" : "job files end in .yaml");
   }
   LoadedJob loaded = LoadJobFile(JobPath(invocation), OverridesOf(invocation), sources);
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) {
     config::Locate(loaded.tree, faults);
     config::SortByPlace(faults);
+    DropRepeated(faults);
     throw Error(Code::kUsage, std::move(faults));
   }
   return loaded;
@@ -102,7 +128,10 @@ int Guarded(const Invocation& invocation,
       throw Error(Code::kUsage,
                   fmt::format("-C {}: there is no such folder", *invocation.directory));
     }
-    return body(sources);
+    errno = 0;
+    const int exit_code = body(sources);
+    FlushStdout();
+    return exit_code;
   } catch (const Error& error) {
     return Say(invocation, error.code(), error.faults(), sources);
   } catch (const std::bad_alloc&) {
@@ -147,9 +176,9 @@ void Session::LogOverrides() {
 std::optional<std::string> Session::Checkpoint() const {
   const std::optional<std::string>& given = invocation_.checkpoint;
   if (!given || *given == "latest" || DirectoryExists(*given)) return std::nullopt;
-  std::string prefix = *given;
-  if (IsNumber(prefix)) prefix = JoinPath(estimator_->model_dir(), "model.ckpt-" + prefix);
-  if (EndsWith(prefix, ".index")) prefix.resize(prefix.size() - 6);
+  const std::string prefix = IsNumber(*given)
+                                 ? JoinPath(estimator_->model_dir(), "model.ckpt-" + *given)
+                                 : CheckpointPrefix(*given);
   if (!CheckpointExists(prefix)) {
     throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),
                 fmt::format("'tpuest inspect {}' lists what is there", estimator_->model_dir()));

@@ -97,7 +97,14 @@ void TreeReader::Report(const Node& node, std::string_view what, std::string hin
 }
 
 void TreeReader::Mistyped(const Node& node, std::string_view expected, std::string hint) {
-  Report(node, fmt::format("expected {}, found {}", expected, Described(node)), std::move(hint));
+  std::string found = Described(node);
+  if (node.kind == Node::Kind::kScalar) {
+    const Substituted substituted = Substitute(tree_, node.text);
+    if (substituted.changed && !substituted.fault) {
+      found = fmt::format("'{}', which {} stands for", substituted.text, node.text);
+    }
+  }
+  Report(node, fmt::format("expected {}, found {}", expected, found), std::move(hint));
 }
 
 ScalarText TreeReader::TextOf(const Node& node) {

@@ -36,7 +36,7 @@ Shape FeatureShape(const std::vector<int64_t>& dims, const std::string& key) {
 
 // A tensor of `shape` from as many values, or from one for all elements.
 Tensor DefaultOf(const Raw& raw, DType dtype, const Shape& shape, const std::string& key) {
-  const Tensor given = ParseLiteral(raw).As(dtype, key);
+  const Tensor given = ParseLiteral(raw, key).As(dtype, key);
   const int64_t n = shape.elements();
   if (given.elements() == n) return given.Reshaped(shape);
   if (given.elements() != 1) {

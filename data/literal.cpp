@@ -230,6 +230,12 @@ Tensor Literal::Infer(const std::string& key) const {
       .Key(key);
 }
 
-Literal ParseLiteral(const Raw& raw) { return Parser(raw.text).Parse(); }
+Literal ParseLiteral(const Raw& raw, const std::string& key) {
+  try {
+    return Parser(raw.text).Parse();
+  } catch (Error& error) {
+    throw std::move(error).Key(key);
+  }
+}
 
 }  // namespace tpuest

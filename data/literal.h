@@ -31,7 +31,7 @@ class Literal {
   std::vector<Scalar> scalars_;
 };
 
-// Error kUsage for text that is no literal, and for lists of uneven length.
-[[nodiscard]] Literal ParseLiteral(const Raw& raw);
+// Error kUsage at `key` for text that is no literal, and for lists of uneven length.
+[[nodiscard]] Literal ParseLiteral(const Raw& raw, const std::string& key);
 
 }  // namespace tpuest

@@ -60,7 +60,7 @@ std::shared_ptr<IndexedSource> OpenSlices(const SlicesSource& options, const std
   std::vector<Tensor> tensors;
   for (const auto& [name, raw] : options.values) {
     const std::string place = fmt::format("{}.values.{}", key, name);
-    tensors.push_back(ParseLiteral(raw).Infer(place));
+    tensors.push_back(ParseLiteral(raw, place).Infer(place));
     const Shape& shape = tensors.back().shape();
     if (shape.rank() == 0) {
       throw Error(Code::kUsage,

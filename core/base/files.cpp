@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
   std::string hint;
   if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
     code = Code::kResource;
-    hint = "free some space and run the same command again";
+    hint = number == EFBIG ? "raise the limit on the size of files (ulimit -f)"
+                           : "free some space and run the same command again";
   } else if (number == EACCES || number == EROFS || number == EPERM) {
     code = Code::kUsage;
     hint = "check its permissions, or name another path";

@@ -46,6 +46,11 @@ std::optional<std::string> Nearest(std::string_view word,
       nearest = candidate;
     }
   }
+  if (nearest || word.size() < 3) return nearest;
+  for (const std::string& candidate : candidates) {
+    if (!candidate.starts_with(word)) continue;
+    if (!nearest || candidate.size() < nearest->size()) nearest = candidate;
+  }
   return nearest;
 }
 

@@ -11,7 +11,8 @@
 namespace tpuest {
 
 // The candidate nearest to `word` by edit distance (Damerau-Levenshtein, at most a third of its
-// length, at least 2), or nullopt.
+// length, at least 2); else the shortest that begins with it, where it has three letters; or
+// nullopt.
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates);
 

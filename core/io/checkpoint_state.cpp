@@ -70,6 +70,15 @@ std::optional<std::string> LatestCheckpoint(const std::string& folder) {
               fmt::format("bring the files back, or remove {} to start afresh", path));
 }
 
+std::string CheckpointPrefix(const std::string& path) {
+  for (const std::string_view ending : {".index", ".meta"}) {
+    if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
+  }
+  const size_t data = path.rfind(".data-");
+  const bool in_name = data != std::string::npos && path.find('/', data) == std::string::npos;
+  return in_name ? path.substr(0, data) : path;
+}
+
 bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndexPath(prefix)); }
 
 void RemoveCheckpoint(const std::string& prefix) {

@@ -32,6 +32,10 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 [[nodiscard]] std::optional<std::string> LatestCheckpoint(const std::string& folder);
 
 // Whether the checkpoint's index exists.
+// The prefix that one of a checkpoint's files belongs to: "m-1" of "m-1.index", "m-1.meta" and
+// "m-1.data-00000-of-00001". Other paths are prefixes already.
+[[nodiscard]] std::string CheckpointPrefix(const std::string& path);
+
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
 // Removes the files of a checkpoint, its index first, with its ".meta".
 void RemoveCheckpoint(const std::string& prefix);

@@ -285,7 +285,7 @@ TEST_CASE("unknown variables are faults") {
         "name: its variables name each other in a circle\n"
         "mode: its variables name each other in a circle\n");
   CHECK(FaultOf("batch: \"${DATA}\"") ==
-        "batch: expected an integer, found the string \"${DATA}\"\n");
+        "batch: expected an integer, found '/data', which ${DATA} stands for\n");
 }
 
 TEST_CASE("the environment is the process's") {

@@ -1,5 +1,6 @@
 #include "tests/jobs/job_case.h"
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <sstream>
@@ -96,6 +97,8 @@ const std::map<std::string, Setter>& StepKeys() {
       {"shell", [](Step& step, const YAML::Node& node) { step.script = node.as<std::string>(); }},
       {"write", [](Step& step, const YAML::Node& node) { step.write = node.as<std::string>(); }},
       {"text", [](Step& step, const YAML::Node& node) { step.text = node.as<std::string>(); }},
+      {"flip", [](Step& step, const YAML::Node& node) { step.flip = node.as<std::string>(); }},
+      {"at", [](Step& step, const YAML::Node& node) { step.at = node.as<int64_t>(); }},
       {"stdin", [](Step& step, const YAML::Node& node) { step.input = node.as<std::string>(); }},
       {"env",
        [](Step& step, const YAML::Node& node) {
@@ -147,10 +150,17 @@ Step ParseStep(const Origin& origin, const YAML::Node& node) {
       SetKey(origin, key, entry.second, step);
     }
   }
-  const int actions = !!node["command"] + !!node["shell"] + !!node["write"];
-  if (actions != 1) Refuse(origin, node, "a step has one of 'command', 'shell', 'write'");
+  const int actions = !!node["command"] + !!node["shell"] + !!node["write"] + !!node["flip"];
+  if (actions != 1) Refuse(origin, node, "a step has one of 'command', 'shell', 'write', 'flip'");
   step.script = WithJob(step.script, origin.file);
   return step;
+}
+
+// Whether a document has nothing for tpuest.
+bool IsWithoutJob(const YAML::Node& document) {
+  return std::all_of(document.begin(), document.end(), [](const auto& entry) {
+    return entry.first.template as<std::string>().starts_with("x-");
+  });
 }
 
 JobCase ParseCase(const Origin& origin, const std::string& text, const YAML::Node& document) {
@@ -204,9 +214,10 @@ std::vector<JobCase> ParseCases(const std::string& file, const std::string& text
     const Origin origin{file, document.first_line};
     try {
       const YAML::Node node = YAML::Load(document.text);
-      if (node.IsDefined() && !node.IsNull()) {
-        cases.push_back(ParseCase(origin, document.text, node));
-      }
+      if (!node.IsDefined() || node.IsNull()) continue;
+      JobCase job_case = ParseCase(origin, document.text, node);
+      if (IsWithoutJob(node) && !cases.empty()) job_case.job = cases.back().job;
+      cases.push_back(std::move(job_case));
     } catch (const YAML::ParserException& fault) {
       throw Error(Code::kUsage,
                   fmt::format("{}:{}: {}", file, origin.first_line + fault.mark.line, fault.msg));

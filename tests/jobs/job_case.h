@@ -28,6 +28,8 @@ struct Step {
   int line = 0;             // in the case file, from 1
   std::string script;       // what the shell runs; empty if the step writes a file
   std::string write, text;  // a file to write instead
+  std::string flip;         // a file one of whose bytes is inverted instead
+  int64_t at = 0;           // that byte; from the end if negative
   std::string input;        // stdin
   std::map<std::string, std::string> environment;
   int code = 0;

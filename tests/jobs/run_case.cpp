@@ -101,6 +101,26 @@ void WriteStepFile(const Step& step, const CaseFolder& folder) {
   WriteFileAtomically(path, step.text, false);
 }
 
+void FlipByte(const Step& step, const CaseFolder& folder) {
+  const std::string path = JoinPath(folder.In("work"), step.flip);
+  std::string bytes = ReadFile(path);
+  const auto size = static_cast<int64_t>(bytes.size());
+  const int64_t at = step.at < 0 ? size + step.at : step.at;
+  if (at < 0 || at >= size) {
+    throw Error(Code::kUsage, fmt::format("{} has {} bytes, none at {}", step.flip, size, step.at));
+  }
+  char& byte = bytes[static_cast<size_t>(at)];
+  byte = static_cast<char>(~byte);
+  WriteFileAtomically(path, bytes, false);
+}
+
+// Whether the step was one on files, which has nothing to expect.
+bool DoOnFiles(const Step& step, const CaseFolder& folder) {
+  if (!step.write.empty()) WriteStepFile(step, folder);
+  if (!step.flip.empty()) FlipByte(step, folder);
+  return !step.write.empty() || !step.flip.empty();
+}
+
 }  // namespace
 
 std::vector<std::string> RunCase(const JobCase& job_case, const CaseOptions& options) {
@@ -109,10 +129,7 @@ std::vector<std::string> RunCase(const JobCase& job_case, const CaseOptions& opt
   WriteFileAtomically(folder.In("work/" + job_case.file), job_case.job, false);
   for (size_t i = 0; i < job_case.steps.size() && report.empty(); ++i) {
     const Step& step = job_case.steps[i];
-    if (!step.write.empty()) {
-      WriteStepFile(step, folder);
-      continue;
-    }
+    if (DoOnFiles(step, folder)) continue;
     const ProcessResult result = RunProcess(Request(step, folder, options));
     for (const std::string& fault : Compare(step, result, folder.In("work"))) {
       report.push_back(

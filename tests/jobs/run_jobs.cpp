@@ -5,9 +5,9 @@
 // PATTERN is a part of the file's name or of the claim; --keep leaves the folders of failed cases.
 //
 // A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
-// job as it stands; a case without a job has the x-* keys alone. A file may hold several cases as
-// YAML documents between lines of "---"; each is cut out and written alone, so lines that tpuest
-// reports count from its document's first.
+// job as it stands. A file may hold several cases as YAML documents between lines of "---"; each is
+// cut out and written alone, so lines that tpuest reports count from its document's first. A
+// document of x-* keys alone has the job of the case before it.
 //
 //   version: 1
 //   train_batch_size: 32
@@ -29,12 +29,11 @@
 //   command: ARGS            tpuest ARGS; pipes and redirections work
 //   shell: SCRIPT            bash, with tpuest on the PATH and no `set -e`
 //   write: PATH, text: TEXT  a file, such as a job that is no YAML
+//   flip: PATH, at: BYTE     inverts the bits of one byte; from the end if BYTE is negative
 // and, with a command or a shell,
 //   stdin: TEXT              otherwise it is empty
 //   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb, SOURCE_ROOT (the root
-//   of
-//                            the tree) and TESTDATA (tests/testdata), which ${...} in a job sees
-//                            too
+//                            of the tree) and TESTDATA (tests/testdata); ${...} in a job sees them
 //   limit_s: 60              then the step's whole process group is killed, and the case fails
 //   signal: {send: TERM|INT|KILL|USR1, after: TEXT of stderr}, or {..., after_file: GLOB}
 //                            sent once to the process group; it must become due

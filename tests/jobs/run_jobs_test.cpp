@@ -224,6 +224,30 @@ TEST_CASE("a file holds cases between lines of ---, each with its claim, suite a
   CHECK(cases[1].steps[0].line == 10);
 }
 
+TEST_CASE("a document of x-* keys alone has the job of the case before it") {
+  const auto cases = ParseCases("all.yaml",
+                                "x-expect: [{command: a}]\n---\nname: one\n"
+                                "x-expect: [{command: b}]\n---\nx-case: again\n"
+                                "x-expect: [{command: c}]\n");
+  REQUIRE(cases.size() == 3);
+  CHECK(cases[0].job == "x-expect: [{command: a}]\n");
+  CHECK(cases[2].job == cases[1].job);
+  CHECK(cases[2].steps[0].line == 7);
+}
+
+TEST_CASE("a byte is inverted where a step says so") {
+  CHECK(Faults(R"(
+x-expect:
+  - {write: data, text: "abc"}
+  - {flip: data, at: 1}
+  - {flip: data, at: -1}
+  - shell: printf 'a\235\234' | cmp - data
+)") == Lines{});
+  const FakeProgram program;
+  const auto cases = ParseCases("case.yaml", "x-expect: [{write: a, text: b}, {flip: a, at: 1}]");
+  CHECK_THROWS_AS((void)RunCase(cases[0], {.program = program.path(), .source_root = "/"}), Error);
+}
+
 TEST_CASE("a case that is not one is refused with its line") {
   CHECK(Refusal("version: 1\n") == "case.yaml:1: a case needs 'x-expect' at its top level");
   CHECK(Refusal("# nothing\n") == "case.yaml: holds no case");
@@ -232,9 +256,9 @@ TEST_CASE("a case that is not one is refused with its line") {
   CHECK(Refusal("x-expect:\n  - {command: a, code: one}\n") ==
         "case.yaml:2: 'code' of a step cannot be this");
   CHECK(Refusal("x-expect:\n  - {code: 1}\n") ==
-        "case.yaml:2: a step has one of 'command', 'shell', 'write'");
+        "case.yaml:2: a step has one of 'command', 'shell', 'write', 'flip'");
   CHECK(Refusal("x-expect:\n  - {command: a, shell: b}\n") ==
-        "case.yaml:2: a step has one of 'command', 'shell', 'write'");
+        "case.yaml:2: a step has one of 'command', 'shell', 'write', 'flip'");
   CHECK(Refusal("x-suite: long\nx-expect: [{command: a}]\n") ==
         "case.yaml:1: x-suite is fast or slow");
   CHECK(Refusal("x-expect:\n  - {command: a, signal: {send: TERM}}\n") ==

@@ -11,6 +11,13 @@ TEST_CASE("the nearest word is suggested only when it is near") {
   CHECK(Nearest("colour", keys) == std::nullopt);
 }
 
+TEST_CASE("a word that was cut short is suggested whole") {
+  const std::vector<std::string> types = {"AdamWeightDecayOptimizer", "AdamOptimizer", "Ftrl"};
+  CHECK(Nearest("Adam", types) == "AdamOptimizer");
+  CHECK(Nearest("AdamWei", types) == "AdamWeightDecayOptimizer");
+  CHECK(Nearest("Ad", types) == std::nullopt);
+}
+
 TEST_CASE("numbers are written with the fewest digits that read back") {
   CHECK(NumberText(0.1) == "0.1");
   CHECK(NumberText(0.1F) == "0.1");

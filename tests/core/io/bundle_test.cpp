@@ -262,6 +262,13 @@ TEST_CASE("the newest checkpoint is the newest that is there") {
   CHECK(StepOfCheckpoint("a-b/model.ckpt") == std::nullopt);
 }
 
+TEST_CASE("a checkpoint's prefix is known from each of its files") {
+  for (const char* ending : {"", ".index", ".meta", ".data-00000-of-00001"}) {
+    CHECK(CheckpointPrefix(std::string("a.data-1/model.ckpt-20") + ending) ==
+          "a.data-1/model.ckpt-20");
+  }
+}
+
 TEST_CASE("a state file that is not text of this format is refused by line and column") {
   const TemporaryFolder folder;
   Put(folder / "checkpoint", "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths {\n");

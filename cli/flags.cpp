@@ -1,0 +1,137 @@
+#include "cli/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr const char* kRunGroup = "Run";
+constexpr const char* kOutputGroup = "Output";
+
+// A flag that takes one of a few words.
+template <class T>
+CLI::Option* AddChoice(CLI::App& app, const std::string& flag, T& to,
+                       const std::vector<std::pair<std::string, T>>& choices,
+                       const std::string& help) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : choices) words.push_back(word);
+  const auto read = [&to, choices, words, flag](const std::string& given) {
+    for (const auto& [word, value] : choices) {
+      if (word != given) continue;
+      to = value;
+      return;
+    }
+    throw CLI::ValidationError(flag,
+                               fmt::format("expected {}, found '{}'", Join(words, " or "), given));
+  };
+  return app.add_option_function<std::string>(flag, read, help)->option_text(Join(words, "|"));
+}
+
+// A flag that takes a whole number of at least `least`.
+template <class T>
+CLI::Option* AddInteger(CLI::App& app, const std::string& flag, T& to, int least,
+                        const std::string& help) {
+  const auto read = [&to, least, flag](const std::string& given) {
+    using Number = std::conditional_t<std::is_same_v<T, std::optional<int>>, int, int64_t>;
+    Number number = 0;
+    const char* const end = given.data() + given.size();
+    const auto [rest, error] = std::from_chars(given.data(), end, number);
+    if (error != std::errc() || rest != end || number < least) {
+      throw CLI::ValidationError(
+          flag, fmt::format("expected a whole number from {} on, found '{}'", least, given));
+    }
+    to = static_cast<Number>(number);
+  };
+  return app.add_option_function<std::string>(flag, read, help)->option_text("N");
+}
+
+void AddOutputFlags(CLI::App& app, Invocation& to) {
+  app.add_flag("--json", to.json, "the result as one JSON document on stdout")
+      ->disable_flag_override()
+      ->group(kOutputGroup);
+  AddChoice<LogFormat>(
+      app, "--log-format", to.log_format,
+      {{"text", LogFormat::kText}, {"tf", LogFormat::kTensorFlow}, {"json", LogFormat::kJson}},
+      "text, tf (TensorFlow's lines) or json")
+      ->group(kOutputGroup);
+  app.add_flag("-q,--quiet", to.quiet, "warnings and errors only")
+      ->disable_flag_override()
+      ->group(kOutputGroup);
+  app.add_flag("-v,--verbose", to.verbose, "details too")
+      ->disable_flag_override()
+      ->group(kOutputGroup);
+  AddChoice<Toggle>(
+      app, "--color", to.color,
+      {{"auto", Toggle::kAuto}, {"always", Toggle::kAlways}, {"never", Toggle::kNever}},
+      "colours on stderr")
+      ->group(kOutputGroup);
+  AddChoice<Toggle>(app, "--progress", to.progress,
+                    {{"auto", Toggle::kAuto}, {"on", Toggle::kAlways}, {"off", Toggle::kNever}},
+                    "a status line on stderr")
+      ->group(kOutputGroup);
+}
+
+void AddRunFlags(CLI::App& app, Invocation& to) {
+  app.add_option("--model-dir", to.model_dir, "the run's folder (run_config.model_dir)")
+      ->option_text("DIR")
+      ->group(kRunGroup);
+  app.add_option("-C", to.directory, "change to this folder first")
+      ->option_text("DIR")
+      ->group(kRunGroup);
+  AddInteger(app, "--threads", to.threads, 1, "step threads; the bits do not depend on it")
+      ->group(kRunGroup);
+  AddChoice<std::string>(app, "--device", to.device, {{"cpu", "cpu"}}, "where the steps run")
+      ->group(kRunGroup);
+}
+
+void AddPredictFlags(CLI::App& app, Invocation& to) {
+  app.add_option("--output", to.output, "where the predictions go; -: stdout")
+      ->option_text("FILE|-");
+  AddChoice<std::optional<std::string>>(app, "--format", to.format,
+                                        {{"jsonl", "jsonl"}, {"csv", "csv"}},
+                                        "a JSON object or a CSV line a prediction");
+  AddInteger(app, "--limit", to.limit, 0, "rows");
+}
+
+void AddConvertFlags(CLI::App& app, Invocation& to) {
+  app.add_option("--images", to.images, "IDX file of images, plain or gz")->option_text("FILE");
+  app.add_option("--labels", to.labels, "IDX file of labels, plain or gz")->option_text("FILE");
+  AddInteger(app, "--digits", to.digits, 1, "so many drawn digits instead");
+  AddInteger(app, "--seed", to.seed, 0, "of the drawn digits");
+  AddInteger(app, "--skip", to.skip, 0, "records left out at the start");
+  AddInteger(app, "--take", to.take, 0, "records written");
+  AddChoice<std::optional<std::string>>(app, "--compression", to.compression,
+                                        {{"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
+                                        "of the TFRecord file");
+  app.add_option("--output", to.output, "the TFRecord file")->option_text("FILE");
+}
+
+}  // namespace
+
+void AddFlags(CLI::App& app, std::string_view command, Invocation& to) {
+  const bool evaluates = command == "evaluate" || command == "run";
+  const bool predicts = command == "predict" || command == "run";
+  if (evaluates || predicts) {
+    app.add_option("--checkpoint", to.checkpoint,
+                   "a prefix, a step, a model_dir or latest; the job may then be left out")
+        ->option_text("PATH|STEP|latest");
+  }
+  if (evaluates) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
+  if (predicts) AddPredictFlags(app, to);
+  if (command == "config") {
+    app.add_flag("--full", to.full, "every value, with its origin")->disable_flag_override();
+  }
+  if (command == "inspect") {
+    app.add_option("--value", to.value, "print this variable's values")->option_text("NAME");
+  }
+  if (command == "convert") AddConvertFlags(app, to);
+  AddRunFlags(app, to);
+  AddOutputFlags(app, to);
+}
+
+}  // namespace tpuest::cli
