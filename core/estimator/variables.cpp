@@ -41,10 +41,18 @@ std::string Names(const std::vector<std::string>& names) {
   return Join(shown, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
+// Whether the name is "<variable>/<slot>" of one of these: what is wrong with a variable is wrong
+// with its slots.
+bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view name) {
+  return std::any_of(variables.begin(), variables.end(),
+                     [&](const std::string& variable) { return name.starts_with(variable + "/"); });
+}
+
 std::vector<Fault> Differences(const SavedState& saved, const Graph& graph) {
   const std::string file = BaseName(saved.prefix);
   std::vector<Fault> faults;
   std::vector<std::string> missing;
+  std::vector<std::string> different;
   for (const auto& variable : graph.variables()) {
     if (variable->local) continue;
     const auto found = saved.tensors.find(variable->name);
@@ -53,7 +61,8 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph) {
       continue;
     }
     const std::string difference = Difference(found->second, *variable);
-    if (difference.empty()) continue;
+    if (difference.empty() || IsSlotOfAny(different, variable->name)) continue;
+    different.push_back(variable->name);
     faults.push_back(
         {fmt::format("{}: \"{}\" {}; was the model changed?", file, variable->name, difference),
          "restore the model's options, or name another model_dir", "",
