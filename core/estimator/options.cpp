@@ -24,9 +24,9 @@ class Faults {
   }
   // TensorFlow's check_positive_integer.
   template <class T>
-  void ExpectPositive(const std::optional<T>& value, std::string key, std::string_view name) {
-    if (value)
-      Expect(*value > 0, std::move(key), fmt::format("{} must be positive, got {}", name, *value));
+  void ExpectPositive(const std::optional<T>& value, const std::string& key,
+                      std::string_view name) {
+    if (value) Expect(*value > 0, key, fmt::format("{} must be positive, got {}", name, *value));
   }
   [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
 

@@ -12,7 +12,7 @@ constexpr std::string_view kKey = "warm_start_from";
 
 // The prefix that `from` means.
 std::string PrefixOf(const std::string& from, Log& log) {
-  const std::string saved_model = JoinPath(from, "variables/variables");
+  std::string saved_model = JoinPath(from, "variables/variables");
   if (CheckpointExists(saved_model)) {
     log.Info("Warm-starting from a SavedModel");
     return saved_model;

@@ -205,7 +205,7 @@ Value Graph::Placeholder(DType dtype, const Shape& shape, std::string_view name)
 }
 
 Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
-                             Value initial_value, VariableOptions options) {
+                             Value initial_value, const VariableOptions& options) {
   if (FindVariable(name) != nullptr) {
     throw Error(Code::kUsage, fmt::format("variable '{}' is there already", name),
                 "give one of the two layers another name")
@@ -249,7 +249,7 @@ Node* Graph::FindNode(std::string_view name) const {
 }
 
 std::string Graph::UniqueName(std::string_view name) {
-  const std::string full = scope_ + std::string(name);
+  std::string full = scope_ + std::string(name);
   const auto [where, is_new] = name_counts_.try_emplace(full, 1);
   if (is_new) return full;
   while (true) {

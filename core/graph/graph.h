@@ -161,7 +161,7 @@ class Graph {
 
   // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
   Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,
-                        Value initial_value, VariableOptions options = {});
+                        Value initial_value, const VariableOptions& options = {});
   [[nodiscard]] Variable* FindVariable(std::string_view name) const;
   // The variable whose handle or value this is, or nullptr.
   [[nodiscard]] Variable* VariableOf(Value value) const;

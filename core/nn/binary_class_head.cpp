@@ -34,7 +34,7 @@ void SetPredictions(Value logits, HeadOutputs& outputs) {
 
 using ConfusionMetric = Metric (*)(Graph&, const std::string&, Value, Value, Value, double);
 
-MetricBuilder At(const std::string& name, ConfusionMetric metric, std::string predictions,
+MetricBuilder At(const std::string& name, ConfusionMetric metric, const std::string& predictions,
                  double threshold) {
   return [=](Graph& graph, const Tensors& t) {
     return metric(graph, name, t.at(predictions), t.at("labels"), MetricWeights(t), threshold);
@@ -49,7 +49,7 @@ Metric ThresholdAccuracy(Graph& graph, const std::string& name, Value prediction
   return AccuracyMetric(graph, name, labels, predicted, weights);
 }
 
-MetricBuilder MeanOf(const std::string& name, std::string tensor) {
+MetricBuilder MeanOf(const std::string& name, const std::string& tensor) {
   return [=](Graph& graph, const Tensors& t) {
     return MeanMetric(graph, name, t.at(tensor), MetricWeights(t));
   };

@@ -42,16 +42,19 @@ TEST_CASE("TensorFlow's records are read, plain, GZIP and ZLIB") {
 
 TEST_CASE("records are written as TensorFlow writes them") {
   const TemporaryFolder folder;
-  for (const auto& [name, compression] :
-       {std::pair("plain", Compression::kNone), std::pair("gzip", Compression::kGzip),
-        std::pair("zlib", Compression::kZlib)}) {
-    CAPTURE(name);
-    const std::string path = folder / name;
-    RecordWriter writer(path, compression, false);
+  struct Case {
+    const char* name;
+    Compression compression;
+  };
+  for (const Case& c : {Case{"plain", Compression::kNone}, Case{"gzip", Compression::kGzip},
+                        Case{"zlib", Compression::kZlib}}) {
+    CAPTURE(c.name);
+    const std::string path = folder / c.name;
+    RecordWriter writer(path, c.compression, false);
     for (const std::string& record : TensorFlowsRecords()) writer.Write(record);
     CHECK_FALSE(FileExists(path));
     writer.Close();
-    CHECK(RecordCompression(path) == compression);
+    CHECK(RecordCompression(path) == c.compression);
     CHECK(ReadRecords(path) == TensorFlowsRecords());
   }
   CHECK(ReadFile(folder / "plain") == ReadFile(TestData("records/plain.tfrecord")));
