@@ -35,7 +35,9 @@ PredictionWriter::PredictionWriter(const std::string& path, const std::string& f
     throw Error(Code::kUsage, fmt::format("there is no format '{}'", format), "jsonl or csv")
         .Key("predict.output.format");
   }
-  if (path != "-") file_ = std::make_unique<AtomicFile>(path);
+  if (path == "-") return;
+  if (const std::string folder = DirName(path); !folder.empty()) MakeDirectories(folder);
+  file_ = std::make_unique<AtomicFile>(path);
 }
 
 bool PredictionWriter::Append(const std::string& text) {
