@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "core/backend/backend.h"
+#include "core/backend/cpu_arena.h"
 #include "core/backend/cpu_fusion.h"
 #include "core/backend/cpu_planner.h"
 #include "core/backend/cpu_sum.h"
@@ -16,12 +17,6 @@ namespace tpuest {
 namespace {
 
 constexpr int64_t kSumElements = 1 << 15;  // of a sum that one task adds
-
-struct Arena {
-  explicit Arena(size_t bytes) : tensor(DType::kUint8, {static_cast<int64_t>(bytes)}) {}
-  [[nodiscard]] char* data() { return static_cast<char*>(tensor.raw()); }
-  Tensor tensor;
-};
 
 // What string results point into.
 struct Strings {
@@ -52,7 +47,7 @@ class CpuProgram final : public Program {
   [[nodiscard]] MemoryUse memory() const override {
     const auto replicas = static_cast<size_t>(options_.replicas);
     return {plan_.constant_bytes, plan_.global_bytes, plan_.replica_bytes * replicas,
-            plan_.block_bytes * block_arenas_.size(),
+            plan_.block_bytes * static_cast<size_t>(team_.threads()),
             plan_.parts_bytes * replicas * static_cast<size_t>(schedule_.blocks)};
   }
 
@@ -62,17 +57,27 @@ class CpuProgram final : public Program {
     return options.fuse ? Fused(bound) : std::move(bound);
   }
 
+  // In one piece: what all share, replicas, threads, and parts by replica and block.
   void Allocate() {
-    const int blocks = static_cast<int>(schedule_.blocks);
-    global_arena_ = std::make_unique<Arena>(plan_.global_bytes);
-    for (int r = 0; r < options_.replicas; ++r) {
-      replica_arenas_.emplace_back(plan_.replica_bytes);
-      for (int b = 0; b < blocks; ++b) parts_.emplace_back(plan_.parts_bytes);
-    }
-    for (int t = 0; t < team_.threads(); ++t) {
-      block_arenas_.emplace_back(plan_.block_bytes);
-      bases_.emplace_back(kFirstFeed + bound_.feeds.size(), nullptr);
-    }
+    const auto replicas = static_cast<size_t>(options_.replicas);
+    const auto threads = static_cast<size_t>(team_.threads());
+    replicas_at_ = plan_.global_bytes;
+    blocks_at_ = replicas_at_ + replicas * plan_.replica_bytes;
+    parts_at_ = blocks_at_ + threads * plan_.block_bytes;
+    const size_t parts = replicas * static_cast<size_t>(schedule_.blocks);
+    arena_ = std::make_unique<Arena>(parts_at_ + parts * plan_.parts_bytes);
+    bases_.assign(threads, std::vector<char*>(kFirstFeed + bound_.feeds.size(), nullptr));
+  }
+
+  [[nodiscard]] char* OfReplica(int replica) const {
+    return arena_->data() + replicas_at_ + static_cast<size_t>(replica) * plan_.replica_bytes;
+  }
+  [[nodiscard]] char* OfThread(int thread) const {
+    return arena_->data() + blocks_at_ + static_cast<size_t>(thread) * plan_.block_bytes;
+  }
+  [[nodiscard]] char* PartsOf(int replica, int block) const {
+    const int64_t unit = replica * schedule_.blocks + block;
+    return arena_->data() + parts_at_ + static_cast<size_t>(unit) * plan_.parts_bytes;
   }
 
   StepResult RunStep(const StepFeeds& feeds) {
@@ -150,12 +155,11 @@ class CpuProgram final : public Program {
     const auto r = static_cast<size_t>(replica);
     const auto t = static_cast<size_t>(thread);
     std::vector<char*>& bases = bases_[t];
-    bases[kGlobalArena] = global_arena_->data();
-    bases[kReplicaArena] = replica_arenas_[r].data();
-    bases[kBlockArena] = block_arenas_[t].data();
-    bases[kParts] =
-        parts_[r * static_cast<size_t>(schedule_.blocks) + static_cast<size_t>(block)].data();
-    bases[kSums] = parts_[r * static_cast<size_t>(schedule_.blocks)].data();
+    bases[kGlobalArena] = arena_->data();
+    bases[kReplicaArena] = OfReplica(replica);
+    bases[kBlockArena] = OfThread(thread);
+    bases[kParts] = PartsOf(replica, block);
+    bases[kSums] = PartsOf(replica, 0);
     for (size_t f = 0; f < feeds_->size(); ++f) {
       bases[kFirstFeed + f] = const_cast<char*>(static_cast<const char*>((*feeds_)[f][r].raw()));
     }
@@ -181,13 +185,10 @@ class CpuProgram final : public Program {
     const char* base = nullptr;
     switch (location.base) {
       case kAbsolute: return reinterpret_cast<const void*>(location.offset);
-      case kGlobalArena: base = global_arena_->data(); break;
-      case kReplicaArena: base = replica_arenas_[r].data(); break;
+      case kGlobalArena: base = arena_->data(); break;
+      case kReplicaArena: base = OfReplica(replica); break;
       case kSums: block = 0; [[fallthrough]];
-      case kParts:
-        base = parts_[r * static_cast<size_t>(schedule_.blocks) + static_cast<size_t>(block)]
-                   .data();
-        break;
+      case kParts: base = PartsOf(replica, block); break;
       default:
         Check(location.base >= kFirstFeed, "a block's buffer is read from outside");
         base = static_cast<const char*>(
@@ -277,10 +278,10 @@ class CpuProgram final : public Program {
   BoundGraph bound_;
   Schedule schedule_;
   CpuPlan plan_;
-  std::unique_ptr<Arena> global_arena_;
-  std::vector<Arena> replica_arenas_;
-  std::vector<Arena> block_arenas_;       // by thread
-  std::vector<Arena> parts_;              // by replica and block
+  std::unique_ptr<Arena> arena_;
+  size_t replicas_at_ = 0;
+  size_t blocks_at_ = 0;
+  size_t parts_at_ = 0;
   std::vector<std::vector<char*>> bases_;  // by thread
   const StepFeeds* feeds_ = nullptr;      // of the step that runs
   std::shared_ptr<Strings> strings_;
