@@ -46,7 +46,8 @@ int Predict(const Invocation& invocation) {
       const PredictResult result = session.estimator().Predict(
           MakeJobInputFn(session.job(), PredictInput(session.job())), args,
           [&](const PredictionRow& row) { return writer.Write(row); });
-      writer.Close();
+      // A file that is there is complete.
+      if (result.exit_code == 0) writer.Close();
       session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
       session.console().Clear();
       if (invocation.json) {

@@ -35,6 +35,32 @@ void CheckpointSaverHook::Save(int64_t step) {
   last_seconds_ = clock_.Seconds();
 }
 
+void MetricsLogHook::AfterCreateSession(const SessionInfo& session) {
+  batch_size_ = session.batch_size;
+  last_step_ = session.global_step;
+  last_seconds_ = clock_.Seconds();
+}
+
+void MetricsLogHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    waited_ += record.input_wait;
+    if (record.step % every_ == 0) Report(record);
+  }
+}
+
+void MetricsLogHook::Report(const StepRecord& record) {
+  const double seconds = record.seconds - last_seconds_;
+  const auto examples = static_cast<double>((record.step - last_step_) * batch_size_);
+  metrics_.Append({.step = record.step,
+                   .loss = record.loss,
+                   .learning_rate = record.learning_rate,
+                   .examples_per_sec = seconds > 0 ? examples / seconds : 0,
+                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0});
+  last_step_ = record.step;
+  last_seconds_ = record.seconds;
+  waited_ = 0;
+}
+
 void StepCounterHook::AfterCreateSession(const SessionInfo& session) {
   batch_size_ = session.batch_size;
   last_step_ = session.global_step;
@@ -48,7 +74,6 @@ void StepCounterHook::AfterRun(RunContext& context, const RunValues& values) {
       log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
       is_first_ = false;
     }
-    waited_ += record.input_wait;
     if (record.step % every_ == 0) Report(record);
   }
 }
@@ -67,14 +92,8 @@ void StepCounterHook::Report(const StepRecord& record) {
     events_.Scalar(now, record.step, "examples/sec", static_cast<float>(examples_per_sec));
     events_.Flush();
   }
-  metrics_.Append({.step = record.step,
-                   .loss = record.loss,
-                   .learning_rate = record.learning_rate,
-                   .examples_per_sec = examples_per_sec,
-                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0});
   last_step_ = record.step;
   last_seconds_ = record.seconds;
-  waited_ = 0;
 }
 
 void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {

@@ -38,13 +38,33 @@ class CheckpointSaverHook final : public SessionRunHook {
   double last_seconds_ = 0;
 };
 
-// Every log_step_count_steps global steps, whatever the loops: a line of the log, one of
-// metrics.jsonl, and the events global_step/sec and examples/sec.
+// Every log_step_count_steps global steps, whatever the loops: a line of metrics.jsonl. It comes
+// before the saver's hook: a step that a checkpoint has is never missing there.
+class MetricsLogHook final : public SessionRunHook {
+ public:
+  MetricsLogHook(int64_t every, MetricsLog& metrics, const Clock& clock)
+      : every_(every), metrics_(metrics), clock_(clock) {}
+  void AfterCreateSession(const SessionInfo& session) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+
+ private:
+  void Report(const StepRecord& record);
+
+  const int64_t every_;
+  MetricsLog& metrics_;
+  const Clock& clock_;
+  int64_t batch_size_ = 0;
+  int64_t last_step_ = 0;
+  double last_seconds_ = 0;
+  double waited_ = 0;  // since then
+};
+
+// Every log_step_count_steps global steps: a line of the log, and the events global_step/sec and
+// examples/sec.
 class StepCounterHook final : public SessionRunHook {
  public:
-  StepCounterHook(int64_t every, Log& log, MetricsLog& metrics, const Clock& clock,
-                  EventWriter& events)
-      : every_(every), log_(log), metrics_(metrics), clock_(clock), events_(events) {}
+  StepCounterHook(int64_t every, Log& log, const Clock& clock, EventWriter& events)
+      : every_(every), log_(log), clock_(clock), events_(events) {}
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
 
@@ -53,13 +73,11 @@ class StepCounterHook final : public SessionRunHook {
 
   const int64_t every_;
   Log& log_;
-  MetricsLog& metrics_;
   const Clock& clock_;
   EventWriter& events_;
   int64_t batch_size_ = 0;
   int64_t last_step_ = 0;
   double last_seconds_ = 0;
-  double waited_ = 0;  // since then
   bool is_first_ = true;
 };
 

@@ -42,17 +42,21 @@ void TrainSession::WriteGraph() {
 }
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
+// metrics.jsonl, which TensorFlow does not have, goes first.
 void TrainSession::MakeHooks(const std::vector<SessionRunHook*>& user_hooks) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
     own_hooks_.push_back(std::move(hook));
   };
+  if (config_.log_step_count_steps) {
+    add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
+  }
   if (SavesCheckpoints(config_)) {
     add(std::make_unique<CheckpointSaverHook>(saver_, config_, clock_, events_));
   }
   if (config_.log_step_count_steps) {
-    add(std::make_unique<StepCounterHook>(*config_.log_step_count_steps, context_.home.log,
-                                          metrics_, clock_, events_));
+    add(std::make_unique<StepCounterHook>(*config_.log_step_count_steps, context_.home.log, clock_,
+                                          events_));
   }
   if (config_.save_summary_steps > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, clock_, events_));

@@ -197,6 +197,14 @@ TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
   CHECK(starts == expected);
 }
 
+TEST_CASE("metrics.jsonl has a step before its checkpoint is there") {
+  TemporaryFolder folder;
+  MakeDirectories(BundleIndexPath(folder.File("model.ckpt-4")));  // in the checkpoint's way
+  CHECK_THROWS_AS(Run(folder.path(), {.save_every = 4}), Error);
+  const std::string text = ReadFile(folder.File(".tpuest/metrics.jsonl"));
+  CHECK(text.find(R"({"step":4,)") != std::string::npos);
+}
+
 TEST_CASE("the seed of a run without tf_random_seed is drawn once and kept") {
   TemporaryFolder folder;
   const auto seed = [&](int64_t max_steps) {
