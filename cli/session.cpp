@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 #include <set>
+#include <system_error>
 
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -137,6 +138,10 @@ int Guarded(const Invocation& invocation,
   } catch (const std::bad_alloc&) {
     return Say(invocation, Code::kResource,
                {{"out of memory", "a smaller train_batch_size needs less", "", {}, 0}}, sources);
+  } catch (const std::system_error& error) {
+    const std::string message = fmt::format("the machine refused: {}", error.what());
+    return Say(invocation, Code::kResource, {{message, "--threads N asks for less", "", {}, 0}},
+               sources);
   } catch (const std::exception& error) {
     return Say(
         invocation, Code::kInternal,

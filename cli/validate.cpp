@@ -1,6 +1,7 @@
 // tpuest validate JOB.yaml: everything that can be told wrong without touching data or model_dir
 
 #include "cli/commands.h"
+#include "cli/model_check.h"
 #include "cli/report.h"
 #include "cli/session.h"
 
@@ -9,6 +10,10 @@ namespace tpuest::cli {
 int ValidateCommand(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& sources) {
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    if (std::vector<Fault> faults = CheckModel(loaded.job); !faults.empty()) {
+      config::Locate(loaded.tree, faults);
+      throw Error(Code::kUsage, std::move(faults));
+    }
     if (invocation.json) {
       PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
     } else {

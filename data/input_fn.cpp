@@ -17,13 +17,14 @@ class Input {
     CheckStages();
     if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
     const auto columns = KnownColumns(options_.source, SourceKey());
-    if (columns) (void)Plan(*columns);
+    if (columns) known_spec_ = Plan(*columns).spec();
   }
 
   [[nodiscard]] static std::unique_ptr<BatchStream> Open(const std::shared_ptr<Input>& self,
                                                          const InputContext& context) {
     return self->OpenStream(self, context);
   }
+  [[nodiscard]] const std::optional<StreamSpec>& known_spec() const { return known_spec_; }
 
  private:
   [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
@@ -160,6 +161,7 @@ class Input {
   InputFnOptions options_;
   std::string key_;
   std::optional<ExampleParser> parser_;
+  std::optional<StreamSpec> known_spec_;
   std::mutex mutex_;
   std::shared_ptr<IndexedSource> opened_;
 };
@@ -169,6 +171,10 @@ class Input {
 InputFn MakeInputFn(InputFnOptions options, std::string name) {
   auto input = std::make_shared<Input>(std::move(options), std::move(name));
   return [input](const InputContext& context) { return Input::Open(input, context); };
+}
+
+std::optional<StreamSpec> KnownSpec(const InputFnOptions& options, const std::string& name) {
+  return Input(options, name).known_spec();
 }
 
 }  // namespace tpuest

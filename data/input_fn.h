@@ -1,6 +1,9 @@
 #pragma once
 // From a job's options to the function that makes its stream of batches.
 
+#include <optional>
+#include <string>
+
 #include "core/estimator/contract.h"
 #include "data/options.h"
 
@@ -14,5 +17,9 @@ namespace tpuest {
 // error of a worker is thrown by the Next() that would have returned its batch, and by every later
 // one until Seek.
 [[nodiscard]] InputFn MakeInputFn(InputFnOptions options, std::string name);
+
+// What the stream will give, where that can be told without a file (not for idx). Throws as above.
+[[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,
+                                                  const std::string& name);
 
 }  // namespace tpuest

@@ -28,6 +28,13 @@ class Faults {
                       std::string_view name) {
     if (value) Expect(*value > 0, key, fmt::format("{} must be positive, got {}", name, *value));
   }
+  // A batch's rows are counted in 32 bits where TensorFlow's ops have shapes of int32.
+  void ExpectBatchSize(const std::optional<int64_t>& value, const std::string& name) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    ExpectPositive(value, name, name);
+    Expect(value.value_or(0) <= kMost, name,
+           fmt::format("{} must be at most {}, got {}", name, kMost, value.value_or(0)));
+  }
   [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
 
  private:
@@ -122,9 +129,9 @@ std::vector<Fault> Validate(const EstimatorOptions& options) {
   CheckParams(options, faults);
   faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
                 "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");
-  faults.ExpectPositive(options.train_batch_size, "train_batch_size", "train_batch_size");
-  faults.ExpectPositive(options.eval_batch_size, "eval_batch_size", "eval_batch_size");
-  faults.ExpectPositive(options.predict_batch_size, "predict_batch_size", "predict_batch_size");
+  faults.ExpectBatchSize(options.train_batch_size, "train_batch_size");
+  faults.ExpectBatchSize(options.eval_batch_size, "eval_batch_size");
+  faults.ExpectBatchSize(options.predict_batch_size, "predict_batch_size");
   return faults.Take();
 }
 

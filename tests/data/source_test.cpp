@@ -148,12 +148,27 @@ TEST_CASE("slices that are uneven, mixed or no lists are refused before any stre
   CHECK(rows.code == Code::kUsage);
   CHECK(rows.key == "input_fns.train.source.values.b");
   CHECK(Has(rows.message, "\"b\" has 3 rows, \"a\" has 2"));
-  CHECK(Has(refusal({{"a", {"[[1, 2], [3]]"}}}).message, "lists of 2 and of 1 items"));
+  const Thrown uneven = refusal({{"a", {"[[1, 2], [3]]"}}});
+  CHECK(Has(uneven.message, "lists of 2 and of 1 items"));
+  CHECK(uneven.key == "input_fns.train.source.values.a");
   CHECK(Has(refusal({{"a", {"[1, [2]]"}}}).message, "different depth"));
   CHECK(Has(refusal({{"a", {"[1, b]"}}}).message, "'b' is no number"));
   CHECK(Has(refusal({{"a", {"7"}}}).message, "expected a list of rows"));
   CHECK(Has(refusal({}).message, "values is empty"));
   CHECK(Has(refusal({{"a", {"[]"}}}).message, "no records"));
+}
+
+TEST_CASE("what a stream gives is known without a file, but for idx") {
+  const auto slices = KnownSpec(SlicesOf({{"a", {"[[1, 2], [3, 4]]"}}}), "train");
+  REQUIRE(slices);
+  CHECK(slices->features[0].shape == Shape{2});
+  InputFnOptions options;
+  options.source = TFRecordSource{.filenames = {"/nowhere"}};
+  const auto records = KnownSpec(options, "train");
+  REQUIRE(records);
+  CHECK(records->features[0].dtype == DType::kString);
+  options.source = IdxSource{.images = "/nowhere"};
+  CHECK(!KnownSpec(options, "train"));
 }
 
 TEST_CASE("a range stops before its end and may go down") {

@@ -40,6 +40,8 @@ TEST_CASE("batch sizes are positive, and train_batch_size is needed on TPU") {
   options.eval_batch_size = -1;
   CHECK(FaultOf(options).message == "eval_batch_size must be positive, got -1");
   CHECK(FaultOf(options).key == "eval_batch_size");
+  options.eval_batch_size = int64_t{1} << 31;
+  CHECK(FaultOf(options).message == "eval_batch_size must be at most 2147483647, got 2147483648");
 }
 
 TEST_CASE("params may not hold reserved keys") {
