@@ -136,6 +136,25 @@ class Planner {
     return At(*input.node).rows == Rows::kSum && input.dtype() == DType::kBfloat16;
   }
 
+  // False if all that read this kSum result take it unrounded.
+  bool IsReadRounded(const Value& value) const {
+    int unrounded = 0;
+    for (const auto& node : bound_.graph->nodes()) {
+      if (At(*node).needed && ReadsUnroundedPart(*node)) {
+        unrounded += node->input(0) == value ? 1 : 0;
+      }
+    }
+    return buffers_.Readers(value) > unrounded;
+  }
+
+  // The kSum result whose parts a sum over replicas may add itself, since nobody else looks at it;
+  // or an invalid Value.
+  Value OnlySummed(Value value) const {
+    if (buffers_.Readers(value) != 1) return {};
+    if (ReadsUnroundedPart(*value.node)) return OnlySummed(value.node->input(0));
+    return At(*value.node).rows == Rows::kSum ? value : Value();
+  }
+
   void PlanCrossReplicaSum(Node& node, int phase);
   void PlanParts(Node& node, int phase);
 
@@ -290,7 +309,7 @@ void Planner::PlanParts(Node& node, int phase) {
                              rounded ? DType::kFloat : value.dtype(),
                              /*over_blocks=*/true, /*over_replicas=*/false});
     }
-    if (!rounded) continue;
+    if (!rounded || !IsReadRounded(value)) continue;
     const Buffer out = buffers_.Use(value, false);
     buffers_.TouchPhase(out, phase);
     const Buffer sum = buffers_.SumOfParts(value);
@@ -307,12 +326,12 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
   SumJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false),
              input.shape().elements(),   input.dtype(),
              /*over_blocks=*/false,      /*over_replicas=*/true};
-  // Blocks and replicas in one pass where the parts themselves are summed and nobody else looks.
   const NodeSchedule& source = At(*input.node);
-  if (source.rows == Rows::kSum && buffers_.Readers(input) == 1 &&
-      input.dtype() != DType::kBfloat16 && schedule_.blocks > 1) {
-    std::vector<SumJob>& sums = plan_.phases[static_cast<size_t>(source.phase)].sums;
-    job.in = buffers_.Part(input);
+  // Blocks and replicas in one pass.
+  const Value parts = OnlySummed(input);
+  if (parts.valid() && input.dtype() != DType::kBfloat16 && schedule_.blocks > 1) {
+    std::vector<SumJob>& sums = plan_.phases[static_cast<size_t>(At(*parts.node).phase)].sums;
+    job.in = buffers_.Part(parts);
     job.over_blocks = true;
     std::erase_if(sums, [&](const SumJob& sum) { return sum.in.id == job.in.id; });
   }
