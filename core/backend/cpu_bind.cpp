@@ -34,7 +34,7 @@ class EvaluateContext final : public PlanContext {
   }
   void AllowInPlace(int /*output*/, int /*input*/) override {}
   void Alias(int output, int input) override {
-    slots_[static_cast<size_t>(inputs() + output)] =
+    slots_[static_cast<size_t>(inputs()) + static_cast<size_t>(output)] =
         inputs_[static_cast<size_t>(input)].Reshaped(node_.output_shape(output));
   }
   Buffer Derived(int input, const std::string& /*key*/, size_t bytes,

@@ -27,7 +27,10 @@ struct Strings {
 class CpuProgram final : public Program {
  public:
   CpuProgram(const ProgramSpec& spec, const CompileOptions& options, VariableStore& variables)
-      : options_(options), variables_(variables), team_(options.threads), bound_(Bind(spec, options)) {
+      : options_(options),
+        variables_(variables),
+        team_(options.threads),
+        bound_(Bind(spec, options)) {
     ScheduleOptions schedule_options{options.replicas, options.cut_rows, {}};
     for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
     schedule_ = ScheduleGraph(bound_, schedule_options);
@@ -112,9 +115,8 @@ class CpuProgram final : public Program {
       Check(static_cast<int>(feeds[i].size()) == options_.replicas);
       for (const Tensor& tensor : feeds[i]) {
         Check(tensor.dtype() == placeholder.dtype() && tensor.shape() == placeholder.shape(),
-              "'{}' takes {} {}, fed with {} {}", placeholder.name(),
-              NameOf(placeholder.dtype()), placeholder.shape().Text(), NameOf(tensor.dtype()),
-              tensor.shape().Text());
+              "'{}' takes {} {}, fed with {} {}", placeholder.name(), NameOf(placeholder.dtype()),
+              placeholder.shape().Text(), NameOf(tensor.dtype()), tensor.shape().Text());
       }
     }
   }
@@ -184,11 +186,21 @@ class CpuProgram final : public Program {
     const auto r = static_cast<size_t>(replica);
     const char* base = nullptr;
     switch (location.base) {
-      case kAbsolute: return reinterpret_cast<const void*>(location.offset);
-      case kGlobalArena: base = arena_->data(); break;
-      case kReplicaArena: base = OfReplica(replica); break;
-      case kSums: block = 0; [[fallthrough]];
-      case kParts: base = PartsOf(replica, block); break;
+      case kAbsolute:
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the offset is an address
+        return reinterpret_cast<const void*>(location.offset);
+      case kGlobalArena:
+        base = arena_->data();
+        break;
+      case kReplicaArena:
+        base = OfReplica(replica);
+        break;
+      case kSums:
+        block = 0;
+        [[fallthrough]];
+      case kParts:
+        base = PartsOf(replica, block);
+        break;
       default:
         Check(location.base >= kFirstFeed, "a block's buffer is read from outside");
         base = static_cast<const char*>(
@@ -283,7 +295,7 @@ class CpuProgram final : public Program {
   size_t blocks_at_ = 0;
   size_t parts_at_ = 0;
   std::vector<std::vector<char*>> bases_;  // by thread
-  const StepFeeds* feeds_ = nullptr;      // of the step that runs
+  const StepFeeds* feeds_ = nullptr;       // of the step that runs
   std::shared_ptr<Strings> strings_;
   uint64_t step_ = 0;
 };
