@@ -118,7 +118,15 @@ int ShowRecords(const Invocation& invocation, const std::string& path) {
   return 0;
 }
 
-int InspectPath(const Invocation& invocation, const std::string& path) {
+std::string FolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  return folder.empty() ? "." : folder;
+}
+
+int InspectPath(const Invocation& invocation, const std::string& given) {
+  // A folder's state file stands for the folder.
+  const bool is_state = BaseName(given) == "checkpoint" && FileExists(given);
+  const std::string path = is_state ? FolderOf(given) : given;
   if (DirectoryExists(path)) {
     if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
     if (const auto files = EventFiles(path); !files.empty()) return ShowEvents(invocation, files);
