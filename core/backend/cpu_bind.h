@@ -13,8 +13,8 @@ namespace tpuest {
 
 struct BoundGraph {
   std::unique_ptr<Graph> graph;
-  std::vector<Value> feeds;     // as ProgramSpec::feeds
-  std::vector<Value> fetches;   // as ProgramSpec::fetches
+  std::vector<Value> feeds;    // as ProgramSpec::feeds
+  std::vector<Value> fetches;  // as ProgramSpec::fetches
   std::vector<Node*> targets;
   Value guard;
   // Constants that were folded from the shapes of these values: they mean "as many rows as those".
