@@ -64,11 +64,10 @@ class Backward {
       : y_(y), xs_(xs), carries_(NodesBetween(y.graph(), y, xs)) {}
 
   std::vector<Gradient> Run(Value dy) {
-    Graph& graph = y_.graph();
-    if (!dy.valid()) dy = graph.Add("OnesLike", {y_}, {}, "grad_ys_0");
+    if (!dy.valid()) dy = Ones();
     parts_[y_].push_back(dy);
     for (int id = y_.node->id(); id >= 0; --id) {
-      if (carries_[static_cast<size_t>(id)]) Visit(*graph.nodes()[static_cast<size_t>(id)]);
+      if (carries_[static_cast<size_t>(id)]) Visit(*y_.graph().nodes()[static_cast<size_t>(id)]);
     }
     std::vector<Gradient> gradients;
     for (const Value& x : xs_) gradients.push_back(AddUp(parts_[x]));
@@ -76,6 +75,16 @@ class Backward {
   }
 
  private:
+  // Does not depend on y's values, so that the backward pass of some rows need not wait until y,
+  // which may be a sum over all of them, is there.
+  [[nodiscard]] Value Ones() const {
+    Graph& graph = y_.graph();
+    const bool is_scalar = y_.shape().known_rank() && y_.shape().rank() == 0;
+    const Value one = graph.ScalarOf(y_.dtype(), 1.0, is_scalar ? "grad_ys_0" : "grad_ys_0/Const");
+    if (is_scalar) return one;
+    return graph.Add("Fill", {graph.Add("Shape", {y_}), one}, {}, "grad_ys_0");
+  }
+
   void Visit(Node& node) {
     if (std::any_of(xs_.begin(), xs_.end(), [&](const Value& x) { return x.node == &node; })) {
       return;  // gradients stop at what they are taken for
