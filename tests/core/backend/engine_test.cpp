@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/backend/backend.h"
+#include "core/backend/cpu_bind.h"
+#include "core/backend/cpu_schedule.h"
 #include "tests/core/backend/tiny_ops.h"
 
 namespace tpuest {
@@ -183,6 +185,17 @@ TEST_CASE("a fetched variable is the one at the start of the step") {
   const StepResult result = program->Run(std::vector<StepFeeds>{{}})[0];
   CHECK(*result.fetches[0][0].data<float>() == 1);
   CHECK(*result.fetches[1][0].data<float>() == 2);
+}
+
+TEST_CASE("a block goes back as soon as it went forward: a gradient does not wait for its loss") {
+  Model model;
+  const BoundGraph bound =
+      BindGraph({&model.graph, {{model.x, {100, 3}, true}}, {model.loss}, {model.update}, {}});
+  int block_phases = 0;
+  for (const Phase& phase : ScheduleGraph(bound, {.cut_feeds = {true}}).phases) {
+    block_phases += phase.level == Level::kBlock ? 1 : 0;
+  }
+  CHECK(block_phases == 1);
 }
 
 TEST_CASE("a loss that is not finite keeps the variables and ends the run") {
