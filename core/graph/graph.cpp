@@ -275,11 +275,6 @@ Tensor ConstantValue(Value v) {
   const Node& node = *v.node;
   if (node.type() == "Const") return node.Attr<Tensor>("value");
   if (node.type() == "Identity") return ConstantValue(node.input(0));
-  const bool is_one = node.type() == "OnesLike";
-  if (is_one || node.type() == "ZerosLike") {
-    return node.output_shape(0) == Shape() ? Tensor::Scalar<double>(is_one ? 1 : 0).Cast(v.dtype())
-                                           : Tensor();
-  }
   if (node.type() != "Shape" && node.type() != "Size" && node.type() != "Rank") return {};
   const Shape& shape = node.input(0).shape();
   if (node.type() == "Rank") {

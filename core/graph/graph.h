@@ -253,9 +253,8 @@ class ShapeContext {
   std::vector<Shape>& outputs_;
 };
 
-// The value of v if it is known while the graph is built (a Const; the Shape, Size or Rank of
-// something with known dimensions; OnesLike or ZerosLike of a scalar), or an invalid Tensor. So the
-// gradient of a loss, which starts from OnesLike, does not wait for the loss.
+// The value of v if it is known while the graph is built (a Const, or the Shape, Size or Rank of
+// something with known dimensions), or an invalid Tensor.
 [[nodiscard]] Tensor ConstantValue(Value v);
 
 }  // namespace tpuest
