@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.h"
@@ -63,6 +64,8 @@ class Task {
 };
 
 using Kernel = std::function<void(const Task&)>;
+// Computes elements begin .. end - 1 of its results.
+using RangeKernel = std::function<void(const Task&, int64_t begin, int64_t end)>;
 
 // What a row rule sees. Asked only if some input is cut into rows.
 class RowContext {
@@ -138,6 +141,11 @@ class PlanContext {
   [[nodiscard]] virtual Buffer VariableInput(int i) = 0;
   // Leaves the kernel. Not called: the op does nothing at run time (Alias).
   virtual void Run(Kernel kernel) = 0;
+  // Leaves a kernel for elements 0 .. n - 1 that depend on nothing but themselves: what runs once
+  // for all replicas is spread over the threads, in ranges of any size.
+  virtual void RunRanges(int64_t n, RangeKernel kernel) {
+    Run([n, kernel = std::move(kernel)](const Task& task) { kernel(task, 0, n); });
+  }
 };
 
 }  // namespace tpuest

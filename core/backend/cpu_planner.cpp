@@ -257,9 +257,12 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Buffer VariableInput(int i) override {
     return planner_.buffers_.Address(planner_.VariableMemory(*node_.input(i).node));
   }
-  void Run(Kernel kernel) override {
-    planner_.plan_.phases[static_cast<size_t>(phase_)].kernels[variant_].push_back(
-        std::move(kernel));
+  void Run(Kernel kernel) override { Phase().kernels[variant_].push_back(std::move(kernel)); }
+  void RunRanges(int64_t n, RangeKernel kernel) override {
+    if (plan_.level >= Level::kGlobal) {
+      Phase().ranges[Phase().kernels[0].size()] = {kernel, n};
+    }
+    PlanContext::RunRanges(n, std::move(kernel));
   }
 
  private:
@@ -267,6 +270,8 @@ class NodeContext final : public PlanContext {
     if (plan_.cut_inputs[static_cast<size_t>(i)]) shape.set_dim(0, rows_);
     return shape;
   }
+
+  PhasePlan& Phase() { return planner_.plan_.phases[static_cast<size_t>(phase_)]; }
 
   Planner& planner_;
   Node& node_;

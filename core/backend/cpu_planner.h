@@ -38,6 +38,9 @@ struct PhasePlan {
   std::vector<SumJob> sums;  // kBlock: after the kernels; kGlobal: before them
   // [variant][i]: variants are the block sizes of a kBlock phase, else there is one.
   std::vector<std::vector<Kernel>> kernels;
+  // Of kernels[0], those that threads may share in ranges: what they compute, and of how many
+  // elements.
+  std::map<size_t, std::pair<RangeKernel, int64_t>> ranges;
   std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
 };
 

@@ -16,7 +16,7 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kSumElements = 1 << 15;  // of a sum that one task adds
+constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task computes
 
 // What string results point into.
 struct Strings {
@@ -139,7 +139,25 @@ class CpuProgram final : public Program {
         break;
       default:
         RunSums(phase.sums);
-        RunKernels(phase.kernels[0], MakeTask(0, 0, 0));
+        RunOnce(phase);
+    }
+  }
+
+  // What all replicas share; large tensors on all threads.
+  void RunOnce(const PhasePlan& phase) {
+    const Task task = MakeTask(0, 0, 0);
+    for (size_t i = 0; i < phase.kernels[0].size(); ++i) {
+      const auto found = phase.ranges.find(i);
+      if (found == phase.ranges.end() || found->second.second <= kTaskElements) {
+        phase.kernels[0][i](task);
+        continue;
+      }
+      const auto& [kernel, n] = found->second;
+      const auto tasks = static_cast<int>((n + kTaskElements - 1) / kTaskElements);
+      team_.ForEach(tasks, [&, n = n](int range, int thread) {
+        const int64_t begin = range * kTaskElements;
+        kernel(MakeTask(thread, 0, 0), begin, std::min(begin + kTaskElements, n));
+      });
     }
   }
 
@@ -215,14 +233,14 @@ class CpuProgram final : public Program {
     for (const SumJob& sum : sums) {
       const int results = sum.over_replicas ? 1 : options_.replicas;
       for (int r = 0; r < results; ++r) {
-        for (int64_t at = 0; at < sum.elements; at += kSumElements) {
+        for (int64_t at = 0; at < sum.elements; at += kTaskElements) {
           tasks.push_back({&sum, {r, at}});
         }
       }
     }
     team_.ForEach(static_cast<int>(tasks.size()), [&](int i, int /*thread*/) {
       const auto& [sum, where] = tasks[static_cast<size_t>(i)];
-      const int64_t end = std::min(where.second + kSumElements, sum->elements);
+      const int64_t end = std::min(where.second + kTaskElements, sum->elements);
       RunSum(*sum, where.first, where.second, end);
     });
   }

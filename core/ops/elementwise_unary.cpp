@@ -73,8 +73,13 @@ void PlanLoop(PlanContext& context, void (*loop)(const void*, void*, size_t)) {
   AllowInPlaceOfSame(context);
   const Buffer x = context.Input(0);
   const Buffer y = context.Output(0);
-  const auto n = static_cast<size_t>(context.OutputShape(0).elements());
-  context.Run([=](const Task& task) { loop(task.At(x), task.At(y), n); });
+  const auto x_bytes = static_cast<int64_t>(SizeOf(context.InputDType(0)));
+  const auto y_bytes = static_cast<int64_t>(SizeOf(context.OutputDType(0)));
+  context.RunRanges(context.OutputShape(0).elements(),
+                    [=](const Task& task, int64_t begin, int64_t end) {
+                      loop(task.At<char>(x) + begin * x_bytes, task.At<char>(y) + begin * y_bytes,
+                           static_cast<size_t>(end - begin));
+                    });
 }
 
 template <Unary op>

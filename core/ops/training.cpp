@@ -46,8 +46,9 @@ void PlanGradientDescentOf(PlanContext& context) {
   const Buffer grad = in.Read("delta");
   const Buffer alpha = in.Read("alpha");
   const int64_t n = in.Elements("delta");
-  context.Run([=](const Task& task) {
-    ApplyGradientDescent(task.At<T>(var), task.At<T>(grad), n, *task.At<T>(alpha));
+  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
+    ApplyGradientDescent(task.At<T>(var) + begin, task.At<T>(grad) + begin, end - begin,
+                         *task.At<T>(alpha));
   });
 }
 
@@ -61,9 +62,9 @@ void PlanMomentumOf(PlanContext& context) {
   const Buffer momentum = in.Read("momentum");
   const int64_t n = in.Elements("grad");
   const bool nesterov = context.Attr<bool>("use_nesterov");
-  context.Run([=](const Task& task) {
-    ApplyMomentum(task.At<T>(var), task.At<T>(accum), task.At<T>(grad), n,
-                  {*task.At<T>(lr), *task.At<T>(momentum), nesterov});
+  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
+    ApplyMomentum(task.At<T>(var) + begin, task.At<T>(accum) + begin, task.At<T>(grad) + begin,
+                  end - begin, {*task.At<T>(lr), *task.At<T>(momentum), nesterov});
   });
 }
 
@@ -82,10 +83,11 @@ void PlanAdamOf(PlanContext& context) {
   const Buffer epsilon = in.Read("epsilon");
   const int64_t n = in.Elements("grad");
   const bool nesterov = context.Attr<bool>("use_nesterov");
-  context.Run([=](const Task& task) {
+  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
     const T rate = *task.At<T>(lr) * std::sqrt(T(1) - *task.At<T>(beta2_power)) /
                    (T(1) - *task.At<T>(beta1_power));
-    ApplyAdam(task.At<T>(var), task.At<T>(m), task.At<T>(v), task.At<T>(grad), n,
+    ApplyAdam(task.At<T>(var) + begin, task.At<T>(m) + begin, task.At<T>(v) + begin,
+              task.At<T>(grad) + begin, end - begin,
               {rate, *task.At<T>(beta1), *task.At<T>(beta2), *task.At<T>(epsilon), nesterov});
   });
 }
@@ -113,9 +115,9 @@ void PlanRMSPropOf(PlanContext& context) {
   const Buffer grad = in.Read("grad");
   const RMSPropBuffers rates(in);
   const int64_t n = in.Elements("grad");
-  context.Run([=](const Task& task) {
-    ApplyRMSProp(task.At<T>(var), task.At<T>(ms), task.At<T>(mom), task.At<T>(grad), n,
-                 rates.At<T>(task));
+  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
+    ApplyRMSProp(task.At<T>(var) + begin, task.At<T>(ms) + begin, task.At<T>(mom) + begin,
+                 task.At<T>(grad) + begin, end - begin, rates.At<T>(task));
   });
 }
 
@@ -129,9 +131,10 @@ void PlanCenteredRMSPropOf(PlanContext& context) {
   const Buffer grad = in.Read("grad");
   const RMSPropBuffers rates(in);
   const int64_t n = in.Elements("grad");
-  context.Run([=](const Task& task) {
-    ApplyCenteredRMSProp(task.At<T>(var), task.At<T>(mg), task.At<T>(ms), task.At<T>(mom),
-                         task.At<T>(grad), n, rates.At<T>(task));
+  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
+    ApplyCenteredRMSProp(task.At<T>(var) + begin, task.At<T>(mg) + begin, task.At<T>(ms) + begin,
+                         task.At<T>(mom) + begin, task.At<T>(grad) + begin, end - begin,
+                         rates.At<T>(task));
   });
 }
 

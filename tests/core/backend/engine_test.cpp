@@ -198,6 +198,26 @@ TEST_CASE("a block goes back as soon as it went forward: a gradient does not wai
   CHECK(block_phases == 1);
 }
 
+TEST_CASE("threads share a large update, each element once") {
+  constexpr int64_t kElements = 200001;
+  for (const int threads : {1, 2, 3}) {
+    OpRegistry registry({tiny::Ops()});
+    Graph graph(registry);
+    Tensor step(DType::kFloat, {kElements});
+    for (int64_t i = 0; i < kElements; ++i) step.data<float>()[i] = static_cast<float>(i);
+    const Variable* const w = graph.AddVariable("w", DType::kFloat, {kElements}, {});
+    Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Constant(step)});
+    VariableStore variables;
+    const auto program =
+        MakeCpuBackend()->Compile({&graph, {}, {}, {update}, {}}, {.threads = threads}, variables);
+    (void)program->Run(std::vector<StepFeeds>(2));
+    const auto sum = variables.Get("w").values<float>();
+    int64_t right = 0;
+    for (int64_t i = 0; i < kElements; ++i) right += sum[i] == 2 * static_cast<float>(i) ? 1 : 0;
+    CHECK(right == kElements);
+  }
+}
+
 TEST_CASE("a loss that is not finite keeps the variables and ends the run") {
   Model model;
   VariableStore variables;

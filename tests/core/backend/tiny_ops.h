@@ -79,9 +79,10 @@ inline void PlanGlobalIndex(PlanContext& c) {
 inline void PlanAssignAdd(PlanContext& c) {
   const Buffer variable = c.VariableInput(0);
   const Buffer value = c.Input(1);
-  const int64_t n = c.InputShape(1).elements();
-  c.Run([=](const Task& task) {
-    for (int64_t i = 0; i < n; ++i) task.At<float>(variable)[i] += task.At<float>(value)[i];
+  c.RunRanges(c.InputShape(1).elements(), [=](const Task& task, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      task.At<float>(variable)[i] += task.At<float>(value)[i];
+    }
   });
 }
 
