@@ -78,15 +78,13 @@ void Loss(const void* x_raw, int64_t x_step, const void* labels_raw, int64_t lab
     const T* const labels = static_cast<const T*>(labels_raw) + r * labels_step;
     T* const dx = static_cast<T*>(dx_raw) + r * classes;
     A sum = 0;
-    A mass = 0;
     for (int64_t c = 0; c < classes; ++c) {
       const A label = ConvertTo<A>(labels[c]);
-      mass += label;
       if (label != A(0)) sum -= label * row.LogSoftmax(c);
     }
     loss[r] = ConvertTo<T>(sum);
     for (int64_t c = 0; c < classes; ++c) {
-      dx[c] = ConvertTo<T>(row.Softmax(c) * mass - ConvertTo<A>(labels[c]));
+      dx[c] = ConvertTo<T>(row.Softmax(c) - ConvertTo<A>(labels[c]));
     }
   }
 }

@@ -1,5 +1,7 @@
 // Softmax and the cross entropies. Named values are TensorFlow's.
 
+#include <numeric>
+
 #include "core/ops/array.h"
 #include "core/ops/softmax.h"
 #include "tests/core/ops/op_cases.h"
@@ -78,6 +80,17 @@ std::vector<OpCase> SparseRows() {
   };
 }
 
+// Rows of numbers between 0 and 1 that sum to 1.
+Tensor Distributions(int64_t rows, int64_t classes) {
+  Tensor labels = Wave({rows, classes}, 0.2F, 0.3F);
+  float* row = labels.data<float>();
+  for (int64_t r = 0; r < rows; ++r, row += classes) {
+    const float sum = std::accumulate(row, row + classes, 0.0F);
+    for (int64_t c = 0; c < classes; ++c) row[c] /= sum;
+  }
+  return labels;
+}
+
 std::vector<OpCase> DenseRows() {
   const char* const op = "SoftmaxCrossEntropyWithLogits";
   const Tensor labels = Floats({3, 3}, {0.1F, 0.7F, 0.2F, 0, 1, 0, 0.5F, 0, 0.5F});
@@ -92,9 +105,13 @@ std::vector<OpCase> DenseRows() {
             {Floats({3}, {0.864368796F, 3.16588402F, 400.613281F}),
              Floats({3, 3}, {0.131223887F, -0.0714682937F, -0.0597556233F, -0.0533873774F,
                              -0.682852149F, 0.736239552F, 0.168941438F, 0.0310586095F, -0.2F})}),
-      Row(op, "", {Wave({4, 7}, 2), Wave({4, 7}, 0.2F, 0.3F)}, BuildDense, {0, 1}),
-      Row(op, "of labels alike", {Wave({4, 7}, 2), Wave({1, 7}, 0.2F, 0.3F)}, BuildDense, {0}),
-      Row(op, "of logits alike", {Wave({1, 7}, 2), Wave({4, 7}, 0.2F, 0.3F)}, BuildDense, {1}),
+      Known(Row(op, "whose labels sum to 2",
+                {Floats({1, 3}, {1, 2, 3}), Floats({1, 3}, {0.5F, 1, 0.5F})},
+                WithBackprop(BuildDense), {}),
+            {Floats({1}, {2.8152118F}), Floats({1, 3}, {-0.40996942F, -0.75527155F, 0.16524094F})}),
+      Row(op, "", {Wave({4, 7}, 2), Distributions(4, 7)}, BuildDense, {0, 1}),
+      Row(op, "of labels alike", {Wave({4, 7}, 2), Distributions(1, 7)}, BuildDense, {0}),
+      Row(op, "of logits alike", {Wave({1, 7}, 2), Distributions(4, 7)}, BuildDense, {1}),
   };
 }
 
