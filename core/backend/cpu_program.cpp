@@ -152,9 +152,10 @@ class CpuProgram final : public Program {
         phase.kernels[0][i](task);
         continue;
       }
-      const auto& [kernel, n] = found->second;
+      const auto& kernel = found->second.first;
+      const int64_t n = found->second.second;
       const auto tasks = static_cast<int>((n + kTaskElements - 1) / kTaskElements);
-      team_.ForEach(tasks, [&, n = n](int range, int thread) {
+      team_.ForEach(tasks, [&](int range, int thread) {
         const int64_t begin = range * kTaskElements;
         kernel(MakeTask(thread, 0, 0), begin, std::min(begin + kTaskElements, n));
       });
