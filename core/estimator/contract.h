@@ -133,6 +133,18 @@ struct ModelInputs {
   Value example_weight;  // [batch]; valid only where the batch has padding
 };
 
+// ---- export -------------------------------------------------------------------------------------
+
+// What a serving_input_receiver_fn builds: placeholders, and the features made of them.
+struct ServingInputReceiver {
+  Features features;
+  Value labels;                                   // of a supervised receiver (train, eval)
+  std::map<std::string, Value> receiver_tensors;  // inputs of the signatures, by key
+  // Other tensors that may be fed instead: signatures "<name>:<key>".
+  std::map<std::string, std::map<std::string, Value>> receiver_tensors_alternatives;
+};
+using ServingInputReceiverFn = std::function<ServingInputReceiver(Graph& graph)>;
+
 // What the user writes: builds the model into `graph`. global_step exists already as a variable.
 using ModelFn = std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
                                                const Params& params)>;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
-#include "core/graph/graphdef.h"
+#include "core/graph/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 

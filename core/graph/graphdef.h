@@ -20,10 +20,6 @@ struct GraphDefOptions {
 [[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
 // The same as protobuf text: graph.pbtxt.
 [[nodiscard]] std::string ToGraphDefText(const Graph& graph);
-// Serialized MetaGraphDef with the graph, a SaverDef and the collections variables,
-// trainable_variables and global_step: model.ckpt-N.meta.
-[[nodiscard]] std::string ToMetaGraphDef(const Graph& graph);
-
 // Adds the nodes of a serialized GraphDef to an empty graph. Error kData that names the node for an
 // op or attribute that is not known here, a missing input, or a cycle.
 void FromGraphDef(std::string_view serialized, Graph& graph);

@@ -1,0 +1,123 @@
+#include "core/graph/node_def.h"
+
+#include "core/io/proto.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int kProducerVersion = 1395;  // of TensorFlow 2.12's graphs; readers only compare it
+
+struct AttrWriter {
+  pb::AttrValue& out;
+
+  void operator()(int64_t value) const { out.set_i(value); }
+  void operator()(float value) const { out.set_f(value); }
+  void operator()(bool value) const { out.set_b(value); }
+  void operator()(const std::string& value) const { out.set_s(value); }
+  void operator()(DType value) const { out.set_type(TypeOf(value)); }
+  void operator()(const Shape& value) const { ToProto(value, *out.mutable_shape()); }
+  void operator()(const Tensor& value) const { ToProto(value, *out.mutable_tensor()); }
+  void operator()(const FunctionRef& value) const { out.mutable_func()->set_name(value.name); }
+  template <class T>
+  void operator()(const std::vector<T>& values) const {
+    pb::AttrValue::ListValue& list = *out.mutable_list();
+    for (const auto& value : values) {
+      if constexpr (std::is_same_v<T, int64_t>) list.add_i(value);
+      if constexpr (std::is_same_v<T, float>) list.add_f(value);
+      if constexpr (std::is_same_v<T, bool>) list.add_b(value);
+      if constexpr (std::is_same_v<T, std::string>) list.add_s(value);
+      if constexpr (std::is_same_v<T, DType>) list.add_type(TypeOf(value));
+      if constexpr (std::is_same_v<T, Shape>) ToProto(value, *list.add_shape());
+    }
+  }
+};
+
+template <class T, class List>
+std::vector<T> ReadList(const List& list) {
+  return {list.begin(), list.end()};
+}
+
+// An attribute by the type that the op's signature gives it; "_..." attributes by what they hold.
+class AttrReader {
+ public:
+  AttrReader(const pb::NodeDef& node, std::string name, const pb::AttrValue& value)
+      : node_(node), name_(std::move(name)), value_(value) {}
+
+  [[nodiscard]] AttrValue Read(const std::string& type) const {
+    if (type.starts_with("list(")) return ReadListOf(type);
+    switch (value_.value_case()) {
+      case pb::AttrValue::kI:
+        return AttrValue(static_cast<int64_t>(value_.i()));
+      case pb::AttrValue::kF:
+        return AttrValue(value_.f());
+      case pb::AttrValue::kB:
+        return AttrValue(value_.b());
+      case pb::AttrValue::kS:
+        return AttrValue(value_.s());
+      case pb::AttrValue::kType:
+        return AttrValue(static_cast<DType>(value_.type()));
+      case pb::AttrValue::kShape:
+        return AttrValue(FromProto(value_.shape()));
+      case pb::AttrValue::kTensor:
+        return AttrValue(FromProto(value_.tensor(), node_.name()));
+      case pb::AttrValue::kFunc:
+        return AttrValue(FunctionRef{value_.func().name()});
+      default:
+        throw Error(Code::kData, fmt::format("{} '{}': attribute {} has no value that is read here",
+                                             node_.op(), node_.name(), name_));
+    }
+  }
+
+ private:
+  [[nodiscard]] AttrValue ReadListOf(const std::string& type) const {
+    const pb::AttrValue::ListValue& list = value_.list();
+    if (type == "list(int)") return AttrValue(ReadList<int64_t>(list.i()));
+    if (type == "list(float)") return AttrValue(ReadList<float>(list.f()));
+    if (type == "list(bool)") return AttrValue(ReadList<bool>(list.b()));
+    if (type == "list(string)") return AttrValue(ReadList<std::string>(list.s()));
+    if (type == "list(type)") {
+      std::vector<DType> types;
+      for (const int dtype : list.type()) types.push_back(static_cast<DType>(dtype));
+      return types;
+    }
+    std::vector<Shape> shapes;
+    for (const pb::TensorShapeProto& shape : list.shape()) shapes.push_back(FromProto(shape));
+    return shapes;
+  }
+
+  const pb::NodeDef& node_;
+  std::string name_;
+  const pb::AttrValue& value_;
+};
+
+}  // namespace
+
+void WriteAttr(const AttrValue& value, pb::AttrValue& out) { std::visit(AttrWriter{out}, value); }
+
+void WriteNode(const Node& node, pb::NodeDef& out) {
+  out.set_name(node.name());
+  out.set_op(std::string(node.type()));
+  for (const Value& input : node.inputs()) out.add_input(input.name());
+  for (const Node* const control : node.control_inputs()) out.add_input("^" + control->name());
+  for (const auto& [name, value] : node.attrs()) WriteAttr(value, (*out.mutable_attr())[name]);
+}
+
+void WriteOutputShapes(const Node& node, pb::NodeDef& out) {
+  pb::AttrValue::ListValue& list = *(*out.mutable_attr())["_output_shapes"].mutable_list();
+  for (int i = 0; i < node.outputs(); ++i) ToProto(node.output_shape(i), *list.add_shape());
+}
+
+void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out) {
+  for (const auto& node : graph.nodes()) {
+    pb::NodeDef& written = *out.add_node();
+    WriteNode(*node, written);
+    if (add_shapes) WriteOutputShapes(*node, written);
+  }
+  out.mutable_versions()->set_producer(kProducerVersion);
+}
+
+AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name, const std::string& type) {
+  return AttrReader(node, name, node.attr().at(name)).Read(type);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,69 @@
+#pragma once
+// A SavedModel folder as it is read: saved_model.pb (or saved_model.pbtxt) with a MetaGraph for
+// each set of tags, variables/variables.*, assets/.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+// A tensor of a signature: "x:0" in the MetaGraph's graph.
+struct SignatureTensor {
+  std::string name;
+  DType dtype = DType::kInvalid;  // kInvalid: one that nothing here has
+  Shape shape;
+};
+
+struct SignatureInfo {
+  std::string method_name;  // "tensorflow/serving/predict"
+  std::map<std::string, SignatureTensor> inputs;
+  std::map<std::string, SignatureTensor> outputs;
+};
+
+struct MetaGraphInfo {
+  std::vector<std::string> tags;
+  std::map<std::string, SignatureInfo> signatures;
+};
+
+// Whether `path` is a folder with a saved_model.pb or saved_model.pbtxt.
+[[nodiscard]] bool IsSavedModel(const std::string& path);
+
+class SavedModel {
+ public:
+  // Reads and checks what the folder describes, no variables yet. Error kData for a file that is
+  // missing or damaged.
+  explicit SavedModel(std::string folder);
+  ~SavedModel();
+  SavedModel(SavedModel&&) noexcept;
+  SavedModel& operator=(SavedModel&&) noexcept;
+
+  [[nodiscard]] const std::string& folder() const;
+  [[nodiscard]] const std::vector<MetaGraphInfo>& meta_graphs() const;
+  // The MetaGraph with exactly these tags, in any order. Error kData in TensorFlow's words, with
+  // the tags that there are.
+  [[nodiscard]] const MetaGraphInfo& Find(const std::vector<std::string>& tags) const;
+
+  // Adds to `graph` what the signature's outputs need, with `inputs` in the place of its inputs
+  // (all of them; dtypes and shapes must fit). Calls of functions (PartitionedCall,
+  // StatefulPartitionedCall, TPUPartitionedCall, BatchFunction) are replaced by what they call, and
+  // the ops that only place a computation on a TPU by what they pass on. A variable becomes one of
+  // the graph, under its name in TensorFlow; its initial value is the one in variables/. One that
+  // the graph has already (global_step) is used. Returns the outputs by key. Error kData names the
+  // node of an op or attribute that is not known here; kCheckpoint for variables that are missing
+  // or damaged.
+  [[nodiscard]] std::map<std::string, Value> Import(const MetaGraphInfo& meta_graph,
+                                                    std::string_view signature,
+                                                    const std::map<std::string, Value>& inputs,
+                                                    Graph& graph) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tpuest
