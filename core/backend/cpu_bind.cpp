@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/backend/cpu_plan.h"
+#include "core/graph/bound_op.h"
 #include "core/graph/cut.h"
 
 namespace tpuest {
@@ -122,8 +123,10 @@ class Binder {
     }
     std::vector<Value> inputs;
     for (const Value& input : node.inputs()) inputs.push_back(mapped_.at(input));
+    const BoundOp op =
+        node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
     Node* const bound =
-        bound_.graph->AddNamedNode(node.type(), inputs, node.attrs(), node.name(), node.origin());
+        bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
     nodes_[&node] = bound;
     for (Node* const control : node.control_inputs()) {
       bound->AddControlInput(nodes_.at(control));

@@ -12,6 +12,28 @@ bool ReadsState(const Node& node) {
 
 bool IsConstant(const Node& node) { return node.type() == "Const"; }
 
+// Something beside the number of rows is known only when it is there.
+bool DependsOnData(const Shape& shape) {
+  if (!shape.known_rank()) return true;
+  const auto& dims = shape.dims();
+  return std::any_of(dims.begin() + (dims.empty() ? 0 : 1), dims.end(),
+                     [](int64_t dim) { return dim == kUnknownDim; });
+}
+
+// Host ops, and what reads results of theirs whose shape depends on data: the device meets none.
+std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs_device) {
+  std::vector<char> stays(graph.nodes().size(), 0);
+  for (const auto& node : graph.nodes()) {
+    const auto id = static_cast<size_t>(node->id());
+    stays[id] = static_cast<char>(node->op().host);
+    for (const Value& input : node->inputs()) {
+      const bool reads_host = stays[static_cast<size_t>(input.node->id())] != 0;
+      if (reads_host && !needs_device[id] && DependsOnData(input.shape())) stays[id] = 1;
+    }
+  }
+  return stays;
+}
+
 }  // namespace
 
 std::vector<char> NeededNodes(const Graph& graph, const std::vector<Value>& fetches,
@@ -65,10 +87,11 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
     if (after && !IsConstant(*node)) cut.parts[id] = Part::kAfter;
   }
   // Host ops that are not after, and all that they depend on, are before.
+  const std::vector<char> stays = StaysOnHost(graph, needs_device);
   for (size_t id = n; id-- > 0;) {
     const Node& node = *graph.nodes()[id];
     if (!needed[id] || cut.parts[id] == Part::kAfter) continue;
-    if (node.op().host) cut.parts[id] = Part::kBefore;
+    if (stays[id]) cut.parts[id] = Part::kBefore;
     if (cut.parts[id] != Part::kBefore) continue;
     for (const Value& input : node.inputs()) {
       const Node& source = *input.node;

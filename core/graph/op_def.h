@@ -37,6 +37,9 @@ using LowerFn = void (*)(LowerContext&);  // emits StableHLO
 using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut into rows
 // Replaces the node by simpler ones before planning (BatchNorm by sums and row-wise maths).
 using ExpandFn = bool (*)(class Node& node, std::vector<struct Value>& results);
+// The op that runs instead where shapes are bound (bound_op.h). For results whose size depends on
+// data: `node` and what reads it stand in the graph as it was built. Error kUsage: it cannot run.
+using BindFn = struct BoundOp (*)(const class Node& node);
 
 struct OpDef {
   std::string_view name;  // TensorFlow's name; ops of our own backends start with '_'
@@ -47,6 +50,7 @@ struct OpDef {
   LowerFn hlo = nullptr;
   RowFn rows = nullptr;  // nullptr: kWhole
   ExpandFn expand = nullptr;
+  BindFn bind = nullptr;
   bool stateful = false;  // never merged, folded or pruned
   bool host = false;      // strings, tables, data-dependent shapes: never on the device
 };

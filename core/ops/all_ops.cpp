@@ -9,6 +9,7 @@
 #include "core/ops/conv.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/matmul.h"
+#include "core/ops/parsing.h"
 #include "core/ops/pool.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
@@ -20,12 +21,12 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),    IdentityOps(),     ShapeOps(),      JoinOps(),       SliceOps(),
-          LayoutOps(),    GatherOps(),       RankingOps(),    UnaryOps(),      BinaryOps(),
-          SelectOps(),    ReductionOps(),    SegmentOps(),    RandomOps(),     StateOps(),
-          TrainingOps(),  AdaptiveRowOps(),  CollectiveOps(), StringOps(),     ConvOps(),
-          PoolOps(),      MatMulOps(),       BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(), BatchNormPartOps()};
+  return {SourceOps(),    IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
+          LayoutOps(),    GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
+          SelectOps(),    ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
+          TrainingOps(),  AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
+          PoolOps(),      MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
+          BatchNormOps(), BatchNormPartOps(), ParsingOps(),    RawOps()};
 }
 
 }  // namespace tpuest::ops

@@ -13,6 +13,7 @@
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/matmul.h"
+#include "core/ops/parsing.h"
 #include "core/ops/reduction.h"
 #include "core/ops/strings.h"
 
@@ -171,6 +172,19 @@ TEST_CASE("host ops are cut off before and after the device") {
   CHECK(cut.PartOf(*result.node) == Part::kAfter);
   CHECK(cut.before_to_device == std::vector<Value>{ids});
   CHECK(cut.device_to_after == std::vector<Value>{on_device});
+}
+
+TEST_CASE("the device meets no shape that depends on data") {
+  Graph graph(Registry());
+  const Value text = graph.Placeholder(DType::kString, {kUnknownDim}, "text");
+  const Value raw = ops::DecodeRaw(text, DType::kUint8);
+  const Value image = ops::Reshape(raw, Shape({-1, 784}));
+  const Value x = ops::Cast(image, DType::kFloat);
+  const GraphCut cut = CutGraph(graph, {x}, {});
+  CHECK(cut.PartOf(*raw.node) == Part::kBefore);
+  CHECK(cut.PartOf(*image.node) == Part::kBefore);
+  CHECK(cut.PartOf(*x.node) == Part::kDevice);
+  CHECK(cut.before_to_device == std::vector<Value>{image});
 }
 
 TEST_CASE("what reads a host op's result of the device runs after it too") {
