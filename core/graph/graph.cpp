@@ -211,20 +211,27 @@ Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& 
                 "give one of the two layers another name")
         .At(origin_);
   }
+  const std::string scope = std::exchange(scope_, "");
+  Node* const handle =
+      AddNode("VarHandleOp", {}, {{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}, name);
+  const Value value =
+      Add("ReadVariableOp", {handle->output(0)}, {{"dtype", dtype}}, name + "/Read/ReadVariableOp");
+  scope_ = scope;
+  return AdoptVariable(*handle, value, initial_value, options);
+}
+
+Variable* Graph::AdoptVariable(Node& handle, Value value, Value initial_value,
+                               const VariableOptions& options) {
   auto variable = std::make_unique<Variable>();
-  variable->name = name;
+  variable->name = handle.Attr<std::string>("shared_name");
   variable->object_path = options.object_path;
-  variable->dtype = dtype;
-  variable->shape = shape;
+  variable->dtype = handle.Attr<DType>("dtype");
+  variable->shape = handle.Attr<Shape>("shape");
   variable->trainable = options.trainable;
   variable->local = options.local;
+  variable->handle = handle.output(0);
+  variable->value = value;
   variable->initial_value = initial_value;
-  const std::string scope = std::exchange(scope_, "");
-  variable->handle =
-      Add("VarHandleOp", {}, {{"dtype", dtype}, {"shape", shape}, {"shared_name", name}}, name);
-  variable->value =
-      Add("ReadVariableOp", {variable->handle}, {{"dtype", dtype}}, name + "/Read/ReadVariableOp");
-  scope_ = scope;
   variables_.push_back(std::move(variable));
   return variables_.back().get();
 }

@@ -162,6 +162,10 @@ class Graph {
   // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
   Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,
                         Value initial_value, const VariableOptions& options = {});
+  // The same for a VarHandleOp that is there already, under its shared_name; `value` and
+  // `initial_value` are invalid where nothing reads or initializes it.
+  Variable* AdoptVariable(Node& handle, Value value, Value initial_value,
+                          const VariableOptions& options = {});
   [[nodiscard]] Variable* FindVariable(std::string_view name) const;
   // The variable whose handle or value this is, or nullptr.
   [[nodiscard]] Variable* VariableOf(Value value) const;

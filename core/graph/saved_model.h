@@ -42,11 +42,16 @@ class SavedModel {
   SavedModel(SavedModel&&) noexcept;
   SavedModel& operator=(SavedModel&&) noexcept;
 
-  [[nodiscard]] const std::string& folder() const;
+  // A file with a bare GraphDef (frozen_graph.pb, or graph.pbtxt), as one MetaGraph without tags
+  // and signatures; variables have their initializers only.
+  [[nodiscard]] static SavedModel FromGraphDefFile(const std::string& path);
+
+  [[nodiscard]] const std::string& folder() const;  // empty for a bare GraphDef
   [[nodiscard]] const std::vector<MetaGraphInfo>& meta_graphs() const;
   // The MetaGraph with exactly these tags, in any order. Error kData in TensorFlow's words, with
   // the tags that there are.
   [[nodiscard]] const MetaGraphInfo& Find(const std::vector<std::string>& tags) const;
+  [[nodiscard]] const MetaGraphInfo* FindOrNull(const std::vector<std::string>& tags) const;
 
   // Adds to `graph` what the signature's outputs need, with `inputs` in the place of its inputs
   // (all of them; dtypes and shapes must fit). Calls of functions (PartitionedCall,
@@ -60,9 +65,16 @@ class SavedModel {
                                                     std::string_view signature,
                                                     const std::map<std::string, Value>& inputs,
                                                     Graph& graph) const;
+  // The same for any tensors by their names in the graph ("d/BiasAdd:0"), with `given` in the place
+  // of others. A name of a node without outputs gives {node, 0}.
+  [[nodiscard]] std::vector<Value> ImportTensors(const MetaGraphInfo& meta_graph,
+                                                 const std::map<std::string, Value>& given,
+                                                 const std::vector<std::string>& tensors,
+                                                 Graph& graph) const;
 
  private:
   struct State;
+  explicit SavedModel(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,16 @@
+#pragma once
+// An attribute of a node in a GraphDef; for .cpp files of core/graph.
+
+#include <string>
+
+#include "core/graph/attr.h"
+#include "core/io/protos.h"
+
+namespace tpuest {
+
+// The attribute by the type that the op's signature gives it ("type", "list(int)"). Error kData that
+// names the node: the attribute is missing, of another type, or has a value that nothing here has.
+[[nodiscard]] AttrValue ReadTypedAttr(const pb::NodeDef& node, const std::string& name,
+                                      const std::string& type);
+
+}  // namespace tpuest

@@ -1,0 +1,213 @@
+#include "core/graph/saved_model.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/graph/graph_import.h"
+#include "core/io/bundle.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kSchemaVersion = 1;
+
+DType KnownDType(pb::DataType type) {
+  const auto dtype = static_cast<DType>(type);
+  return NameOf(dtype) == NameOf(DType::kInvalid) ? DType::kInvalid : dtype;
+}
+
+SignatureTensor TensorOf(const pb::TensorInfo& info) {
+  return {info.name(), KnownDType(info.dtype()), FromProto(info.tensor_shape())};
+}
+
+MetaGraphInfo InfoOf(const pb::MetaGraphDef& meta) {
+  MetaGraphInfo info;
+  info.tags = {meta.meta_info_def().tags().begin(), meta.meta_info_def().tags().end()};
+  for (const auto& [key, signature] : meta.signature_def()) {
+    SignatureInfo& out = info.signatures[key];
+    out.method_name = signature.method_name();
+    for (const auto& [name, tensor] : signature.inputs()) out.inputs[name] = TensorOf(tensor);
+    for (const auto& [name, tensor] : signature.outputs()) out.outputs[name] = TensorOf(tensor);
+  }
+  return info;
+}
+
+template <class Map>
+std::string Keys(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys.empty() ? "none" : Join(keys, ", ");
+}
+
+// "node:0" for "node": how fed tensors are looked up.
+std::string WithIndex(const std::string& tensor) {
+  return tensor.find(':') == std::string::npos ? tensor + ":0" : tensor;
+}
+
+void CheckGiven(const std::string& what, const SignatureTensor& expected, const Value& given) {
+  if (expected.dtype == given.dtype() && Compatible(expected.shape, given.shape())) return;
+  throw Error(Code::kData,
+              fmt::format("Tensor shape and/or dtype validation failed for {}: expected {} {}, got "
+                          "{} {}",
+                          what, NameOf(expected.dtype), expected.shape.Text(),
+                          NameOf(given.dtype()), given.shape().Text()));
+}
+
+const SignatureInfo& FindSignature(const MetaGraphInfo& meta_graph, std::string_view name) {
+  const auto found = meta_graph.signatures.find(std::string(name));
+  if (found != meta_graph.signatures.end()) return found->second;
+  throw Error(Code::kData,
+              fmt::format("the MetaGraph with tags '{}' has no signature '{}'",
+                          Join(meta_graph.tags, ","), name),
+              "there are: " + Keys(meta_graph.signatures));
+}
+
+}  // namespace
+
+struct SavedModel::State {
+  std::string folder;  // empty: a GraphDef without variables or assets
+  pb::SavedModel proto;
+  std::vector<MetaGraphInfo> infos;
+  std::unique_ptr<BundleReader> bundle;  // opened when a variable is needed
+
+  [[nodiscard]] const pb::MetaGraphDef& ProtoOf(const MetaGraphInfo& info) const {
+    const auto at = static_cast<int>(&info - infos.data());
+    Check(at >= 0 && at < proto.meta_graphs_size(), "a MetaGraph of another SavedModel");
+    return proto.meta_graphs(at);
+  }
+
+  void Describe() {
+    for (const pb::MetaGraphDef& meta : proto.meta_graphs()) infos.push_back(InfoOf(meta));
+  }
+
+  const BundleReader* Bundle() {
+    if (bundle == nullptr && !folder.empty()) {
+      bundle = std::make_unique<BundleReader>(JoinPath(folder, "variables/variables"));
+    }
+    return bundle.get();
+  }
+};
+
+bool IsSavedModel(const std::string& path) {
+  return FileExists(JoinPath(path, "saved_model.pb")) ||
+         FileExists(JoinPath(path, "saved_model.pbtxt"));
+}
+
+SavedModel::SavedModel(std::string folder) : state_(std::make_unique<State>()) {
+  state_->folder = std::move(folder);
+  const std::string binary = JoinPath(state_->folder, "saved_model.pb");
+  const std::string text = JoinPath(state_->folder, "saved_model.pbtxt");
+  if (FileExists(binary)) {
+    FromBytes(ReadFile(binary), state_->proto, binary, Code::kData);
+  } else if (FileExists(text)) {
+    FromText(ReadFile(text), state_->proto, text, Code::kData);
+  } else {
+    throw Error(Code::kData,
+                fmt::format("SavedModel file does not exist at: {}/{{saved_model.pbtxt|"
+                            "saved_model.pb}}",
+                            state_->folder));
+  }
+  if (state_->proto.saved_model_schema_version() > kSchemaVersion ||
+      state_->proto.meta_graphs_size() == 0) {
+    throw Error(Code::kData, fmt::format("{}: not a SavedModel of schema {} with a MetaGraph",
+                                         state_->folder, kSchemaVersion));
+  }
+  state_->Describe();
+}
+
+SavedModel::SavedModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SavedModel::~SavedModel() = default;
+SavedModel::SavedModel(SavedModel&&) noexcept = default;
+SavedModel& SavedModel::operator=(SavedModel&&) noexcept = default;
+
+SavedModel SavedModel::FromGraphDefFile(const std::string& path) {
+  auto state = std::make_unique<State>();
+  pb::GraphDef& graph = *state->proto.add_meta_graphs()->mutable_graph_def();
+  if (path.ends_with(".pbtxt")) {
+    FromText(ReadFile(path), graph, path, Code::kData);
+  } else {
+    FromBytes(ReadFile(path), graph, path, Code::kData);
+  }
+  if (graph.node_size() == 0) {
+    throw Error(Code::kData, fmt::format("{}: not a GraphDef: there is no node in it", path));
+  }
+  state->Describe();
+  return SavedModel(std::move(state));
+}
+
+const std::string& SavedModel::folder() const { return state_->folder; }
+const std::vector<MetaGraphInfo>& SavedModel::meta_graphs() const { return state_->infos; }
+
+const MetaGraphInfo* SavedModel::FindOrNull(const std::vector<std::string>& tags) const {
+  const std::set<std::string> wanted(tags.begin(), tags.end());
+  for (const MetaGraphInfo& info : state_->infos) {
+    if (std::set<std::string>(info.tags.begin(), info.tags.end()) == wanted) return &info;
+  }
+  return nullptr;
+}
+
+const MetaGraphInfo& SavedModel::Find(const std::vector<std::string>& tags) const {
+  if (const MetaGraphInfo* const found = FindOrNull(tags)) return *found;
+  std::vector<std::string> there;
+  for (const MetaGraphInfo& info : state_->infos) {
+    there.push_back(fmt::format("'{}'", Join(info.tags, ",")));
+  }
+  throw Error(Code::kData,
+              fmt::format("MetaGraphDef associated with tags '{}' could not be found in SavedModel "
+                          "{}",
+                          Join(tags, ","), state_->folder),
+              "available tags: " + Join(there, ", "));
+}
+
+std::vector<Value> SavedModel::ImportTensors(const MetaGraphInfo& meta_graph,
+                                             const std::map<std::string, Value>& given,
+                                             const std::vector<std::string>& tensors,
+                                             Graph& graph) const {
+  ImportRequest request{.meta = state_->ProtoOf(meta_graph),
+                        .folder = state_->folder,
+                        .bundle = [this] { return state_->Bundle(); },
+                        .tensors = tensors};
+  for (const auto& [name, value] : given) request.given[WithIndex(name)] = value;
+  return ImportMetaGraph(request, graph);
+}
+
+std::map<std::string, Value> SavedModel::Import(const MetaGraphInfo& meta_graph,
+                                                std::string_view signature,
+                                                const std::map<std::string, Value>& inputs,
+                                                Graph& graph) const {
+  const SignatureInfo& info = FindSignature(meta_graph, signature);
+  std::map<std::string, Value> given;
+  for (const auto& [key, tensor] : info.inputs) {
+    const auto found = inputs.find(key);
+    if (found == inputs.end()) {
+      throw Error(Code::kData, fmt::format("signature '{}' needs its input '{}'", signature, key),
+                  "its inputs: " + Keys(info.inputs));
+    }
+    CheckGiven(fmt::format("input {}", key), tensor, found->second);
+    given[tensor.name] = found->second;
+  }
+  for (const auto& [key, value] : inputs) {
+    if (info.inputs.contains(key)) continue;
+    throw Error(Code::kData, fmt::format("signature '{}' has no input '{}'", signature, key),
+                "its inputs: " + Keys(info.inputs));
+  }
+  std::vector<std::string> tensors;
+  for (const auto& [key, tensor] : info.outputs) {
+    if (tensor.name.empty()) {
+      throw Error(Code::kData,
+                  fmt::format("output '{}' of signature '{}' is no dense tensor", key, signature));
+    }
+    tensors.push_back(tensor.name);
+  }
+  const std::vector<Value> values = ImportTensors(meta_graph, given, tensors, graph);
+  std::map<std::string, Value> outputs;
+  for (const auto& [key, tensor] : info.outputs) outputs[key] = values[outputs.size()];
+  return outputs;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,50 @@
+#pragma once
+// How a GraphDef names tensors: "node" (its output 0), "node:1", "^node" (runs before), and inside
+// functions "node:argument:0".
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+struct TensorName {
+  std::string_view node;
+  std::string_view argument;  // of a function's node; else empty
+  int index = 0;              // -1: the name has no number where one belongs
+  bool control = false;
+};
+
+// Views into `text`.
+[[nodiscard]] inline TensorName ParseTensorName(std::string_view text) {
+  TensorName name;
+  name.control = text.starts_with('^');
+  if (name.control) text.remove_prefix(1);
+  const size_t first = text.find(':');
+  name.node = text.substr(0, first);
+  if (first == std::string_view::npos) return name;
+  const size_t last = text.rfind(':');
+  if (last != first) name.argument = text.substr(first + 1, last - first - 1);
+  const std::string_view number = text.substr(last + 1);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), name.index);
+  const bool is_number = error == std::errc() && end == number.data() + number.size();
+  // "argument" alone is its output 0, as in a function's `ret`.
+  if (!is_number && last == first && !number.empty()) {
+    name.argument = number;
+    name.index = 0;
+  } else if (!is_number || name.index < 0) {
+    name.index = -1;
+  }
+  return name;
+}
+
+// "node" or "node:1".
+[[nodiscard]] inline std::string TensorText(std::string_view node, int index) {
+  std::string text(node);
+  if (index != 0) text += ":" + std::to_string(index);
+  return text;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,88 @@
+#pragma once
+// The SavedModels that TensorFlow wrote (tests/testdata/saved_models), and running what is read.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/base/files.h"
+#include "core/graph/saved_model.h"
+#include "core/ops/all_ops.h"
+
+namespace tpuest {
+
+inline std::string SavedModelData(const std::string& name) {
+  return JoinPath(JoinPath(TESTDATA, "saved_models"), name);
+}
+
+inline Tensor TensorFromJson(const nlohmann::json& json) {
+  const Shape shape(json.at("shape").get<std::vector<int64_t>>());
+  if (json.at("dtype") != "string") {
+    const Tensor values = Tensor::Of<double>(shape, json.at("values").get<std::vector<double>>());
+    return values.Cast(*DTypeFromName(json.at("dtype").get<std::string>()));
+  }
+  std::vector<std::string> strings;
+  for (const std::string& hex : json.at("values").get<std::vector<std::string>>()) {
+    std::string& bytes = strings.emplace_back();
+    for (size_t i = 0; i < hex.size(); i += 2) {
+      bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+    }
+  }
+  return Tensor::Strings(shape, strings);
+}
+
+// A graph with placeholders for some inputs, what was imported into it, and its variables.
+class ImportedModel {
+ public:
+  ImportedModel() : registry_(ops::AllOps()), graph_(registry_), backend_(MakeCpuBackend()) {}
+
+  Graph& graph() { return graph_; }
+
+  // A batch of any size.
+  Value Input(const std::string& name, const Tensor& tensor) {
+    Shape shape = tensor.shape();
+    shape.set_dim(0, kUnknownDim);
+    const Value value = graph_.Placeholder(tensor.dtype(), shape, name);
+    feeds_.push_back({value, tensor});
+    return value;
+  }
+
+  std::vector<Tensor> Run(const std::vector<Value>& fetches) {
+    Initialize();
+    ProgramSpec spec{.graph = &graph_, .fetches = fetches};
+    StepFeeds tensors;
+    for (const auto& [placeholder, tensor] : feeds_) {
+      spec.feeds.push_back({placeholder, tensor.shape()});
+      tensors.push_back({tensor});
+    }
+    return RunProgram(spec, tensors);
+  }
+
+ private:
+  void Initialize() {
+    for (const auto& variable : graph_.variables()) {
+      ProgramSpec spec{.graph = &graph_, .fetches = {variable->initial_value}};
+      variables_.Set(variable->name, RunProgram(spec, {})[0]);
+    }
+  }
+
+  std::vector<Tensor> RunProgram(const ProgramSpec& spec, const StepFeeds& tensors) {
+    const auto results = backend_->Compile(spec, {}, variables_)->Run({&tensors, 1});
+    std::vector<Tensor> values;
+    for (const auto& replicas : results.at(0).fetches) values.push_back(replicas.at(0));
+    return values;
+  }
+
+  OpRegistry registry_;
+  Graph graph_;
+  std::unique_ptr<Backend> backend_;
+  VariableStore variables_;
+  std::vector<std::pair<Value, Tensor>> feeds_;
+};
+
+}  // namespace tpuest

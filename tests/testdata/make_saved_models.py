@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Writes saved_models/ in this folder with TensorFlow 2.15 and its Estimator: a small SavedModel of
+each kind, frozen graphs, and expected.json with inputs and what TensorFlow makes of them. Run as:
+python3 make_saved_models.py [FOLDER]."""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+from tensorflow_estimator.python.estimator.tpu.tpu_estimator import inference_on_tpu
+
+v1 = tf.compat.v1
+tpu = v1.estimator.tpu
+HERE = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+OUT = os.path.join(HERE, "saved_models")
+X = np.array([[0.5, -1, 2, 0.25], [1, 1, -0.5, 3], [-2, 0.125, 0, 1]], np.float32)
+LABELS = np.array([[1], [0], [2]], np.float32)
+expected = {}
+
+
+def as_json(value):
+    value = np.asarray(value)
+    if value.dtype == object or value.dtype.kind == "S":
+        values, dtype = [bytes(v).hex() for v in value.reshape(-1)], "string"
+    else:
+        values, dtype = value.astype(np.float64).reshape(-1).tolist(), value.dtype.name
+    return dict(dtype=dtype, shape=list(value.shape), values=values)
+
+
+def note(kind, tags, signature, inputs, outputs):
+    expected.setdefault(kind, []).append(
+        dict(tags=tags, signature=signature,
+             inputs={k: as_json(v) for k, v in inputs.items()},
+             outputs={k: as_json(v) for k, v in outputs.items()}))
+
+
+def fresh(kind):
+    folder = os.path.join(OUT, kind)
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder
+
+
+def run_v1(kind, tags, signature, inputs):
+    """Loads by the v1 loader, runs the signature in a session."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        meta = v1.saved_model.load(session, tags, os.path.join(OUT, kind))
+        info = meta.signature_def[signature]
+        feed = {info.inputs[k].name: v for k, v in inputs.items()}
+        return session.run({k: t.name for k, t in info.outputs.items()}, feed)
+
+
+def move(exported, kind):
+    shutil.move(exported.decode(), fresh(kind))
+
+
+def input_fn(params):
+    rng = np.random.RandomState(1)
+    x = rng.rand(64, 4).astype("f")
+    data = tf.data.Dataset.from_tensor_slices(({"x": x}, x @ np.ones((4, 1), "f")))
+    return data.repeat().batch(params["batch_size"], drop_remainder=True)
+
+
+def estimator(version):
+    def compute(x):
+        return v1.layers.dense(v1.layers.dense(x, 3, tf.nn.relu, name="hidden"), 1, name="d")
+
+    def model_fn(features, labels, mode, params):
+        if mode == "infer" and version == 2 and params["use_tpu"]:
+            y = tf.identity(
+                inference_on_tpu(compute, [features["x"]], num_batch_threads=1, max_batch_size=8,
+                                 batch_timeout_micros=100)[0], name="predictions")
+        else:
+            y = compute(features["x"])
+        if mode == "infer":
+            outputs = {"serving_default": tf.estimator.export.PredictOutput({"y": y})}
+            return tpu.TPUEstimatorSpec(mode, predictions={"y": y}, export_outputs=outputs)
+        loss = v1.losses.mean_squared_error(labels, y)
+        train_op = v1.train.MomentumOptimizer(0.01, 0.9).minimize(
+            loss, v1.train.get_global_step())
+        metric_fn = lambda l, p: {"mae": v1.metrics.mean_absolute_error(l, p)}
+        return tpu.TPUEstimatorSpec(mode, predictions={"y": y}, loss=loss, train_op=train_op,
+                                    eval_metrics=(metric_fn, [labels, y]))
+
+    folder = tempfile.mkdtemp()
+    config = tpu.RunConfig(model_dir=folder, tf_random_seed=5,
+                           tpu_config=tpu.TPUConfig(iterations_per_loop=5, num_shards=2))
+    made = tpu.TPUEstimator(
+        model_fn=model_fn, use_tpu=False, train_batch_size=16, eval_batch_size=16,
+        predict_batch_size=16, export_to_tpu=version > 0, config=config,
+        export_saved_model_api_version=max(version, 1))
+    made.train(input_fn, steps=10)
+    return made, folder
+
+
+def receiver():
+    return tf.estimator.export.build_raw_serving_input_receiver_fn(
+        {"x": v1.placeholder(tf.float32, [None, 4], name="x")})
+
+
+def supervised():
+    return v1.estimator.experimental.build_raw_supervised_input_receiver_fn(
+        {"x": v1.placeholder(tf.float32, [None, 4], name="x")},
+        v1.placeholder(tf.float32, [None, 1], name="labels"))
+
+
+def tpu_estimators():
+    """API versions 1 and 2, with tags serve and serve,tpu."""
+    for version in (1, 2):
+        kind = "tpu_v%d" % version
+        made, folder = estimator(version)
+        move(made.export_saved_model(folder, receiver()), kind)
+        outputs = run_v1(kind, ["serve"], "serving_default", {"x": X})
+        for tags in (["serve"], ["serve", "tpu"]):
+            note(kind, tags, "serving_default", {"x": X}, outputs)
+
+
+def all_modes():
+    """Tags train, eval and serve; the last step's eval metrics too."""
+    made, folder = estimator(0)
+    exported = made.experimental_export_all_saved_models(
+        folder, {"train": supervised(), "eval": supervised(), "infer": receiver()})
+    move(exported, "all_modes")
+    note("all_modes", ["serve"], "serving_default", {"x": X},
+         run_v1("all_modes", ["serve"], "serving_default", {"x": X}))
+    # mean_absolute_error's sums are those of one update.
+    inputs = {"x": X, "label": LABELS}
+    outputs = run_v1("all_modes", ["eval"], "eval", inputs)
+    del outputs["metrics/mae/value"]  # what it is depends on the order of two reads
+    note("all_modes", ["eval"], "eval", inputs, outputs)
+
+
+def parsing():
+    """A receiver that parses serialized tf.Examples, as text."""
+    made, folder = estimator(0)
+    spec = {"x": tf.io.FixedLenFeature([4], tf.float32)}
+    exported = made.export_saved_model(
+        folder, tf.estimator.export.build_parsing_serving_input_receiver_fn(spec))
+    move(exported, "parsing")
+    examples = [
+        tf.train.Example(features=tf.train.Features(feature={
+            "x": tf.train.Feature(float_list=tf.train.FloatList(value=row))})).SerializeToString()
+        for row in X]
+    inputs = {"examples": np.array(examples, object)}
+    note("parsing", ["serve"], "serving_default", inputs,
+         run_v1("parsing", ["serve"], "serving_default", inputs))
+
+
+def text():
+    """saved_model.pbtxt, and an asset that the graph names."""
+    made, folder = estimator(0)
+    exported = made.export_saved_model(folder, receiver(), as_text=True)
+    move(exported, "text")
+    note("text", ["serve"], "serving_default", {"x": X},
+         run_v1("text", ["serve"], "serving_default", {"x": X}))
+
+
+def ref_variables():
+    """TensorFlow 1: variables without resources, one of them partitioned; and the frozen graph."""
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        with v1.variable_scope("net", use_resource=False):
+            x = v1.placeholder(tf.float32, [None, 4], name="x")
+            scale = v1.placeholder_with_default(np.float32(2), [], name="scale")
+            w = v1.get_variable("w", initializer=np.arange(8, dtype=np.float32).reshape(4, 2) / 8)
+            b = v1.get_variable("b", initializer=np.array([0.5, -1], np.float32))
+            wide = v1.get_variable(
+                "wide", [4, 3], initializer=v1.random_uniform_initializer(-1, 1, seed=4),
+                partitioner=v1.fixed_size_partitioner(2))
+            y = tf.nn.bias_add(tf.matmul(x, w), b) * scale
+            z = tf.matmul(x, tf.convert_to_tensor(wide), name="z")
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, fresh("ref_variables"), {"x": x},
+                                   {"y": y, "z": z, "b": b})
+        outputs = session.run({"y": y, "z": z, "b": b}, {x: X})
+        note("ref_variables", ["serve"], "serving_default", {"x": X}, outputs)
+        frozen = v1.graph_util.convert_variables_to_constants(
+            session, graph.as_graph_def(), [y.op.name])
+        tf.io.write_graph(frozen, OUT, "frozen_graph.pb", as_text=False)
+        tf.io.write_graph(frozen, OUT, "frozen_graph.pbtxt", as_text=True)
+        for kind in ("frozen_graph.pb", "frozen_graph.pbtxt"):
+            note(kind, [], "", {"net/x:0": X}, {y.name: outputs["y"]})
+
+
+def keras():
+    """TensorFlow 2: functions, an object graph, variables under their objects' paths."""
+    tf.keras.utils.set_random_seed(3)
+    model = tf.keras.Sequential([
+        tf.keras.Input([4], name="x"),
+        tf.keras.layers.Dense(3, activation="relu", bias_initializer="ones"),
+        tf.keras.layers.Dense(2, activation="softmax")])
+    tf.saved_model.save(model, fresh("keras"))
+    note("keras", ["serve"], "serving_default", {"x": X}, {"dense_1": model(X).numpy()})
+
+
+def module():
+    """TensorFlow 2: a tf.Module with functions that call functions, and an asset."""
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = tf.Variable(np.ones((4, 2), np.float32), name="w")
+            path = os.path.join(tempfile.mkdtemp(), "words.txt")
+            with open(path, "w") as f:
+                f.write("a\nb\n")
+            self.words = tf.saved_model.Asset(path)
+
+        @tf.function
+        def inner(self, x):
+            return tf.nn.relu(tf.matmul(x, self.w)), tf.reduce_sum(x, axis=1)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def call(self, x):
+            first, total = self.inner(x)
+            second, _ = self.inner(x * 2)
+            return {"y": first + second, "total": total, "asset": self.words.asset_path}
+
+    net = Net()
+    folder = fresh("module")
+    tf.saved_model.save(net, folder, signatures={"run": net.call})
+    outputs = {k: v.numpy() for k, v in net.call(X).items()}
+    del outputs["asset"]
+    note("module", ["serve"], "run", {"x": X}, outputs)
+
+
+def drop_fingerprints():
+    for folder, _, files in os.walk(OUT):
+        for name in files:
+            if name in ("fingerprint.pb", "keras_metadata.pb"):
+                os.remove(os.path.join(folder, name))
+
+
+os.makedirs(OUT, exist_ok=True)
+keras()
+module()
+v1.disable_eager_execution()
+tpu_estimators()
+all_modes()
+parsing()
+text()
+ref_variables()
+drop_fingerprints()
+with open(os.path.join(OUT, "expected.json"), "w") as f:
+    json.dump(expected, f, indent=1, sort_keys=True)
+    f.write("\n")
