@@ -1,8 +1,8 @@
 #include "data/convert.h"
 
 #include "core/base/files.h"
-#include "core/io/example.h"
 #include "core/io/tfrecord.h"
+#include "data/example_encoder.h"
 #include "data/source.h"
 
 namespace tpuest {
@@ -35,15 +35,11 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   const std::string folder = DirName(path);
   if (!folder.empty()) MakeDirectories(folder);
   RecordWriter writer(path, compression);
-  ExampleWriter example;
+  ExampleEncoder encoder(source.columns());
   Row row;
   for (int64_t i = begin; i < end; ++i) {
     source.Read(i, row);
-    const Values& image = row.columns[0];
-    example.Bytes("image_raw", std::string_view(static_cast<const char*>(image.data),
-                                                static_cast<size_t>(image.count)));
-    example.Int("label", *static_cast<const int32_t*>(row.columns[1].data));
-    writer.Write(example.Finish());
+    writer.Write(encoder.Encode(row));
   }
   writer.Close();
 }

@@ -35,6 +35,8 @@ class ExampleParser {
 
   // By name; a VarLenFeature has shape [?].
   [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
+  // Of column i; invalid where there is none.
+  [[nodiscard]] const Tensor& default_value(size_t i) const { return defaults_[i]; }
   // Fills parsed.values, which point into `example`, `parsed` and this. Error kData names feature,
   // expected and found; the caller adds file and record.
   void Parse(std::string_view example, ParsedExample& parsed) const;

@@ -12,11 +12,12 @@ namespace {
 // What the streams of one input_fn share. Sources that can be read at any index are opened once.
 class Input {
  public:
-  Input(InputFnOptions options, std::string name)
-      : options_(std::move(options)), key_("input_fns." + std::move(name)) {
+  Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)
+      : options_(std::move(options)), key_("input_fns." + std::move(name)), wrap_(std::move(wrap)) {
     CheckStages();
     if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
-    const auto columns = KnownColumns(options_.source, SourceKey());
+    const auto columns = wrap_ ? std::optional(std::vector{SerializedColumn()})
+                               : KnownColumns(options_.source, SourceKey());
     if (columns) known_spec_ = Plan(*columns).spec();
   }
 
@@ -111,6 +112,7 @@ class Input {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
     AnySource source = OpenSource(options_.source, Cached(), SourceKey());
+    if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
       opened_ = *indexed;
     }
@@ -160,6 +162,7 @@ class Input {
 
   InputFnOptions options_;
   std::string key_;
+  WrapSource wrap_;  // may be empty
   std::optional<ExampleParser> parser_;
   std::optional<StreamSpec> known_spec_;
   std::mutex mutex_;
@@ -169,7 +172,11 @@ class Input {
 }  // namespace
 
 InputFn MakeInputFn(InputFnOptions options, std::string name) {
-  auto input = std::make_shared<Input>(std::move(options), std::move(name));
+  return MakeWrappedInputFn(std::move(options), std::move(name), nullptr);
+}
+
+InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap) {
+  auto input = std::make_shared<Input>(std::move(options), std::move(name), std::move(wrap));
   return [input](const InputContext& context) { return Input::Open(input, context); };
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 // From a job's options to the function that makes its stream of batches.
 
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "core/estimator/contract.h"
 #include "data/options.h"
+#include "data/source.h"
 
 namespace tpuest {
 
@@ -17,6 +19,10 @@ namespace tpuest {
 // error of a worker is thrown by the Next() that would have returned its batch, and by every later
 // one until Seek.
 [[nodiscard]] InputFn MakeInputFn(InputFnOptions options, std::string name);
+
+// The same over what `wrap` makes of the opened source: one column of strings, SerializedColumn().
+using WrapSource = std::function<AnySource(AnySource)>;
+[[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap);
 
 // What the stream will give, where that can be told without a file (not for idx). Throws as above.
 [[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,

@@ -1,0 +1,42 @@
+#pragma once
+// Rows of a source as tf.Examples, and back: how `tpuest convert` writes columns and how a parsing
+// receiver reads them.
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/io/example.h"
+#include "data/source.h"
+
+namespace tpuest {
+
+// The feature that holds a column. Arrays of uint8 are bytes under "<column>_raw"; whole numbers
+// and truth values an int64_list, floats a float_list, strings a bytes_list under the column's
+// name. Error kUsage for another type.
+struct EncodedColumn {
+  std::string key;
+  DType dtype = DType::kInvalid;  // float, int64 or string
+  Shape shape;                    // of one example
+};
+[[nodiscard]] EncodedColumn EncodingOf(const TensorSpec& column);
+
+// The column's values [batch, ...] from its feature's. Adds nodes.
+[[nodiscard]] Value DecodedNodes(const TensorSpec& column, Value feature);
+
+// Belongs to one thread.
+class ExampleEncoder {
+ public:
+  explicit ExampleEncoder(std::vector<TensorSpec> columns);
+  // The serialized tf.Example of a row with these columns.
+  [[nodiscard]] std::string Encode(const Row& row);
+
+ private:
+  void Add(const TensorSpec& column, const std::string& key, const Values& values);
+
+  std::vector<TensorSpec> columns_;
+  std::vector<EncodedColumn> encoded_;
+  ExampleWriter writer_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,204 @@
+#include "data/serving.h"
+
+#include <map>
+#include <set>
+
+#include "core/ops/parsing.h"
+#include "data/column_plan.h"
+#include "data/example_encoder.h"
+#include "data/example_parser.h"
+#include "data/input_fn.h"
+#include "data/map_nodes.h"
+
+namespace tpuest {
+namespace {
+
+constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
+
+// Columns are numbered: those that are read first, then one a map step.
+class Columns {
+ public:
+  Columns(const InputFnOptions& options, const std::vector<TensorSpec>& read)
+      : options_(options), read_(read.size()) {
+    for (size_t i = 0; i < read.size(); ++i) {
+      specs_.push_back(read[i]);
+      newest_[read[i].name] = i;
+    }
+    for (const MapOptions& op : options.map) {
+      const MapColumns& names = ColumnsOf(op);
+      const size_t in = newest_.at(names.in);
+      inputs_.push_back(in);
+      newest_[names.out.value_or(names.in)] = specs_.size();
+      specs_.push_back(ResolveMap(op, specs_[in], "").spec);
+    }
+  }
+
+  [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
+  // The column of this name after all map steps.
+  [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
+  // The column that is read for it.
+  [[nodiscard]] size_t Root(size_t column) const {
+    while (column >= read_) column = inputs_[column - read_];
+    return column;
+  }
+  // Adds the nodes that make the column, once.
+  Value Build(size_t column, std::map<size_t, Value>& built) const {
+    if (const auto found = built.find(column); found != built.end()) return found->second;
+    const size_t in = inputs_[column - read_];
+    const Value x = Build(in, built);
+    return built[column] = MapNodes(options_.map[column - read_], specs_[in], x);
+  }
+
+ private:
+  const InputFnOptions& options_;
+  size_t read_;
+  std::vector<TensorSpec> specs_;
+  std::vector<size_t> inputs_;  // of each map step
+  std::map<std::string, size_t> newest_;
+};
+
+class ParsingReceiver {
+ public:
+  ParsingReceiver(InputFnOptions options, const std::string& name, std::optional<int64_t> batch)
+      : options_(std::move(options)), key_("input_fns." + name), batch_(batch) {}
+
+  ServingInputReceiver Build(Graph& graph) const {
+    std::optional<ExampleParser> parser;
+    if (!options_.parse_example.empty()) {
+      parser.emplace(options_.parse_example, key_ + ".parse_example");
+    }
+    const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns();
+    const InputPlan plan = PlanColumns(options_, read, key_);
+    const Columns columns(options_, read);
+    std::set<size_t> roots;
+    for (const ColumnPlan& feature : plan.features) {
+      roots.insert(columns.Root(columns.Last(feature.spec.name)));
+    }
+    const Value examples = graph.Placeholder(DType::kString, Shape({batch_.value_or(kUnknownDim)}),
+                                             "input_example_tensor");
+    std::map<size_t, Value> built =
+        parser ? Parsed(examples, *parser, roots) : Decoded(examples, read, roots);
+    ServingInputReceiver receiver;
+    for (const ColumnPlan& feature : plan.features) {
+      const std::string& name = feature.spec.name;
+      receiver.features[name] = columns.Build(columns.Last(name), built);
+    }
+    receiver.receiver_tensors[std::string(kExamples)] = examples;
+    return receiver;
+  }
+
+ private:
+  [[nodiscard]] std::vector<TensorSpec> SourceColumns() const {
+    const std::string key = key_ + ".source";
+    if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
+    const AnySource source = OpenSource(options_.source, false, key);
+    return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
+  }
+
+  // The columns of parse_example.
+  [[nodiscard]] std::map<size_t, Value> Parsed(Value examples, const ExampleParser& parser,
+                                               const std::set<size_t>& roots) const {
+    std::vector<ops::DenseFeature> features;
+    for (const size_t root : roots) {
+      const TensorSpec& spec = parser.columns()[root];
+      if (!spec.shape.fully_known()) RefuseVarLen(spec.name);
+      features.push_back({spec.name, spec.dtype, spec.shape, parser.default_value(root)});
+    }
+    return Numbered(ops::ParseExample(examples, features), roots);
+  }
+
+  // The columns of a source, from the features that hold them in tf.Examples.
+  [[nodiscard]] std::map<size_t, Value> Decoded(Value examples, const std::vector<TensorSpec>& read,
+                                                const std::set<size_t>& roots) const {
+    if (std::holds_alternative<TFRecordSource>(options_.source)) return {{0, examples}};
+    std::map<std::string, std::pair<size_t, ops::DenseFeature>> by_key;
+    for (const size_t root : roots) {
+      const EncodedColumn encoded = EncodingOf(read[root]);
+      by_key[encoded.key] = {root, {encoded.key, encoded.dtype, encoded.shape, Tensor()}};
+    }
+    std::vector<ops::DenseFeature> features;
+    for (const auto& [key, feature] : by_key) features.push_back(feature.second);
+    const std::vector<Value> values = ops::ParseExample(examples, features);
+    std::map<size_t, Value> built;
+    size_t next = 0;
+    for (const auto& [key, feature] : by_key) {
+      built[feature.first] = DecodedNodes(read[feature.first], values[next++]);
+    }
+    return built;
+  }
+
+  static std::map<size_t, Value> Numbered(const std::vector<Value>& values,
+                                          const std::set<size_t>& columns) {
+    std::map<size_t, Value> numbered;
+    size_t next = 0;
+    for (const size_t column : columns) numbered[column] = values[next++];
+    return numbered;
+  }
+
+  [[noreturn]] void RefuseVarLen(const std::string& feature) const {
+    throw Error(
+        Code::kUsage,
+        fmt::format("\"{}\" is a VarLenFeature: a parsing receiver has no tensor of a fixed "
+                    "shape for it",
+                    feature),
+        "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}, or a "
+        "FixedLenFeature")
+        .Key(fmt::format("{}.parse_example.{}", key_, feature));
+  }
+
+  InputFnOptions options_;
+  std::string key_;
+  std::optional<int64_t> batch_;
+};
+
+// The rows of a source as one column of tf.Examples.
+class EncodedSource final : public IndexedSource {
+ public:
+  explicit EncodedSource(std::shared_ptr<IndexedSource> source)
+      : IndexedSource({SerializedColumn()}, source->files()), source_(std::move(source)) {}
+  [[nodiscard]] int64_t size() const override { return source_->size(); }
+  void Read(int64_t index, Row& row) const override {
+    source_->Read(index, row);
+    const std::string example = ExampleEncoder(source_->columns()).Encode(row);
+    row.bytes.assign(example.begin(), example.end());
+    row.text = {reinterpret_cast<const char*>(row.bytes.data()), row.bytes.size()};
+    row.columns.assign(1, {&row.text, 1});
+  }
+
+ private:
+  std::shared_ptr<IndexedSource> source_;
+};
+
+AnySource Encoded(AnySource source) {
+  return std::make_shared<EncodedSource>(std::get<std::shared_ptr<IndexedSource>>(source));
+}
+
+}  // namespace
+
+ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
+                                                     const std::string& name,
+                                                     std::optional<int64_t> default_batch_size) {
+  const auto receiver =
+      std::make_shared<const ParsingReceiver>(std::move(options), name, default_batch_size);
+  return [receiver](Graph& graph) { return receiver->Build(graph); };
+}
+
+InputFn SerializedInputFn(InputFnOptions options, std::string name) {
+  const bool records =
+      !options.parse_example.empty() || std::holds_alternative<TFRecordSource>(options.source);
+  ReshapeMap rename;
+  rename.in = SerializedColumn().name;
+  if (records) {
+    const auto columns = KnownColumns(options.source, "input_fns." + name + ".source");
+    if (columns && columns->size() == 1) rename.in = columns->front().name;
+  }
+  rename.out = kExamples;
+  options.parse_example.clear();
+  options.map = {rename};
+  options.features = {std::string(kExamples)};
+  options.labels.reset();
+  options.id.reset();
+  return MakeWrappedInputFn(std::move(options), std::move(name), records ? nullptr : Encoded);
+}
+
+}  // namespace tpuest

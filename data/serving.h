@@ -1,0 +1,31 @@
+#pragma once
+// An input_fn's parsing and map steps as the graph that serves requests.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/estimator/contract.h"
+#include "data/options.h"
+
+namespace tpuest {
+
+// tf.estimator's build_parsing_serving_input_receiver_fn. `input_example_tensor` string [batch]
+// (batch unknown without default_batch_size) is fed under the key `examples` with serialized
+// tf.Examples; features get the names, types and values that the input_fn's stream gives model_fn,
+// [batch, ...]. What only labels and `id` need is left out.
+//
+// Without parse_example, the columns of other sources come from the features that `tpuest convert`
+// writes (example_encoder.h); a TFRecordDataset's column is the record itself.
+//
+// `name` is the key below input_fns. The function throws Error kUsage, at the job's keys, for
+// VarLenFeatures and for what MakeInputFn refuses.
+[[nodiscard]] ServingInputReceiverFn ParsingServingInputReceiverFn(
+    InputFnOptions options, const std::string& name,
+    std::optional<int64_t> default_batch_size = {});
+
+// The input_fn's records in its order, each as what such a receiver takes: one feature, `examples`
+// string []. Of a TFRecordDataset the record's bytes, else its columns as a tf.Example.
+[[nodiscard]] InputFn SerializedInputFn(InputFnOptions options, std::string name);
+
+}  // namespace tpuest

@@ -1,0 +1,263 @@
+// Parsing receivers give what the input_fn's stream gives.
+
+#include "data/serving.h"
+
+#include "core/backend/backend.h"
+#include "core/ops/all_ops.h"
+#include "data/convert.h"
+#include "tests/data/fixture.h"
+
+namespace tpuest {
+namespace {
+
+const OpRegistry& Registry() {
+  static const OpRegistry registry(ops::AllOps());
+  return registry;
+}
+
+// Runs a receiver on serialized examples [batch].
+std::map<std::string, Tensor> Serve(const ServingInputReceiverFn& fn, const Tensor& examples) {
+  Graph graph(Registry());
+  const ServingInputReceiver receiver = fn(graph);
+  CHECK(receiver.receiver_tensors.size() == 1);
+  const Value fed = receiver.receiver_tensors.at("examples");
+  CHECK(fed.name() == "input_example_tensor");
+  ProgramSpec spec{.graph = &graph,
+                   .feeds = {{.placeholder = fed, .shape = examples.shape()}},
+                   .fetches = {},
+                   .targets = {},
+                   .guard = {}};
+  for (const auto& [name, value] : receiver.features) spec.fetches.push_back(value);
+  VariableStore variables;
+  const auto program = MakeCpuBackend()->Compile(spec, {}, variables);
+  const StepFeeds feeds = {{examples}};
+  const std::vector<StepResult> results = program->Run({&feeds, 1});
+  std::map<std::string, Tensor> features;
+  size_t next = 0;
+  for (const auto& [name, value] : receiver.features) {
+    features[name] = results.front().fetches[next++].front();
+  }
+  return features;
+}
+
+std::unique_ptr<BatchStream> OpenSerialized(const InputFnOptions& options, int64_t batch_size) {
+  InputContext context;
+  context.mode = Mode::kEval;
+  context.batch_size = batch_size;
+  context.seed = 7;
+  return SerializedInputFn(options, "train")(context);
+}
+
+// The stream's features and those that a receiver makes of the serialized records are the same.
+void CheckServed(const InputFnOptions& options) {
+  constexpr int64_t kRows = 3;
+  const auto stream = Open(options, {.batch_size = kRows});
+  const Batch batch = *stream->Next();
+  const Batch records = *OpenSerialized(options, kRows)->Next();
+  REQUIRE(records.features.size() == 1);
+  const auto served = Serve(ParsingServingInputReceiverFn(options, "train"), records.features[0]);
+  REQUIRE(served.size() == batch.features.size());
+  for (size_t i = 0; i < batch.features.size(); ++i) {
+    const TensorSpec& feature = stream->spec().features[i];
+    INFO("feature ", feature.name);
+    REQUIRE(served.contains(feature.name));
+    CHECK(SameBits(served.at(feature.name), batch.features[i]));
+  }
+}
+
+template <class Op>
+Op On(const std::string& in, const std::string& out = "") {
+  Op op;
+  op.in = in;
+  if (!out.empty()) op.out = out;
+  return op;
+}
+
+CastMap CastTo(const std::string& in, const std::string& dtype, const std::string& out = "") {
+  auto op = On<CastMap>(in, out);
+  op.dtype = dtype;
+  return op;
+}
+
+RescalingMap Rescale(const std::string& in, double scale, double offset = 0) {
+  auto op = On<RescalingMap>(in);
+  op.scale = scale;
+  op.offset = offset;
+  return op;
+}
+
+InputFnOptions Digits() {
+  DigitsSource source;
+  source.count = 10;
+  InputFnOptions options;
+  options.source = source;
+  options.labels = "label";
+  return options;
+}
+
+DecodeRawMap Decode(const std::string& in, const std::string& out, const std::string& type,
+                    std::vector<int64_t> shape, bool little_endian = true) {
+  auto op = On<DecodeRawMap>(in, out);
+  op.out_type = type;
+  op.shape = std::move(shape);
+  op.little_endian = little_endian;
+  return op;
+}
+
+InputFnOptions Mapped(const std::string& rows, std::vector<MapOptions> map) {
+  InputFnOptions options = SlicesOf({{"x", {rows}}});
+  options.map = std::move(map);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("generated images are served from what convert writes") {
+  InputFnOptions options = Digits();
+  auto reshape = On<ReshapeMap>("image");
+  reshape.shape = {28, 28, 1};
+  auto one_hot = On<OneHotMap>("label");
+  one_hot.depth = 10;
+  options.map = {Rescale("image", 1.0 / 255), reshape, one_hot};
+  CheckServed(options);
+
+  const TemporaryFolder folder;
+  ConvertOptions convert;
+  convert.source = options.source;
+  convert.output = folder.File("digits");
+  (void)ConvertToTFRecord(convert);
+  TFRecordSource written;
+  written.filenames = {convert.output};
+  InputFnOptions raw;
+  raw.source = written;
+  const Batch direct = *OpenSerialized(options, 3)->Next();
+  const Batch converted = *OpenSerialized(raw, 3)->Next();
+  CHECK(SameBits(direct.features[0], converted.features[0]));
+}
+
+TEST_CASE("parsed records are served by the steps that the features need") {
+  const TemporaryFolder folder;
+  RecordWriter writer(folder.File("a"), Compression::kNone, false);
+  ExampleWriter example;
+  for (int i = 0; i < 3; ++i) {
+    example.Bytes("image_raw", std::string(4, static_cast<char>(60 * i + 17)));
+    example.Int("label", i);
+    example.Floats("w", std::vector<float>{0.1F * static_cast<float>(i), -3});
+    if (i == 1) example.Bytes("name", "one");
+    writer.Write(example.Finish());
+  }
+  writer.Close();
+  TFRecordSource source;
+  source.filenames = {folder.File("a")};
+  InputFnOptions options;
+  options.source = source;
+  options.parse_example = {{"image_raw", Fixed({}, "string")},
+                           {"label", Fixed({}, "int64")},
+                           {"name", Fixed({}, "string")},
+                           {"w", Fixed({2}, "float32")}};
+  std::get<FixedLenFeature>(options.parse_example["name"]).default_value = Raw{"none"};
+  auto normalize = On<NormalizeMap>("w");
+  normalize.mean = {0.3, 0.1};
+  normalize.std = {3, 7};
+  options.map = {Decode("image_raw", "image", "uint8", {2, 2}), Rescale("image", 1.0 / 255, -0.5),
+                 Decode("image_raw", "big", "uint16", {2}, false), normalize,
+                 CastTo("label", "int32")};
+  options.features = {"image", "big", "w", "name"};
+  options.labels = "label";
+  CheckServed(options);
+
+  Graph graph(Registry());
+  const auto receiver = ParsingServingInputReceiverFn(options, "train")(graph);
+  const Node& parse = *graph.FindNode("ParseExample/ParseExampleV2");
+  CHECK(parse.Attr<std::vector<DType>>("Tdense") ==
+        std::vector<DType>{DType::kString, DType::kString, DType::kFloat});
+  CHECK(receiver.features.at("image").shape() == Shape{kUnknownDim, 2, 2});
+  CHECK(receiver.features.at("image").dtype() == DType::kFloat);
+  CHECK(receiver.features.at("name").shape() == Shape{kUnknownDim});
+
+  Graph fixed(Registry());
+  const auto eight = ParsingServingInputReceiverFn(options, "train", 8)(fixed);
+  CHECK(eight.receiver_tensors.at("examples").shape() == Shape{8});
+  CHECK(eight.features.at("w").shape() == Shape{8, 2});
+}
+
+TEST_CASE("every map op has the step's bits in the graph") {
+  auto add = On<AddMap>("x");
+  add.value = 7;
+  auto add_tenth = On<AddMap>("x");
+  add_tenth.value = 0.1;
+  auto one_hot = On<OneHotMap>("x");
+  one_hot.depth = 4;
+  one_hot.on_value = 0.9;
+  one_hot.off_value = 0.025;
+  auto by_three = On<NormalizeMap>("x");
+  by_three.mean = {0.7};
+  by_three.std = {3};
+  const std::string reals = "[[0.1, 7.3], [-2.6, 1e-9], [33.333, 250]]";
+  const std::string wholes = "[[1, 2], [0, 255], [3, 100000]]";
+  for (const std::string dtype : {"float32", "bfloat16", "float64"}) {
+    INFO("dtype ", dtype);
+    CheckServed(Mapped(reals, {CastTo("x", dtype), Rescale("x", 1.0 / 3, 0.7)}));
+    CheckServed(Mapped(reals, {CastTo("x", dtype), by_three}));
+    CheckServed(Mapped(reals, {CastTo("x", dtype), add_tenth}));
+    CheckServed(Mapped(wholes, {CastTo("x", "int64"), Rescale("x", 0.1), CastTo("x", dtype)}));
+  }
+  for (const std::string dtype : {"int8", "uint8", "int16", "uint16", "int32", "int64"}) {
+    INFO("dtype ", dtype);
+    CheckServed(Mapped(wholes, {CastTo("x", dtype), add}));
+    CheckServed(Mapped(wholes, {CastTo("x", dtype), one_hot}));
+    CheckServed(Mapped(wholes, {CastTo("x", dtype), by_three}));
+  }
+  CheckServed(Mapped(wholes, {CastTo("x", "bool")}));
+  CheckServed(Mapped("[true, false, true]", {CastTo("x", "int32")}));
+  CheckServed(Mapped("[abcd, efgh, ijkl]",
+                     {Decode("x", "y", "bool", {4}), Decode("x", "z", "float32", {})}));
+}
+
+TEST_CASE("a column may be read by several steps, and a feature by none") {
+  InputFnOptions options = RangeOf(5);
+  options.map = {CastTo("value", "float32", "real"), CastTo("value", "int32", "value"),
+                 Rescale("real", 0.5), CastTo("value", "float64", "wide")};
+  CheckServed(options);
+  CheckServed(RangeOf(5));
+}
+
+TEST_CASE("records that nobody parses are fed as they are") {
+  const TemporaryFolder folder;
+  WriteValues(folder.File("a"), 0, 3);
+  InputFnOptions options = ValuesOf({folder.File("a")});
+  options.parse_example.clear();
+  CheckServed(options);
+  Graph graph(Registry());
+  (void)ParsingServingInputReceiverFn(options, "train")(graph);
+  CHECK(graph.nodes().size() == 1);
+}
+
+TEST_CASE("serialized records come in the input's order") {
+  InputFnOptions options = RangeOf(20);
+  options.shuffle = Full();
+  const auto values = Open(options)->Next()->features[0];
+  const auto records = OpenSerialized(options, 4)->Next()->features[0];
+  CHECK(SameBits(values,
+                 Serve(ParsingServingInputReceiverFn(options, "train"), records).at("value")));
+}
+
+TEST_CASE("a VarLenFeature that a feature needs is refused with its key") {
+  InputFnOptions options = ValuesOf({"none"});
+  VarLenFeature ids;
+  ids.dtype = "int64";
+  options.parse_example["ids"] = ids;
+  const auto build = [&] {
+    Graph graph(Registry());
+    (void)ParsingServingInputReceiverFn(options, "train")(graph);
+  };
+  const Thrown thrown = ErrorOf(build);
+  CHECK(thrown.code == Code::kUsage);
+  CHECK(thrown.key == "input_fns.train.parse_example.ids");
+  CHECK(Has(thrown.message, "\"ids\" is a VarLenFeature"));
+  CHECK(Has(thrown.hint, "build_raw_serving_input_receiver_fn"));
+  options.features = {"value"};
+  build();
+}
+
+}  // namespace tpuest
