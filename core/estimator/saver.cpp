@@ -27,7 +27,7 @@ double WrittenAt(const std::string& path) {
 Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
   next_preserved_ =
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
-  if (args_.config.checkpoint_save_graph_def) meta_graph_ = ToMetaGraphDef(args_.graph);
+  if (args_.config.checkpoint_save_graph_def) meta_graph_ = ToMetaGraphDef({.graph = args_.graph});
   if (!restored.empty()) Recover(restored);
 }
 

@@ -1,53 +1,230 @@
 #include "core/graph/meta_graph.h"
 
+#include <algorithm>
+
+#include "core/graph/cut.h"
 #include "core/graph/node_def.h"
+#include "core/graph/saver_nodes.h"
+#include "core/graph/tpu_call.h"
 #include "core/io/proto.h"
 
 namespace tpuest {
 namespace {
 
-// TensorFlow finds a variable by its initializer and its snapshot; the initializer is a node that
-// tpuest itself has no use for.
-pb::VariableDef WriteVariable(const Variable& variable, pb::GraphDef& graph) {
-  pb::VariableDef out;
-  out.set_variable_name(variable.name + ":0");
-  out.set_initializer_name(variable.name + "/Assign");
-  out.set_snapshot_name(variable.value.name() + ":0");
-  out.set_is_resource(true);
-  out.set_trainable(variable.trainable);
-  pb::NodeDef& assign = *graph.add_node();
-  assign.set_name(out.initializer_name());
-  assign.set_op("AssignVariableOp");
-  assign.add_input(variable.handle.name());
-  assign.add_input(variable.initial_value.name());
-  (*assign.mutable_attr())["dtype"].set_type(TypeOf(variable.dtype));
-  (*assign.mutable_attr())["validate_shape"].set_b(false);
-  out.set_initial_value_name(variable.initial_value.name() +
-                             (variable.initial_value.index == 0 ? ":0" : ""));
-  return out;
-}
+constexpr int kFunctionsConsumer = 12;  // readers older than this do not know functions
+
+class MetaGraphWriter {
+ public:
+  explicit MetaGraphWriter(const MetaGraphSpec& spec)
+      : spec_(spec), graph_(spec.graph), names_(spec.graph), def_(*meta_.mutable_graph_def()) {}
+
+  pb::MetaGraphDef Run() {
+    for (const std::string& tag : spec_.tags) meta_.mutable_meta_info_def()->add_tags(tag);
+    meta_.mutable_meta_info_def()->set_stripped_default_attrs(spec_.strip_default_attrs);
+    if (spec_.tpu) AddTpuCall();
+    AddNodes();
+    AddVariables();
+    AddInitialisers();
+    *meta_.mutable_saver_def() = WriteSaver(graph_, names_, def_);
+    AddTraining();
+    for (const auto& [key, signature] : spec_.signatures) AddSignature(key, signature);
+    for (const ExportAsset& asset : spec_.assets) {
+      pb::AssetFileDef& file = *meta_.add_asset_file_def();
+      file.mutable_tensor_info()->set_name(TensorName(asset.path));
+      file.set_filename(asset.filename);
+    }
+    WriteGraphVersions(def_);
+    if (spec_.tpu) def_.mutable_versions()->set_min_consumer(kFunctionsConsumer);
+    return std::move(meta_);
+  }
+
+ private:
+  std::vector<Value> Fetches() const {
+    std::vector<Value> fetches;
+    for (const auto& [key, signature] : spec_.signatures) {
+      for (const auto& [name, value] : signature.inputs) fetches.push_back(value);
+      for (const auto& [name, value] : signature.outputs) fetches.push_back(value);
+    }
+    return fetches;
+  }
+
+  // What the call gives stands for the values inside it, and only what it leaves is written.
+  void AddTpuCall() {
+    const std::vector<Value> fetches = Fetches();
+    std::vector<Value> wanted = fetches;
+    wanted.insert(wanted.end(), spec_.tpu->results.begin(), spec_.tpu->results.end());
+    cluster_ = FindTpuCluster(graph_, *spec_.tpu, wanted);
+    TpuInference call = *spec_.tpu;
+    std::erase_if(call.results, [&](const Value& value) {
+      return !cluster_.inside[static_cast<size_t>(value.node->id())];
+    });
+    AddWhatLeaves(wanted, call.results);
+    const TpuCall written =
+        WriteTpuCall(graph_, call, cluster_, spec_.strip_default_attrs, names_, def_);
+    // A result that comes twice is known by its last place: TPUEstimator gives the predictions
+    // first, and a signature's tensors are the later ones.
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      tensor_names_[call.results[i]] = written.results[i];
+    }
+    std::vector<Value> outer = fetches;
+    outer.insert(outer.end(), written.captured.begin(), written.captured.end());
+    for (const auto& variable : graph_.variables()) {
+      outer.insert(outer.end(), {variable->value, variable->initial_value});
+    }
+    std::vector<Value> called = call.results;
+    kept_ = NeededNodes(graph_, outer, {}, called);
+  }
+
+  // Values that are computed in the call and read, or wanted, outside of it.
+  void AddWhatLeaves(const std::vector<Value>& wanted, std::vector<Value>& results) const {
+    const auto inside = [&](const Node& node) {
+      return cluster_.inside[static_cast<size_t>(node.id())] != 0;
+    };
+    const auto leaves = [&](const Value& value) {
+      if (!inside(*value.node)) return;
+      if (std::find(results.begin(), results.end(), value) == results.end()) {
+        results.push_back(value);
+      }
+    };
+    std::for_each(wanted.begin(), wanted.end(), leaves);
+    const std::vector<char> needed = NeededNodes(graph_, wanted, {}, {});
+    for (const auto& node : graph_.nodes()) {
+      if (!needed[static_cast<size_t>(node->id())] || inside(*node)) continue;
+      std::for_each(node->inputs().begin(), node->inputs().end(), leaves);
+    }
+  }
+
+  [[nodiscard]] std::string TensorName(const Value& value) const {
+    const auto named = tensor_names_.find(value);
+    const std::string name = named == tensor_names_.end() ? value.name() : named->second;
+    return name.find(':') == std::string::npos ? name + ":0" : name;
+  }
+
+  void AddNodes() {
+    for (const auto& node : graph_.nodes()) {
+      if (!kept_.empty() && !kept_[static_cast<size_t>(node->id())]) continue;
+      AddNode(*node);
+    }
+  }
+
+  void AddNode(const Node& node) {
+    pb::NodeDef def;
+    WriteNode(node, def);
+    if (spec_.strip_default_attrs) StripDefaultAttrs(node, def);
+    WriteOutputShapes(node, def);
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      const Value& input = node.input(i);
+      const auto named = tensor_names_.find(input);
+      if (named != tensor_names_.end()) def.set_input(i, named->second);
+      const Variable* const variable = spec_.reads_per_use ? graph_.VariableOf(input) : nullptr;
+      if (variable != nullptr && variable->value == input) {
+        def.set_input(i, AddRead(*variable, node));
+      }
+    }
+    *def_.add_node() = std::move(def);
+  }
+
+  std::string AddRead(const Variable& variable, const Node& reader) {
+    pb::NodeDef& def = *def_.add_node();
+    WriteNode(*variable.value.node, def);
+    def.set_name(names_.Unique(reader.name() + "/ReadVariableOp"));
+    WriteOutputShapes(*variable.value.node, def);
+    return def.name();
+  }
+
+  pb::CollectionDef& Collection(const std::string& name) {
+    return (*meta_.mutable_collection_def())[name];
+  }
+  void AddVariable(const std::string& collection, const std::string& bytes) {
+    Collection(collection).mutable_bytes_list()->add_value(bytes);
+  }
+
+  void AddVariables() {
+    for (const auto& variable : graph_.variables()) {
+      const std::string bytes = ToBytes(WriteVariable(*variable, def_));
+      if (variable->local) {
+        AddVariable("local_variables", bytes);
+        AddVariable("metric_variables", bytes);
+        continue;
+      }
+      AddVariable("variables", bytes);
+      if (variable->trainable) AddVariable("trainable_variables", bytes);
+      if (variable->name == "global_step") AddVariable("global_step", bytes);
+    }
+  }
+
+  std::string AddNoOp(const std::string& name, const std::vector<std::string>& controls) {
+    NodeText node{.op = "NoOp", .name = names_.Unique(name)};
+    for (const std::string& control : controls) node.inputs.push_back("^" + control);
+    WriteNode(node, *def_.add_node());
+    return node.name;
+  }
+
+  // What runs once after the variables are restored: local variables, tables.
+  void AddInitialisers() {
+    std::vector<std::string> assigns;
+    for (const auto& variable : graph_.variables()) {
+      if (variable->local) assigns.push_back(variable->name + "/Assign");
+    }
+    const std::string init = AddNoOp("init", assigns);
+    const std::string tables = AddNoOp("init_all_tables", {});
+    const std::string others = AddNoOp("init", {});
+    const std::string group = AddNoOp("group_deps", {init, others, tables});
+    Collection("saved_model_main_op").mutable_node_list()->add_value(group);
+  }
+
+  void AddTraining() {
+    if (spec_.loss.valid()) {
+      Collection("losses").mutable_node_list()->add_value(TensorName(spec_.loss));
+    }
+    if (spec_.train_op == nullptr) return;
+    Collection("train_op").mutable_node_list()->add_value(spec_.train_op->name());
+    Collection("saved_model_train_op").mutable_node_list()->add_value(spec_.train_op->name());
+  }
+
+  [[nodiscard]] pb::TensorInfo InfoOf(const Value& value) const {
+    pb::TensorInfo info;
+    info.set_name(TensorName(value));
+    info.set_dtype(TypeOf(value.dtype()));
+    // TensorFlow knows no shape of what a call gives.
+    const bool called = tensor_names_.contains(value);
+    ToProto(called ? Shape::UnknownRank() : value.shape(), *info.mutable_tensor_shape());
+    return info;
+  }
+
+  void AddSignature(const std::string& key, const ExportSignature& signature) {
+    pb::SignatureDef& def = (*meta_.mutable_signature_def())[key];
+    def.set_method_name(signature.method_name);
+    for (const auto& [name, value] : signature.inputs)
+      (*def.mutable_inputs())[name] = InfoOf(value);
+    for (const auto& [name, value] : signature.outputs) {
+      (*def.mutable_outputs())[name] = InfoOf(value);
+    }
+  }
+
+  const MetaGraphSpec& spec_;
+  const Graph& graph_;
+  NodeNames names_;
+  pb::MetaGraphDef meta_;
+  pb::GraphDef& def_;
+  TpuCluster cluster_;
+  std::map<Value, std::string> tensor_names_;  // of what a TPU call gives
+  std::vector<char> kept_;                     // by id; empty: all
+};
 
 }  // namespace
 
-std::string ToMetaGraphDef(const Graph& graph) {
-  pb::MetaGraphDef meta;
-  WriteGraph(graph, /*add_shapes=*/true, *meta.mutable_graph_def());
-  auto& collections = *meta.mutable_collection_def();
-  for (const auto& variable : graph.variables()) {
-    const std::string bytes = ToBytes(WriteVariable(*variable, *meta.mutable_graph_def()));
-    if (variable->local) {
-      collections["local_variables"].mutable_bytes_list()->add_value(bytes);
-      continue;
-    }
-    collections["variables"].mutable_bytes_list()->add_value(bytes);
-    if (variable->trainable) {
-      collections["trainable_variables"].mutable_bytes_list()->add_value(bytes);
-    }
-    if (variable->name == "global_step") {
-      collections["global_step"].mutable_bytes_list()->add_value(bytes);
-    }
+std::string ToMetaGraphDef(const MetaGraphSpec& spec) {
+  return ToBytes(MetaGraphWriter(spec).Run());
+}
+
+std::string ToSavedModel(const std::vector<MetaGraphSpec>& meta_graphs, bool as_text) {
+  pb::SavedModel model;
+  model.set_saved_model_schema_version(1);
+  for (const MetaGraphSpec& spec : meta_graphs) {
+    *model.add_meta_graphs() = MetaGraphWriter(spec).Run();
   }
-  return ToBytes(meta);
+  return as_text ? ToText(model) : ToBytes(model);
 }
 
 }  // namespace tpuest

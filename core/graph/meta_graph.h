@@ -1,14 +1,51 @@
 #pragma once
-// A graph as TensorFlow's MetaGraphDef: with its saver, collections and signatures.
+// A graph as TensorFlow's MetaGraphDef: with its saver, collections and signatures; and a
+// SavedModel's saved_model.pb, which holds one for each set of tags.
 
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/tpu_inference.h"
 
 namespace tpuest {
 
-// Serialized MetaGraphDef with the graph, a SaverDef and the collections variables,
-// trainable_variables and global_step: model.ckpt-N.meta.
-[[nodiscard]] std::string ToMetaGraphDef(const Graph& graph);
+struct ExportSignature {
+  std::string method_name;  // "tensorflow/serving/predict"
+  std::map<std::string, Value> inputs;
+  std::map<std::string, Value> outputs;
+};
+
+// A file that the graph names: `path`, a string constant, stands for assets/<filename>.
+struct ExportAsset {
+  Value path;
+  std::string filename;
+};
+
+struct MetaGraphSpec {
+  const Graph& graph;
+  std::vector<std::string> tags;
+  std::map<std::string, ExportSignature> signatures;
+  std::vector<ExportAsset> assets;
+  const Node* train_op = nullptr;
+  Value loss;
+  // Attributes that hold their op's default are left out: older readers may not know them.
+  bool strip_default_attrs = false;
+  // Each node that uses a variable reads it itself, as TensorFlow's layers do. Else all share the
+  // value at the start of the step, as an update needs it.
+  bool reads_per_use = false;
+  std::optional<TpuInference> tpu;
+};
+
+// Serialized MetaGraphDef: the graph with the nodes that initialise, save and restore its
+// variables; a SaverDef; the collections variables, trainable_variables, local_variables,
+// metric_variables, global_step, losses, train_op, saved_model_train_op and saved_model_main_op, as
+// far as there is something in them. The same bytes for the same graph.
+[[nodiscard]] std::string ToMetaGraphDef(const MetaGraphSpec& spec);
+
+// Contents of saved_model.pb, or of saved_model.pbtxt.
+[[nodiscard]] std::string ToSavedModel(const std::vector<MetaGraphSpec>& meta_graphs, bool as_text);
 
 }  // namespace tpuest

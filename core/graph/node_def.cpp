@@ -102,9 +102,39 @@ void WriteNode(const Node& node, pb::NodeDef& out) {
   for (const auto& [name, value] : node.attrs()) WriteAttr(value, (*out.mutable_attr())[name]);
 }
 
+void WriteNode(const NodeText& node, pb::NodeDef& out) {
+  out.set_name(node.name);
+  out.set_op(std::string(node.op));
+  out.set_device(std::string(node.device));
+  for (const std::string& input : node.inputs) out.add_input(input);
+  for (const auto& [name, value] : node.attrs) WriteAttr(value, (*out.mutable_attr())[name]);
+}
+
+void StripDefaultAttrs(const Node& node, pb::NodeDef& out) {
+  for (const AttrDef& attr : node.signature().attrs) {
+    const auto found = node.attrs().find(attr.name);
+    if (!attr.default_value || found == node.attrs().end()) continue;
+    if (SameAttr(found->second, *attr.default_value)) out.mutable_attr()->erase(attr.name);
+  }
+}
+
+NodeNames::NodeNames(const Graph& graph) {
+  for (const auto& node : graph.nodes()) taken_.insert(node->name());
+}
+
+std::string NodeNames::Unique(const std::string& name) {
+  std::string unique = name;
+  for (int i = 1; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
+  return unique;
+}
+
 void WriteOutputShapes(const Node& node, pb::NodeDef& out) {
   pb::AttrValue::ListValue& list = *(*out.mutable_attr())["_output_shapes"].mutable_list();
   for (int i = 0; i < node.outputs(); ++i) ToProto(node.output_shape(i), *list.add_shape());
+}
+
+void WriteGraphVersions(pb::GraphDef& out) {
+  out.mutable_versions()->set_producer(kProducerVersion);
 }
 
 void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out) {
@@ -113,7 +143,7 @@ void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out) {
     WriteNode(*node, written);
     if (add_shapes) WriteOutputShapes(*node, written);
   }
-  out.mutable_versions()->set_producer(kProducerVersion);
+  WriteGraphVersions(out);
 }
 
 AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name, const std::string& type) {

@@ -1,7 +1,11 @@
 #pragma once
 // Nodes and attributes as protobuf messages, both ways; for .cpp files of core/graph.
 
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/io/protos.h"
@@ -17,8 +21,34 @@ void WriteNode(const Node& node, pb::NodeDef& out);
 // The attribute _output_shapes, as tf.Graph.as_graph_def(add_shapes=True) has it.
 void WriteOutputShapes(const Node& node, pb::NodeDef& out);
 
+void WriteGraphVersions(pb::GraphDef& out);
 // All nodes, in graph order, and the versions.
 void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out);
+
+// A node that is no Graph's: savers, calls of functions.
+struct NodeText {
+  std::string_view op;
+  std::string name;
+  std::vector<std::string> inputs;
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+  std::string_view device;
+};
+void WriteNode(const NodeText& node, pb::NodeDef& out);
+
+// Takes away the attributes that hold the default of the op's signature.
+void StripDefaultAttrs(const Node& node, pb::NodeDef& out);
+
+// Names of nodes, each once.
+class NodeNames {
+ public:
+  NodeNames() = default;
+  explicit NodeNames(const Graph& graph);
+  // The name itself, or with "_1", "_2", ... where it is taken; takes it.
+  std::string Unique(const std::string& name);
+
+ private:
+  std::set<std::string, std::less<>> taken_;
+};
 
 // An attribute by the type that the op's signature gives it ("list(int)"). Error kData that names
 // the node.

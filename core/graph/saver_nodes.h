@@ -1,0 +1,21 @@
+#pragma once
+// The nodes around variables that TensorFlow needs and tpuest has no use for: initialising, saving
+// and restoring them. For .cpp files of core/graph.
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/node_def.h"
+
+namespace tpuest {
+
+// The nodes IsInitialized/VarIsInitializedOp and Assign of a variable, and how the collections
+// tell of it.
+[[nodiscard]] pb::VariableDef WriteVariable(const Variable& variable, pb::GraphDef& graph);
+
+// The nodes of tf.compat.v1.train.Saver(sharded=True) for the graph's variables that are not local,
+// sorted by name, under "save/" (or a free name like it).
+[[nodiscard]] pb::SaverDef WriteSaver(const Graph& graph, NodeNames& names, pb::GraphDef& def);
+
+}  // namespace tpuest

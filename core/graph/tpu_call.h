@@ -1,0 +1,38 @@
+#pragma once
+// The call of a TPU computation in a GraphDef, and the function that it calls. For .cpp files of
+// core/graph.
+//
+//   graph:     TPUPartitionedCall(captured..., TPUOrdinalSelector) -> results
+//              or BatchFunction(inputs, captured) whose function makes that call
+//   function:  TPUReplicateMetadata, the nodes (each with _tpu_replicate), and for result i an
+//              Identity on the core, TPUReplicatedOutput "output<i>" and Identity
+//              "output_<i>_shard_0_0"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/graph/node_def.h"
+#include "core/graph/tpu_inference.h"
+
+namespace tpuest {
+
+// Where each node of a graph is when `spec` goes to a TPU.
+struct TpuCluster {
+  std::vector<char> inside;            // by id: runs in the call
+  std::vector<char> outside_compiled;  // by id: inside, but on the host
+};
+// `fetches`: all that is wanted of the graph.
+[[nodiscard]] TpuCluster FindTpuCluster(const Graph& graph, const TpuInference& spec,
+                                        const std::vector<Value>& fetches);
+
+struct TpuCall {
+  std::vector<std::string> results;  // the tensors in the graph, "TPUPartitionedCall:1"
+  std::vector<Value> captured;       // what the call reads: outside of the cluster
+};
+// Adds the call to `def` and its functions to the library. All results are inside the cluster.
+[[nodiscard]] TpuCall WriteTpuCall(const Graph& graph, const TpuInference& spec,
+                                   const TpuCluster& cluster, bool strip_default_attrs,
+                                   NodeNames& names, pb::GraphDef& def);
+
+}  // namespace tpuest
