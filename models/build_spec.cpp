@@ -35,6 +35,13 @@ EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::Extr
           .tensors = outputs.metric_tensors};
 }
 
+// What servers gather is a whole request: the model runs from its features on.
+InferenceOnTpu WholeModel(const SpecParts& parts) {
+  InferenceOnTpu call{.batch_config = parts.params.batch_config};
+  for (const auto& [name, value] : parts.inputs.features) call.inputs.push_back(value);
+  return call;
+}
+
 void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   if (!parts.train.optimizer) {
     throw Error(Code::kUsage, "training needs an optimizer",
@@ -117,7 +124,10 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   for (const auto& [key, signature] : outputs.signatures) {
     spec.export_outputs[key] = {KindOf(signature.kind), signature.outputs};
   }
-  if (parts.mode == Mode::kPredict) return spec;
+  if (parts.mode == Mode::kPredict) {
+    if (parts.params.use_tpu) spec.inference_on_tpu = WholeModel(parts);
+    return spec;
+  }
   spec.loss = outputs.loss;
   spec.label_range = nn::LabelRangeOf(parts.head);
   if (parts.mode == Mode::kTrain) SetTraining(parts, spec);

@@ -11,6 +11,10 @@ std::vector<ZooEntry> EntriesOf(const std::variant<Models...>* /*models*/) {
   return {ZooEntry{Models::kType, Models::kSummary}...};
 }
 
+std::optional<nn::LabelRange> RangeOf(const std::optional<nn::AnyHead>& head) {
+  return head ? nn::LabelRangeOf(*head) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<ZooEntry> Zoo() {
@@ -41,7 +45,7 @@ ModelFn MakeModelFn(const AnyModel& model, const nn::TrainOptions& train) {
 }
 
 std::optional<nn::LabelRange> LabelRangeOf(const AnyModel& model) {
-  return std::visit([](const auto& m) { return nn::LabelRangeOf(m.Head()); }, model);
+  return std::visit([](const auto& m) { return RangeOf(m.Head()); }, model);
 }
 
 }  // namespace tpuest::models

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "models/mnist_cnn.h"
+#include "models/saved_model.h"
 #include "models/sequential.h"
 
 namespace tpuest::models {
 
-using AnyModel = std::variant<Sequential, MnistCnn>;
+using AnyModel = std::variant<Sequential, MnistCnn, SavedModelModel>;
 
 struct ZooEntry {
   std::string_view type;     // for `model: {type: ...}`

@@ -7,6 +7,7 @@
 #include "core/estimator/metrics_log.h"
 #include "core/estimator/train_hooks.h"
 #include "core/io/event_writer.h"
+#include "core/nn/global_step.h"
 
 namespace tpuest {
 namespace {
@@ -57,10 +58,9 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   }
   model_.Load(stream->spec(), saved, batch_size);
   EvaluateResult result;
-  if (saved) {
-    result.global_step = saved->global_step;
-    result.checkpoint = saved->prefix;
-  }
+  result.global_step =
+      *model_.variables().tensors().at(std::string(nn::kGlobalStepName)).data<int64_t>();
+  if (saved) result.checkpoint = saved->prefix;
   InfeedArgs infeed_args{
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
@@ -72,7 +72,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result) {
   const EstimatorHome& home = context_.home;
-  MetricRunner metrics(home.backend, home.registry, context_.threads);
+  MetricRunner metrics(home.backend, home.registry, context_.threads, model_.variables());
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));

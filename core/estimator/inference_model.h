@@ -25,6 +25,8 @@ class InferenceModel {
   // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started).
   void Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
+  // Their values, once it is loaded.
+  [[nodiscard]] const VariableStore& variables() const { return variables_; }
   [[nodiscard]] const TPUEstimatorSpec& spec() { return full_->model.spec; }
   struct Output {
     // Of the model that ran: in EVAL one for a padded batch may give its metrics more tensors.

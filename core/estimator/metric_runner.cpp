@@ -24,12 +24,15 @@ void CheckNames(const std::map<std::string, MetricOps>& metrics) {
   }
 }
 
-// Initial values of the variables that the store does not have yet.
-void InitializeMissing(Backend& backend, const Graph& graph, VariableStore& store) {
+// Values of the variables that the store does not have yet: the model's, or initial ones.
+void InitializeMissing(Backend& backend, const Graph& graph, const VariableStore& model,
+                       VariableStore& store) {
   VariableStore initial;
   InitializeVariables(backend, graph, Which::kAll, 0, initial);
   for (const auto& [name, value] : initial.tensors()) {
-    if (!store.Has(name)) store.Set(name, value);
+    if (store.Has(name)) continue;
+    const bool is_model = !graph.FindVariable(name)->local && model.Has(name);
+    store.Set(name, is_model ? model.tensors().at(name) : value);
   }
 }
 
@@ -50,7 +53,7 @@ MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
   }
   built.metrics = metrics.fn(*built.graph, placeholders);
   CheckNames(built.metrics);
-  InitializeMissing(backend_, *built.graph, variables_);
+  InitializeMissing(backend_, *built.graph, model_, variables_);
   return built_.emplace(std::move(names), std::move(built)).first->second;
 }
 

@@ -14,8 +14,10 @@ namespace tpuest {
 
 class MetricRunner {
  public:
-  MetricRunner(Backend& backend, const OpRegistry& registry, int threads)
-      : backend_(backend), registry_(registry), threads_(threads) {}
+  // `model` has the values of the model's variables, for a metric_fn that reads them by name.
+  MetricRunner(Backend& backend, const OpRegistry& registry, int threads,
+               const VariableStore& model)
+      : backend_(backend), registry_(registry), threads_(threads), model_(model) {}
 
   // Adds a batch: the tensors of `metrics`, in the order of their names, every row of the global
   // batch. Batches may come with tensors of other names (a padded one has weights): the metric_fn
@@ -39,6 +41,7 @@ class MetricRunner {
   Backend& backend_;
   const OpRegistry& registry_;
   const int threads_;
+  const VariableStore& model_;
   VariableStore variables_;
   std::map<std::vector<std::string>, Built> built_;  // by the tensors' names
 };

@@ -164,6 +164,15 @@ const MetaGraphInfo& SavedModel::Find(const std::vector<std::string>& tags) cons
               "available tags: " + Join(there, ", "));
 }
 
+std::optional<int64_t> SavedModel::GlobalStep() const {
+  if (!FileExists(BundleIndexPath(JoinPath(state_->folder, "variables/variables")))) return {};
+  const BundleReader* const bundle = state_->Bundle();
+  if (bundle == nullptr || !bundle->Has("global_step")) return {};
+  const Tensor step = bundle->Read("global_step");
+  if (step.dtype() != DType::kInt64 || step.elements() != 1) return {};
+  return *step.data<int64_t>();
+}
+
 std::vector<Value> SavedModel::ImportTensors(const MetaGraphInfo& meta_graph,
                                              const std::map<std::string, Value>& given,
                                              const std::vector<std::string>& tensors,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,9 @@ class SavedModel {
                                                  const std::map<std::string, Value>& given,
                                                  const std::vector<std::string>& tensors,
                                                  Graph& graph) const;
+
+  // The step that the stored variables are of; nullopt if they have none.
+  [[nodiscard]] std::optional<int64_t> GlobalStep() const;
 
  private:
   struct State;

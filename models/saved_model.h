@@ -1,0 +1,55 @@
+#pragma once
+// A SavedModel, or a frozen graph, as a model: tf.estimator.experimental.SavedModelEstimator.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/saved_model.h"
+#include "models/build_spec.h"
+
+namespace tpuest::models {
+
+// Predicts with the MetaGraph that is tagged serve. Evaluates with the one tagged eval, as
+// experimental_export_all_saved_models writes it, or with a head on the logits that the serving
+// signature gives. Does not train. Features go to the inputs of the same name; variables start with
+// the values in the SavedModel.
+struct SavedModelModel {
+  static constexpr std::string_view kType = "saved_model";
+  static constexpr std::string_view kSummary =
+      "a SavedModel or frozen graph that is there already, to evaluate and predict with";
+  std::string path;
+  std::optional<std::string> signature;
+  std::map<std::string, std::string> inputs;
+  std::map<std::string, std::string> outputs;
+  std::string logits = "logits";
+  std::optional<nn::AnyHead> head;
+  std::vector<nn::ExtraMetric> metrics;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("path", path,
+      {.help = "folder of a SavedModel, or file with a GraphDef (.pb, .pbtxt)",
+       .required = true,
+       .tpuest = true,
+       .input_path = true});
+    v("signature", signature,
+      {.help = "that predicts; null: predict, else serving_default", .tpuest = true});
+    v("inputs", inputs,
+      {.help = "of a GraphDef: the tensor that each feature is fed to", .tpuest = true});
+    v("outputs", outputs,
+      {.help = "of a GraphDef: the tensor that each prediction is", .tpuest = true});
+    v("logits", logits, {.help = "the output that the head takes", .tpuest = true});
+    v("head", head, {.help = "evaluates where the SavedModel has no eval graph"});
+    v("metrics", metrics, {.help = "further metrics beside the head's"});
+  }
+
+  [[nodiscard]] const std::optional<nn::AnyHead>& Head() const { return head; }
+  [[nodiscard]] TPUEstimatorSpec Build(Graph& graph, const ModelInputs& inputs, Mode mode,
+                                       const Params& params, const nn::TrainOptions& train) const;
+};
+
+}  // namespace tpuest::models
