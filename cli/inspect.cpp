@@ -1,9 +1,10 @@
-// tpuest inspect PATH: a checkpoint, its folder, a TFRecord or an event file
+// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a TFRecord or an event file
 
 #include <algorithm>
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/inspect_export.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "core/base/files.h"
@@ -127,11 +128,16 @@ int InspectPath(const Invocation& invocation, const std::string& given) {
   // A folder's state file stands for the folder.
   const bool is_state = BaseName(given) == "checkpoint" && FileExists(given);
   const std::string path = is_state ? FolderOf(given) : given;
+  if (const auto saved_model = SavedModelFolder(path); saved_model && !invocation.value) {
+    return ShowSavedModel(invocation, *saved_model);
+  } else if (saved_model) {
+    return ShowCheckpoint(invocation, JoinPath(*saved_model, "variables/variables"));
+  }
   if (DirectoryExists(path)) {
     if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
     if (const auto files = EventFiles(path); !files.empty()) return ShowEvents(invocation, files);
     throw Error(Code::kData,
-                fmt::format("{}: there is neither a checkpoint nor an event file here", path));
+                fmt::format("{}: there is no checkpoint, SavedModel or event file here", path));
   }
   const std::string prefix = CheckpointPrefix(path);
   if (CheckpointExists(prefix)) return ShowCheckpoint(invocation, prefix);
