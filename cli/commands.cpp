@@ -10,6 +10,8 @@ const std::vector<Command>& Commands() {
        Evaluate, Takes::kJob},
       {"predict", "predict with a checkpoint", "tpuest predict --checkpoint runs/mnist --limit 3",
        Predict, Takes::kJob},
+      {"export", "write a SavedModel for TensorFlow Serving",
+       "tpuest export --api-version 2 --checkpoint runs/mnist", Export, Takes::kJob},
       {"run", "do what the job's mode says", "tpuest run job.yaml", RunJob, Takes::kJob},
       {"validate", "check a job without running it", "tpuest validate job.yaml", ValidateCommand,
        Takes::kJob},

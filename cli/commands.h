@@ -8,6 +8,7 @@ namespace tpuest::cli {
 int Train(const Invocation& invocation);
 int Evaluate(const Invocation& invocation);
 int Predict(const Invocation& invocation);
+int Export(const Invocation& invocation);
 int RunJob(const Invocation& invocation);
 int ValidateCommand(const Invocation& invocation);
 int ConfigCommand(const Invocation& invocation);

@@ -98,6 +98,15 @@ void AddPredictFlags(CLI::App& app, Invocation& to) {
   AddInteger(app, "--limit", to.limit, 0, "rows");
 }
 
+void AddExportFlags(CLI::App& app, Invocation& to) {
+  AddChoice<std::optional<int64_t>>(app, "--api-version", to.api_version, {{"1", 1}, {"2", 2}},
+                                    "of the TPU's MetaGraph (export_saved_model_api_version)");
+  app.add_option("--export-dir", to.export_dir, "gets a folder an export (export.export_dir_base)")
+      ->option_text("DIR");
+  AddInteger(app, "--verify", to.verify, 0,
+             "read back and compare on so many records (export.verify)");
+}
+
 void AddConvertFlags(CLI::App& app, Invocation& to) {
   app.add_option("--images", to.images, "IDX file of images, plain or gz")->option_text("FILE");
   app.add_option("--labels", to.labels, "IDX file of labels, plain or gz")->option_text("FILE");
@@ -116,13 +125,15 @@ void AddConvertFlags(CLI::App& app, Invocation& to) {
 void AddFlags(CLI::App& app, std::string_view command, Invocation& to) {
   const bool evaluates = command == "evaluate" || command == "run";
   const bool predicts = command == "predict" || command == "run";
-  if (evaluates || predicts) {
+  const bool exports = command == "export" || command == "run";
+  if (evaluates || predicts || exports) {
     app.add_option("--checkpoint", to.checkpoint,
                    "a prefix, a step, a model_dir or latest; the job may then be left out")
         ->option_text("PATH|STEP|latest");
   }
   if (evaluates) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
   if (predicts) AddPredictFlags(app, to);
+  if (exports) AddExportFlags(app, to);
   if (command == "config") {
     app.add_flag("--full", to.full, "every value, with its origin")->disable_flag_override();
   }

@@ -39,6 +39,9 @@ struct Invocation {
   std::optional<std::string> format;      // predict
   std::optional<int64_t> limit;           // predict
   std::optional<std::string> value;       // inspect
+  std::optional<int64_t> api_version;     // export
+  std::optional<std::string> export_dir;  // export
+  std::optional<int64_t> verify;          // export
   bool full = false;                      // config show
   // convert
   std::optional<std::string> images;

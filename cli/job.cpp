@@ -21,6 +21,7 @@ class Validator {
     Take(Validate(job_.estimator));
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
+    Take(Validate(job_.export_options));
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
     return std::move(faults_);
@@ -117,6 +118,15 @@ std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
 
 ModelFn MakeJobModelFn(const Job& job) {
   return models::MakeModelFn(job.model, {job.optimizer, StepsPerEpoch(job)});
+}
+
+std::string ServedInput(const Job& job) {
+  if (job.predict.input_fn) return *job.predict.input_fn;
+  if (job.eval_spec) return job.eval_spec->input_fn;
+  if (job.train_spec) return job.train_spec->input_fn;
+  throw Error(Code::kUsage, "the job does not say what the model is fed with",
+              "predict: {input_fn: test}")
+      .Key("predict.input_fn");
 }
 
 InputFn MakeJobInputFn(const Job& job, const std::string& name) {

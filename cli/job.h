@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "core/estimator/contract.h"
+#include "core/estimator/export_options.h"
 #include "core/estimator/options.h"
 #include "core/nn/optimizers.h"
 #include "data/options.h"
@@ -62,6 +63,7 @@ struct Job {
   std::optional<TrainSpec> train_spec;
   std::optional<EvalSpec> eval_spec;
   PredictOptions predict;
+  ExportOptions export_options;
   TpuestOptions tpuest;
 
   template <class V>
@@ -71,7 +73,7 @@ struct Job {
     v("mode", mode,
       {.help = "what `tpuest run` does",
        .tpuest = true,
-       .values = {"train", "evaluate", "predict"}});
+       .values = {"train", "evaluate", "predict", "export"}});
     estimator.Visit(v);
     v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
     v("model", model, {.help = "the model_fn", .required = true});
@@ -79,6 +81,7 @@ struct Job {
     v("train_spec", train_spec, {.help = "of TrainSpec"});
     v("eval_spec", eval_spec, {.help = "of EvalSpec"});
     v("predict", predict, {.help = "arguments of Estimator.predict"});
+    v("export", export_options, {.help = "arguments of Estimator.export_saved_model"});
     v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
   }
 };
@@ -98,5 +101,9 @@ using LoadedJob = config::Loaded<Job>;
 // The job's model with its optimizer, and the job's input with the labels that the model takes.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
+
+// The input_fn whose features a prediction or a server takes: predict's, else the eval_spec's, else
+// the train_spec's. Error kUsage if there is none.
+[[nodiscard]] std::string ServedInput(const Job& job);
 
 }  // namespace tpuest::cli

@@ -77,6 +77,16 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
                                      *invocation.threads),
                          "--threads"});
   }
+  if (invocation.api_version) {
+    overrides.push_back({fmt::format("export_saved_model_api_version={}", *invocation.api_version),
+                         "--api-version"});
+  }
+  if (invocation.export_dir) {
+    overrides.push_back({"export.export_dir_base=" + *invocation.export_dir, "--export-dir"});
+  }
+  if (invocation.verify) {
+    overrides.push_back({fmt::format("export.verify={}", *invocation.verify), "--verify"});
+  }
   return overrides;
 }
 
@@ -178,12 +188,12 @@ void Session::LogOverrides() {
   }
 }
 
-std::optional<std::string> Session::Checkpoint() const {
-  const std::optional<std::string>& given = invocation_.checkpoint;
-  if (!given || *given == "latest" || DirectoryExists(*given)) return std::nullopt;
-  const std::string prefix = IsNumber(*given)
-                                 ? JoinPath(estimator_->model_dir(), "model.ckpt-" + *given)
-                                 : CheckpointPrefix(*given);
+std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
+  const std::string given = invocation_.checkpoint.value_or(configured);
+  if (given == "latest" || DirectoryExists(given)) return std::nullopt;
+  const std::string prefix = IsNumber(given)
+                                 ? JoinPath(estimator_->model_dir(), "model.ckpt-" + given)
+                                 : CheckpointPrefix(given);
   if (!CheckpointExists(prefix)) {
     throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),
                 fmt::format("'tpuest inspect {}' lists what is there", estimator_->model_dir()));

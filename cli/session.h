@@ -33,8 +33,9 @@ class Session {
   [[nodiscard]] Estimator& estimator() { return *estimator_; }
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
-  // The prefix that --checkpoint means in model_dir; nullopt: the newest.
-  [[nodiscard]] std::optional<std::string> Checkpoint() const;
+  // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
+  [[nodiscard]] std::optional<std::string> Checkpoint(
+      const std::string& configured = "latest") const;
 
   // Runs `body`, and places the faults that it throws. Where a run has started, its outcome is put
   // into run.json and its faults into the log.

@@ -103,6 +103,16 @@ void MakeDirectories(const std::string& path) {
 
 void RemoveFile(const std::string& path) { ::unlink(path.c_str()); }
 
+void RemoveTree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+}
+
+void RenameFolder(const std::string& from, const std::string& to, bool fsync) {
+  if (::rename(from.c_str(), to.c_str()) != 0) ThrowErrno(to, "be created");
+  if (fsync) SyncDirectory(DirName(to).empty() ? "." : DirName(to));
+}
+
 std::vector<std::string> ListDirectory(const std::string& path) {
   std::error_code error;
   std::vector<std::string> names;

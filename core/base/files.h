@@ -18,6 +18,10 @@ namespace tpuest {
 void MakeDirectories(const std::string& path);
 // Removes the file if it is there.
 void RemoveFile(const std::string& path);
+// Removes a folder with all that it holds, if it is there.
+void RemoveTree(const std::string& path);
+// Gives a folder another name, which must be free; `fsync` waits until the disk has it.
+void RenameFolder(const std::string& from, const std::string& to, bool fsync = true);
 // Entries of a folder, sorted, without "." and "..".
 [[nodiscard]] std::vector<std::string> ListDirectory(const std::string& path);
 // Files that match a shell pattern, sorted; a path without *, ?, [ matches itself if it exists.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/tpu_inference.h"
 #include "core/nn/label_range.h"
 #include "core/tensor/tensor.h"
 
@@ -22,6 +23,7 @@ struct TensorSpec {
   std::string name;
   DType dtype = DType::kFloat;
   Shape shape;
+  std::string key = {};  // the job's key path that makes the column, for errors; may be empty
 };
 
 // ---- data -------------------------------------------------------------------------------------
@@ -93,6 +95,8 @@ struct Params {
   std::optional<int64_t> batch_size;  // of one replica; absent when exporting
   bool use_tpu = false;
   int replicas = 1;  // params["context"].num_replicas
+  // For inference_on_tpu: how a server gathers requests.
+  std::optional<BatchConfig> batch_config;
 };
 
 // A streaming metric: `update` adds a batch to local variables, `value` [] reads the result.
@@ -114,6 +118,13 @@ struct ExportOutput {
   std::map<std::string, Value> outputs;
 };
 
+// A model_fn's call of inference_on_tpu, for exports of API version 2: what follows from `inputs`
+// runs on the TPU, host ops and AfterScopes aside.
+struct InferenceOnTpu {
+  std::vector<Value> inputs;  // [batch, ...] each
+  std::optional<BatchConfig> batch_config;
+};
+
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
@@ -121,6 +132,8 @@ struct TPUEstimatorSpec {
   Node* train_op = nullptr;
   std::optional<EvalMetrics> eval_metrics;
   std::map<std::string, ExportOutput> export_outputs;
+  // PREDICT with params.use_tpu. Without it the TPU's MetaGraph of API version 2 has no TPU call.
+  std::optional<InferenceOnTpu> inference_on_tpu;
   Value learning_rate;                     // [], for logs; may be invalid
   std::map<std::string, Value> summaries;  // scalars by tag
   // Labels outside it are a data error (exit code 3) by row; nullopt: any label will do.

@@ -8,6 +8,7 @@
 #include "core/base/files.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/evaluator.h"
+#include "core/estimator/exporter.h"
 #include "core/estimator/predictor.h"
 #include "core/estimator/trainer.h"
 #include "core/io/checkpoint_state.h"
@@ -59,7 +60,8 @@ class Estimator::Impl {
       : context(MakeContext(std::move(model_fn), std::move(options), home)),
         trainer(context),
         evaluator(context),
-        predictor(context) {}
+        predictor(context),
+        exporter(context) {}
   // Leaves no temporary folder behind in which nothing came to be.
   ~Impl() {
     if (context.model_dir_is_temporary) ::rmdir(context.model_dir.c_str());
@@ -71,6 +73,7 @@ class Estimator::Impl {
   Trainer trainer;
   Evaluator evaluator;
   Predictor predictor;
+  Exporter exporter;
 };
 
 Estimator::Estimator(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home)
@@ -90,6 +93,10 @@ EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 PredictResult Estimator::Predict(const InputFn& input_fn, const PredictArgs& args,
                                  const RowCallback& row) {
   return impl_->predictor.Predict(input_fn, args, row);
+}
+
+ExportResult Estimator::ExportSavedModel(const ExportArgs& args) {
+  return impl_->exporter.Export(args);
 }
 
 const std::string& Estimator::model_dir() const { return impl_->context.model_dir; }

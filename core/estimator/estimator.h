@@ -72,6 +72,37 @@ struct PredictResult {
   std::string stopped_because;  // "end of input", "limit", "preempted", "interrupted"
   int exit_code = 0;
 };
+// Compares an export, read back, with the live model on the first `records` of an input.
+struct VerifyArgs {
+  int64_t records = 0;
+  InputFn input_fn;             // gives the features
+  InputFn serialized_input_fn;  // the same records as tf.Examples; may be empty
+};
+struct ExportArgs {
+  std::string export_dir_base;
+  std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
+  std::optional<std::string> checkpoint;
+  std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a file
+  bool as_text = false;
+  bool strip_default_attrs = true;
+  std::optional<BatchConfig> batch_config;  // for models that call inference_on_tpu
+  std::optional<VerifyArgs> verify;
+};
+struct ExportedSignature {
+  std::string key;
+  std::vector<std::string> tags;  // of its MetaGraph
+  std::string method_name;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+struct ExportResult {
+  std::string path;
+  int64_t global_step = 0;
+  std::string checkpoint;
+  std::vector<ExportedSignature> signatures;
+  std::map<std::string, std::string> excluded;                 // why, by key
+};
+
 // Returning false ends the prediction.
 using RowCallback = std::function<bool(const PredictionRow&)>;
 
@@ -89,6 +120,10 @@ class Estimator {
                     const std::vector<SessionRunHook*>& hooks = {});
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
+
+  // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained
+  // model, kGate where verifying finds a difference; nothing is left then.
+  ExportResult ExportSavedModel(const ExportArgs& args);
 
   [[nodiscard]] const std::string& model_dir() const;
   // With everything that was absent put in.

@@ -8,17 +8,6 @@
 namespace tpuest {
 namespace {
 
-// A feature's name as a node's: TensorFlow takes letters, digits and "_.-/" there.
-std::string NodeName(std::string_view feature) {
-  std::string name(feature);
-  for (char& c : name) {
-    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
-                      c == '-' || c == '/';
-    if (!fits) c = '_';
-  }
-  return name.empty() || name.front() == '_' || name.front() == '-' ? "x" + name : name;
-}
-
 class Builder {
  public:
   explicit Builder(const OpRegistry& registry, const BuildArgs& args) : args_(args) {
@@ -61,7 +50,7 @@ class Builder {
     std::vector<int64_t> dims = spec.shape.dims();
     dims.insert(dims.begin(), args_.rows.value_or(kUnknownDim));
     model_.inputs.push_back(
-        model_.graph->Placeholder(spec.dtype, Shape(std::move(dims)), NodeName(spec.name)));
+        model_.graph->Placeholder(spec.dtype, Shape(std::move(dims)), NodeNameOf(spec.name)));
     return model_.inputs.back();
   }
 
@@ -126,6 +115,16 @@ std::string_view ModeName(Mode mode) {
 
 BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry, const BuildArgs& args) {
   return Builder(registry, args).Run(model_fn);
+}
+
+std::string NodeNameOf(std::string_view feature) {
+  std::string name(feature);
+  for (char& c : name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
+                      c == '-' || c == '/';
+    if (!fits) c = '_';
+  }
+  return name.empty() || name.front() == '_' || name.front() == '-' ? "x" + name : name;
 }
 
 std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {

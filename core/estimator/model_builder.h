@@ -36,6 +36,9 @@ struct BuildArgs {
 // What feeds the placeholders: features, labels and example_weight of a batch.
 [[nodiscard]] std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch);
 
+// A feature's name as a node's: TensorFlow takes letters, digits and "_.-/" there.
+[[nodiscard]] std::string NodeNameOf(std::string_view feature);
+
 // Rows of a batch, padding included.
 [[nodiscard]] int64_t RowsOf(const Batch& batch);
 

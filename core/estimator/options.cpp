@@ -129,6 +129,13 @@ std::vector<Fault> Validate(const EstimatorOptions& options) {
   CheckParams(options, faults);
   faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
                 "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");
+  faults.Expect(options.export_to_cpu || options.ExportsToTpu(), "export_to_cpu",
+                "One of export_to_cpu and export_to_tpu must be true.");
+  faults.Expect(
+      options.export_saved_model_api_version == 1 || options.export_saved_model_api_version == 2,
+      "export_saved_model_api_version",
+      fmt::format("export_saved_model_api_version should be 1 or 2; got {}.",
+                  options.export_saved_model_api_version));
   faults.ExpectBatchSize(options.train_batch_size, "train_batch_size");
   faults.ExpectBatchSize(options.eval_batch_size, "eval_batch_size");
   faults.ExpectBatchSize(options.predict_batch_size, "predict_batch_size");

@@ -87,6 +87,9 @@ struct EstimatorOptions {
   std::optional<int64_t> predict_batch_size;  // null: eval_batch_size
   std::map<std::string, Raw> params;
   std::optional<std::string> warm_start_from;
+  std::optional<bool> export_to_tpu;
+  bool export_to_cpu = true;
+  int export_saved_model_api_version = 1;
   RunConfig run_config;
 
   template <class V>
@@ -99,8 +102,14 @@ struct EstimatorOptions {
     v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
     v("warm_start_from", warm_start_from,
       {.help = "checkpoint prefix or folder whose trainable variables a new run starts from"});
+    v("export_to_tpu", export_to_tpu,
+      {.help = "exports get a MetaGraph with the tags serve, tpu; null: as use_tpu"});
+    v("export_to_cpu", export_to_cpu, {.help = "exports get a MetaGraph with the tag serve"});
+    v("export_saved_model_api_version", export_saved_model_api_version,
+      {.help = "1: the TPU's MetaGraph calls the whole model on the TPU; 2: the model decides"});
     v("run_config", run_config, {.help = "of RunConfig"});
   }
+  [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
 // Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and

@@ -183,12 +183,19 @@ class BodyWriter {
     if (strip_) StripDefaultAttrs(node, def);
     def.clear_input();
     bool follows_body = false;
-    for (const Value& input : node.inputs()) {
-      const bool captured = !cluster_.inside[static_cast<size_t>(input.node->id())] &&
-                            input.node->type() != "Const" && graph_.VariableOf(input) == nullptr;
-      def.add_input(Input(node.name(), input));
-      follows_body |= !captured;
+    std::vector<std::string> inputs(node.inputs().size());
+    // Variables are read first: in TensorFlow a layer's reads come before what it computes.
+    for (const bool reads : {true, false}) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        const Value& input = node.inputs()[i];
+        const bool of_variable = graph_.VariableOf(input) != nullptr;
+        if (of_variable != reads) continue;
+        inputs[i] = Input(node.name(), input);
+        follows_body |= of_variable || input.node->type() == "Const" ||
+                        cluster_.inside[static_cast<size_t>(input.node->id())] != 0;
+      }
     }
+    for (const std::string& input : inputs) def.add_input(input);
     for (const Node* const control : node.control_inputs()) {
       if (!cluster_.inside[static_cast<size_t>(control->id())]) continue;
       def.add_input("^" + control->name());

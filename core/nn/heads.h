@@ -5,12 +5,13 @@
 #include <variant>
 
 #include "core/nn/binary_class_head.h"
+#include "core/nn/mean_squared_error.h"
 #include "core/nn/multi_class_head.h"
 #include "core/nn/regression_head.h"
 
 namespace tpuest::nn {
 
-using AnyHead = std::variant<MultiClassHead, BinaryClassHead, RegressionHead>;
+using AnyHead = std::variant<MultiClassHead, BinaryClassHead, RegressionHead, MeanSquaredError>;
 
 // Predictions, loss and metrics. Errors carry the head's place.
 [[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);

@@ -1,0 +1,31 @@
+#pragma once
+// The folder of an export: written as <base>/temp-<seconds>, then renamed to <base>/<seconds>, by
+// which servers find the newest one. Destroyed without Commit it leaves nothing.
+
+#include <string>
+
+#include "core/base/log.h"
+
+namespace tpuest {
+
+class ExportFolder {
+ public:
+  // `now`: seconds since the epoch. Where a folder of that second is there already the next one is
+  // taken, and the log says so. Error kResource after ten tries.
+  ExportFolder(const std::string& base, double now, Log& log);
+  ~ExportFolder();
+  ExportFolder(const ExportFolder&) = delete;
+  ExportFolder& operator=(const ExportFolder&) = delete;
+
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  // The path it has then.
+  std::string Commit(bool fsync);
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  bool made_base_ = false;
+  std::string base_;
+};
+
+}  // namespace tpuest

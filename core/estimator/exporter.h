@@ -1,0 +1,49 @@
+#pragma once
+// Estimator::ExportSavedModel.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/saved_state.h"
+#include "core/estimator/signatures.h"
+
+namespace tpuest {
+
+class Exporter {
+ public:
+  explicit Exporter(EstimatorContext& context) : context_(context) {}
+
+  ExportResult Export(const ExportArgs& args);
+
+ private:
+  // One MetaGraph on its way out.
+  struct Part {
+    std::unique_ptr<Graph> graph;
+    TPUEstimatorSpec spec;
+    ServingInputReceiver receiver;
+    Signatures signatures;
+    std::vector<std::string> tags;
+    std::optional<TpuInference> tpu;
+  };
+
+  void CheckArgs(const ExportArgs& args) const;
+  // The checkpoint that `path` names, the newest of model_dir, or what a warm start takes.
+  [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
+  [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;
+  [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args) const;
+  [[nodiscard]] TpuInference CallOf(const Part& part) const;
+  // The variables of all parts, each once.
+  [[nodiscard]] std::vector<NamedTensor> Variables(const std::vector<Part>& parts,
+                                                   const SavedState& saved) const;
+  void Write(const std::string& folder, const std::vector<Part>& parts, const SavedState& saved,
+             const ExportArgs& args) const;
+
+  EstimatorContext& context_;
+};
+
+}  // namespace tpuest
