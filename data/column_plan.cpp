@@ -39,6 +39,7 @@ void Apply(const MapOptions& op, const std::string& key, Table& table) {
   }
   const std::string& out = names.out.value_or(names.in);
   column.spec.name = out;
+  column.spec.key = key;
   table[out] = std::move(column);
 }
 
@@ -76,6 +77,7 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   for (size_t i = 0; i < columns.size(); ++i) {
     ColumnPlan column;
     column.spec = columns[i];
+    if (column.spec.key.empty()) column.spec.key = key + ".source";
     column.input = i;
     column.input_name = columns[i].name;
     column.input_dtype = columns[i].dtype;

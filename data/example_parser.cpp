@@ -78,7 +78,7 @@ ExampleParser::ExampleParser(const std::map<std::string, FeatureOptions>& featur
     Tensor value;
     if (const auto* fixed = std::get_if<FixedLenFeature>(&options)) {
       const DType dtype = FeatureDType(fixed->dtype, place);
-      columns_.push_back({name, dtype, FeatureShape(fixed->shape, place)});
+      columns_.push_back({name, dtype, FeatureShape(fixed->shape, place), place});
       if (fixed->default_value) {
         value = DefaultOf(*fixed->default_value, dtype, columns_.back().shape,
                           place + ".default_value");
@@ -86,7 +86,7 @@ ExampleParser::ExampleParser(const std::map<std::string, FeatureOptions>& featur
       variable_.push_back(false);
     } else {
       const DType dtype = FeatureDType(std::get<VarLenFeature>(options).dtype, place);
-      columns_.push_back({name, dtype, Shape({kUnknownDim})});
+      columns_.push_back({name, dtype, Shape({kUnknownDim}), place});
       variable_.push_back(true);
     }
     defaults_.push_back(std::move(value));

@@ -6,9 +6,9 @@
 namespace tpuest {
 namespace {
 
-TensorSpec RowSpec(const std::string& name, const Tensor& rows) {
+TensorSpec RowSpec(const std::string& name, const Tensor& rows, const std::string& key) {
   const std::vector<int64_t>& dims = rows.shape().dims();
-  return {name, rows.dtype(), Shape(std::vector<int64_t>(dims.begin() + 1, dims.end()))};
+  return {name, rows.dtype(), Shape(std::vector<int64_t>(dims.begin() + 1, dims.end())), key};
 }
 
 class Slices final : public IndexedSource {
@@ -74,7 +74,7 @@ std::shared_ptr<IndexedSource> OpenSlices(const SlicesSource& options, const std
                       shape.dim(0), options.values.begin()->first, tensors.front().shape().dim(0)))
           .Key(place);
     }
-    columns.push_back(RowSpec(name, tensors.back()));
+    columns.push_back(RowSpec(name, tensors.back(), place));
   }
   if (tensors.empty()) {
     throw Error(Code::kUsage, "values is empty; expected at least one column").Key(key + ".values");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/estimator/int64_check.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -19,6 +20,7 @@ class Builder {
     const ModelInputs inputs = AddInputs();
     model_.spec = model_fn(*model_.graph, inputs, args_.mode, args_.params);
     CheckSpec();
+    if (args_.params.use_tpu) RefuseInt64OnDevice(model_, args_.stream);
     if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
     return std::move(model_);
   }

@@ -213,4 +213,19 @@ TEST_CASE("a column that is not there is named with the nearest that is") {
   CHECK(ErrorOf([&] { (void)MakeInputFn(options, "train"); }).key == "input_fns.train.map[0].in");
 }
 
+TEST_CASE("every column says which key of the job makes it") {
+  InputFnOptions options = SlicesOf({{"x", {"[1, 2]"}}, {"y", {"[3, 4]"}}});
+  options.map = {CastTo("x", "float32", "z"), CastTo("y", "int64")};
+  const auto stream = Open(options);
+  const auto& columns = stream->spec().features;
+  CHECK(columns[0].key == "input_fns.train.source.values.x");
+  CHECK(columns[1].key == "input_fns.train.map[1]");
+  CHECK(columns[2].key == "input_fns.train.map[0]");
+  CHECK(Open(RangeOf(4))->spec().features[0].key == "input_fns.train.source");
+  const TemporaryFolder folder;
+  WriteValues(folder.File("a"), 0, 3);
+  CHECK(Open(ValuesOf({folder.File("a")}))->spec().features[0].key ==
+        "input_fns.train.parse_example.value");
+}
+
 }  // namespace tpuest

@@ -1,0 +1,13 @@
+#pragma once
+// The types that a TPU takes.
+
+#include "core/estimator/model_builder.h"
+
+namespace tpuest {
+
+// int64 is no TPU type; the variable global_step alone is int64. Error kUsage, at the job's line
+// that makes the column, for an int64 feature or label that a node on the device reads. Columns
+// that only host ops read, or that predictions hand through, may be int64.
+void RefuseInt64OnDevice(const BuiltModel& model, const StreamSpec& stream);
+
+}  // namespace tpuest
