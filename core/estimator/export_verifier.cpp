@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/estimator/model_builder.h"
+#include "core/estimator/signatures.h"
 #include "core/estimator/step_program.h"
 #include "core/estimator/variables.h"
 #include "core/graph/saved_model.h"
@@ -150,18 +151,19 @@ class Verifier {
     InitializeVariables(context_.home.backend, *model.graph, Which::kLocal, seed_, variables);
     std::map<std::string, Value> outputs = model.spec.predictions;
     for (const auto& [key, output] : model.spec.export_outputs) {
-      for (const auto& [name, value] : output.outputs) outputs[key + "/" + name] = value;
+      const std::string path = MethodOf(output.kind) + ("/" + key + "/");
+      for (const auto& [name, value] : output.outputs) outputs[path + name] = value;
     }
     Runner runner(context_, *model.graph, model.inputs, outputs, variables, seed_);
     for (const Batch& batch : features_) live_.push_back(runner.Run(batch.features));
   }
 
   // What the live model says of a signature's output: "raw:predict" is "predict" fed otherwise, and
-  // a serving_default may be another one's.
-  [[nodiscard]] const Tensor* Live(size_t batch, const std::string& key,
+  // a serving_default of the method Predict may be "predict" or the predictions.
+  [[nodiscard]] const Tensor* Live(size_t batch, const std::string& key, const std::string& method,
                                    const std::string& name) const {
-    const std::string base = key.substr(key.rfind(':') + 1);
-    for (const std::string& path : {base + "/" + name, "predict/" + name, name}) {
+    const std::string own = fmt::format("{}/{}/{}", method, key.substr(key.rfind(':') + 1), name);
+    for (const std::string& path : {own, fmt::format("{}/predict/{}", method, name), name}) {
       const auto found = live_[batch].find(path);
       if (found != live_[batch].end()) return &found->second;
     }
@@ -208,7 +210,7 @@ class Verifier {
     for (size_t batch = 0; batch < features_.size(); ++batch) {
       const Outputs results = runner.Run(FeedsOf(signature, batch));
       for (const auto& [name, result] : results) {
-        const Tensor* const live = Live(batch, key, name);
+        const Tensor* const live = Live(batch, key, signature.method_name, name);
         if (live != nullptr) Compare(meta_graph, key, name, first_record, result, *live);
       }
       first_record += RowsOf(features_[batch]);
@@ -246,7 +248,7 @@ class Verifier {
   std::vector<Batch> features_;
   std::vector<Batch> examples_;
   int64_t records_ = 0;
-  std::vector<Outputs> live_;  // by batch; "<name>" and "<signature>/<name>"
+  std::vector<Outputs> live_;  // by batch; "<name>" and "<method>/<signature>/<name>"
 };
 
 }  // namespace

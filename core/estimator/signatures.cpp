@@ -30,10 +30,6 @@ std::string NoExamples(const Tensors& inputs, std::string_view what) {
                      Join(texts, ", "));
 }
 
-ExportSignature OnExamples(const char* method, const Tensors& inputs, const Tensors& outputs) {
-  return {method, {{"inputs", inputs.begin()->second}}, outputs};
-}
-
 class SignatureBuilder {
  public:
   explicit SignatureBuilder(const TPUEstimatorSpec& spec) : outputs_(spec.export_outputs) {
@@ -64,11 +60,11 @@ class SignatureBuilder {
  private:
   void Add(const std::string& key, const ExportOutput& output, const Tensors& inputs) {
     std::string fault;
-    ExportSignature signature{kPredict, inputs, output.outputs};
+    ExportSignature signature{MethodOf(output.kind), inputs, output.outputs};
     if (output.kind != ExportKind::kPredict) {
       const bool classifies = output.kind == ExportKind::kClassification;
       fault = NoExamples(inputs, classifies ? "Classification" : "Regression");
-      signature = OnExamples(classifies ? kClassify : kRegress, inputs, output.outputs);
+      signature.inputs = {{"inputs", inputs.begin()->second}};
     }
     if (fault.empty()) {
       signatures_.included[key] = std::move(signature);
@@ -99,6 +95,18 @@ std::string KeysOf(const Signatures& signatures, std::string_view method) {
 }
 
 }  // namespace
+
+const char* MethodOf(ExportKind kind) {
+  switch (kind) {
+    case ExportKind::kPredict:
+      return kPredict;
+    case ExportKind::kClassification:
+      return kClassify;
+    case ExportKind::kRegression:
+      return kRegress;
+  }
+  return "";
+}
 
 Signatures ServingSignatures(const TPUEstimatorSpec& spec, const ServingInputReceiver& receiver) {
   return SignatureBuilder(spec).Run(receiver);

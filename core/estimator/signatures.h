@@ -16,6 +16,9 @@ struct Signatures {
   std::string note;                             // what tpuest did beyond TensorFlow; may be empty
 };
 
+// "tensorflow/serving/predict"
+[[nodiscard]] const char* MethodOf(ExportKind kind);
+
 // Of PREDICT: a signature for each export_output, and "<alternative>:<key>" for other receivers.
 // Classify and Regress take one string; others of theirs are excluded. Without export_outputs the
 // predictions are serving_default; a single output is serving_default too. Where the rules leave no
