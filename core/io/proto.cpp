@@ -6,6 +6,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -163,6 +164,7 @@ std::string ToText(const Message& message) {
 }
 
 void FromBytes(std::string_view bytes, Message& message, const std::string& file, Code code) {
+  const google::protobuf::LogSilencer quiet;  // what is wrong is told once, by the Error
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     throw Error(code, fmt::format("{}: these {} bytes are not a {}", file, bytes.size(),
@@ -171,6 +173,7 @@ void FromBytes(std::string_view bytes, Message& message, const std::string& file
 }
 
 void FromText(std::string_view text, Message& message, const std::string& file, Code code) {
+  const google::protobuf::LogSilencer quiet;
   google::protobuf::TextFormat::Parser parser;
   FirstError error;
   parser.RecordErrorsTo(&error);

@@ -1,0 +1,78 @@
+// The graphs of the jobs in configs/, as GraphDefs and back.
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "cli/job.h"
+#include "core/base/files.h"
+#include "core/estimator/model_builder.h"
+#include "core/graph/graphdef.h"
+#include "core/ops/all_ops.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+// What a job's train, eval and predict graphs are built for.
+struct BuiltFor {
+  Mode mode;
+  std::string input_fn;
+};
+
+std::vector<BuiltFor> ModesOf(const Job& job) {
+  std::vector<BuiltFor> modes;
+  if (job.train_spec) modes.push_back({Mode::kTrain, job.train_spec->input_fn});
+  if (job.eval_spec) {
+    modes.push_back({Mode::kEval, job.eval_spec->input_fn});
+    modes.push_back({Mode::kPredict, job.predict.input_fn.value_or(job.eval_spec->input_fn)});
+  }
+  return modes;
+}
+
+BuiltModel Build(const Job& job, const OpRegistry& registry, const BuiltFor& built_for) {
+  const auto& input_fn = built_for.input_fn;
+  const std::optional<StreamSpec> stream = KnownSpec(job.input_fns.at(input_fn), input_fn);
+  REQUIRE(stream.has_value());
+  const bool use_tpu = job.estimator.use_tpu;
+  return BuildModel(
+      models::MakeModelFn(job.model, {job.optimizer, 100.0}), registry,
+      {.mode = built_for.mode,
+       .stream = *stream,
+       .params = {.batch_size = 16, .use_tpu = use_tpu, .replicas = use_tpu ? 8 : 1}});
+}
+
+std::map<std::string, std::string> VariablesOf(const Graph& graph) {
+  std::map<std::string, std::string> variables;
+  for (const auto& variable : graph.variables()) {
+    variables[variable->name] =
+        fmt::format("{} {} {} {}", NameOf(variable->dtype), variable->shape.Text(),
+                    variable->handle.name(), variable->value.name());
+  }
+  return variables;
+}
+
+TEST_CASE("a graph of each job goes to GraphDef and back unchanged") {
+  const OpRegistry registry(ops::AllOps());
+  const std::vector<std::string> jobs = Glob(SOURCE_ROOT "/configs/*.yaml");
+  REQUIRE_FALSE(jobs.empty());
+  for (const std::string& path : jobs) {
+    config::Sources sources;
+    const Job job = LoadJobFile(path, {}, sources).job;
+    const std::vector<BuiltFor> modes = ModesOf(job);
+    CHECK_FALSE(modes.empty());
+    for (const BuiltFor& built_for : modes) {
+      INFO(path, " ", ModeName(built_for.mode));
+      const BuiltModel model = Build(job, registry, built_for);
+      const std::string bytes = ToGraphDef(*model.graph);
+      Graph back(registry);
+      FromGraphDef(bytes, back);
+      CHECK(back.nodes().size() == model.graph->nodes().size());
+      CHECK(ToGraphDef(back) == bytes);
+      CHECK(VariablesOf(back) == VariablesOf(*model.graph));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tpuest::cli

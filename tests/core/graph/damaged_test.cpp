@@ -1,0 +1,124 @@
+// Cut and flipped SavedModels give one clear error, or what can still be read.
+
+#include <filesystem>
+
+#include "tests/core/graph/saved_models.h"
+#include "tests/core/io/testdata.h"
+
+namespace tpuest {
+namespace {
+
+// One batch for whatever the inputs of a signature are.
+Tensor AnyInput(const SignatureTensor& tensor) {
+  std::vector<int64_t> dims = tensor.shape.dims();
+  for (int64_t& dim : dims) dim = dim < 0 ? 2 : dim;
+  int64_t elements = 1;
+  for (const int64_t dim : dims) elements = dim > 64 || elements > 4096 ? 1 << 20 : elements * dim;
+  if (elements > 4096) throw Error(Code::kData, "an input of a size that nobody feeds");
+  if (tensor.dtype == DType::kInvalid || tensor.dtype == DType::kResource) {
+    throw Error(Code::kData, "an input of a type that nobody feeds");
+  }
+  return Tensor(tensor.dtype, Shape(dims));
+}
+
+// Reads and runs every signature of every MetaGraph.
+void UseAll(const std::string& folder) {
+  const SavedModel model(folder);
+  for (const MetaGraphInfo& meta : model.meta_graphs()) {
+    for (const auto& [name, signature] : meta.signatures) {
+      if (meta.tags == std::vector<std::string>{"train"} || name.starts_with("__")) continue;
+      ImportedModel imported;
+      std::map<std::string, Value> inputs;
+      for (const auto& [key, tensor] : signature.inputs) {
+        const Tensor fed = AnyInput(tensor);
+        if (fed.shape().rank() == 0) throw Error(Code::kData, "an input without a batch");
+        inputs[key] = imported.Input("fed", fed);
+      }
+      std::vector<Value> fetches;
+      for (const auto& [key, value] : model.Import(meta, name, inputs, imported.graph())) {
+        if (value.node->outputs() > 0) fetches.push_back(value);
+      }
+      (void)imported.Run(fetches);
+    }
+  }
+}
+
+// What is wrong with how it ends, or "".
+std::string Complaint(const std::string& folder) {
+  try {
+    UseAll(folder);
+  } catch (const Error& error) {
+    const bool user = error.code() == Code::kData || error.code() == Code::kCheckpoint ||
+                      error.code() == Code::kUsage;
+    return user && !error.message().empty() ? "" : "an error of another code: " + error.message();
+  } catch (const std::bad_alloc&) {
+    return "";  // told as such by the command line
+  } catch (const std::exception& error) {
+    return std::string("an exception: ") + error.what();
+  }
+  return "";
+}
+
+// `damage` gives the bytes of the file in its place.
+void CheckFile(const std::string& kind, const std::string& file,
+               const std::vector<std::string>& damaged) {
+  const TemporaryFolder folder;
+  std::filesystem::copy(SavedModelData(kind), folder.path(),
+                        std::filesystem::copy_options::recursive);
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    Put(folder / file, damaged[i]);
+    const std::string complaint = Complaint(folder.path());
+    INFO(kind, "/", file, ", damage ", i);
+    CHECK(complaint == "");
+  }
+}
+
+constexpr const char* kKinds[] = {"tpu_v1", "tpu_v2", "all_modes", "parsing",
+                                  "text",   "keras",  "module",    "ref_variables"};
+
+std::vector<std::string> FilesOf(const std::string& kind) {
+  const bool text = FileExists(SavedModelData(kind + "/saved_model.pbtxt"));
+  return {text ? "saved_model.pbtxt" : "saved_model.pb", "variables/variables.index",
+          "variables/variables.data-00000-of-00001"};
+}
+
+TEST_CASE("SavedModels cut at any length") {
+  constexpr size_t kCuts = 12;
+  for (const std::string kind : kKinds) {
+    for (const std::string& file : FilesOf(kind)) {
+      const std::string bytes = ReadFile(SavedModelData(kind + "/" + file));
+      std::vector<std::string> damaged;
+      for (size_t i = 0; i < kCuts; ++i)
+        damaged.push_back(bytes.substr(0, bytes.size() * i / kCuts));
+      CheckFile(kind, file, damaged);
+    }
+  }
+}
+
+TEST_CASE("SavedModels with flipped bytes") {
+  constexpr size_t kFlips = 40;
+  for (const std::string kind : kKinds) {
+    for (const std::string& file : FilesOf(kind)) {
+      const std::string bytes = ReadFile(SavedModelData(kind + "/" + file));
+      std::vector<std::string> damaged;
+      for (size_t i = 0; i < kFlips; ++i) {
+        std::string& flipped = damaged.emplace_back(bytes);
+        flipped[(bytes.size() * i + i) / kFlips % bytes.size()] ^= static_cast<char>(1 << i % 8);
+      }
+      CheckFile(kind, file, damaged);
+    }
+  }
+}
+
+TEST_CASE("a file that is missing is named") {
+  const TemporaryFolder folder;
+  std::filesystem::copy(SavedModelData("tpu_v1"), folder.path(),
+                        std::filesystem::copy_options::recursive);
+  RemoveFile(folder / "variables/variables.index");
+  const Thrown thrown = ErrorOf([&] { UseAll(folder.path()); });
+  CHECK(thrown.code == Code::kCheckpoint);
+  CHECK(thrown.message.find("variables/variables") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tpuest
