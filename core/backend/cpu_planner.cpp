@@ -91,13 +91,29 @@ class Planner {
 
   bool IsOverwritten(Node& read) {
     const Value handle = read.input(0);
-    bool updated = false;
+    int first = -1;  // phase of the first update after the read
     for (const auto& node : bound_.graph->nodes()) {
-      updated |=
+      const bool updates =
           At(*node).needed && IsUpdate(*node) &&
           std::find(node->inputs().begin(), node->inputs().end(), handle) != node->inputs().end();
+      const int phase = At(*node).phase;
+      if (updates && phase >= At(read).phase && (first == -1 || phase < first)) first = phase;
     }
-    return updated && ReachesUpdateOrFetch(read.output(0));
+    return first != -1 &&
+           (ReachesUpdateOrFetch(read.output(0)) || IsReadAfter(read.output(0), first));
+  }
+
+  // By a node of a later phase, itself or through views.
+  bool IsReadAfter(const Value& value, int phase) {
+    for (const auto& node : bound_.graph->nodes()) {
+      if (!At(*node).needed ||
+          std::find(node->inputs().begin(), node->inputs().end(), value) == node->inputs().end()) {
+        continue;
+      }
+      if (At(*node).phase > phase) return true;
+      if (IsAliasOp(*node) && IsReadAfter(node->output(0), phase)) return true;
+    }
+    return false;
   }
 
   // Through views alone, so that the reader would see the variable's own memory.

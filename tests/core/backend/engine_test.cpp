@@ -187,6 +187,27 @@ TEST_CASE("a fetched variable is the one at the start of the step") {
   CHECK(*result.fetches[1][0].data<float>() == 2);
 }
 
+TEST_CASE("a read before an update keeps its value beside one after it") {
+  const OpRegistry registry{{tiny::Ops()}};
+  Graph graph{registry};
+  const Variable* const v =
+      graph.AddVariable("v", DType::kFloat, {2}, graph.Constant(Tensor::Of<float>({2}, {0, 0})));
+  const Value one = graph.Constant(Tensor::Of<float>({2}, {1, 1}));
+  Node* const update = graph.AddNode("AssignAddVariableOp", {v->handle, one});
+  const Value before = graph.Add("ReadVariableOp", {v->handle}, {{"dtype", DType::kFloat}});
+  const Value after = graph.Add("ReadVariableOp", {v->handle}, {{"dtype", DType::kFloat}});
+  after.node->AddControlInput(update);
+  const Value product = graph.Add("Mul", {before, after});
+  VariableStore variables;
+  variables.Set("v", Tensor::Of<float>({2}, {2, 3}));
+  const ProgramSpec spec{&graph, {}, {product, after}, {}, {}};
+  const StepFeeds nothing;
+  const auto results = MakeCpuBackend()->Compile(spec, {}, variables)->Run({&nothing, 1});
+  CHECK(results[0].fetches[0][0].values<float>()[0] == 2 * 3);
+  CHECK(results[0].fetches[0][0].values<float>()[1] == 3 * 4);
+  CHECK(results[0].fetches[1][0].values<float>()[1] == 4);
+}
+
 TEST_CASE("a block goes back as soon as it went forward: a gradient does not wait for its loss") {
   Model model;
   const BoundGraph bound =
