@@ -111,7 +111,7 @@ class AttrReader {
 
 }  // namespace
 
-AttrValue ReadTypedAttr(const pb::NodeDef& node, const std::string& name, const std::string& type) {
+AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name, const std::string& type) {
   return AttrReader(node, name).Read(type);
 }
 

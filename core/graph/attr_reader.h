@@ -8,9 +8,10 @@
 
 namespace tpuest {
 
-// The attribute by the type that the op's signature gives it ("type", "list(int)"). Error kData that
-// names the node: the attribute is missing, of another type, or has a value that nothing here has.
-[[nodiscard]] AttrValue ReadTypedAttr(const pb::NodeDef& node, const std::string& name,
-                                      const std::string& type);
+// The attribute by the type that the op's signature gives it ("type", "list(int)"). Error kData
+// that names the node: the attribute is missing, of another type, or has a value that nothing here
+// has.
+[[nodiscard]] AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name,
+                                 const std::string& type);
 
 }  // namespace tpuest

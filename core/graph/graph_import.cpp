@@ -193,7 +193,7 @@ class Importer {
   static T AttrOr(const pb::NodeDef& node, const std::string& name, const std::string& type,
                   T fallback) {
     if (!node.attr().contains(name)) return fallback;
-    return std::get<T>(ReadTypedAttr(node, name, type));
+    return std::get<T>(ReadAttr(node, name, type));
   }
 
   static void CheckFits(const pb::NodeDef& node, DType dtype, const Shape& shape, DType found_dtype,

@@ -32,64 +32,6 @@ struct AttrWriter {
   }
 };
 
-template <class T, class List>
-std::vector<T> ReadList(const List& list) {
-  return {list.begin(), list.end()};
-}
-
-// An attribute by the type that the op's signature gives it; "_..." attributes by what they hold.
-class AttrReader {
- public:
-  AttrReader(const pb::NodeDef& node, std::string name, const pb::AttrValue& value)
-      : node_(node), name_(std::move(name)), value_(value) {}
-
-  [[nodiscard]] AttrValue Read(const std::string& type) const {
-    if (type.starts_with("list(")) return ReadListOf(type);
-    switch (value_.value_case()) {
-      case pb::AttrValue::kI:
-        return AttrValue(static_cast<int64_t>(value_.i()));
-      case pb::AttrValue::kF:
-        return AttrValue(value_.f());
-      case pb::AttrValue::kB:
-        return AttrValue(value_.b());
-      case pb::AttrValue::kS:
-        return AttrValue(value_.s());
-      case pb::AttrValue::kType:
-        return AttrValue(static_cast<DType>(value_.type()));
-      case pb::AttrValue::kShape:
-        return AttrValue(FromProto(value_.shape()));
-      case pb::AttrValue::kTensor:
-        return AttrValue(FromProto(value_.tensor(), node_.name()));
-      case pb::AttrValue::kFunc:
-        return AttrValue(FunctionRef{value_.func().name()});
-      default:
-        throw Error(Code::kData, fmt::format("{} '{}': attribute {} has no value that is read here",
-                                             node_.op(), node_.name(), name_));
-    }
-  }
-
- private:
-  [[nodiscard]] AttrValue ReadListOf(const std::string& type) const {
-    const pb::AttrValue::ListValue& list = value_.list();
-    if (type == "list(int)") return AttrValue(ReadList<int64_t>(list.i()));
-    if (type == "list(float)") return AttrValue(ReadList<float>(list.f()));
-    if (type == "list(bool)") return AttrValue(ReadList<bool>(list.b()));
-    if (type == "list(string)") return AttrValue(ReadList<std::string>(list.s()));
-    if (type == "list(type)") {
-      std::vector<DType> types;
-      for (const int dtype : list.type()) types.push_back(static_cast<DType>(dtype));
-      return types;
-    }
-    std::vector<Shape> shapes;
-    for (const pb::TensorShapeProto& shape : list.shape()) shapes.push_back(FromProto(shape));
-    return shapes;
-  }
-
-  const pb::NodeDef& node_;
-  std::string name_;
-  const pb::AttrValue& value_;
-};
-
 }  // namespace
 
 void WriteAttr(const AttrValue& value, pb::AttrValue& out) { std::visit(AttrWriter{out}, value); }
@@ -144,10 +86,6 @@ void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out) {
     if (add_shapes) WriteOutputShapes(*node, written);
   }
   WriteGraphVersions(out);
-}
-
-AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name, const std::string& type) {
-  return AttrReader(node, name, node.attr().at(name)).Read(type);
 }
 
 }  // namespace tpuest

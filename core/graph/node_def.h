@@ -1,5 +1,6 @@
 #pragma once
-// Nodes and attributes as protobuf messages, both ways; for .cpp files of core/graph.
+// Nodes and attributes as protobuf messages; for .cpp files of core/graph. Reading them:
+// attr_reader.h, node_reader.h.
 
 #include <set>
 #include <string>
@@ -49,10 +50,5 @@ class NodeNames {
  private:
   std::set<std::string, std::less<>> taken_;
 };
-
-// An attribute by the type that the op's signature gives it ("list(int)"). Error kData that names
-// the node.
-[[nodiscard]] AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name,
-                                 const std::string& type);
 
 }  // namespace tpuest

@@ -19,7 +19,7 @@ Attrs ReadAttrs(const pb::NodeDef& node, const Signature& signature) {
   for (const auto& [name, value] : node.attr()) {
     const AttrDef* const def = signature.FindAttr(name);
     if (def == nullptr) continue;  // "_class", "_output_shapes": notes of other programs
-    attrs[name] = ReadTypedAttr(node, name, def->type);
+    attrs[name] = ReadAttr(node, name, def->type);
   }
   return attrs;
 }
