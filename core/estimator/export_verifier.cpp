@@ -27,7 +27,7 @@ std::vector<Batch> ReadBatches(BatchStream& stream, int64_t records) {
   while (rows < records) {
     std::optional<Batch> batch = stream.Next();
     if (!batch) break;
-    rows += RowsOf(*batch);
+    rows += batch->examples;
     batches.push_back(std::move(*batch));
   }
   return batches;
@@ -125,9 +125,24 @@ class Verifier {
   }
 
  private:
+  // The batch size that the export was given, where it was.
+  [[nodiscard]] std::optional<int64_t> FixedBatch() const {
+    for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
+      for (const auto& [key, signature] : meta_graph.signatures) {
+        for (const auto& [name, input] : signature.inputs) {
+          const Shape& shape = input.shape;
+          if (shape.known_rank() && shape.rank() > 0 && shape.dim(0) >= 0) return shape.dim(0);
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
   void ReadRecords() {
+    const std::optional<int64_t> fixed = FixedBatch();
     const InputContext input{.mode = Mode::kPredict,
-                             .batch_size = std::min(args_.records, kBatch),
+                             .batch_size = fixed.value_or(std::min(args_.records, kBatch)),
+                             .pad_last = fixed.has_value(),
                              .seed = seed_,
                              .threads = context_.threads};
     const std::unique_ptr<BatchStream> stream = args_.input_fn(input);
@@ -139,7 +154,7 @@ class Verifier {
     if (features_.empty()) {
       throw Error(Code::kData, "the input to verify the export with has no examples");
     }
-    for (const Batch& batch : features_) records_ += RowsOf(batch);
+    for (const Batch& batch : features_) records_ += batch.examples;
   }
 
   void RunLive(const SavedState& saved) {
