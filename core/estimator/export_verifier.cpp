@@ -189,8 +189,9 @@ class Verifier {
   [[nodiscard]] std::vector<Tensor> FeedsOf(const SignatureInfo& signature, size_t batch) const {
     std::vector<Tensor> feeds;
     for (const auto& [key, input] : signature.inputs) {
-      const auto feature = std::find_if(spec_.features.begin(), spec_.features.end(),
-                                        [&](const TensorSpec& spec) { return spec.name == key; });
+      const auto feature =
+          std::find_if(spec_.features.begin(), spec_.features.end(),
+                       [&name = key](const TensorSpec& spec) { return spec.name == name; });
       if (feature != spec_.features.end()) {
         feeds.push_back(
             features_[batch].features[static_cast<size_t>(feature - spec_.features.begin())]);

@@ -206,7 +206,7 @@ TEST_CASE("the zoo lists every model") {
     types.push_back(entry.type);
     CHECK_FALSE(entry.summary.empty());
   }
-  CHECK(types == std::vector<std::string_view>{"mnist_cnn", "Sequential"});
+  CHECK(types == std::vector<std::string_view>{"mnist_cnn", "saved_model", "Sequential"});
 }
 
 }  // namespace
