@@ -131,7 +131,7 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   spec.loss = outputs.loss;
   spec.label_range = nn::LabelRangeOf(parts.head);
   if (parts.mode == Mode::kTrain) SetTraining(parts, spec);
-  if (parts.mode == Mode::kEval) spec.eval_metrics = MetricsOf(outputs, parts.metrics);
+  spec.eval_metrics = MetricsOf(outputs, parts.metrics);
   return spec;
 }
 

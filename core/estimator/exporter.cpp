@@ -34,7 +34,7 @@ Value UpdateTensor(Graph& graph, Node* update) {
 std::map<std::string, std::pair<Value, Value>> BuildMetrics(Graph& graph,
                                                             const TPUEstimatorSpec& spec) {
   std::map<std::string, std::pair<Value, Value>> metrics;
-  if (spec.mode != Mode::kEval || !spec.eval_metrics) return metrics;
+  if (spec.mode == Mode::kPredict || !spec.eval_metrics) return metrics;
   for (const auto& [name, metric] : spec.eval_metrics->fn(graph, spec.eval_metrics->tensors)) {
     metrics[name] = {metric.value, UpdateTensor(graph, metric.update)};
   }

@@ -45,14 +45,12 @@ class ClusterFinder {
            graph_.VariableOf({const_cast<Node*>(&node), 0}) != nullptr;
   }
 
-  // Of the inputs and of variables: what changes from call to call or lives on the device.
+  // Of variables: as in CutGraph, only what needs them needs the device.
   void FindDescendants() {
     for (const auto& node : graph_.nodes()) {
       const size_t id = Id(*node);
       descends_[id] = static_cast<char>(node->type() == "VarHandleOp");
       for (const Value& input : node->inputs()) descends_[id] |= descends_[Id(*input.node)];
-      for (const Value& input : node->inputs()) descends_[id] |= before_[Id(*input.node)];
-      if (before_[id]) descends_[id] = 0;
     }
   }
 
