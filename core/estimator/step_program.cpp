@@ -14,14 +14,8 @@ void AddOnce(std::vector<Value>& values, Value value) {
 
 Shape WithRows(const Shape& shape, int64_t rows) {
   Shape result = shape;
-  if (result.rank() > 0) result.set_dim(0, rows);
+  result.set_dim(0, rows);
   return result;
-}
-
-void AddFeeds(const std::vector<Value>& values, int64_t rows, ProgramSpec& spec) {
-  for (const Value& value : values) {
-    spec.feeds.push_back({value, WithRows(value.shape(), rows), value.shape().rank() > 0});
-  }
 }
 
 // The rows of every replica; the mean of a scalar.
@@ -55,6 +49,24 @@ StepProgram::StepProgram(Backend& backend, VariableStore& variables, const StepP
   CompileDevice(backend, variables, args);
   CompileAfter(backend, variables, args);
   for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
+}
+
+// A value whose first dimension is that of the inputs; a constant of another size is none.
+bool StepProgram::IsBatch(Value value) const {
+  const int rank = value.shape().rank();
+  if (rank == 0) return false;
+  const bool is_input = std::find(inputs_.begin(), inputs_.end(), value) != inputs_.end();
+  return is_input || std::any_of(inputs_.begin(), inputs_.end(), [&](const Value& input) {
+           return input.shape().rank() > 0 && input.shape().dim(0) == value.shape().dim(0);
+         });
+}
+
+void StepProgram::AddFeeds(const std::vector<Value>& values, int64_t rows,
+                           ProgramSpec& spec) const {
+  for (const Value& value : values) {
+    const bool batch = IsBatch(value);
+    spec.feeds.push_back({value, batch ? WithRows(value.shape(), rows) : value.shape(), batch});
+  }
 }
 
 StepProgram::From StepProgram::Find(Value value) const {
@@ -98,7 +110,10 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
   fed.insert(fed.end(), before_values_.begin(), before_values_.end());
   fed.insert(fed.end(), cut_.device_to_after.begin(), cut_.device_to_after.end());
   AddFeeds(fed, args.rows, spec);
-  for (const Value& value : fed) after_feeds_.push_back(Find(value));
+  for (const Value& value : fed) {
+    after_feeds_.push_back(Find(value));
+    after_feeds_.back().batch = IsBatch(value) || value.shape().rank() == 0;
+  }
   CompileOptions options = args.options;
   options.replicas = 1;
   after_ = backend.Compile(spec, options, variables);
@@ -130,10 +145,14 @@ std::vector<Tensor> StepProgram::RunWhole(const std::vector<Tensor>& inputs) {
     switch (from.source) {
       case Source::kInput:
         return inputs[from.index];
-      case Source::kBefore:
-        return ConcatRows(feeds[inputs_.size() + from.index]);
-      case Source::kDevice:
-        return Whole(device.fetches[from.index]);
+      case Source::kBefore: {
+        const std::vector<Tensor>& parts = feeds[inputs_.size() + from.index];
+        return from.batch ? Whole(parts) : parts.front();
+      }
+      case Source::kDevice: {
+        const std::vector<Tensor>& parts = device.fetches[from.index];
+        return from.batch ? Whole(parts) : parts.front();
+      }
       case Source::kAfter:
         return after.fetches[from.index].front();
     }

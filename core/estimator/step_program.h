@@ -45,12 +45,15 @@ class StepProgram {
   struct From {
     Source source = Source::kDevice;
     size_t index = 0;
+    bool batch = true;  // replicas have rows of it, or parts of a mean; else each has all of it
   };
 
   void CompileBefore(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   void CompileDevice(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   void CompileAfter(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   [[nodiscard]] From Find(Value value) const;
+  [[nodiscard]] bool IsBatch(Value value) const;
+  void AddFeeds(const std::vector<Value>& values, int64_t rows, ProgramSpec& spec) const;
 
   GraphCut cut_;
   int replicas_ = 1;

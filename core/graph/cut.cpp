@@ -1,6 +1,7 @@
 #include "core/graph/cut.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tpuest {
 namespace {
@@ -8,6 +9,17 @@ namespace {
 bool ReadsState(const Node& node) {
   return node.type() == "VarHandleOp" || node.type() == "ReadVariableOp" ||
          (node.op().stateful && node.type() != "Placeholder" && !node.op().host);
+}
+
+// Also whatever moves strings about.
+bool IsHost(const Node& node) {
+  if (node.op().host) return true;
+  if (node.type() == "Const" || node.type() == "Placeholder") return false;
+  for (int i = 0; i < node.outputs(); ++i) {
+    if (node.output_dtype(i) == DType::kString) return true;
+  }
+  return std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value& input) { return input.dtype() == DType::kString; });
 }
 
 bool IsConstant(const Node& node) { return node.type() == "Const"; }
@@ -25,13 +37,29 @@ std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs
   std::vector<char> stays(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
     const auto id = static_cast<size_t>(node->id());
-    stays[id] = static_cast<char>(node->op().host);
+    stays[id] = static_cast<char>(IsHost(*node));
     for (const Value& input : node->inputs()) {
       const bool reads_host = stays[static_cast<size_t>(input.node->id())] != 0;
       if (reads_host && !needs_device[id] && DependsOnData(input.shape())) stays[id] = 1;
     }
   }
   return stays;
+}
+
+// Nodes that follow from constants and from the shapes of others alone.
+std::vector<char> FollowsFromShapes(const Graph& graph) {
+  std::vector<char> follows(graph.nodes().size(), 0);
+  for (const auto& node : graph.nodes()) {
+    const bool is_shape =
+        node->type() == "Shape" || node->type() == "Size" || node->type() == "Rank";
+    const bool all = std::all_of(
+        node->inputs().begin(), node->inputs().end(),
+        [&](const Value& input) { return follows[static_cast<size_t>(input.node->id())] != 0; });
+    const bool pure = !node->op().stateful && !node->op().host && !node->inputs().empty();
+    follows[static_cast<size_t>(node->id())] =
+        static_cast<char>(IsConstant(*node) || is_shape || (pure && all));
+  }
+  return follows;
 }
 
 }  // namespace
@@ -80,7 +108,7 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
   // Host ops go before the device unless they need it; what follows an after node is after.
   for (const auto& node : graph.nodes()) {
     const auto id = static_cast<size_t>(node->id());
-    bool after = node->after() || (node->op().host && needs_device[id]);
+    bool after = node->after() || (IsHost(*node) && needs_device[id]);
     for (const Value& input : node->inputs()) {
       after |= cut.PartOf(*input.node) == Part::kAfter;
     }
@@ -110,6 +138,21 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
     if (IsConstant(*value.node) || value.node->type() == "Placeholder") return;
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   };
+  // Shapes are known on both sides of what crosses; there they are those of the whole batch.
+  const std::vector<char> follows = FollowsFromShapes(graph);
+  const auto to_after = [&](const Value& value) {
+    std::vector<Value> open = {value};
+    std::set<Value> seen;
+    while (!open.empty()) {
+      const Value next = open.back();
+      open.pop_back();
+      if (!seen.insert(next).second) continue;
+      const bool recomputed = follows[static_cast<size_t>(next.node->id())] != 0;
+      if (!recomputed) crosses(cut.device_to_after, next);
+      if (recomputed)
+        open.insert(open.end(), next.node->inputs().begin(), next.node->inputs().end());
+    }
+  };
   for (const auto& node : graph.nodes()) {
     if (!needed[static_cast<size_t>(node->id())]) continue;
     const Part here = cut.PartOf(*node);
@@ -117,7 +160,7 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
       const Part there = cut.PartOf(*input.node);
       if (there == here || input.dtype() == DType::kResource) continue;
       if (there == Part::kBefore) crosses(cut.before_to_device, input);
-      if (there == Part::kDevice && here == Part::kAfter) crosses(cut.device_to_after, input);
+      if (there == Part::kDevice && here == Part::kAfter) to_after(input);
     }
   }
   for (const Value& fetch : fetches) {

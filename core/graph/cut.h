@@ -1,8 +1,8 @@
 #pragma once
-// Cuts a graph in three programs: *before* (host ops that the device needs, and all they depend
-// on), *device*, and *after* (nodes of an AfterScope, and host ops that need the device). What
-// crosses a cut is fetched on one side and fed on the other; *after* sees every replica's outputs
-// concatenated along axis 0.
+// Cuts a graph in three programs: *before* (host ops, and ops on strings, that the device
+// needs, and all they depend on), *device*, and *after* (nodes of an AfterScope, and host ops that
+// need the device). What crosses a cut is fetched on one side and fed on the other; *after* sees
+// every replica's outputs concatenated along axis 0, and computes what follows from shapes anew.
 
 #include <vector>
 

@@ -73,8 +73,8 @@ void CheckFile(const std::string& kind, const std::string& file,
   }
 }
 
-constexpr const char* kKinds[] = {"tpu_v1", "tpu_v2", "all_modes", "parsing",
-                                  "text",   "keras",  "module",    "ref_variables"};
+constexpr const char* kKinds[] = {"tpu_v1", "tpu_v2", "all_modes", "parsing",      "text",
+                                  "keras",  "module", "canned",    "ref_variables"};
 
 std::vector<std::string> FilesOf(const std::string& kind) {
   const bool text = FileExists(SavedModelData(kind + "/saved_model.pbtxt"));

@@ -187,6 +187,19 @@ TEST_CASE("the device meets no shape that depends on data") {
   CHECK(cut.before_to_device == std::vector<Value>{image});
 }
 
+TEST_CASE("strings stay off the device, and shapes are known on both sides of the cut") {
+  Graph graph(Registry());
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 3}, "x");
+  const Value v = graph.AddVariable("v", DType::kFloat, {}, graph.Scalar(2.0F))->value;
+  const Value logits = ops::Mul(x, v);
+  const Value rows = graph.Add("Shape", {logits});
+  const Value zero = graph.Constant(Tensor::Of<float>({1, 1}, {0}));
+  const Value tiled = graph.Add("Tile", {ops::AsString(zero), rows});
+  const GraphCut cut = CutGraph(graph, {tiled}, {});
+  CHECK(cut.PartOf(*tiled.node) == Part::kAfter);
+  CHECK(cut.device_to_after == std::vector<Value>{logits});
+}
+
 TEST_CASE("what reads a host op's result of the device runs after it too") {
   Graph graph(Registry());
   const Value v = graph.AddVariable("v", DType::kFloat, {}, graph.Scalar(2.0F))->value;
