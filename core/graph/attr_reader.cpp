@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {

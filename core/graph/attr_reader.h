@@ -4,7 +4,10 @@
 #include <string>
 
 #include "core/graph/attr.h"
-#include "core/io/protos.h"
+
+namespace tpuest::pb {
+class NodeDef;
+}  // namespace tpuest::pb
 
 namespace tpuest {
 

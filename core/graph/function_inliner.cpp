@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/graph/tensor_name.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {
@@ -88,6 +89,7 @@ class Inliner {
  public:
   Inliner(const pb::GraphDef& def, const OpRegistry& registry, const InlineRequest& request)
       : def_(def), registry_(registry), request_(request) {
+    result_.graph = std::make_shared<pb::GraphDef>();
     for (const pb::FunctionDef& function : def.library().function()) {
       functions_.emplace(function.signature().name(), &function);
     }
@@ -357,7 +359,7 @@ class Inliner {
 
   void Emit(Frame& frame, const pb::NodeDef& node) {
     reader_ = FlatName(frame, node);
-    pb::NodeDef& out = *result_.graph.add_node();
+    pb::NodeDef& out = *result_.graph->add_node();
     out.set_name(reader_);
     out.set_op(node.op());
     *out.mutable_attr() = node.attr();

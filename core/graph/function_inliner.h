@@ -5,12 +5,16 @@
 // whose op is a function's name) give way to the nodes of what they call, "call/node"; ops that
 // only place a computation on a TPU to what they pass on. Nodes that nothing asks for stay away.
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/io/protos.h"
+
+namespace tpuest::pb {
+class GraphDef;
+}  // namespace tpuest::pb
 
 namespace tpuest {
 
@@ -22,7 +26,8 @@ struct InlineRequest {
 };
 
 struct InlinedGraph {
-  pb::GraphDef graph;  // each input is "node", "node:1" or "^node"; control inputs last
+  std::shared_ptr<pb::GraphDef>
+      graph;  // each input is "node", "node:1" or "^node"; control inputs last
   std::vector<std::string> wanted;  // where what was asked for is now, in its order
 };
 

@@ -12,6 +12,7 @@
 #include "core/graph/tensor_name.h"
 #include "core/graph/variable_source.h"
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {
@@ -28,7 +29,7 @@ class Importer {
     InlinedGraph inlined = Inline(inline_request);
     // Initializers may read further variables.
     while (FindSources(inlined, inline_request)) inlined = Inline(inline_request);
-    FillAssets(inlined.graph);
+    FillAssets(*inlined.graph);
 
     NodeReaderOptions options{
         .fed = request_.given,
@@ -36,7 +37,7 @@ class Importer {
         .make = [this](const pb::NodeDef& node, const std::vector<Value>& inputs, ReadNode& made) {
           return Make(node, inputs, made);
         }};
-    NodeReader reader(inlined.graph, graph_, options);
+    NodeReader reader(*inlined.graph, graph_, options);
     reader_ = &reader;
     reader.Run();
     std::vector<Value> values;
@@ -65,7 +66,7 @@ class Importer {
   // does not ask for yet.
   bool FindSources(const InlinedGraph& inlined, InlineRequest& request) {
     bool added = false;
-    for (const pb::NodeDef& node : inlined.graph.node()) {
+    for (const pb::NodeDef& node : inlined.graph->node()) {
       if (node.op() != "VarHandleOp" || !seen_.insert(node.name()).second) continue;
       if (graph_.FindVariable(NameOfVariable(node)) != nullptr) continue;
       if (auto tensor = StoredFor(node)) {

@@ -20,10 +20,10 @@ struct GraphDefOptions {
 [[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
 // The same as protobuf text: graph.pbtxt.
 [[nodiscard]] std::string ToGraphDefText(const Graph& graph);
-// Adds the nodes of a serialized GraphDef to an empty graph, with calls of functions and variables of
-// TensorFlow 1 as SavedModel::Import replaces them; its variables become the Graph's, with initial
-// values where a node "<variable>/Assign" tells them. Error kData that names the node for an op or
-// attribute that is not known here, a missing input, or a cycle.
+// Adds the nodes of a serialized GraphDef to an empty graph, with calls of functions and variables
+// of TensorFlow 1 as SavedModel::Import replaces them; its variables become the Graph's, with
+// initial values where a node "<variable>/Assign" tells them. Error kData that names the node for
+// an op or attribute that is not known here, a missing input, or a cycle.
 void FromGraphDef(std::string_view serialized, Graph& graph);
 
 }  // namespace tpuest

@@ -4,6 +4,7 @@
 #include "core/graph/node_reader.h"
 #include "core/graph/variable_source.h"
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {
@@ -47,9 +48,9 @@ void FromGraphDef(std::string_view serialized, Graph& graph) {
   RewriteNodes(inlined);
   NodeReaderOptions options;
   options.exact_names = true;
-  NodeReader reader(inlined.graph, graph, options);
+  NodeReader reader(*inlined.graph, graph, options);
   reader.Run();
-  *meta.mutable_graph_def() = inlined.graph;
+  *meta.mutable_graph_def() = *inlined.graph;
   AdoptVariables(FindInitialValues(meta), reader, graph);
 }
 

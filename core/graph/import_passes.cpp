@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/node_def.h"
 #include "core/graph/tensor_name.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {
@@ -27,16 +27,16 @@ const std::map<std::string_view, std::string_view>& ResourceTwins() {
 class Rewriter {
  public:
   explicit Rewriter(InlinedGraph& inlined) : inlined_(inlined) {
-    for (const pb::NodeDef& node : inlined.graph.node()) {
+    for (const pb::NodeDef& node : inlined.graph->node()) {
       names_.insert(node.name());
       if (IsRefVariable(node)) variables_[node.name()] = TypeOfVariable(node);
     }
   }
 
   void Run() {
-    const int nodes = inlined_.graph.node_size();  // those that are added need nothing
+    const int nodes = inlined_.graph->node_size();  // those that are added need nothing
     for (int i = 0; i < nodes; ++i) {
-      pb::NodeDef& node = *inlined_.graph.mutable_node(i);
+      pb::NodeDef& node = *inlined_.graph->mutable_node(i);
       if (node.op() == "PlaceholderWithDefault") MakeIdentity(node);
       if (!variables_.empty()) FindWrite(node);
     }
@@ -79,7 +79,7 @@ class Rewriter {
   }
 
   void RewriteNode(int at) {
-    pb::NodeDef& node = *inlined_.graph.mutable_node(at);
+    pb::NodeDef& node = *inlined_.graph->mutable_node(at);
     if (IsRefVariable(node)) return MakeHandle(node);
     const auto twin = ResourceTwins().find(node.op());
     const bool has_twin = twin != ResourceTwins().end() && node.input_size() > 0 &&
@@ -94,10 +94,10 @@ class Rewriter {
       (*node.mutable_attr())["dtype"].set_type(type);
       return;
     }
-    for (int i = has_twin ? 1 : 0; i < inlined_.graph.node(at).input_size(); ++i) {
-      const std::string input = inlined_.graph.node(at).input(i);
+    for (int i = has_twin ? 1 : 0; i < inlined_.graph->node(at).input_size(); ++i) {
+      const std::string input = inlined_.graph->node(at).input(i);
       const std::string read = Dereferenced(input);
-      if (read != input) inlined_.graph.mutable_node(at)->set_input(i, read);
+      if (read != input) inlined_.graph->mutable_node(at)->set_input(i, read);
     }
   }
 
@@ -132,7 +132,7 @@ class Rewriter {
     if (!read.empty()) return read;
     read = source + "/value";
     for (int i = 1; !names_.insert(read).second; ++i) read = fmt::format("{}/value_{}", source, i);
-    pb::NodeDef& node = *inlined_.graph.add_node();
+    pb::NodeDef& node = *inlined_.graph->add_node();
     node.set_name(read);
     node.set_op("ReadVariableOp");
     node.add_input(*variable);
@@ -240,7 +240,7 @@ void DropIdleControls(pb::GraphDef& graph) {
 void RewriteNodes(InlinedGraph& inlined) { Rewriter(inlined).Run(); }
 
 void DropIdleNodes(InlinedGraph& inlined) {
-  pb::GraphDef& graph = inlined.graph;
+  pb::GraphDef& graph = *inlined.graph;
   DropIdleControls(graph);
   std::unordered_map<std::string_view, int> index;
   for (int i = 0; i < graph.node_size(); ++i) index[graph.node(i).name()] = i;

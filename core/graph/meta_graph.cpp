@@ -7,6 +7,7 @@
 #include "core/graph/saver_nodes.h"
 #include "core/graph/tpu_call.h"
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {

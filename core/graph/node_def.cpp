@@ -1,6 +1,7 @@
 #include "core/graph/node_def.h"
 
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {

@@ -9,7 +9,13 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/io/protos.h"
+
+namespace tpuest::pb {
+enum DataType : int;
+class AttrValue;
+class GraphDef;
+class NodeDef;
+}  // namespace tpuest::pb
 
 namespace tpuest {
 

@@ -4,6 +4,7 @@
 
 #include "core/graph/attr_reader.h"
 #include "core/graph/tensor_name.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {

@@ -8,7 +8,11 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/io/protos.h"
+
+namespace tpuest::pb {
+class GraphDef;
+class NodeDef;
+}  // namespace tpuest::pb
 
 namespace tpuest {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 
 namespace tpuest {
 namespace {

@@ -8,6 +8,11 @@
 #include "core/graph/graph.h"
 #include "core/graph/node_def.h"
 
+namespace tpuest::pb {
+class SaverDef;
+class VariableDef;
+}  // namespace tpuest::pb
+
 namespace tpuest {
 
 // The nodes IsInitialized/VarIsInitializedOp and Assign of a variable, and how the collections

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 #include "core/kernels/fingerprint.h"
 
 namespace tpuest {

@@ -10,6 +10,7 @@
 #include "core/graph/function_inliner.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/proto.h"
+#include "core/io/protos.h"
 #include "core/io/slice_key.h"
 
 namespace tpuest {
@@ -147,7 +148,7 @@ std::map<std::string, StoredTensor> FindStoredTensors(const pb::MetaGraphDef& me
   InlineRequest request;
   request.wanted.push_back("^" + WithoutIndex(restore));
   const InlinedGraph inlined = InlineFunctions(meta.graph_def(), registry, request);
-  return RestoreGraph(inlined.graph).Run();
+  return RestoreGraph(*inlined.graph).Run();
 }
 
 Tensor ReadStored(const BundleReader& bundle, const StoredTensor& stored) {

@@ -6,7 +6,10 @@
 
 #include "core/graph/graph.h"
 #include "core/io/bundle.h"
-#include "core/io/protos.h"
+
+namespace tpuest::pb {
+class MetaGraphDef;
+}  // namespace tpuest::pb
 
 namespace tpuest {
 
