@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/object_variables.h"
 #include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
@@ -29,6 +30,17 @@ int64_t GlobalStepOf(const SavedState& saved) {
   return static_cast<int64_t>(found->second.AsDouble(0));
 }
 
+// Puts the step counter of an object-based checkpoint under its name.
+void NameGlobalStep(SavedState& saved) {
+  const std::optional<int> node = FindGlobalStep(*saved.objects);
+  if (!node) return;
+  const auto found = saved.tensors.find(saved.objects->at(*node).key);
+  if (found == saved.tensors.end() || found->second.elements() != 1) return;
+  const Tensor& step = found->second;
+  if (step.dtype() != DType::kInt64 && step.dtype() != DType::kInt32) return;
+  saved.tensors[std::string(nn::kGlobalStepName)] = step.Cast(DType::kInt64).Reshaped(Shape());
+}
+
 // Newest first, each once.
 std::vector<std::string> Candidates(const CheckpointState& state) {
   std::vector<std::string> prefixes;
@@ -47,6 +59,8 @@ SavedState LoadPrefix(const std::string& prefix) {
     if (reader.DTypeOf(name) == DType::kInvalid) continue;  // nothing here has such a dtype
     saved.tensors[name] = reader.Read(name);
   }
+  saved.objects = ReadObjectGraph(reader);
+  if (saved.objects) NameGlobalStep(saved);
   saved.global_step = GlobalStepOf(saved);
   saved.resume = ReadResumePoint(saved.tensors);
   return saved;
@@ -106,6 +120,8 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
 }
 
 SavedState LoadCheckpoint(const std::string& path) {
+  const std::string exported = SavedModelVariables(path);
+  if (CheckpointExists(exported)) return LoadPrefix(exported);
   if (CheckpointExists(path) || !DirectoryExists(path)) return LoadPrefix(path);
   const std::optional<std::string> latest = LatestCheckpoint(path);
   if (latest) return LoadPrefix(*latest);

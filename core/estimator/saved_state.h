@@ -16,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/estimator/contract.h"
 #include "core/io/bundle.h"
+#include "core/io/object_graph.h"
 
 namespace tpuest {
 
@@ -34,15 +35,18 @@ struct ResumePoint {
 struct SavedState {
   std::string prefix;
   int64_t global_step = 0;
+  // By key: a variable's name, or in an object-based checkpoint what `objects` says. global_step
+  // stands here under its name in either.
   std::map<std::string, Tensor> tensors;
+  std::optional<ObjectGraph> objects;
   ResumePoint resume;
 };
 
 [[nodiscard]] std::vector<NamedTensor> ResumeEntries(const ResumePoint& point);
 [[nodiscard]] ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors);
 
-// Error kCheckpoint for one that is missing or damaged. `path` is a prefix, or a folder: its
-// newest.
+// Error kCheckpoint for one that is missing or damaged. `path` is a prefix, a SavedModel's folder,
+// or a folder with checkpoints: its newest.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a

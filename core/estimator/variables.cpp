@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/object_values.h"
 #include "core/io/bundle.h"
 
 namespace tpuest {
@@ -48,15 +49,36 @@ bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view nam
                      [&](const std::string& variable) { return name.starts_with(variable + "/"); });
 }
 
-std::vector<Fault> Differences(const SavedState& saved, const Graph& graph) {
+Fault MissingFault(const SavedState& saved, const Graph& graph,
+                   const std::vector<std::string>& missing) {
+  Fault fault{
+      fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or "
+                  "its optimizer changed?",
+                  BaseName(saved.prefix), missing.size(), graph.variables().size(), Names(missing)),
+      "restore the job's options, or name another model_dir; warm_start_from takes up "
+      "trainable variables alone",
+      "",
+      {},
+      0};
+  if (saved.objects) {
+    fault.hint += fmt::format(
+        "; layers are looked for by name, then by place (layer_with_weights-0/kernel), and slots "
+        "by their word: this object-based checkpoint keeps {}",
+        SlotsOfObjects(*saved.objects));
+  }
+  return fault;
+}
+
+std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
+                               const std::map<std::string, Tensor>& values) {
   const std::string file = BaseName(saved.prefix);
   std::vector<Fault> faults;
   std::vector<std::string> missing;
   std::vector<std::string> different;
   for (const auto& variable : graph.variables()) {
     if (variable->local) continue;
-    const auto found = saved.tensors.find(variable->name);
-    if (found == saved.tensors.end()) {
+    const auto found = values.find(variable->name);
+    if (found == values.end()) {
       missing.push_back(variable->name);
       continue;
     }
@@ -69,15 +91,7 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph) {
          variable->handle.node->origin(), 0});
   }
   if (!missing.empty()) {
-    faults.push_back(
-        {fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or its "
-                     "optimizer changed?",
-                     file, missing.size(), graph.variables().size(), Names(missing)),
-         "restore the job's options, or name another model_dir; warm_start_from takes up trainable "
-         "variables alone",
-         "",
-         {},
-         0});
+    faults.push_back(MissingFault(saved, graph, missing));
   }
   return faults;
 }
@@ -107,10 +121,12 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
 }
 
 void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store) {
-  std::vector<Fault> faults = Differences(saved, graph);
+  const std::map<std::string, Tensor> values =
+      saved.objects ? ValuesFromObjects(saved, graph) : saved.tensors;
+  std::vector<Fault> faults = Differences(saved, graph, values);
   if (!faults.empty()) throw Error(Code::kCheckpoint, std::move(faults));
   for (const auto& variable : graph.variables()) {
-    if (!variable->local) store.Set(variable->name, saved.tensors.at(variable->name));
+    if (!variable->local) store.Set(variable->name, values.at(variable->name));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/object_variables.h"
 #include "core/estimator/variables.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
@@ -12,7 +13,7 @@ constexpr std::string_view kKey = "warm_start_from";
 
 // The prefix that `from` means.
 std::string PrefixOf(const std::string& from, Log& log) {
-  std::string saved_model = JoinPath(from, "variables/variables");
+  std::string saved_model = SavedModelVariables(from);
   if (CheckpointExists(saved_model)) {
     log.Info("Warm-starting from a SavedModel");
     return saved_model;
@@ -40,8 +41,19 @@ std::string PythonShape(const Shape& shape) {
 
 class Starter {
  public:
-  explicit Starter(const std::string& prefix)
-      : reader_(prefix), keys_(KeysByVariableName(reader_)) {}
+  Starter(const std::string& prefix, const std::vector<const Variable*>& variables)
+      : reader_(prefix) {
+    const std::optional<ObjectGraph> objects = ReadObjectGraph(reader_);
+    if (!objects) return;
+    const auto shape_of = [this](const std::string& key) -> std::optional<Shape> {
+      if (!reader_.Has(key)) return std::nullopt;
+      return reader_.ShapeOf(key);
+    };
+    for (const auto& [name, node] :
+         FindVariables(*objects, variables, shape_of, reader_.prefix())) {
+      keys_[name] = objects->at(node).key;
+    }
+  }
 
   // The value for a variable, or an invalid tensor and a fault.
   Tensor ValueFor(const Variable& variable) {
@@ -93,12 +105,14 @@ void WarmStart(const std::string& from, const Graph& graph, VariableStore& store
   const std::string prefix = PrefixOf(from, log);
   log.Info("Warm-starting from: {}", prefix);
   log.Info("Warm-starting variables only in TRAINABLE_VARIABLES.");
-  Starter starter(prefix);
-  std::vector<std::pair<std::string, Tensor>> values;
+  std::vector<const Variable*> variables;
   for (const auto& variable : graph.variables()) {
-    if (variable->trainable && !variable->local) {
-      values.emplace_back(variable->name, starter.ValueFor(*variable));
-    }
+    if (variable->trainable && !variable->local) variables.push_back(variable.get());
+  }
+  Starter starter(prefix, variables);
+  std::vector<std::pair<std::string, Tensor>> values;
+  for (const Variable* const variable : variables) {
+    values.emplace_back(variable->name, starter.ValueFor(*variable));
   }
   starter.Finish();
   for (const auto& [name, value] : values) store.Set(name, value);

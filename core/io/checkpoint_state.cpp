@@ -79,6 +79,10 @@ std::string CheckpointPrefix(const std::string& path) {
   return in_name ? path.substr(0, data) : path;
 }
 
+std::string SavedModelVariables(const std::string& folder) {
+  return JoinPath(folder, "variables/variables");
+}
+
 bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndexPath(prefix)); }
 
 void RemoveCheckpoint(const std::string& prefix) {

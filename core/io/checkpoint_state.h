@@ -31,11 +31,13 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 // nullopt if the file is missing or names none. An Error if it names some and all are gone.
 [[nodiscard]] std::optional<std::string> LatestCheckpoint(const std::string& folder);
 
-// Whether the checkpoint's index exists.
 // The prefix that one of a checkpoint's files belongs to: "m-1" of "m-1.index", "m-1.meta" and
 // "m-1.data-00000-of-00001". Other paths are prefixes already.
 [[nodiscard]] std::string CheckpointPrefix(const std::string& path);
+// The prefix of the variables of the SavedModel in this folder, if it is one.
+[[nodiscard]] std::string SavedModelVariables(const std::string& folder);
 
+// Whether the checkpoint's index exists.
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
 // Removes the files of a checkpoint, its index first, with its ".meta".
 void RemoveCheckpoint(const std::string& prefix);

@@ -1,16 +1,61 @@
 #pragma once
 // Object-based checkpoints (tf.train.Checkpoint, Keras) store a variable under its path through the
-// objects ("layer/kernel/.ATTRIBUTES/VARIABLE_VALUE") and keep its name in a graph of the objects.
+// objects that hold it, "net/layer/kernel/.ATTRIBUTES/VARIABLE_VALUE", and the objects beside them
+// as a graph, the tensor "_CHECKPOINTABLE_OBJECT_GRAPH". A reader walks from object to object by
+// the names of references; the keys themselves mean nothing.
 
-#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/io/bundle.h"
 
 namespace tpuest {
 
-// From a variable's name ("dense/kernel") to the tensor that holds it; empty for a name-based
-// checkpoint.
-[[nodiscard]] std::map<std::string, std::string> KeysByVariableName(const BundleReader& bundle);
+struct ObjectGraph {
+  struct Child {
+    std::string name;
+    int node = 0;
+  };
+  // An optimizer's value for a variable ("momentum").
+  struct Slot {
+    int variable = 0;  // node
+    std::string name;
+    int node = 0;
+  };
+  struct Node {
+    std::vector<Child> children;
+    std::string full_name;    // of a variable: its name in a name-based checkpoint
+    std::string key;          // of a variable: the tensor that holds it; else ""
+    std::vector<Slot> slots;  // of an optimizer
+
+    // The node behind a reference of this name, or nullopt.
+    [[nodiscard]] std::optional<int> Find(std::string_view name) const;
+  };
+
+  std::vector<Node> nodes;  // the root is the first
+
+  [[nodiscard]] const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
+  Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
+  // The node at "a/b" below another.
+  [[nodiscard]] std::optional<int> Walk(int from, std::string_view path) const;
+};
+
+inline constexpr std::string_view kObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
+
+// nullopt for a name-based checkpoint. Every number of a node in what comes back is one of its
+// nodes, and there is a root. Error kCheckpoint for a graph that is damaged.
+[[nodiscard]] std::optional<ObjectGraph> ReadObjectGraph(const BundleReader& bundle);
+// What is stored under kObjectGraphKey.
+[[nodiscard]] Tensor ObjectGraphTensor(const ObjectGraph& graph);
+
+// TensorFlow's key of a variable at these names from the root: "model/dense/kernel/.ATTRIBUTES/
+// VARIABLE_VALUE"; a name's "." becomes ".." and "/" becomes ".S".
+[[nodiscard]] std::string VariableKey(const std::vector<std::string>& names);
+// Of the variable's slot in the optimizer at `optimizer`: "model/dense/kernel/.OPTIMIZER_SLOT/
+// optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE".
+[[nodiscard]] std::string SlotKey(const std::vector<std::string>& variable,
+                                  const std::vector<std::string>& optimizer, std::string_view slot);
 
 }  // namespace tpuest

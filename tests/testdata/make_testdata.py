@@ -145,6 +145,44 @@ def object_based():
     expected["object_based"] = describe(prefix)
 
 
+def object_optimizers():
+    """tf.train.Checkpoint of a Keras model and an optimizer after three steps, and what three more
+    steps make of the weights."""
+    rng = np.random.RandomState(3)
+    weights = [rng.uniform(-1, 1, shape).astype(np.float32) for shape in [(2, 3), (3,), (3, 1), (1,)]]
+    x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+    y = np.array([[0], [1], [1], [0]], np.float32)
+    keras = tf.keras.optimizers
+    optimizers = {  # with the layers' names: the last ones say nothing
+        "momentum": (v1.train.MomentumOptimizer(0.1, 0.9), ("dense", "dense_1")),
+        "legacy_adam": (keras.legacy.Adam(0.1), ("dense", "dense_1")),
+        "legacy_sgd": (keras.legacy.SGD(0.1, momentum=0.9), ("first", "second")),
+        "adam": (keras.Adam(0.1), ("first", "second")),
+    }
+    expected["object_optimizers"] = {}
+    for name, (optimizer, layers) in optimizers.items():
+        net = tf.keras.Sequential([
+            tf.keras.layers.Dense(3, activation="tanh", input_shape=(2,), name=layers[0]),
+            tf.keras.layers.Dense(1, name=layers[1])])
+        net.set_weights(weights)
+        step = tf.Variable(3, dtype=tf.int64)
+
+        def train():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(
+                    tf.nn.sigmoid_cross_entropy_with_logits(logits=net(x), labels=y))
+            variables = net.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+
+        for _ in range(3):
+            train()
+        checkpoint = tf.train.Checkpoint(net=net, optimizer=optimizer, step=step)
+        checkpoint.write(os.path.join(OUT, "object_optimizers", name))
+        for _ in range(3):
+            train()
+        expected["object_optimizers"][name] = [as_json(value) for value in net.get_weights()]
+
+
 def events():
     """Every kind of event that TensorFlow's training writes."""
     folder = os.path.join(OUT, "events")
@@ -226,9 +264,11 @@ def records():
 
 
 def main():
-    for name in ["name_based", "partitioned", "several_shards", "object_based", "events", "records"]:
+    for name in ["name_based", "partitioned", "several_shards", "object_based",
+                 "object_optimizers", "events", "records"]:
         shutil.rmtree(os.path.join(OUT, name), ignore_errors=True)
-    for write in [name_based, partitioned, several_shards, object_based, events, records]:
+    for write in [name_based, partitioned, several_shards, object_based, object_optimizers, events,
+                  records]:
         write()
     with open(os.path.join(OUT, "expected.json"), "w") as file:
         lines = [f'"{key}": {json.dumps(expected[key], sort_keys=True)}' for key in sorted(expected)]

@@ -199,11 +199,42 @@ TEST_CASE("a name that is not there is answered with the nearest") {
 }
 
 TEST_CASE("an object-based checkpoint tells which tensor is which variable") {
-  const auto keys = KeysByVariableName(BundleReader(TestData("object_based/ckpt-2")));
-  CHECK(keys.at("dense/kernel") == "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE");
-  CHECK(keys.at("dense/bias") == "model/dense/bias/.ATTRIBUTES/VARIABLE_VALUE");
-  CHECK(keys.at("global_step") == "step/.ATTRIBUTES/VARIABLE_VALUE");
-  CHECK(KeysByVariableName(BundleReader(TestData("name_based/model.ckpt-7"))).empty());
+  const ObjectGraph graph = ReadObjectGraph(BundleReader(TestData("object_based/ckpt-2"))).value();
+  const auto key_of = [&](const std::string& path, const std::string& full_name) {
+    const ObjectGraph::Node& node = graph.at(graph.Walk(0, path).value());
+    CHECK(node.full_name == full_name);
+    return node.key;
+  };
+  CHECK(key_of("model/dense/kernel", "dense/kernel") == VariableKey({"model", "dense", "kernel"}));
+  CHECK(key_of("model/dense/bias", "dense/bias") == VariableKey({"model", "dense", "bias"}));
+  CHECK(key_of("step", "global_step") == "step/.ATTRIBUTES/VARIABLE_VALUE");
+  CHECK(!graph.Walk(0, "model/dense/gamma"));
+  CHECK(!ReadObjectGraph(BundleReader(TestData("name_based/model.ckpt-7"))));
+}
+
+TEST_CASE("keys of variables and slots are TensorFlow's, names escaped") {
+  CHECK(VariableKey({"model", "a.b", "c/d"}) == "model/a..b/c.Sd/.ATTRIBUTES/VARIABLE_VALUE");
+  CHECK(SlotKey({"net", "kernel"}, {"optimizer"}, "m") ==
+        "net/kernel/.OPTIMIZER_SLOT/optimizer/m/.ATTRIBUTES/VARIABLE_VALUE");
+}
+
+TEST_CASE("a graph of objects goes to its tensor and back, and bad numbers of nodes are refused") {
+  const TemporaryFolder folder;
+  ObjectGraph graph;
+  graph.nodes.resize(4);
+  graph.nodes[0].children = {{"net", 1}, {"optimizer", 2}};
+  graph.nodes[1] = {.full_name = "kernel", .key = "net/.ATTRIBUTES/VARIABLE_VALUE"};
+  graph.nodes[2].slots = {{.variable = 1, .name = "m", .node = 3}};
+  const auto back = [&] {
+    WriteBundle(folder / "c", {{std::string(kObjectGraphKey), ObjectGraphTensor(graph)}}, false);
+    return ReadObjectGraph(BundleReader(folder / "c")).value();
+  };
+  CHECK(back().at(*back().Walk(0, "net")).full_name == "kernel");
+  CHECK(back().at(2).slots.front().node == 3);
+  graph.nodes[2].slots.front().variable = 4;
+  CHECK_THROWS_WITH_AS(back(), doctest::Contains("it refers to object 4 of 4"), Error);
+  graph.nodes.clear();
+  CHECK_THROWS_WITH_AS(back(), doctest::Contains("has no objects"), Error);
 }
 
 TEST_CASE("TensorFlow's state file names its newest checkpoint, relative to the folder") {

@@ -47,7 +47,7 @@ int Damages(const std::string& whole) { return static_cast<int>(3 * whole.size()
 void ReadWholeBundle(const std::string& prefix) {
   const BundleReader reader(prefix);
   for (const std::string& name : reader.Names()) static_cast<void>(reader.Read(name));
-  static_cast<void>(KeysByVariableName(reader));
+  static_cast<void>(ReadObjectGraph(reader));
 }
 
 void ReadWholeRecords(const std::string& path) {

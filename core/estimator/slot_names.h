@@ -1,0 +1,24 @@
+#pragma once
+// What the optimizers call their slots: tf.train's in a name-based checkpoint
+// ("dense/kernel/Adam"), and the same values in an object-based one ("m").
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tpuest {
+
+struct SlotNames {
+  std::string_view suffix;                // "Adam_1": the variable is "<variable>/Adam_1"
+  std::vector<std::string_view> objects;  // in slot_variables; tf.train's word first
+  // The list that holds it in a Keras optimizer since 2.11, or "".
+  std::string_view list;
+  // All slots of such an optimizer: one that has others is of another kind.
+  std::vector<std::string_view> family;
+};
+
+// nullptr where no optimizer has such a slot. `centered`: the optimizer is a centered RMSProp,
+// which has another order.
+[[nodiscard]] const SlotNames* FindSlotNames(std::string_view suffix, bool centered);
+
+}  // namespace tpuest
