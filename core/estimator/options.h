@@ -50,6 +50,7 @@ struct RunConfig {
   double keep_checkpoint_every_n_hours = 10000;
   std::optional<int64_t> log_step_count_steps = 100;
   bool checkpoint_save_graph_def = true;
+  std::string checkpoint_format = "saver";
   TpuConfig tpu_config;
 
   template <class V>
@@ -72,6 +73,10 @@ struct RunConfig {
       {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none"});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
       {.help = "write graph.pbtxt, .meta and the graph event"});
+    v("checkpoint_format", checkpoint_format,
+      {.help = "saver: by variables' names; checkpoint: by objects, for tf.train.Checkpoint",
+       .tpuest = true,
+       .values = {"saver", "checkpoint"}});
     v("tpu_config", tpu_config, {.help = "of TPUConfig"});
   }
 

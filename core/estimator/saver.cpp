@@ -28,6 +28,7 @@ Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
   next_preserved_ =
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
   if (args_.config.checkpoint_save_graph_def) meta_graph_ = ToMetaGraphDef({.graph = args_.graph});
+  if (args_.config.checkpoint_format == "checkpoint") layout_.emplace(args_.graph);
   if (!restored.empty()) Recover(restored);
 }
 
@@ -65,13 +66,20 @@ void Saver::Save(int64_t step) {
   RemoveOld(all);
 }
 
-void Saver::Write(const std::string& prefix) {
-  std::vector<NamedTensor> tensors = ResumeEntries(resume);
+std::vector<NamedTensor> Saver::Variables() const {
+  if (layout_) return layout_->Tensors(args_.variables);
+  std::vector<NamedTensor> tensors;
   for (const auto& variable : args_.graph.variables()) {
     if (!variable->local) {
       tensors.push_back({variable->name, args_.variables.Get(variable->name)});
     }
   }
+  return tensors;
+}
+
+void Saver::Write(const std::string& prefix) {
+  std::vector<NamedTensor> tensors = Variables();
+  for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
   if (!meta_graph_.empty()) WriteFileAtomically(prefix + ".meta", meta_graph_, args_.fsync);
   WriteBundle(prefix, std::move(tensors), args_.fsync);
 }

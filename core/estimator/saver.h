@@ -9,6 +9,7 @@
 #include "core/backend/backend.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/estimator/object_layout.h"
 #include "core/estimator/options.h"
 #include "core/estimator/saved_state.h"
 
@@ -47,13 +48,15 @@ class Saver {
   };
   void Recover(const std::string& restored);
   void Write(const std::string& prefix);
+  [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
   void RemoveOld(const std::deque<Kept>& old);
 
   SaverArgs args_;
-  std::string meta_graph_;     // serialized once: the graph does not change
-  std::deque<Kept> kept_;      // oldest first
-  double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
+  std::string meta_graph_;              // serialized once: the graph does not change
+  std::optional<ObjectLayout> layout_;  // of checkpoint_format: checkpoint
+  std::deque<Kept> kept_;               // oldest first
+  double next_preserved_ = 0;           // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;
 };
 

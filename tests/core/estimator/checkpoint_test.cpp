@@ -41,6 +41,26 @@ TEST_CASE("a checkpoint holds variables, slots and global_step under TensorFlow'
   CHECK(*reader.Read("global_step").data<int64_t>() == 3);
 }
 
+TEST_CASE(
+    "checkpoint_format may change from run to run, and the bytes are the uninterrupted run's") {
+  const auto bytes = [](const std::vector<std::string>& formats) {
+    TemporaryFolder folder;
+    EstimatorOptions options = Options(folder.path());
+    int64_t steps = 4 - static_cast<int64_t>(formats.size());
+    for (const std::string& format : formats) {
+      options.run_config.checkpoint_format = format;
+      Train(LinearModel(), options, ++steps);
+    }
+    return CheckpointBytes(folder.File("model.ckpt-4"));
+  };
+  const std::string by_name = bytes({"saver"});
+  const std::string by_object = bytes({"checkpoint"});
+  CHECK(by_name != by_object);
+  CHECK(bytes({"checkpoint", "checkpoint"}) == by_object);
+  CHECK(bytes({"saver", "checkpoint"}) == by_object);
+  CHECK(bytes({"checkpoint", "saver", "checkpoint", "saver"}) == by_name);
+}
+
 TEST_CASE("the state file names checkpoints relative to the folder, which may be moved") {
   TemporaryFolder folder;
   Train(LinearModel(), Options(folder.File("a")), 5);
