@@ -22,7 +22,20 @@ constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task 
 struct Strings {
   std::deque<std::string> made;
   std::vector<StringArena> fed;
+  std::vector<StringArena> constant;
 };
+
+// Of the graph's constants, and of tables.
+std::vector<StringArena> ConstantStrings(const Graph& graph) {
+  std::vector<StringArena> arenas;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& [name, attr] : node->attrs()) {
+      const Tensor* const tensor = std::get_if<Tensor>(&attr);
+      if (tensor != nullptr && tensor->arena() != nullptr) arenas.push_back(tensor->arena());
+    }
+  }
+  return arenas;
+}
 
 class CpuProgram final : public Program {
  public:
@@ -35,6 +48,7 @@ class CpuProgram final : public Program {
     for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
     schedule_ = ScheduleGraph(bound_, schedule_options);
     plan_ = PlanProgram(bound_, schedule_, options, variables);
+    constant_strings_ = ConstantStrings(*bound_.graph);
     Allocate();
   }
 
@@ -87,6 +101,7 @@ class CpuProgram final : public Program {
     CheckFeeds(feeds);
     feeds_ = &feeds;
     strings_ = std::make_shared<Strings>();
+    strings_->constant = constant_strings_;
     step_ = variables_.Has("global_step")
                 ? static_cast<uint64_t>(variables_.Get("global_step").AsDouble(0))
                 : 0;
@@ -315,6 +330,7 @@ class CpuProgram final : public Program {
   size_t parts_at_ = 0;
   std::vector<std::vector<char*>> bases_;  // by thread
   const StepFeeds* feeds_ = nullptr;       // of the step that runs
+  std::vector<StringArena> constant_strings_;
   std::shared_ptr<Strings> strings_;
   uint64_t step_ = 0;
 };

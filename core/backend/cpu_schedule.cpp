@@ -9,7 +9,7 @@
 namespace tpuest {
 
 bool IsUpdate(const Node& node) {
-  return node.op().stateful && !node.inputs().empty() &&
+  return node.op().stateful && !node.op().host && !node.inputs().empty() &&
          node.input(0).dtype() == DType::kResource && node.type() != "ReadVariableOp" &&
          node.type() != "VarIsInitializedOp" && node.type() != "ResourceGather";
 }

@@ -76,7 +76,10 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
   if (type == "int") return AttrValue(static_cast<int64_t>(integer(text)));
   if (type == "float") return AttrValue(real(text));
   if (type == "bool") return AttrValue(text == "true");
-  if (type == "string") return AttrValue(text == "\"\"" ? std::string() : text);
+  if (type == "string") {
+    const bool quoted = text.size() > 1 && text.starts_with('"') && text.ends_with('"');
+    return AttrValue(quoted ? text.substr(1, text.size() - 2) : text);
+  }
   if (type == "type") return AttrValue(dtype(text));
   if (type == "shape") return AttrValue(Shape::UnknownRank());
   if (type == "func") return AttrValue(FunctionRef{text});

@@ -8,6 +8,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/conv.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
 #include "core/ops/parsing.h"
 #include "core/ops/pool.h"
@@ -26,7 +27,7 @@ std::vector<OpFamily> AllOps() {
           SelectOps(),    ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
           TrainingOps(),  AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
           PoolOps(),      MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(), BatchNormPartOps(), ParsingOps(),    RawOps()};
+          BatchNormOps(), BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps()};
 }
 
 }  // namespace tpuest::ops

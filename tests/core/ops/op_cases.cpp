@@ -26,8 +26,8 @@ std::vector<OpCase> AllOpCases() {
   std::vector<OpCase> all;
   for (const auto cases :
        {UnaryCases, BinaryCases, ArrayCases, SliceCases, GatherCases, ReductionCases, RandomCases,
-        StateCases, TrainingCases, AdaptiveCases, StringCases, ParsingCases, ActivationCases,
-        SoftmaxCases, MatMulCases, ConvCases, PoolCases, BatchNormCases}) {
+        StateCases, TrainingCases, AdaptiveCases, StringCases, ParsingCases, TableCases,
+        ActivationCases, SoftmaxCases, MatMulCases, ConvCases, PoolCases, BatchNormCases}) {
     for (OpCase& op_case : cases()) all.push_back(std::move(op_case));
   }
   return all;

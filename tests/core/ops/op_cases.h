@@ -62,6 +62,7 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> AdaptiveCases();
 [[nodiscard]] std::vector<OpCase> StringCases();
 [[nodiscard]] std::vector<OpCase> ParsingCases();
+[[nodiscard]] std::vector<OpCase> TableCases();
 [[nodiscard]] std::vector<OpCase> ActivationCases();
 [[nodiscard]] std::vector<OpCase> SoftmaxCases();
 [[nodiscard]] std::vector<OpCase> MatMulCases();

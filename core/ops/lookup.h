@@ -1,0 +1,36 @@
+#pragma once
+// Tables from keys to values, whose content is known while the graph is built: host ops. A table's
+// content is what the one node that initializes it says (core/graph/tables.h); a lookup here reads
+// it when the graph is compiled, so nothing has to run first.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/gradient.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+// tf.lookup.StaticHashTable over a KeyValueTensorInitializer: keys and values [n], string, int64 or
+// int32 to any dtype. Gives the handle. Its shared_name follows from its content alone, so that
+// servers that load several exports never mix them up.
+Value HashTable(Graph& graph, const Tensor& keys, const Tensor& values, std::string_view name = "");
+
+// The value of each key, `missing` (a scalar of the table's values) for one that is not there.
+Value LookupTableFind(Value table, Value keys, const Tensor& missing, std::string_view name = "");
+
+// The number of keys, int64 [].
+Value LookupTableSize(Value table, std::string_view name = "");
+
+// Of string `keys`: their positions in the vocabulary as `ids` (int32 or int64), -1 for one that is
+// not in it. As tf.lookup's index_table_from_tensor.
+Value LookupIndex(Value keys, const std::vector<std::string>& vocabulary, DType ids,
+                  std::string_view name);
+
+// Of int64 `ids`: the vocabulary's words, "UNK" past its end. As index_to_string_table_from_tensor.
+Value LookupWord(Value ids, const std::vector<std::string>& vocabulary, std::string_view name);
+
+OpFamily LookupOps();
+
+}  // namespace tpuest::ops
