@@ -82,6 +82,7 @@ class ParsingReceiver {
     for (const ColumnPlan& feature : plan.features) {
       const std::string& name = feature.spec.name;
       receiver.features[name] = columns.Build(columns.Last(name), built);
+      receiver.feature_keys[name] = feature.spec.key;
     }
     receiver.receiver_tensors[std::string(kExamples)] = examples;
     return receiver;

@@ -155,6 +155,8 @@ struct ServingInputReceiver {
   std::map<std::string, Value> receiver_tensors;  // inputs of the signatures, by key
   // Other tensors that may be fed instead: signatures "<name>:<key>".
   std::map<std::string, std::map<std::string, Value>> receiver_tensors_alternatives;
+  // The job's key path that makes a feature, for errors; may lack some.
+  std::map<std::string, std::string> feature_keys;
 };
 using ServingInputReceiverFn = std::function<ServingInputReceiver(Graph& graph)>;
 

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/estimator/export_folder.h"
 #include "core/estimator/export_verifier.h"
+#include "core/estimator/int64_check.h"
 #include "core/estimator/variables.h"
 #include "core/graph/meta_graph.h"
 #include "core/nn/global_step.h"
@@ -39,6 +40,19 @@ std::map<std::string, std::pair<Value, Value>> BuildMetrics(Graph& graph,
     metrics[name] = {metric.value, UpdateTensor(graph, metric.update)};
   }
   return metrics;
+}
+
+void CheckTypes(const ServingInputReceiver& receiver, const TPUEstimatorSpec& spec,
+                const Graph& graph) {
+  std::vector<DeviceInput> inputs;
+  for (const auto& [name, value] : receiver.features) {
+    const auto key = receiver.feature_keys.find(name);
+    inputs.push_back({{.name = name,
+                       .dtype = value.dtype(),
+                       .key = key == receiver.feature_keys.end() ? "" : key->second},
+                      value});
+  }
+  RefuseInt64OnDevice(graph, spec, inputs);
 }
 
 void CheckSpec(const TPUEstimatorSpec& spec) {
@@ -161,6 +175,7 @@ Exporter::Part Exporter::Build(Mode mode, bool for_tpu, const ExportArgs& args) 
                                                                   BuildMetrics(graph, part.spec));
   if (!for_tpu) return part;
   part.tags.emplace_back(kTpu);
+  CheckTypes(part.receiver, part.spec, graph);
   const bool wraps = context_.options.export_saved_model_api_version == 1;
   if (wraps || part.spec.inference_on_tpu) part.tpu = CallOf(part);
   return part;

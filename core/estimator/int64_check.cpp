@@ -8,8 +8,7 @@ namespace tpuest {
 namespace {
 
 // All that the spec asks of its graph.
-GraphCut CutOf(const BuiltModel& model) {
-  const TPUEstimatorSpec& spec = model.spec;
+GraphCut CutOf(const Graph& graph, const TPUEstimatorSpec& spec) {
   std::vector<Value> fetches;
   for (const auto& [name, value] : spec.predictions) fetches.push_back(value);
   for (const auto& [key, output] : spec.export_outputs) {
@@ -21,7 +20,7 @@ GraphCut CutOf(const BuiltModel& model) {
   }
   std::vector<Node*> targets;
   if (spec.train_op != nullptr) targets.push_back(spec.train_op);
-  return CutGraph(*model.graph, fetches, targets);
+  return CutGraph(graph, fetches, targets);
 }
 
 // A node of the device that reads the value, or nullptr.
@@ -46,19 +45,17 @@ const Node* ReaderOnDevice(const Graph& graph, const GraphCut& cut, const Value&
 
 }  // namespace
 
-void RefuseInt64OnDevice(const BuiltModel& model, const StreamSpec& stream) {
-  std::vector<TensorSpec> columns = stream.features;
-  if (model.has_labels) columns.push_back(*stream.labels);
-  const bool any = std::any_of(columns.begin(), columns.end(), [](const TensorSpec& column) {
-    return column.dtype == DType::kInt64;
+void RefuseInt64OnDevice(const Graph& graph, const TPUEstimatorSpec& spec,
+                         const std::vector<DeviceInput>& inputs) {
+  const bool any = std::any_of(inputs.begin(), inputs.end(), [](const DeviceInput& input) {
+    return input.value.dtype() == DType::kInt64;
   });
   if (!any) return;
-  const GraphCut cut = CutOf(model);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].dtype != DType::kInt64) continue;
-    const Node* const reader = ReaderOnDevice(*model.graph, cut, model.inputs[i]);
-    if (reader == nullptr) continue;
-    Refuse(columns[i], i < stream.features.size() ? "feature" : "label", *reader);
+  const GraphCut cut = CutOf(graph, spec);
+  for (const DeviceInput& input : inputs) {
+    if (input.value.dtype() != DType::kInt64) continue;
+    const Node* const reader = ReaderOnDevice(graph, cut, input.value);
+    if (reader != nullptr) Refuse(input.column, input.is_label ? "label" : "feature", *reader);
   }
 }
 

@@ -20,7 +20,7 @@ class Builder {
     const ModelInputs inputs = AddInputs();
     model_.spec = model_fn(*model_.graph, inputs, args_.mode, args_.params);
     CheckSpec();
-    if (args_.params.use_tpu) RefuseInt64OnDevice(model_, args_.stream);
+    if (args_.params.use_tpu) CheckTypes();
     if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
     return std::move(model_);
   }
@@ -84,6 +84,17 @@ class Builder {
     if (args_.params.replicas > 1 && !sums) {
       throw Error(Code::kUsage, "CrossShardOptimizer must be used for model training on TPUs.");
     }
+  }
+
+  void CheckTypes() const {
+    std::vector<DeviceInput> inputs;
+    for (const TensorSpec& feature : args_.stream.features) {
+      inputs.push_back({feature, model_.inputs[inputs.size()]});
+    }
+    if (model_.has_labels) {
+      inputs.push_back({*args_.stream.labels, model_.inputs[inputs.size()], true});
+    }
+    RefuseInt64OnDevice(*model_.graph, model_.spec, inputs);
   }
 
   [[nodiscard]] bool IsRead(Value value) const {

@@ -23,6 +23,7 @@ ServingInputReceiverFn RawServingInputReceiverFn(std::vector<TensorSpec> feature
     ServingInputReceiver receiver;
     for (const TensorSpec& feature : features) {
       receiver.features[feature.name] = AddPlaceholder(graph, feature, default_batch_size);
+      receiver.feature_keys[feature.name] = feature.key;
     }
     receiver.receiver_tensors = receiver.features;
     return receiver;

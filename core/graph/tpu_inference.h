@@ -25,7 +25,7 @@ struct TpuInference {
   // How the call is written. 1: as TPUEstimator wraps a whole model_fn, inputs captured where they
   // are read. 2: as inference_on_tpu does, inputs passed as arguments.
   int api_version = 1;
-  std::vector<Value> inputs;   // [batch, ...] each
+  std::vector<Value> inputs;  // [batch, ...] each
   // In the order of the call's outputs; one may come twice. Those that do not run on the TPU are
   // left out, and what is wanted beside them is added.
   std::vector<Value> results;

@@ -187,6 +187,30 @@ TEST_CASE("a difference refuses the export and leaves nothing") {
   CHECK_FALSE(DirectoryExists(folder.File("export")));
 }
 
+TEST_CASE("an int64 feature on the TPU is refused, with the cast to add") {
+  TemporaryFolder folder;
+  TrainIn(folder);
+  Home home;
+  const ModelFn model = LinearModel();
+  const ModelFn reads_index = [model](Graph& graph, const ModelInputs& inputs, Mode mode,
+                                      const Params& params) {
+    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
+    spec.predictions["y"] = ops::Cast(inputs.features.at("i"), DType::kFloat, "shifted");
+    return spec;
+  };
+  EstimatorOptions options = Options(folder.path());
+  Estimator cpu(reads_index, options, home.get());
+  (void)cpu.ExportSavedModel(RawArgs(folder));
+  options.export_to_tpu = true;
+  Estimator tpu(reads_index, options, home.get());
+  const Error error = ErrorOf([&] { tpu.ExportSavedModel(RawArgs(folder)); });
+  CHECK(error.code() == Code::kUsage);
+  CHECK(error.message() ==
+        "the feature \"i\" is int64, which is no TPU type, and Cast 'shifted' reads it on the "
+        "device");
+  CHECK(error.faults().front().hint.find("{op: cast, in: i, dtype: int32}") != std::string::npos);
+}
+
 // ---- signatures ---------------------------------------------------------------------------------
 
 // A spec whose export_outputs are of these kinds, and receivers of one feature.
