@@ -1,7 +1,5 @@
 #include "core/estimator/label_check.h"
 
-#include "core/base/text.h"
-
 namespace tpuest {
 namespace {
 
@@ -18,28 +16,15 @@ class CheckedStream final : public BatchStream {
 
   std::optional<Batch> Next() override {
     std::optional<Batch> batch = stream_->Next();
-    if (batch && batch->labels.valid() && batch->labels.dtype() != DType::kString) {
-      CheckLabels(*batch);
-    }
+    if (batch && batch->labels.valid()) CheckLabels(*batch);
     return batch;
   }
 
  private:
   void CheckLabels(const Batch& batch) const {
-    const Tensor& labels = batch.labels;
-    const int64_t rows = labels.shape().rank() == 0 ? 1 : labels.shape().dim(0);
-    const int64_t row_elements = rows == 0 ? 0 : labels.elements() / rows;
-    for (int64_t i = 0; i < batch.examples * row_elements; ++i) {
-      const double label = labels.AsDouble(i);
-      // NaN is in no range.
-      if (label >= range_.min && label <= range_.max) continue;
-      const bool below = label < range_.min;
-      throw Error(Code::kData,
-                  fmt::format("{}label is {}: {}", Where(batch, i / row_elements),
-                              NumberText(label), below ? range_.below : range_.above),
-                  fmt::format("labels of this head go from {} to {}", NumberText(range_.min),
-                              NumberText(range_.max)));
-    }
+    const auto fault = nn::FindLabelFault(batch.labels, batch.examples, range_);
+    if (!fault) return;
+    throw Error(Code::kData, Where(batch, fault->row) + fault->message, nn::LabelHint(range_));
   }
 
   [[nodiscard]] std::string Where(const Batch& batch, int64_t row) const {

@@ -7,7 +7,7 @@
 namespace tpuest::nn {
 namespace {
 
-void SetPredictions(Value logits, HeadOutputs& outputs) {
+void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs& outputs) {
   const NameScope scope(logits.graph(), "predictions");
   const Value logistic = ops::Sigmoid(logits, "logistic");
   const Value two_class_logits =
@@ -16,12 +16,12 @@ void SetPredictions(Value logits, HeadOutputs& outputs) {
   const Value class_ids =
       ops::ExpandDims(ops::ArgMax(two_class_logits, -1, DType::kInt64, "class_ids"), -1);
   const Value all_class_ids = AllClassIds(two_class_logits);
-  const Value all_classes = AsStrings(all_class_ids, "all_classes");
+  const Value all_classes = ClassNames(all_class_ids, vocabulary, "all_classes");
   outputs.predictions = {{"logits", logits},
                          {"logistic", logistic},
                          {"probabilities", probabilities},
                          {"class_ids", class_ids},
-                         {"classes", AsStrings(class_ids, "str_classes")},
+                         {"classes", ClassNames(class_ids, vocabulary, "str_classes")},
                          {"all_class_ids", all_class_ids},
                          {"all_classes", all_classes}};
   const HeadSignature classify{SignatureKind::kClassification,
@@ -93,7 +93,8 @@ LabelRange BinaryClassHead::label_range() const {
   return {.min = 0,
           .max = 1,
           .below = "Labels must be >= 0",
-          .above = "Labels must be <= n_classes - 1"};
+          .above = "Labels must be <= n_classes - 1",
+          .vocabulary = label_vocabulary};
 }
 
 void BinaryClassHead::CheckOptions() const {
@@ -102,6 +103,7 @@ void BinaryClassHead::CheckOptions() const {
       throw Error(Code::kUsage, fmt::format("thresholds not in (0, 1): {}.", threshold));
     }
   }
+  CheckLabelVocabulary(label_vocabulary, 2);
   (void)ParseLossReduction(loss_reduction);
 }
 
@@ -109,11 +111,20 @@ HeadOutputs BinaryClassHead::Build(const HeadInputs& inputs) const {
   CheckOptions();
   HeadOutputs outputs;
   const Value logits = CheckedLogits(inputs.logits, 1);
-  SetPredictions(logits, outputs);
+  SetPredictions(logits, label_vocabulary, outputs);
   if (!inputs.labels.valid()) return outputs;
 
   const NameScope scope(logits.graph(), "losses");
-  const Value labels = ops::Cast(CheckedLabels(inputs.labels, logits, 1), DType::kFloat, "labels");
+  Value labels = CheckedLabels(inputs.labels, logits, 1);
+  if (!label_vocabulary.empty()) {
+    labels = LabelIds(labels, label_vocabulary);
+  } else if (labels.dtype() == DType::kString) {
+    throw Error(Code::kUsage,
+                "Labels dtype should be a number without a vocabulary. Instead got "
+                "string.",
+                "label_vocabulary: [no, yes] in the head names the classes");
+  }
+  labels = ops::Cast(labels, DType::kFloat, "labels");
   const Value losses = SigmoidCrossEntropy(logits, labels);
   const Value weights = WeightColumn(weight_column.value_or(""), inputs, false);
   SetLoss(inputs, logits, labels, losses, weights, loss_reduction, outputs);

@@ -3,7 +3,6 @@
 #include "core/base/text.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/strings.h"
 
 namespace tpuest::nn {
 namespace {
@@ -131,11 +130,6 @@ Value AllClassIds(Value like) {
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i);
   const Value zeros = ops::Cast(ops::ZerosLike(like), DType::kInt32);
   return ops::AddV2(zeros, ops::Int32s(like.graph(), ids), "all_class_ids");
-}
-
-Value AsStrings(Value ids, std::string_view name) {
-  const AfterScope after(ids.graph());
-  return ops::AsString(ids, {}, name);
 }
 
 }  // namespace tpuest::nn

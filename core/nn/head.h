@@ -65,8 +65,7 @@ void SetLoss(const HeadInputs& inputs, Value logits, Value labels, Value losses,
 // average_loss and, if there is one, regularization_loss.
 void AddLossMetrics(HeadOutputs& outputs);
 
-// 0 .. n-1 in every row, int32 [B, n], and the same as strings; `like` is any [B, n] tensor.
+// 0 .. n-1 in every row, int32 [B, n]; `like` is any [B, n] tensor.
 [[nodiscard]] Value AllClassIds(Value like);
-[[nodiscard]] Value AsStrings(Value ids, std::string_view name);
 
 }  // namespace tpuest::nn

@@ -5,21 +5,52 @@
 #include "core/base/text.h"
 
 namespace tpuest::nn {
+namespace {
 
-std::optional<LabelFault> FindLabelFault(const Tensor& labels, const LabelRange& range) {
-  const int64_t rows = labels.shape().rank() == 0 ? 1 : labels.shape().dim(0);
-  const int64_t row_size = labels.elements() / std::max<int64_t>(rows, 1);
-  for (int64_t i = 0; i < labels.elements(); ++i) {
-    const double label = labels.AsDouble(i);
-    if (label >= range.min && label <= range.max) continue;
-    const bool above = label > range.max;
-    return LabelFault{
-        .row = i / row_size,
-        .message = fmt::format("{}: got {}, the {} is {}", above ? range.above : range.below,
-                               NumberText(label), above ? "largest" : "smallest",
-                               NumberText(above ? range.max : range.min))};
+constexpr size_t kWordsInHint = 10;
+
+// What is wrong with element i, or "".
+std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& range) {
+  const double label = labels.AsDouble(i);
+  if (label >= range.min && label <= range.max) return "";  // NaN is in no range
+  return fmt::format("label is {}: {}", NumberText(label),
+                     label < range.min ? range.below : range.above);
+}
+
+// A word without an id has -1.
+std::string FaultOfWord(const Tensor& labels, int64_t i, const LabelRange& range) {
+  const std::string_view label = labels.strings()[static_cast<size_t>(i)];
+  const auto& words = range.vocabulary;
+  if (std::find(words.begin(), words.end(), label) != words.end()) return "";
+  return fmt::format("label is \"{}\", which is not in label_vocabulary: {}", label, range.below);
+}
+
+}  // namespace
+
+std::optional<LabelFault> FindLabelFault(const Tensor& labels, int64_t rows,
+                                         const LabelRange& range) {
+  const bool words = labels.dtype() == DType::kString;
+  if (words == range.vocabulary.empty()) return std::nullopt;
+  const int64_t all = labels.shape().rank() == 0 ? 1 : labels.shape().dim(0);
+  const int64_t row_size = labels.elements() / std::max<int64_t>(all, 1);
+  for (int64_t i = 0; i < rows * row_size; ++i) {
+    std::string fault = words ? FaultOfWord(labels, i, range) : FaultOfNumber(labels, i, range);
+    if (!fault.empty()) return LabelFault{.row = i / row_size, .message = std::move(fault)};
   }
   return std::nullopt;
+}
+
+std::string LabelHint(const LabelRange& range) {
+  if (range.vocabulary.empty()) {
+    return fmt::format("labels of this head go from {} to {}", NumberText(range.min),
+                       NumberText(range.max));
+  }
+  const auto& words = range.vocabulary;
+  const size_t shown = std::min(words.size(), kWordsInHint);
+  const std::vector<std::string> first(words.begin(),
+                                       words.begin() + static_cast<ptrdiff_t>(shown));
+  return fmt::format("labels of this head are {}{}", Join(first, ", "),
+                     shown < words.size() ? ", ..." : "");
 }
 
 }  // namespace tpuest::nn

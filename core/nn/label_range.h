@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/tensor/tensor.h"
 
@@ -15,15 +16,21 @@ struct LabelRange {
   double max = 0;
   std::string below;  // what to say of a label < min
   std::string above;  // of a label > max
+  // Not empty: labels are strings, each one of these.
+  std::vector<std::string> vocabulary = {};
 };
 
 struct LabelFault {
   int64_t row = 0;      // in the batch
-  std::string message;  // "Labels must be <= n_classes - 1: got 10, the largest is 9"
+  std::string message;  // "label is 10: Labels must be <= n_classes - 1"
 };
 
-// The first label [batch, ...] outside the range, NaN among them.
-[[nodiscard]] std::optional<LabelFault> FindLabelFault(const Tensor& labels,
+// The first label among the first `rows` of [batch, ...] that is outside of the range, NaN among
+// them, or not in the vocabulary. Strings without a vocabulary are no fault of theirs.
+[[nodiscard]] std::optional<LabelFault> FindLabelFault(const Tensor& labels, int64_t rows,
                                                        const LabelRange& range);
+
+// What labels may be: "labels of this head go from 0 to 9".
+[[nodiscard]] std::string LabelHint(const LabelRange& range);
 
 }  // namespace tpuest::nn

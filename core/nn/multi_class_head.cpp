@@ -7,16 +7,16 @@
 namespace tpuest::nn {
 namespace {
 
-void SetPredictions(Value logits, HeadOutputs& outputs) {
+void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs& outputs) {
   const NameScope scope(logits.graph(), "predictions");
   const Value probabilities = ops::Softmax(logits, "probabilities");
   const Value class_ids = ops::ExpandDims(ops::ArgMax(logits, -1, DType::kInt64, "class_ids"), -1);
   const Value all_class_ids = AllClassIds(logits);
-  const Value all_classes = AsStrings(all_class_ids, "all_classes");
+  const Value all_classes = ClassNames(all_class_ids, vocabulary, "all_classes");
   outputs.predictions = {{"logits", logits},
                          {"probabilities", probabilities},
                          {"class_ids", class_ids},
-                         {"classes", AsStrings(class_ids, "str_classes")},
+                         {"classes", ClassNames(class_ids, vocabulary, "str_classes")},
                          {"all_class_ids", all_class_ids},
                          {"all_classes", all_classes}};
   const HeadSignature classify{SignatureKind::kClassification,
@@ -32,7 +32,8 @@ LabelRange MultiClassHead::label_range() const {
   return {.min = 0,
           .max = static_cast<double>(n_classes - 1),
           .below = "Labels must be >= 0",
-          .above = "Labels must be <= n_classes - 1"};
+          .above = "Labels must be <= n_classes - 1",
+          .vocabulary = label_vocabulary};
 }
 
 void MultiClassHead::CheckOptions() const {
@@ -44,6 +45,7 @@ void MultiClassHead::CheckOptions() const {
     throw Error(Code::kUsage, fmt::format("label_smoothing is {}, expected at least 0 and below 1",
                                           label_smoothing));
   }
+  CheckLabelVocabulary(label_vocabulary, n_classes);
   (void)ParseLossReduction(loss_reduction);
 }
 
@@ -51,16 +53,20 @@ HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
   CheckOptions();
   HeadOutputs outputs;
   const Value logits = CheckedLogits(inputs.logits, n_classes);
-  SetPredictions(logits, outputs);
+  SetPredictions(logits, label_vocabulary, outputs);
   if (!inputs.labels.valid()) return outputs;
 
   const NameScope scope(logits.graph(), "losses");
   Value labels = CheckedLabels(inputs.labels, logits, 1);
-  if (!IsInteger(labels.dtype())) {
+  if (!label_vocabulary.empty()) {
+    labels = LabelIds(labels, label_vocabulary);
+  } else if (!IsInteger(labels.dtype())) {
     throw Error(
         Code::kUsage,
         fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
-        "a map op {op: cast, in: ..., dtype: int32} makes them so");
+        labels.dtype() == DType::kString
+            ? "label_vocabulary: [...] in the head names the classes"
+            : "a map op {op: cast, in: ..., dtype: int32} makes them so");
   }
   if (labels.dtype() != DType::kInt64) labels = ops::Cast(labels, DType::kInt32);
   const Value losses = SparseSoftmaxCrossEntropy(logits, labels, label_smoothing);

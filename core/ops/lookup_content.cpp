@@ -29,7 +29,7 @@ bool IsPure(const Node& node) {
 
 // The value where it follows from constants, or an invalid Tensor.
 Tensor KnownValue(const Value& value) {
-  if (const Tensor known = ConstantValue(value); known.valid()) return known;
+  if (Tensor known = ConstantValue(value); known.valid()) return known;
   Node& node = *value.node;
   if (!IsPure(node)) return {};
   for (int i = 0; i < node.outputs(); ++i) {
@@ -44,7 +44,7 @@ Tensor KnownValue(const Value& value) {
 }
 
 Tensor NeedKnown(const Node& initializer, int input, std::string_view what) {
-  const Tensor known = KnownValue(initializer.input(input));
+  Tensor known = KnownValue(initializer.input(input));
   if (known.valid()) return known;
   Refuse(initializer, Code::kUsage,
          fmt::format("its {}, '{}', are no constants", what, initializer.input(input).name()));

@@ -246,18 +246,99 @@ TEST_CASE("a metric that the head cannot have is refused at its place") {
 
 TEST_CASE("a label outside its range is found with its row") {
   const LabelRange range = *LabelRangeOf(MultiClassHead{.n_classes = 10});
-  CHECK_FALSE(FindLabelFault(Tensor::Of<int32_t>({3}, {0, 9, 5}), range).has_value());
-  const auto above = FindLabelFault(Tensor::Of<int32_t>({3, 1}, {0, 10, -1}), range);
+  CHECK_FALSE(FindLabelFault(Tensor::Of<int32_t>({3}, {0, 9, 5}), 3, range).has_value());
+  const Tensor labels = Tensor::Of<int32_t>({3, 1}, {0, 10, -1});
+  const auto above = FindLabelFault(labels, 3, range);
   REQUIRE(above.has_value());
   CHECK(above->row == 1);
-  CHECK(above->message == "Labels must be <= n_classes - 1: got 10, the largest is 9");
-  const auto below = FindLabelFault(Tensor::Of<int64_t>({2}, {3, -1}), range);
+  CHECK(above->message == "label is 10: Labels must be <= n_classes - 1");
+  CHECK_FALSE(FindLabelFault(labels, 1, range).has_value());
+  const auto below = FindLabelFault(Tensor::Of<int64_t>({2}, {3, -1}), 2, range);
   REQUIRE(below.has_value());
-  CHECK(below->message == "Labels must be >= 0: got -1, the smallest is 0");
+  CHECK(below->message == "label is -1: Labels must be >= 0");
+  CHECK(LabelHint(range) == "labels of this head go from 0 to 9");
   const LabelRange binary = *LabelRangeOf(BinaryClassHead{});
-  CHECK(FindLabelFault(Tensor::Of<float>({1}, {1.2F}), binary).has_value());
-  CHECK(FindLabelFault(Tensor::Of<float>({1}, {NAN}), binary).has_value());
+  CHECK(FindLabelFault(Tensor::Of<float>({1}, {1.2F}), 1, binary).has_value());
+  CHECK(FindLabelFault(Tensor::Of<float>({1}, {NAN}), 1, binary).has_value());
   CHECK_FALSE(LabelRangeOf(RegressionHead{}).has_value());
+}
+
+TEST_CASE("a label that is not in the vocabulary is found with its row") {
+  const LabelRange range = *LabelRangeOf(BinaryClassHead{.label_vocabulary = {"aang", "iroh"}});
+  const auto strings = [](const std::vector<std::string>& texts) {
+    return Tensor::Strings({static_cast<int64_t>(texts.size())}, texts);
+  };
+  CHECK_FALSE(FindLabelFault(strings({"iroh", "aang"}), 2, range).has_value());
+  const auto fault = FindLabelFault(strings({"iroh", "zuko"}), 2, range);
+  REQUIRE(fault.has_value());
+  CHECK(fault->row == 1);
+  CHECK(fault->message ==
+        "label is \"zuko\", which is not in label_vocabulary: Labels must be >= 0");
+  CHECK(LabelHint(range) == "labels of this head are aang, iroh");
+}
+
+// ---- label_vocabulary ---------------------------------------------------------------------------
+
+std::vector<std::string> TextsOf(const Tensor& tensor) {
+  return {tensor.strings().begin(), tensor.strings().end()};
+}
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE("a vocabulary names a binary head's classes and takes strings as labels") {
+  Session session;
+  const BinaryClassHead head{.label_vocabulary = {"aang", "iroh"}};
+  const HeadInputs inputs{
+      .logits = session.Const({2, 1}, {45, -41}),
+      .labels = session.graph().Constant(Tensor::Strings({2, 1}, {"iroh", "iroh"}))};
+  const Evaluated result = Evaluate(session, head, inputs);
+  CHECK(result.loss == doctest::Approx(20.5));
+  CHECK(result.metrics.at("accuracy") == 0.5F);
+  CHECK(result.metrics.at("label/mean") == 1);
+  const HeadOutputs outputs = BuildHead(head, {.logits = session.Const({2, 1}, {0.3F, -0.4F})});
+  CHECK(TextsOf(session.Get(outputs.predictions.at("classes"))) == Texts{"iroh", "aang"});
+  CHECK(TextsOf(session.Get(outputs.predictions.at("all_classes"))) ==
+        Texts{"aang", "iroh", "aang", "iroh"});
+  CHECK(session.Floats(outputs.predictions.at("class_ids")) == std::vector<float>{1, 0});
+  CHECK(session.Floats(outputs.predictions.at("all_class_ids")) == std::vector<float>{0, 1, 0, 1});
+  CHECK(outputs.predictions.at("classes").node->after());
+  CHECK(outputs.signatures.at("classification").outputs.at("classes") ==
+        outputs.predictions.at("all_classes"));
+}
+
+TEST_CASE("a vocabulary names a multi-class head's classes and takes strings as labels") {
+  Session session;
+  const MultiClassHead head{.n_classes = 3, .label_vocabulary = {"cat", "dog", "fox"}};
+  const HeadInputs inputs{.logits = session.Const({2, 3}, {10, 0, 0, 0, 10, 0}),
+                          .labels = session.graph().Constant(Tensor::Strings({2}, {"dog", "dog"}))};
+  const Evaluated result = Evaluate(session, head, inputs);
+  CHECK(result.loss == doctest::Approx(5).epsilon(1e-4));
+  CHECK(result.metrics.at("accuracy") == 0.5F);
+  const HeadOutputs outputs = BuildHead(head, {.logits = inputs.logits});
+  CHECK(TextsOf(session.Get(outputs.predictions.at("classes"))) == Texts{"cat", "dog"});
+  CHECK(TextsOf(session.Get(outputs.predictions.at("all_classes"))) ==
+        Texts{"cat", "dog", "fox", "cat", "dog", "fox"});
+}
+
+TEST_CASE("a vocabulary of another size, or labels of another dtype, are TensorFlow's errors") {
+  Session session;
+  const Value logits = session.Const({1, 3}, {0, 0, 0});
+  const Value words = session.graph().Constant(Tensor::Strings({1}, {"cat"}));
+  CHECK(MessageOf(session, MultiClassHead{.n_classes = 3, .label_vocabulary = {"cat", "dog"}},
+                  {.logits = logits}) ==
+        "\"label_vocabulary\" does not have \"n_classes\" items. len(label_vocabulary)=2, "
+        "n_classes=3, label_vocabulary=['cat', 'dog']");
+  CHECK(MessageOf(session, MultiClassHead{.n_classes = 3, .label_vocabulary = {"cat", "a", "a"}},
+                  {.logits = logits}) == "label_vocabulary has \"a\" twice");
+  CHECK(MessageOf(session,
+                  MultiClassHead{.n_classes = 3, .label_vocabulary = {"cat", "dog", "fox"}},
+                  {.logits = logits, .labels = session.Ints({1}, {0})}) ==
+        "Labels dtype should be string if there is a vocabulary. Instead got int32");
+  CHECK(MessageOf(session, MultiClassHead{.n_classes = 3}, {.logits = logits, .labels = words}) ==
+        "Labels dtype should be integer. Instead got string.");
+  CHECK(MessageOf(session, BinaryClassHead{},
+                  {.logits = session.Const({1, 1}, {0}), .labels = words}) ==
+        "Labels dtype should be a number without a vocabulary. Instead got string.");
 }
 
 }  // namespace
