@@ -9,6 +9,7 @@
 #include "core/graph/import_passes.h"
 #include "core/graph/node_def.h"
 #include "core/graph/node_reader.h"
+#include "core/graph/table_source.h"
 #include "core/graph/tensor_name.h"
 #include "core/graph/variable_source.h"
 #include "core/io/proto.h"
@@ -49,7 +50,7 @@ class Importer {
 
  private:
   InlinedGraph Inline(const InlineRequest& request) const {
-    InlinedGraph inlined = InlineFunctions(request_.meta.graph_def(), graph_.registry(), request);
+    InlinedGraph inlined = InlineWithTables(request_.meta, graph_.registry(), request);
     RewriteNodes(inlined);
     DropIdleNodes(inlined);
     return inlined;

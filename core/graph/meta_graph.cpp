@@ -5,6 +5,7 @@
 #include "core/graph/cut.h"
 #include "core/graph/node_def.h"
 #include "core/graph/saver_nodes.h"
+#include "core/graph/tables.h"
 #include "core/graph/tpu_call.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
@@ -74,6 +75,7 @@ class MetaGraphWriter {
     }
     std::vector<Value> called = call.results;
     kept_ = NeededNodes(graph_, outer, {}, called);
+    kept_ = NeededNodes(graph_, outer, TableInitializers(graph_, kept_), called);
   }
 
   // Values that are computed in the call and read, or wanted, outside of it.
@@ -168,7 +170,12 @@ class MetaGraphWriter {
       if (variable->local) assigns.push_back(variable->name + "/Assign");
     }
     const std::string init = AddNoOp("init", assigns);
-    const std::string tables = AddNoOp("init_all_tables", {});
+    std::vector<std::string> initializers;
+    for (const Node* const node : TableInitializers(graph_, kept_)) {
+      Collection("table_initializer").mutable_node_list()->add_value(node->name());
+      initializers.push_back(node->name());
+    }
+    const std::string tables = AddNoOp("init_all_tables", initializers);
     const std::string others = AddNoOp("init", {});
     const std::string group = AddNoOp("group_deps", {init, others, tables});
     Collection("saved_model_main_op").mutable_node_list()->add_value(group);

@@ -45,11 +45,12 @@ class ClusterFinder {
            graph_.VariableOf({const_cast<Node*>(&node), 0}) != nullptr;
   }
 
-  // Of variables: as in CutGraph, only what needs them needs the device.
+  // Of variables, and of what is behind the device by its own word: as in CutGraph, only what
+  // needs them needs the device.
   void FindDescendants() {
     for (const auto& node : graph_.nodes()) {
       const size_t id = Id(*node);
-      descends_[id] = static_cast<char>(node->type() == "VarHandleOp");
+      descends_[id] = static_cast<char>(node->type() == "VarHandleOp" || node->after());
       for (const Value& input : node->inputs()) descends_[id] |= descends_[Id(*input.node)];
     }
   }

@@ -12,6 +12,7 @@ import tempfile
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops import lookup_ops
 from tensorflow_estimator.python.estimator.tpu.tpu_estimator import inference_on_tpu
 
 v1 = tf.compat.v1
@@ -254,6 +255,63 @@ def module():
     note("module", ["serve"], "run", {"x": X}, outputs)
 
 
+def vocabulary_file():
+    path = os.path.join(tempfile.mkdtemp(), "colours.txt")
+    with open(path, "w") as f:
+        f.write("red\ngreen\nblue\n")
+    return path
+
+
+WORDS = np.array([[b"green"], [b"gnu"], [b"cat"], [b"fox"]], object)
+IDS = np.array([2, 0, 7, 1], np.int64)
+
+
+def tables():
+    """TensorFlow 1: lookup tables of words in the graph and of a file, initialized by the main op."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        words = v1.placeholder(tf.string, [None, 1], name="words")
+        ids = v1.placeholder(tf.int64, [None], name="ids")
+        animals = ["cat", "dog", "fox"]
+        index = tf.lookup.StaticVocabularyTable(
+            tf.lookup.KeyValueTensorInitializer(animals, np.arange(3, dtype=np.int64)), 2)
+        class_ids = lookup_ops.index_table_from_tensor(animals, name="class_id_lookup")
+        names = lookup_ops.index_to_string_table_from_tensor(animals, name="class_string_lookup")
+        colours = lookup_ops.index_table_from_file(vocabulary_file(), name="colours")
+        outputs = {"index": index.lookup(words), "class_ids": class_ids.lookup(words),
+                   "names": names.lookup(ids), "colours": colours.lookup(words),
+                   "size": index.size()}
+        session.run(v1.tables_initializer())
+        v1.saved_model.simple_save(session, fresh("tables"), {"words": words, "ids": ids}, outputs,
+                                   legacy_init_op=v1.tables_initializer())
+        inputs = {"words": WORDS, "ids": IDS}
+    note("tables", ["serve"], "serving_default", inputs,
+         run_v1("tables", ["serve"], "serving_default", inputs))
+
+
+def table_module():
+    """TensorFlow 2: tables that a function initializes, one of them from an asset."""
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            keys, values = tf.constant(["cat", "fox"]), tf.constant([0.5, 2.5])
+            self.weights = tf.lookup.StaticHashTable(
+                tf.lookup.KeyValueTensorInitializer(keys, values), -1.0)
+            lines = tf.lookup.TextFileInitializer(
+                vocabulary_file(), tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
+                tf.lookup.TextFileIndex.LINE_NUMBER)
+            self.colours = tf.lookup.StaticHashTable(lines, -1)
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 1], tf.string, name="words")])
+        def call(self, words):
+            return {"weights": self.weights.lookup(words), "colours": self.colours.lookup(words)}
+
+    net = Net()
+    tf.saved_model.save(net, fresh("table_module"), signatures={"run": net.call})
+    outputs = {k: v.numpy() for k, v in net.call(WORDS).items()}
+    note("table_module", ["serve"], "run", {"words": WORDS}, outputs)
+
+
 def drop_fingerprints():
     for folder, _, files in os.walk(OUT):
         for name in files:
@@ -261,8 +319,8 @@ def drop_fingerprints():
                 os.remove(os.path.join(folder, name))
 
 
-EAGER = [keras, module]
-GRAPH = [tpu_estimators, all_modes, parsing, text, canned, ref_variables]
+EAGER = [keras, module, table_module]
+GRAPH = [tpu_estimators, all_modes, parsing, text, canned, ref_variables, tables]
 chosen = [f for f in EAGER + GRAPH if len(sys.argv) < 3 or f.__name__ in sys.argv[2:]]
 os.makedirs(OUT, exist_ok=True)
 if len(sys.argv) > 2:

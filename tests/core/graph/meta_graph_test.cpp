@@ -13,6 +13,7 @@
 #include "core/ops/array.h"
 #include "core/ops/bias.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
 #include "core/ops/strings.h"
 
@@ -247,6 +248,62 @@ TEST_CASE("host ops ahead of the device stay ahead of the call") {
   const pb::MetaGraphDef meta = Written(spec);
   CHECK(Inputs(Find(meta.graph_def().node(), "TPUPartitionedCall"))[0] == "bucket");
   CHECK(Inputs(Find(meta.graph_def().node(), "bucket")) == Strings{"words"});
+}
+
+// "cat" and "fox" by the sign of x, looked up behind the device.
+struct Named {
+  Graph graph{Registry()};
+  Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
+  Value names;
+
+  Named() {
+    const Value ids = ops::ArgMax(ops::Neg(x), -1, DType::kInt64, "ids");
+    const AfterScope after(graph);
+    names = ops::LookupWord(ids, {"cat", "fox"}, "words");
+    // Of no signature's: left out around a call.
+    (void)ops::LookupWord(ids, {"ape", "elk"}, "others");
+  }
+
+  [[nodiscard]] MetaGraphSpec Spec(std::optional<TpuInference> tpu) const {
+    return {.graph = graph,
+            .tags = {"serve"},
+            .signatures = {{"serving_default",
+                            {.method_name = "tensorflow/serving/predict",
+                             .inputs = {{"x", x}},
+                             .outputs = {{"names", names}}}}},
+            .tpu = std::move(tpu)};
+  }
+};
+
+TEST_CASE("tables are initialized by the op that a server runs once") {
+  const Named model;
+  const pb::MetaGraphDef meta = Written(model.Spec({}));
+  CHECK(Inputs(Find(meta.graph_def().node(), "init_all_tables")) ==
+        Strings{"^words/table_init/LookupTableImportV2", "^others/table_init/LookupTableImportV2"});
+  const auto& tables = meta.collection_def().at("table_initializer").node_list();
+  CHECK(tables.value_size() == 2);
+  CHECK(Inputs(Find(meta.graph_def().node(), "group_deps")).back() == "^init_all_tables");
+}
+
+TEST_CASE("tables stay outside of the call, with what initializes them") {
+  for (const int version : {1, 2}) {
+    const Named model;
+    const pb::MetaGraphDef meta =
+        Written(model.Spec(TpuInference{.api_version = version, .inputs = {model.x}}));
+    const auto& nodes = meta.graph_def().node();
+    CHECK(Inputs(Find(nodes, "init_all_tables")) ==
+          Strings{"^words/table_init/LookupTableImportV2"});
+    CHECK(OpsOf(nodes).count("HashTableV2") == 1);
+    CHECK(OpsOf(nodes).count("LookupTableFindV2") == 1);
+    CHECK(Inputs(Find(nodes, "hash_table_Lookup/LookupTableFindV2"))[1].starts_with(
+        "TPUPartitionedCall"));
+    for (const pb::FunctionDef& function : meta.graph_def().library().function()) {
+      const std::multiset<std::string> ops = OpsOf(function.node_def());
+      for (const char* const op : {"HashTableV2", "LookupTableFindV2", "LookupTableImportV2"}) {
+        CHECK(ops.count(op) == 0);
+      }
+    }
+  }
 }
 
 TEST_CASE("the same graph is the same bytes") {

@@ -1,0 +1,19 @@
+#pragma once
+// Where a MetaGraph's tables get their content from; for .cpp files of core/graph.
+
+#include "core/graph/function_inliner.h"
+
+namespace tpuest::pb {
+class MetaGraphDef;
+}  // namespace tpuest::pb
+
+namespace tpuest {
+
+// InlineFunctions, and the initializers of the tables that the result looks things up in, appended
+// to `wanted`. They are found through the op that a server runs once after loading, the collection
+// table_initializer, or among the graph's own nodes. Errors as InlineFunctions.
+[[nodiscard]] InlinedGraph InlineWithTables(const pb::MetaGraphDef& meta,
+                                            const OpRegistry& registry,
+                                            const InlineRequest& request);
+
+}  // namespace tpuest
