@@ -51,13 +51,14 @@ StepProgram::StepProgram(Backend& backend, VariableStore& variables, const StepP
   for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
 }
 
-// A value whose first dimension is that of the inputs; a constant of another size is none.
+// A value whose first dimension is that of the inputs, or not known; a constant of another size is
+// none.
 bool StepProgram::IsBatch(Value value) const {
-  const int rank = value.shape().rank();
-  if (rank == 0) return false;
-  const bool is_input = std::find(inputs_.begin(), inputs_.end(), value) != inputs_.end();
-  return is_input || std::any_of(inputs_.begin(), inputs_.end(), [&](const Value& input) {
-           return input.shape().rank() > 0 && input.shape().dim(0) == value.shape().dim(0);
+  if (value.shape().rank() == 0) return false;
+  const int64_t rows = value.shape().dim(0);
+  return rows == kUnknownDim ||
+         std::any_of(inputs_.begin(), inputs_.end(), [&](const Value& input) {
+           return input.shape().rank() > 0 && input.shape().dim(0) == rows;
          });
 }
 
