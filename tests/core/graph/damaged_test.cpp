@@ -73,18 +73,26 @@ void CheckFile(const std::string& kind, const std::string& file,
   }
 }
 
-constexpr const char* kKinds[] = {"tpu_v1", "tpu_v2", "all_modes", "parsing",      "text",
-                                  "keras",  "module", "canned",    "ref_variables"};
+std::vector<std::string> Kinds() {
+  std::vector<std::string> kinds = ListDirectory(SavedModelData(""));
+  std::erase_if(kinds, [](const std::string& kind) { return !IsSavedModel(SavedModelData(kind)); });
+  REQUIRE_FALSE(kinds.empty());
+  return kinds;
+}
 
 std::vector<std::string> FilesOf(const std::string& kind) {
-  const bool text = FileExists(SavedModelData(kind + "/saved_model.pbtxt"));
-  return {text ? "saved_model.pbtxt" : "saved_model.pb", "variables/variables.index",
-          "variables/variables.data-00000-of-00001"};
+  std::vector<std::string> files = {"saved_model.pb", "saved_model.pbtxt",
+                                    "variables/variables.index",
+                                    "variables/variables.data-00000-of-00001"};
+  std::erase_if(files, [&](const std::string& file) {
+    return !FileExists(SavedModelData(kind + "/" + file));
+  });
+  return files;
 }
 
 TEST_CASE("SavedModels cut at any length") {
   constexpr size_t kCuts = 12;
-  for (const std::string kind : kKinds) {
+  for (const std::string& kind : Kinds()) {
     for (const std::string& file : FilesOf(kind)) {
       const std::string bytes = ReadFile(SavedModelData(kind + "/" + file));
       std::vector<std::string> damaged;
@@ -97,7 +105,7 @@ TEST_CASE("SavedModels cut at any length") {
 
 TEST_CASE("SavedModels with flipped bytes") {
   constexpr size_t kFlips = 40;
-  for (const std::string kind : kKinds) {
+  for (const std::string& kind : Kinds()) {
     for (const std::string& file : FilesOf(kind)) {
       const std::string bytes = ReadFile(SavedModelData(kind + "/" + file));
       std::vector<std::string> damaged;
