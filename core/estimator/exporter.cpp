@@ -77,6 +77,9 @@ void CheckSpec(const TPUEstimatorSpec& spec) {
 
 ExportResult Exporter::Export(const ExportArgs& args) {
   CheckArgs(args);
+  if (args.batch_config && context_.options.export_saved_model_api_version == 1) {
+    context_.home.log.Warning("batch_config is for API version 2, and this export is of version 1");
+  }
   const SavedState saved = FindModel(args.checkpoint);
   const uint64_t seed = context_.Seed(saved.resume.seed);
   const std::vector<Part> parts = BuildParts(args);

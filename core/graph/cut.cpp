@@ -11,17 +11,6 @@ bool ReadsState(const Node& node) {
          (node.op().stateful && node.type() != "Placeholder" && !node.op().host);
 }
 
-// Also whatever moves strings about.
-bool IsHost(const Node& node) {
-  if (node.op().host) return true;
-  if (node.type() == "Const" || node.type() == "Placeholder") return false;
-  for (int i = 0; i < node.outputs(); ++i) {
-    if (node.output_dtype(i) == DType::kString) return true;
-  }
-  return std::any_of(node.inputs().begin(), node.inputs().end(),
-                     [](const Value& input) { return input.dtype() == DType::kString; });
-}
-
 bool IsConstant(const Node& node) { return node.type() == "Const"; }
 
 // Something beside the number of rows is known only when it is there.
@@ -37,7 +26,7 @@ std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs
   std::vector<char> stays(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
     const auto id = static_cast<size_t>(node->id());
-    stays[id] = static_cast<char>(IsHost(*node));
+    stays[id] = static_cast<char>(RunsOnHost(*node));
     for (const Value& input : node->inputs()) {
       const bool reads_host = stays[static_cast<size_t>(input.node->id())] != 0;
       if (reads_host && !needs_device[id] && DependsOnData(input.shape())) stays[id] = 1;
@@ -63,6 +52,16 @@ std::vector<char> FollowsFromShapes(const Graph& graph) {
 }
 
 }  // namespace
+
+bool RunsOnHost(const Node& node) {
+  if (node.op().host) return true;
+  if (node.type() == "Const" || node.type() == "Placeholder") return false;
+  for (int i = 0; i < node.outputs(); ++i) {
+    if (node.output_dtype(i) == DType::kString) return true;
+  }
+  return std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value& input) { return input.dtype() == DType::kString; });
+}
 
 std::vector<char> NeededNodes(const Graph& graph, const std::vector<Value>& fetches,
                               const std::vector<Node*>& targets, const std::vector<Value>& fed) {
@@ -108,7 +107,7 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
   // Host ops go before the device unless they need it; what follows an after node is after.
   for (const auto& node : graph.nodes()) {
     const auto id = static_cast<size_t>(node->id());
-    bool after = node->after() || (IsHost(*node) && needs_device[id]);
+    bool after = node->after() || (RunsOnHost(*node) && needs_device[id]);
     for (const Value& input : node->inputs()) {
       after |= cut.PartOf(*input.node) == Part::kAfter;
     }

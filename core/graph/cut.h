@@ -21,6 +21,9 @@ struct GraphCut {
   }
 };
 
+// Whether the node cannot be on the device: a host op, or one that moves strings about.
+[[nodiscard]] bool RunsOnHost(const Node& node);
+
 // The cut for what `fetches` and `targets` need. Error kUsage by node and place where *before*
 // would read a variable or draw a random number.
 [[nodiscard]] GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,

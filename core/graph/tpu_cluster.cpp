@@ -30,10 +30,10 @@ class ClusterFinder {
     for (const auto& node : graph_.nodes()) {
       const size_t id = Id(*node);
       if (!needed_[id] || before_[id] || IsEverywhere(*node)) continue;
-      after[id] = static_cast<char>(node->after() || (node->op().host && !feeds_device_[id]));
+      after[id] = static_cast<char>(node->after() || (RunsOnHost(*node) && !feeds_device_[id]));
       for (const Value& input : node->inputs()) after[id] |= after[Id(*input.node)];
       cluster.inside[id] = static_cast<char>(!after[id] && !IsVariableRead(*node));
-      cluster.outside_compiled[id] = static_cast<char>(cluster.inside[id] && node->op().host);
+      cluster.outside_compiled[id] = static_cast<char>(cluster.inside[id] && RunsOnHost(*node));
     }
     return cluster;
   }
@@ -60,7 +60,7 @@ class ClusterFinder {
     for (size_t id = size_; id-- > 0;) {
       const Node& node = *graph_.nodes()[id];
       if (!needed_[id] || node.after()) continue;
-      if (node.op().host && !feeds_device_[id]) continue;
+      if (RunsOnHost(node) && !feeds_device_[id]) continue;
       for (const Value& input : node.inputs()) feeds_device_[Id(*input.node)] = 1;
     }
   }
@@ -69,7 +69,7 @@ class ClusterFinder {
   void FindBefore() {
     for (size_t id = size_; id-- > 0;) {
       const Node& node = *graph_.nodes()[id];
-      if (needed_[id] && node.op().host && !descends_[id] && !IsEverywhere(node)) before_[id] = 1;
+      if (needed_[id] && RunsOnHost(node) && !descends_[id] && !IsEverywhere(node)) before_[id] = 1;
       if (!before_[id]) continue;
       for (const Value& input : node.inputs()) before_[Id(*input.node)] = 1;
     }
