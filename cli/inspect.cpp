@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/inspect_export.h"
@@ -12,6 +14,7 @@
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/event_reader.h"
+#include "core/io/object_graph.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {
@@ -38,6 +41,27 @@ Statistics StatisticsOf(const Tensor& tensor) {
 
 Json ShapeJson(const Shape& shape) { return shape.dims(); }
 
+// What the graph of objects tells about a tensor of an object-based checkpoint.
+struct ObjectNote {
+  std::string variable;  // its name, or that of the variable whose slot it is
+  std::string slot;      // "m"
+};
+
+std::map<std::string, ObjectNote> NotesOf(const BundleReader& reader) {
+  std::map<std::string, ObjectNote> notes;
+  const std::optional<ObjectGraph> objects = ReadObjectGraph(reader);
+  if (!objects) return notes;
+  for (const ObjectGraph::Node& node : objects->nodes) {
+    if (!node.key.empty()) notes[node.key].variable = node.full_name;
+  }
+  for (const ObjectGraph::Node& node : objects->nodes) {
+    for (const ObjectGraph::Slot& slot : node.slots) {
+      notes[objects->at(slot.node).key] = {objects->at(slot.variable).full_name, slot.name};
+    }
+  }
+  return notes;
+}
+
 int ShowValue(const Invocation& invocation, const BundleReader& reader) {
   const Tensor tensor = reader.Read(*invocation.value);
   const Json values = JsonOf(tensor);
@@ -57,6 +81,7 @@ int ShowCheckpoint(const Invocation& invocation, const std::string& prefix) {
   const BundleReader reader(prefix);
   if (invocation.value) return ShowValue(invocation, reader);
   Json variables = Json::object();
+  const std::map<std::string, ObjectNote> notes = NotesOf(reader);
   if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
   for (const std::string& name : reader.Names()) {
     const DType dtype = reader.DTypeOf(name);
@@ -66,6 +91,13 @@ int ShowCheckpoint(const Invocation& invocation, const std::string& prefix) {
       const Statistics s = StatisticsOf(reader.Read(name));
       entry.update({{"min", s.least}, {"max", s.greatest}, {"mean", s.mean}, {"sum", s.sum}});
       text = fmt::format("min {:.5g}  max {:.5g}  mean {:.5g}", s.least, s.greatest, s.mean);
+    }
+    if (const auto note = notes.find(name); note != notes.end()) {
+      const auto& [variable, slot] = note->second;
+      entry["variable"] = variable;
+      if (!slot.empty()) entry["slot"] = slot;
+      text +=
+          slot.empty() ? fmt::format("  {}", variable) : fmt::format("  {} of {}", slot, variable);
     }
     variables[name] = entry;
     if (!invocation.json) {

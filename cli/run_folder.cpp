@@ -5,17 +5,34 @@
 #include "cli/report.h"
 #include "cli/version.h"
 #include "core/base/files.h"
+#include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace
 
 std::string ResolvedJobPath(const std::string& model_dir) {
   return JoinPath(model_dir, ".tpuest/job.resolved.yaml");
 }
 
 std::string ModelDirOf(const std::string& checkpoint) {
-  if (DirectoryExists(checkpoint)) return checkpoint;
-  const std::string folder = DirName(checkpoint);
-  return folder.empty() ? "." : folder;
+  std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
+  const bool is_exported =
+      CheckpointExists(SavedModelVariables(folder)) || BaseName(folder) == "variables";
+  if (!is_exported) return folder;
+  std::string run = folder;
+  while (!FileExists(ResolvedJobPath(run))) {
+    const std::string above = FolderOf(run);
+    if (above == run) return folder;
+    run = above;
+  }
+  return run;
 }
 
 RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir, ".tpuest")) {

@@ -190,7 +190,8 @@ void Session::LogOverrides() {
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
   const std::string given = invocation_.checkpoint.value_or(configured);
-  if (given == "latest" || DirectoryExists(given)) return std::nullopt;
+  if (given == "latest" || given == estimator_->model_dir()) return std::nullopt;
+  if (DirectoryExists(given)) return given;
   const std::string prefix = IsNumber(given)
                                  ? JoinPath(estimator_->model_dir(), "model.ckpt-" + given)
                                  : CheckpointPrefix(given);

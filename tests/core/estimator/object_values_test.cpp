@@ -208,6 +208,36 @@ TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam'
   for (const auto& [name, value] : store.tensors()) CHECK(SameBits(back.Get(name), value));
 }
 
+TEST_CASE("a damaged graph of objects gives the values, or one error that names the file") {
+  Model model;
+  model.AddKernel();
+  model.AddAdam();
+  VariableStore store;
+  InitializeVariables(*MakeCpuBackend(), model.graph, Which::kAll, 1, store);
+  const TemporaryFolder folder;
+  std::vector<NamedTensor> tensors = ObjectLayout(model.graph).Tensors(store);
+  const std::string whole(tensors.front().tensor.strings()[0]);
+  REQUIRE(tensors.front().name == kObjectGraphKey);
+  int refusals = 0;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (const bool cut : {true, false}) {
+      std::string damaged = cut ? whole.substr(0, at) : whole;
+      if (!cut) damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+      tensors.front().tensor = Tensor::Strings(Shape(), {damaged});
+      WriteBundle(folder.File("c"), tensors, false);
+      VariableStore back;
+      try {
+        RestoreVariables(LoadCheckpoint(folder.File("c")), model.graph, back);
+      } catch (const Error& error) {
+        ++refusals;
+        CHECK(error.code() == Code::kCheckpoint);
+        CHECK(error.message().find("c: ") != std::string::npos);
+      }
+    }
+  }
+  CHECK(refusals > 0);
+}
+
 TEST_CASE("a power's steps are found while it moves") {
   CHECK(StepsOfBetaPower(0.9F, 0.9F) == 0);
   CHECK(StepsOfBetaPower(0.999F, BetaPower(0.999F, 1000)) == 1000);

@@ -86,7 +86,8 @@ std::string CopyBundle(const std::string& prefix, const TemporaryFolder& folder,
 }  // namespace
 
 TEST_CASE("no damage to a bundle's data goes unnoticed") {
-  for (const std::string name : {"name_based/model.ckpt-7", "object_based/ckpt-2"}) {
+  for (const std::string name :
+       {"name_based/model.ckpt-7", "object_based/ckpt-2", "object_optimizers/adam"}) {
     const TemporaryFolder folder;
     const std::string data = BundleDataPath(CopyBundle(TestData(name), folder, 1), 0, 1);
     const std::string whole = ReadFile(data);
@@ -129,6 +130,17 @@ TEST_CASE("index entries that lie are refused, though their checksums are right"
   }
   Put(BundleIndexPath(prefix), whole);
   CHECK_NOTHROW(ReadWholeBundle(prefix));
+}
+
+TEST_CASE("a graph of objects that lies is refused or read, never worse") {
+  const TemporaryFolder folder;
+  const BundleReader reader(TestData("object_optimizers/legacy_adam"));
+  const std::string whole(reader.Read(kObjectGraphKey).strings()[0]);
+  CHECK(Refusals(whole, [&](const std::string& damaged) {
+          WriteBundle(folder / "c",
+                      {{std::string(kObjectGraphKey), Tensor::Strings(Shape(), {damaged})}}, false);
+          static_cast<void>(ReadObjectGraph(BundleReader(folder / "c")));
+        }) > 0);
 }
 
 TEST_CASE("blocks that lie are refused, though their checksums are right") {
