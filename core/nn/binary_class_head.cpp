@@ -15,17 +15,15 @@ void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs
   const Value probabilities = ops::Softmax(two_class_logits, "probabilities");
   const Value class_ids =
       ops::ExpandDims(ops::ArgMax(two_class_logits, -1, DType::kInt64, "class_ids"), -1);
-  const Value all_class_ids = AllClassIds(two_class_logits);
-  const Value all_classes = ClassNames(all_class_ids, vocabulary, "all_classes");
   outputs.predictions = {{"logits", logits},
                          {"logistic", logistic},
                          {"probabilities", probabilities},
                          {"class_ids", class_ids},
-                         {"classes", ClassNames(class_ids, vocabulary, "str_classes")},
-                         {"all_class_ids", all_class_ids},
-                         {"all_classes", all_classes}};
-  const HeadSignature classify{SignatureKind::kClassification,
-                               {{"scores", probabilities}, {"classes", all_classes}}};
+                         {"all_class_ids", AllClassIds(two_class_logits)}};
+  AddClassNames(vocabulary, outputs.predictions);
+  const HeadSignature classify{
+      SignatureKind::kClassification,
+      {{"scores", probabilities}, {"classes", outputs.predictions.at("all_classes")}}};
   outputs.signatures = {{"serving_default", classify},
                         {"classification", classify},
                         {"regression", {SignatureKind::kRegression, {{"outputs", logistic}}}},

@@ -34,13 +34,24 @@ Value LabelIds(Value labels, const LabelVocabulary& vocabulary) {
                 "without label_vocabulary, labels are the numbers of the classes");
   }
   // Of 32 bits: what reaches the device.
-  return ops::LookupIndex(labels, vocabulary, DType::kInt32, "class_id_lookup");
+  const Value table = ops::IndexTable(labels.graph(), vocabulary, DType::kInt32, "class_id_lookup");
+  return ops::LookupVocabulary(table, labels, "label_ids");
 }
 
-Value ClassNames(Value ids, const LabelVocabulary& vocabulary, std::string_view name) {
-  const AfterScope after(ids.graph());
-  if (vocabulary.empty()) return ops::AsString(ids, {}, name);
-  return ops::LookupWord(ops::Cast(ids, DType::kInt64), vocabulary, name);
+void AddClassNames(const LabelVocabulary& vocabulary, std::map<std::string, Value>& predictions) {
+  const Value class_ids = predictions.at("class_ids");
+  const Value all_class_ids = predictions.at("all_class_ids");
+  Graph& graph = class_ids.graph();
+  const AfterScope after(graph);
+  if (vocabulary.empty()) {
+    predictions["all_classes"] = ops::AsString(all_class_ids, {}, "all_classes");
+    predictions["classes"] = ops::AsString(class_ids, {}, "str_classes");
+    return;
+  }
+  const Value table = ops::WordTable(graph, vocabulary, "class_string_lookup");
+  predictions["all_classes"] =
+      ops::LookupVocabulary(table, ops::Cast(all_class_ids, DType::kInt64), "all_classes");
+  predictions["classes"] = ops::LookupVocabulary(table, class_ids, "str_classes");
 }
 
 }  // namespace tpuest::nn

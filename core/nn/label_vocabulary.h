@@ -3,6 +3,7 @@
 // host before the device, and ids words behind it.
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ void CheckLabelVocabulary(const LabelVocabulary& vocabulary, int64_t n_classes);
 // Error kUsage, in TensorFlow's words, for labels of another dtype.
 [[nodiscard]] Value LabelIds(Value labels, const LabelVocabulary& vocabulary);
 
-// Strings of the shape of `ids`, in an AfterScope: the words of the vocabulary, or without one the
-// numbers themselves.
-[[nodiscard]] Value ClassNames(Value ids, const LabelVocabulary& vocabulary, std::string_view name);
+// Adds to predictions that have class_ids and all_class_ids the strings "classes" and "all_classes"
+// of the same shapes, in an AfterScope: the words of the vocabulary, or without one the numbers.
+void AddClassNames(const LabelVocabulary& vocabulary, std::map<std::string, Value>& predictions);
 
 }  // namespace tpuest::nn

@@ -11,16 +11,14 @@ void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs
   const NameScope scope(logits.graph(), "predictions");
   const Value probabilities = ops::Softmax(logits, "probabilities");
   const Value class_ids = ops::ExpandDims(ops::ArgMax(logits, -1, DType::kInt64, "class_ids"), -1);
-  const Value all_class_ids = AllClassIds(logits);
-  const Value all_classes = ClassNames(all_class_ids, vocabulary, "all_classes");
   outputs.predictions = {{"logits", logits},
                          {"probabilities", probabilities},
                          {"class_ids", class_ids},
-                         {"classes", ClassNames(class_ids, vocabulary, "str_classes")},
-                         {"all_class_ids", all_class_ids},
-                         {"all_classes", all_classes}};
-  const HeadSignature classify{SignatureKind::kClassification,
-                               {{"scores", probabilities}, {"classes", all_classes}}};
+                         {"all_class_ids", AllClassIds(logits)}};
+  AddClassNames(vocabulary, outputs.predictions);
+  const HeadSignature classify{
+      SignatureKind::kClassification,
+      {{"scores", probabilities}, {"classes", outputs.predictions.at("all_classes")}}};
   outputs.signatures = {{"serving_default", classify},
                         {"classification", classify},
                         {"predict", {SignatureKind::kPredict, outputs.predictions}}};

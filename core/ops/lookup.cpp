@@ -62,18 +62,20 @@ Value LookupTableSize(Value table, std::string_view name) {
   return table.graph().Add("LookupTableSizeV2", {table}, {}, name);
 }
 
-Value LookupIndex(Value keys, const std::vector<std::string>& vocabulary, DType ids,
-                  std::string_view name) {
-  Graph& graph = keys.graph();
-  const Value table = HashTable(graph, Words(vocabulary), Positions(vocabulary.size(), ids), name);
-  return LookupTableFind(table, keys, Tensor::Scalar<int64_t>(-1).Cast(ids));
+Value IndexTable(Graph& graph, const std::vector<std::string>& vocabulary, DType ids,
+                 std::string_view name) {
+  return HashTable(graph, Words(vocabulary), Positions(vocabulary.size(), ids), name);
 }
 
-Value LookupWord(Value ids, const std::vector<std::string>& vocabulary, std::string_view name) {
-  Graph& graph = ids.graph();
-  const Value table =
-      HashTable(graph, Positions(vocabulary.size(), DType::kInt64), Words(vocabulary), name);
-  return LookupTableFind(table, ids, Tensor::Strings({}, {"UNK"}));
+Value WordTable(Graph& graph, const std::vector<std::string>& vocabulary, std::string_view name) {
+  return HashTable(graph, Positions(vocabulary.size(), DType::kInt64), Words(vocabulary), name);
+}
+
+Value LookupVocabulary(Value table, Value keys, std::string_view name) {
+  const auto values = table.node->Attr<DType>("value_dtype");
+  const Tensor missing = values == DType::kString ? Tensor::Strings({}, {"UNK"})
+                                                  : Tensor::Scalar<int64_t>(-1).Cast(values);
+  return LookupTableFind(table, keys, missing, name);
 }
 
 namespace {

@@ -23,13 +23,14 @@ Value LookupTableFind(Value table, Value keys, const Tensor& missing, std::strin
 // The number of keys, int64 [].
 Value LookupTableSize(Value table, std::string_view name = "");
 
-// Of string `keys`: their positions in the vocabulary as `ids` (int32 or int64), -1 for one that is
-// not in it. As tf.lookup's index_table_from_tensor.
-Value LookupIndex(Value keys, const std::vector<std::string>& vocabulary, DType ids,
-                  std::string_view name);
-
-// Of int64 `ids`: the vocabulary's words, "UNK" past its end. As index_to_string_table_from_tensor.
-Value LookupWord(Value ids, const std::vector<std::string>& vocabulary, std::string_view name);
+// From a vocabulary's words to their positions as `ids` (int32 or int64), and from positions
+// (int64) to words: the tables of tf.lookup's index_table_from_tensor and
+// index_to_string_table_from_tensor.
+Value IndexTable(Graph& graph, const std::vector<std::string>& vocabulary, DType ids,
+                 std::string_view name);
+Value WordTable(Graph& graph, const std::vector<std::string>& vocabulary, std::string_view name);
+// A lookup in one of these: -1 or "UNK" for what is not there.
+Value LookupVocabulary(Value table, Value keys, std::string_view name = "");
 
 OpFamily LookupOps();
 

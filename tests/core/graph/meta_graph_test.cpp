@@ -259,9 +259,9 @@ struct Named {
   Named() {
     const Value ids = ops::ArgMax(ops::Neg(x), -1, DType::kInt64, "ids");
     const AfterScope after(graph);
-    names = ops::LookupWord(ids, {"cat", "fox"}, "words");
+    names = ops::LookupVocabulary(ops::WordTable(graph, {"cat", "fox"}, "words"), ids);
     // Of no signature's: left out around a call.
-    (void)ops::LookupWord(ids, {"ape", "elk"}, "others");
+    (void)ops::LookupVocabulary(ops::WordTable(graph, {"ape", "elk"}, "others"), ids);
   }
 
   [[nodiscard]] MetaGraphSpec Spec(std::optional<TpuInference> tpu) const {

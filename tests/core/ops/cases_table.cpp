@@ -58,17 +58,21 @@ std::vector<OpCase> TableCases() {
        .claim = "a vocabulary's index",
        .inputs = {Texts({2, 2}, {"fox", "cat", "gnu", ""})},
        .build =
-           [](Graph&, const In& in) {
-             return Built{{ops::LookupIndex(in[0], {"cat", "dog", "fox"}, DType::kInt32, "index")},
-                          {}};
+           [](Graph& graph, const In& in) {
+             return Built{
+                 {ops::LookupVocabulary(
+                     ops::IndexTable(graph, {"cat", "dog", "fox"}, DType::kInt32, "index"), in[0])},
+                 {}};
            },
        .expected = {Ints({2, 2}, {2, 0, -1, -1})}},
       {.op = "HashTableV2",
        .claim = "a vocabulary's words",
        .inputs = {Longs({4}, {2, 0, 3, -1})},
        .build =
-           [](Graph&, const In& in) {
-             return Built{{ops::LookupWord(in[0], {"cat", "dog", "fox"}, "word")}, {}};
+           [](Graph& graph, const In& in) {
+             return Built{{ops::LookupVocabulary(
+                              ops::WordTable(graph, {"cat", "dog", "fox"}, "word"), in[0])},
+                          {}};
            },
        .expected = {Texts({4}, {"fox", "cat", "UNK", "UNK"})}},
       Finds("string to int64", Texts({3}, {"b", "a", "c"}), Texts({2}, {"a", "b"}),

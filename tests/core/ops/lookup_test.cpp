@@ -161,9 +161,7 @@ TEST_CASE("handles of one shared_name are one table") {
 TEST_CASE("tables of one content share a name, others do not") {
   Graph graph(TestRegistry());
   const auto name = [&](const std::vector<std::string>& words) {
-    const Value ids = graph.Constant(Tensor::Of<int64_t>({1}, {0}));
-    const Value found = ops::LookupWord(ids, words, "word");
-    return found.node->input(0).node->Attr<std::string>("shared_name");
+    return ops::WordTable(graph, words, "word").node->Attr<std::string>("shared_name");
   };
   CHECK(name({"a", "b"}) == name({"a", "b"}));
   CHECK(name({"a", "b"}) != name({"b", "a"}));
@@ -173,12 +171,14 @@ TEST_CASE("tables of one content share a name, others do not") {
 TEST_CASE("what labels become is looked up before the device, what ids mean after it") {
   Graph graph(TestRegistry());
   const Value labels = graph.Placeholder(DType::kString, {kUnknownDim}, "labels");
-  const Value ids = ops::LookupIndex(labels, {"a", "b"}, DType::kInt32, "index");
+  const Value ids =
+      ops::LookupVocabulary(ops::IndexTable(graph, {"a", "b"}, DType::kInt32, "index"), labels);
   const Value logits =
       graph.AddVariable("v", DType::kFloat, {2}, graph.Constant(Tensor::Of<float>({2}, {0, 1})))
           ->value;
   const Value sums = ops::AddV2(logits, ops::Cast(ids, DType::kFloat));
-  const Value words = ops::LookupWord(ops::ArgMax(sums, 0), {"a", "b"}, "word");
+  const Value words =
+      ops::LookupVocabulary(ops::WordTable(graph, {"a", "b"}, "word"), ops::ArgMax(sums, 0));
   const GraphCut cut = CutGraph(graph, {words}, {});
   CHECK(cut.PartOf(*ids.node) == Part::kBefore);
   CHECK(cut.PartOf(*sums.node) == Part::kDevice);
