@@ -1,0 +1,115 @@
+#pragma once
+// What a job says about where records come from. See core/base/visit.h.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+// The part of a source that is used: `take` records after the first `skip`.
+struct RecordRange {
+  int64_t skip = 0;
+  std::optional<int64_t> take;  // nullopt and -1: all
+
+  template <class V>
+  void VisitRange(V& v) {
+    v("skip", skip, {.help = "records left out at the start"});
+    v("take", take, {.help = "records used after those; null or -1: all the rest"});
+  }
+};
+
+// Columns: those of parse_example; without it `serialized`, a string.
+struct TFRecordSource : RecordRange {
+  static constexpr std::string_view kType = "TFRecordDataset";
+  std::vector<std::string> filenames;
+  std::string compression_type;
+  int64_t buffer_size = 262144;
+  int num_parallel_reads = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filenames", filenames,
+      {.help = "files or shell patterns; read in this order, the matches of a pattern sorted",
+       .required = true,
+       .input_path = true});
+    VisitRange(v);
+    v("compression_type", compression_type,
+      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+    v("buffer_size", buffer_size,
+      {.help = "bytes gathered at a time from compressed files; others are mapped"});
+    v("num_parallel_reads", num_parallel_reads,
+      {.help = "files indexed at once; the order of the records does not depend on it"});
+  }
+};
+
+// Columns: `image` uint8 [rows * columns] and, where there are labels, `label` int32 [].
+struct IdxSource : RecordRange {
+  static constexpr std::string_view kType = "idx";
+  std::string images;
+  std::optional<std::string> labels;
+
+  template <class V>
+  void Visit(V& v) {
+    v("images", images,
+      {.help = "IDX file of uint8 images, plain or gzip", .required = true, .input_path = true});
+    v("labels", labels, {.help = "IDX file of as many uint8 labels", .input_path = true});
+    VisitRange(v);
+  }
+};
+
+// Columns: `image` uint8 [784] and `label` int32 [], drawn as a pure function of (seed, index).
+struct DigitsSource : RecordRange {
+  static constexpr std::string_view kType = "digits";
+  int64_t count = 60000;
+  uint64_t seed = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("count", count, {.help = "digits in an epoch"});
+    v("seed", seed, {.help = "another seed draws other digits"});
+    VisitRange(v);
+  }
+};
+
+// Columns: the names in `values`, each a list of as many rows; a row is a scalar or nested lists.
+// Whole numbers are int32 (int64 where one does not fit), others float32.
+struct SlicesSource : RecordRange {
+  static constexpr std::string_view kType = "from_tensor_slices";
+  static constexpr std::array<std::string_view, 1> kAliases = {"numpy"};
+  std::map<std::string, Raw> values;
+
+  template <class V>
+  void Visit(V& v) {
+    v("values", values, {.help = "name to list of rows", .required = true});
+    VisitRange(v);
+  }
+};
+
+// Column: `value` int64 [].
+struct RangeSource : RecordRange {
+  static constexpr std::string_view kType = "range";
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("start", start, {.help = "the first value"});
+    v("stop", stop, {.help = "values end before this one", .required = true});
+    v("step", step, {.help = "from one value to the next; not 0"});
+    VisitRange(v);
+  }
+};
+
+using SourceOptions =
+    std::variant<TFRecordSource, IdxSource, DigitsSource, SlicesSource, RangeSource>;
+
+}  // namespace tpuest
