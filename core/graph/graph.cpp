@@ -46,6 +46,8 @@ const AttrValue& Node::AttrOf(std::string_view name) const {
 
 namespace {
 
+constexpr int64_t kMaxOutputs = 1 << 20;
+
 // Works out dtypes of a node's arguments from its inputs and attributes.
 class Typing {
  public:
@@ -79,6 +81,9 @@ class Typing {
       }
       const int64_t count =
           arg.number_attr.empty() ? 1 : std::get<int64_t>(attrs_.at(arg.number_attr));
+      if (count < 0 || count > kMaxOutputs) {
+        ThrowAt(node_, fmt::format("{} is {}", arg.number_attr, count));
+      }
       const DType type =
           arg.type_attr.empty() ? arg.dtype : std::get<DType>(attrs_.at(arg.type_attr));
       types.insert(types.end(), static_cast<size_t>(count), type);

@@ -245,10 +245,16 @@ class ShapeContext {
   ShapeContext(const Node& node, std::vector<Shape>& outputs) : node_(node), outputs_(outputs) {}
   [[nodiscard]] const Node& node() const { return node_; }
   [[nodiscard]] int inputs() const { return static_cast<int>(node_.inputs().size()); }
-  [[nodiscard]] const Shape& Input(int i) const { return node_.input(i).shape(); }
+  [[nodiscard]] const Shape& Input(int i) const {
+    Check(i >= 0 && i < inputs(), "{} '{}' has no input {}", node_.type(), node_.name(), i);
+    return node_.input(i).shape();
+  }
   // The value of input i where it is known while the graph is built, or an invalid Tensor.
   [[nodiscard]] Tensor Constant(int i) const;
-  void Output(int i, Shape shape) { outputs_[static_cast<size_t>(i)] = std::move(shape); }
+  void Output(int i, Shape shape) {
+    Check(i >= 0 && i < node_.outputs(), "{} '{}' has no output {}", node_.type(), node_.name(), i);
+    outputs_[static_cast<size_t>(i)] = std::move(shape);
+  }
   // Throws Error kUsage: "MatMul 'logits': <message>" with the node's origin.
   [[noreturn]] void Fail(const std::string& message) const;
 

@@ -25,6 +25,17 @@ Attrs ReadAttrs(const pb::NodeDef& node, const Signature& signature) {
   return attrs;
 }
 
+void CheckConstant(const pb::NodeDef& node, const Attrs& attrs) {
+  const auto value = attrs.find("value");
+  const auto dtype = attrs.find("dtype");
+  if (value == attrs.end() || dtype == attrs.end()) return;  // told as missing
+  const DType found = std::get<Tensor>(value->second).dtype();
+  const DType expected = std::get<DType>(dtype->second);
+  if (found == expected) return;
+  throw Error(Code::kData,
+              fmt::format("its value is {}, its dtype {}", NameOf(found), NameOf(expected)));
+}
+
 }  // namespace
 
 void NodeReader::Run() {
@@ -111,6 +122,7 @@ Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
   }
   try {
     Attrs attrs = ReadAttrs(node, op->signature);
+    if (node.op() == "Const") CheckConstant(node, attrs);
     if (options_.exact_names) {
       return graph_.AddNamedNode(node.op(), std::move(inputs), std::move(attrs), node.name(), {});
     }

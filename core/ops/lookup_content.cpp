@@ -57,7 +57,14 @@ class TextFile {
       : node_(node),
         path_(NeedKnown(node, 1, "file's name").strings()[0]),
         key_{node.Attr<int64_t>("key_index"), table.Attr<DType>("key_dtype")},
-        value_{node.Attr<int64_t>("value_index"), table.Attr<DType>("value_dtype")} {}
+        value_{node.Attr<int64_t>("value_index"), table.Attr<DType>("value_dtype")} {
+    for (const Side& side : {key_, value_}) {
+      if (side.index < kWholeLine || (side.index == kLineNumber && side.dtype != DType::kInt64)) {
+        Fail(fmt::format("column {} gives no {}", side.index, NameOf(side.dtype)));
+      }
+    }
+    if (node.Attr<std::string>("delimiter").size() != 1) Fail("the delimiter is no character");
+  }
 
   TableContent Read() {
     const int64_t limit = node_.Attr<int64_t>("vocab_size");
