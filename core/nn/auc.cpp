@@ -1,82 +1,62 @@
 // The area under a curve from sums over examples at each of many thresholds.
 
 #include "core/nn/metrics.h"
+#include "core/nn/threshold_counts.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
-#include "core/ops/state.h"
 
 namespace tpuest::nn {
 namespace {
 
-constexpr double kEpsilon = 1e-7;  // Keras's: below and above all predictions
-
-// float32 [1, n].
-Value Thresholds(Graph& graph, int n) {
-  std::vector<float> values = {static_cast<float>(-kEpsilon)};
-  for (int i = 1; i < n - 1; ++i) {
-    values.push_back(static_cast<float>(static_cast<double>(i) / (n - 1)));
-  }
-  values.push_back(static_cast<float>(1.0 + kEpsilon));
-  return graph.Constant(Tensor::Of<float>({1, n}, values), "thresholds");
-}
-
-// What is counted, float64: positives by threshold that are right and that are wrong [n], and all
-// examples whose label is positive and negative [1].
-struct Counts {
-  Variable* true_positives = nullptr;
-  Variable* false_positives = nullptr;
-  Variable* positives = nullptr;
-  Variable* negatives = nullptr;
-};
-
-Counts AddCounts(Graph& graph, const std::string& name, int n) {
-  const auto add = [&](const char* what, int64_t size) {
-    const Shape shape{size};
-    return graph.AddVariable(name + "/" + what, DType::kDouble, shape,
-                             ops::Zeros(graph, DType::kDouble, shape),
-                             {.trainable = false, .local = true});
-  };
-  return {add("true_positives", n), add("false_positives", n), add("positives", 1),
-          add("negatives", 1)};
-}
-
-Node* Update(Graph& graph, const Counts& counts, Value predictions, Value labels, Value weights,
-             int n) {
-  const Value zero = graph.ScalarOf(labels.dtype(), 0.0);
-  const Value right = ops::Cast(ops::NotEqual(labels, zero), DType::kDouble);  // [B, 1]
-  const Value wrong = ops::Sub(1.0, right);
-  const Value w = weights.valid() ? ops::Cast(weights, DType::kDouble) : ops::OnesLike(right);
-  const Value above = ops::Cast(  // [B, n]
-      ops::Greater(ops::Cast(predictions, DType::kFloat), Thresholds(graph, n)), DType::kDouble);
-  const Value right_weight = ops::Mul(right, w);
-  const Value wrong_weight = ops::Mul(wrong, w);
-  const auto add = [](const Variable* variable, Value examples) {
-    return ops::AssignAddVariableOp(variable->handle, ops::Sum(examples, {0}));
-  };
-  return ops::NoOp(graph,
-                   {add(counts.true_positives, ops::Mul(above, right_weight)),
-                    add(counts.false_positives, ops::Mul(above, wrong_weight)),
-                    add(counts.positives, right_weight), add(counts.negatives, wrong_weight)});
-}
+constexpr double kEpsilon = 1e-7;           // Keras's: below and above all predictions
+constexpr double kTrapezoidEpsilon = 1e-6;  // of tf.compat.v1.metrics.auc
 
 // Between neighbouring thresholds: the value at the lower one and at the higher one.
 Value Lower(Value x) { return ops::Slice(x, {0}, {x.shape().dim(0) - 1}); }
 Value Higher(Value x) { return ops::Slice(x, {1}, {x.shape().dim(0) - 1}); }
 
-Value RocArea(const Counts& counts) {
-  const Value rate = ops::DivNoNan(counts.false_positives->value, counts.negatives->value);
-  const Value recall = ops::DivNoNan(counts.true_positives->value, counts.positives->value);
-  const Value width = ops::Sub(Lower(rate), Higher(rate));
-  const Value height = ops::Mul(ops::AddV2(Lower(recall), Higher(recall)), 0.5);
-  return ops::Sum(ops::Mul(width, height));
+struct Curve {
+  Value x;  // float64 [thresholds], falling
+  Value y;
+};
+
+Curve CurveOf(const ThresholdCounts& counts, AucCurve curve) {
+  const Value recall = ops::DivNoNan(counts.true_positives, counts.positives);
+  if (curve == AucCurve::kRoc) {
+    return {ops::DivNoNan(counts.false_positives, counts.negatives), recall};
+  }
+  const Value predicted = ops::AddV2(counts.true_positives, counts.false_positives);
+  return {recall, ops::DivNoNan(counts.true_positives, predicted)};
+}
+
+// The same, where nothing divided by nothing is 1, or 0 for the false positives.
+Curve TrapezoidCurve(const ThresholdCounts& counts, AucCurve curve) {
+  const auto plus = [](Value x) { return ops::AddV2(x, kTrapezoidEpsilon); };
+  const Value recall = ops::RealDiv(plus(counts.true_positives), plus(counts.positives));
+  if (curve == AucCurve::kRoc) {
+    return {ops::RealDiv(counts.false_positives, plus(counts.negatives)), recall};
+  }
+  const Value predicted = ops::AddV2(counts.true_positives, counts.false_positives);
+  return {recall, ops::RealDiv(plus(counts.true_positives), plus(predicted))};
+}
+
+Value Heights(Value y, AucSummation summation) {
+  if (summation == AucSummation::kMinoring) return ops::Minimum(Lower(y), Higher(y));
+  if (summation == AucSummation::kMajoring) return ops::Maximum(Lower(y), Higher(y));
+  return ops::Mul(ops::AddV2(Lower(y), Higher(y)), 0.5);
+}
+
+Value AreaBelow(const Curve& curve, AucSummation summation) {
+  const Value width = ops::Sub(Lower(curve.x), Higher(curve.x));
+  return ops::Sum(ops::Mul(width, Heights(curve.y, summation)));
 }
 
 // With TP and P = TP + FP linear between thresholds A < B (Davis & Goadrich 2006, section 4):
 // sum of slope (dTP + intercept log(P_A / P_B)) / positives.
-Value PrArea(Graph& graph, const Counts& counts) {
-  const Value tp = counts.true_positives->value;
-  const Value p = ops::AddV2(tp, counts.false_positives->value);
+Value InterpolatedPrArea(Graph& graph, const ThresholdCounts& counts) {
+  const Value tp = counts.true_positives;
+  const Value p = ops::AddV2(tp, counts.false_positives);
   const Value dtp = ops::Sub(Lower(tp), Higher(tp));
   const Value dp = ops::Sub(Lower(p), Higher(p));
   const Value slope = ops::DivNoNan(dtp, ops::Maximum(dp, 0.0));
@@ -86,18 +66,28 @@ Value PrArea(Graph& graph, const Counts& counts) {
   const Value ratio = ops::SelectV2(both, ops::DivNoNan(Lower(p), ops::Maximum(Higher(p), 0.0)),
                                     ops::OnesLike(slope));
   const Value area = ops::Mul(slope, ops::AddV2(dtp, ops::Mul(intercept, ops::Log(ratio))));
-  return ops::Sum(ops::DivNoNan(area, counts.positives->value));
+  return ops::Sum(ops::DivNoNan(area, counts.positives));
+}
+
+Value Area(Graph& graph, const ThresholdCounts& counts, const AucSpec& spec) {
+  if (spec.summation == AucSummation::kTrapezoidal) {
+    return AreaBelow(TrapezoidCurve(counts, spec.curve), spec.summation);
+  }
+  if (spec.summation == AucSummation::kInterpolation && spec.curve == AucCurve::kPr) {
+    return InterpolatedPrArea(graph, counts);
+  }
+  return AreaBelow(CurveOf(counts, spec.curve), spec.summation);
 }
 
 }  // namespace
 
 Metric AucMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
-                 Value weights, AucCurve curve, int num_thresholds) {
+                 Value weights, const AucSpec& spec) {
   const NameScope scope(graph, name);
-  const Counts counts = AddCounts(graph, name, num_thresholds);
-  Node* const update = Update(graph, counts, predictions, labels, weights, num_thresholds);
-  const Value area = curve == AucCurve::kRoc ? RocArea(counts) : PrArea(graph, counts);
-  return {ops::Cast(area, DType::kFloat), update};
+  const ThresholdCounts counts =
+      CountAtThresholds(graph, name, predictions, labels, weights,
+                        EvenThresholds(spec.num_thresholds, -kEpsilon, 1.0 + kEpsilon));
+  return {ops::Cast(Area(graph, counts, spec), DType::kFloat), counts.update};
 }
 
 }  // namespace tpuest::nn

@@ -1,5 +1,6 @@
 #include "core/nn/binary_class_head.h"
 
+#include "core/nn/head_metrics.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/softmax.h"
@@ -30,59 +31,18 @@ void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs
                         {"predict", {SignatureKind::kPredict, outputs.predictions}}};
 }
 
-using ConfusionMetric = Metric (*)(Graph&, const std::string&, Value, Value, Value, double);
-
-MetricBuilder At(const std::string& name, ConfusionMetric metric, const std::string& predictions,
-                 double threshold) {
-  return [=](Graph& graph, const Tensors& t) {
-    return metric(graph, name, t.at(predictions), t.at("labels"), MetricWeights(t), threshold);
-  };
-}
-
-// How often the label is what the probability says at this threshold.
-Metric ThresholdAccuracy(Graph& graph, const std::string& name, Value predictions, Value labels,
-                         Value weights, double threshold) {
-  const Value cut = graph.ScalarOf(DType::kFloat, threshold, "threshold");
-  const Value predicted = ops::Cast(ops::Greater(predictions, cut), DType::kFloat);
-  return AccuracyMetric(graph, name, labels, predicted, weights);
-}
-
-MetricBuilder MeanOf(const std::string& name, const std::string& tensor) {
-  return [=](Graph& graph, const Tensors& t) {
-    return MeanMetric(graph, name, t.at(tensor), MetricWeights(t));
-  };
-}
-
-MetricBuilder AreaUnder(const std::string& name, AucCurve curve) {
-  return [=](Graph& graph, const Tensors& t) {
-    return AucMetric(graph, name, t.at("logistic"), t.at("labels"), MetricWeights(t), curve);
-  };
-}
-
-void SetMetrics(const std::vector<double>& thresholds, HeadOutputs& outputs) {
-  AddLossMetrics(outputs);
-  MetricBuilders& metrics = outputs.metrics;
-  metrics["accuracy"] = [](Graph& graph, const Tensors& t) {
-    return AccuracyMetric(graph, "accuracy", t.at("labels"), t.at("class_ids"), MetricWeights(t));
-  };
-  metrics["precision"] = At("precision", PrecisionMetric, "class_ids", 0.5);
-  metrics["recall"] = At("recall", RecallMetric, "class_ids", 0.5);
-  metrics["prediction/mean"] = MeanOf("prediction/mean", "logistic");
-  metrics["label/mean"] = MeanOf("label/mean", "labels");
-  metrics["accuracy_baseline"] = [](Graph& graph, const Tensors& t) {
-    return AccuracyBaseline(graph, "accuracy_baseline", t.at("labels"), MetricWeights(t));
-  };
-  metrics["auc"] = AreaUnder("auc", AucCurve::kRoc);
-  metrics["auc_precision_recall"] = AreaUnder("auc_precision_recall", AucCurve::kPr);
-  for (const double threshold : thresholds) {
-    const auto add = [&](const char* what, ConfusionMetric metric) {
-      const std::string name = fmt::format("{}/positive_threshold_{:g}", what, threshold);
-      metrics[name] = At(name, metric, "logistic", threshold);
-    };
-    add("accuracy", ThresholdAccuracy);
-    add("precision", PrecisionMetric);
-    add("recall", RecallMetric);
-  }
+void SetMetrics(const BinaryClassHead& head, HeadOutputs& outputs) {
+  HeadMetrics metrics(outputs, head.name);
+  metrics.Losses();
+  metrics.Accuracy("accuracy");
+  metrics.PrecisionAndRecall("class_ids");
+  metrics.Mean("prediction/mean", "logistic");
+  metrics.Mean("label/mean", "labels");
+  metrics.Add("accuracy_baseline", [](Graph& graph, const std::string& name, const Tensors& t) {
+    return AccuracyBaseline(graph, name, t.at("labels"), MetricWeights(t));
+  });
+  metrics.AreasUnderCurves("logistic");
+  metrics.AtThresholds("logistic", head.thresholds);
 }
 
 }  // namespace
@@ -129,7 +89,7 @@ HeadOutputs BinaryClassHead::Build(const HeadInputs& inputs) const {
   for (const char* const key : {"class_ids", "probabilities", "logistic"}) {
     outputs.metric_tensors[key] = outputs.predictions.at(key);
   }
-  SetMetrics(thresholds, outputs);
+  SetMetrics(*this, outputs);
   return outputs;
 }
 

@@ -11,18 +11,19 @@
 
 namespace tpuest::nn {
 
-// logits [B, 1], labels [B] or [B, 1] in [0, 1], integers or floats, or one of
-// the two strings of label_vocabulary; then classes and all_classes are its words. Predictions:
-// logits, logistic, class_ids int64, classes [B, 1]; probabilities, all_class_ids, all_classes [B,
-// 2]. Metrics: average_loss, accuracy, precision, recall, prediction/mean, label/mean,
-// accuracy_baseline, auc, auc_precision_recall and, for each threshold t,
-// accuracy/positive_threshold_t, precision/..., recall/....
+// logits [B, 1], labels [B] or [B, 1] in [0, 1], integers or floats, or one of the two strings of
+// label_vocabulary; then classes and all_classes are its words. Predictions: logits, logistic,
+// class_ids int64, classes [B, 1]; probabilities, all_class_ids, all_classes [B, 2]. Metrics:
+// average_loss, accuracy, precision, recall, prediction/mean, label/mean, accuracy_baseline, auc,
+// auc_precision_recall and, for each threshold t, accuracy/positive_threshold_t, precision/...,
+// recall/....
 struct BinaryClassHead {
   static constexpr std::string_view kType = "BinaryClassHead";
   std::optional<std::string> weight_column;
   std::vector<double> thresholds;
   LabelVocabulary label_vocabulary;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
+  std::optional<std::string> name;
   Place place;
 
   template <class V>
@@ -33,6 +34,7 @@ struct BinaryClassHead {
       {.help = "the classes' names, by which string labels are looked up"});
     v("loss_reduction", loss_reduction,
       {.help = "how losses become one", .values = LossReductionNames()});
+    v("name", name, {.help = kHeadNameHelp});
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return 1; }

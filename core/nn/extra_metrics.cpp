@@ -18,6 +18,8 @@ struct Plan {
 
 constexpr std::string_view kClassHeads = "a MultiClassHead or BinaryClassHead";
 
+constexpr std::string_view kBinaryHeads = "a BinaryClassHead or MultiLabelHead";
+
 Value WeightsOf(const Tensors& tensors) {
   const auto found = tensors.find("weights");
   return found == tensors.end() ? Value{} : found->second;
@@ -46,7 +48,7 @@ Plan PlanOf(const RecallAtKOptions& options) {
 }
 
 Plan PlanOf(const MeanAbsoluteErrorOptions& options) {
-  return {options.name, "predictions", "a RegressionHead",
+  return {options.name, "predictions", "a regression head",
           [options](Graph& graph, const Tensors& t) {
             const Value error = ops::Abs(ops::Sub(t.at("predictions"), t.at("labels")));
             return MeanMetric(graph, options.name, error, WeightsOf(t));
@@ -54,11 +56,18 @@ Plan PlanOf(const MeanAbsoluteErrorOptions& options) {
 }
 
 Plan PlanOf(const MeanSquaredErrorOptions& options) {
-  return {options.name, "predictions", "a RegressionHead",
+  return {options.name, "predictions", "a regression head",
           [options](Graph& graph, const Tensors& t) {
             const Value error = ops::SquaredDifference(t.at("predictions"), t.at("labels"));
             return MeanMetric(graph, options.name, error, WeightsOf(t));
           }};
+}
+
+AucSummation SummationOf(const std::string& method) {
+  if (method == "minoring") return AucSummation::kMinoring;
+  if (method == "majoring") return AucSummation::kMajoring;
+  if (method == "trapezoidal") return AucSummation::kTrapezoidal;
+  return AucSummation::kInterpolation;
 }
 
 Plan PlanOf(const AucOptions& options) {
@@ -66,22 +75,24 @@ Plan PlanOf(const AucOptions& options) {
     throw Error(Code::kUsage,
                 fmt::format("num_thresholds is {}, expected at least 3", options.num_thresholds));
   }
-  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+  const AucSpec spec{.curve = options.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
+                     .summation = SummationOf(options.summation_method),
+                     .num_thresholds = static_cast<int>(options.num_thresholds)};
+  return {options.name, "logistic", kBinaryHeads, [options, spec](Graph& graph, const Tensors& t) {
             return AucMetric(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
-                             options.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
-                             static_cast<int>(options.num_thresholds));
+                             spec);
           }};
 }
 
 Plan PlanOf(const PrecisionOptions& options) {
-  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
             return PrecisionMetric(graph, options.name, t.at("logistic"), t.at("labels"),
                                    WeightsOf(t), options.threshold);
           }};
 }
 
 Plan PlanOf(const RecallOptions& options) {
-  return {options.name, "logistic", "a BinaryClassHead", [options](Graph& graph, const Tensors& t) {
+  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
             return RecallMetric(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
                                 options.threshold);
           }};

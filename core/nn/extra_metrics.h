@@ -63,12 +63,16 @@ struct AucOptions {
   static constexpr std::string_view kType = "auc";
   std::string curve = "ROC";
   int64_t num_thresholds = 200;
+  std::string summation_method = "interpolation";
   std::string name = "auc";
   Place place;
   template <class V>
   void Visit(V& v) {
     v("curve", curve, {.help = "area under which curve", .values = {"ROC", "PR"}});
     v("num_thresholds", num_thresholds, {.help = "points on the curve"});
+    v("summation_method", summation_method,
+      {.help = "how the curve runs between points",
+       .values = {"interpolation", "minoring", "majoring", "trapezoidal"}});
     v("name", name, {.help = kMetricNameHelp});
   }
 };

@@ -1,5 +1,8 @@
 #include "core/nn/head.h"
 
+#include <cctype>
+#include <string_view>
+
 #include "core/base/text.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
@@ -52,6 +55,13 @@ Value CheckedLabels(Value labels, Value logits, int64_t dimension) {
            kLabelHint);
   }
   return column;
+}
+
+Value FloatLabels(Value labels) {
+  if (!IsFloating(labels.dtype()) && !IsInteger(labels.dtype()) && labels.dtype() != DType::kBool) {
+    Refuse(fmt::format("Labels dtype should be a number. Instead got {}.", NameOf(labels.dtype())));
+  }
+  return ops::Cast(labels, DType::kFloat, "labels");
 }
 
 Value WeightColumn(const std::string& column, const HeadInputs& inputs, bool per_logit) {
@@ -110,19 +120,16 @@ void SetLoss(const HeadInputs& inputs, Value logits, Value labels, Value losses,
   }
 }
 
-Value MetricWeights(const Tensors& tensors) {
-  const auto found = tensors.find("weights");
-  return found == tensors.end() ? Value{} : found->second;
-}
-
-void AddLossMetrics(HeadOutputs& outputs) {
-  outputs.metrics["average_loss"] = [](Graph& graph, const Tensors& t) {
-    return MeanMetric(graph, "average_loss", t.at("losses"), MetricWeights(t));
-  };
-  if (!outputs.metric_tensors.contains("regularization_loss")) return;
-  outputs.metrics["regularization_loss"] = [](Graph& graph, const Tensors& t) {
-    return MeanMetric(graph, "regularization_loss", t.at("regularization_loss"), {});
-  };
+void CheckHeadName(const std::optional<std::string>& name) {
+  if (!name) return;
+  const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  bool valid = !name->empty() && (letter(name->front()) || name->front() == '.');
+  for (const char c : *name) {
+    valid = valid && (letter(c) || std::string_view("_.\\/>-").find(c) != std::string_view::npos);
+  }
+  if (valid) return;
+  Refuse(fmt::format("'{}' is not a valid scope name", *name),
+         "a head's name has letters, digits and _.\\/>-, and starts with a letter, digit or dot");
 }
 
 Value AllClassIds(Value like) {

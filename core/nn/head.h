@@ -50,20 +50,24 @@ struct HeadOutputs {
 // labels as [B, dimension], of their own dtype; Error kUsage in TensorFlow's words.
 [[nodiscard]] Value CheckedLabels(Value labels, Value logits, int64_t dimension);
 
+// labels as float32; Error kUsage for strings.
+[[nodiscard]] Value FloatLabels(Value labels);
+
 // The weight column as float32 [B, 1], or of the logits' shape if `per_logit`; not valid() if
 // `column` is empty. Error kUsage if it is not among the features, or of another shape.
 [[nodiscard]] Value WeightColumn(const std::string& column, const HeadInputs& inputs,
                                  bool per_logit);
 
+// Help of the option that all heads have.
+inline constexpr std::string_view kHeadNameHelp =
+    "metrics are called <metric>/<name>, the head's ops <name>/...";
+
 // Fills loss, and the metric tensors that all heads have.
 void SetLoss(const HeadInputs& inputs, Value logits, Value labels, Value losses, Value weights,
              const std::string& loss_reduction, HeadOutputs& outputs);
 
-// weights of metric tensors, or not valid().
-[[nodiscard]] Value MetricWeights(const Tensors& tensors);
-
-// average_loss and, if there is one, regularization_loss.
-void AddLossMetrics(HeadOutputs& outputs);
+// Error kUsage in TensorFlow's words: a head's name becomes a name scope.
+void CheckHeadName(const std::optional<std::string>& name);
 
 // 0 .. n-1 in every row, int32 [B, n]; `like` is any [B, n] tensor.
 [[nodiscard]] Value AllClassIds(Value like);

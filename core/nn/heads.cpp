@@ -3,14 +3,27 @@
 #include <utility>
 
 namespace tpuest::nn {
+namespace {
+
+// The scope of a head's ops: its name, if heads of this type have one.
+template <class Head>
+std::string ScopeOf(const Head& head) {
+  if constexpr (requires { head.name; }) {
+    CheckHeadName(head.name);
+    return head.name.value_or("head");
+  }
+  return "head";
+}
+
+}  // namespace
 
 HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs) {
   return std::visit(
       [&](const auto& h) {
         Graph& graph = inputs.logits.graph();
         const OriginScope origin(graph, h.place);
-        const NameScope scope(graph, "head");
         try {
+          const NameScope scope(graph, ScopeOf(h));
           return h.Build(inputs);
         } catch (Error& error) {
           if (error.faults().front().place.line > 0) throw;

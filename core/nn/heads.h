@@ -5,13 +5,17 @@
 #include <variant>
 
 #include "core/nn/binary_class_head.h"
+#include "core/nn/logistic_regression_head.h"
 #include "core/nn/mean_squared_error.h"
 #include "core/nn/multi_class_head.h"
+#include "core/nn/multi_label_head.h"
+#include "core/nn/poisson_regression_head.h"
 #include "core/nn/regression_head.h"
 
 namespace tpuest::nn {
 
-using AnyHead = std::variant<MultiClassHead, BinaryClassHead, RegressionHead, MeanSquaredError>;
+using AnyHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
+                             PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError>;
 
 // Predictions, loss and metrics. Errors carry the head's place.
 [[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);

@@ -9,11 +9,17 @@ namespace {
 
 constexpr size_t kWordsInHint = 10;
 
+// As short as its dtype allows: 1.2, not 1.2000000476837158.
+std::string LabelText(const Tensor& labels, double label) {
+  return labels.dtype() == DType::kFloat ? fmt::format("{}", static_cast<float>(label))
+                                         : NumberText(label);
+}
+
 // What is wrong with element i, or "".
 std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& range) {
   const double label = labels.AsDouble(i);
   if (label >= range.min && label <= range.max) return "";  // NaN is in no range
-  return fmt::format("label is {}: {}", NumberText(label),
+  return fmt::format("label is {}: {}", LabelText(labels, label),
                      label < range.min ? range.below : range.above);
 }
 

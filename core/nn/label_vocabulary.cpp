@@ -54,4 +54,12 @@ void AddClassNames(const LabelVocabulary& vocabulary, std::map<std::string, Valu
   predictions["classes"] = ops::LookupVocabulary(table, class_ids, "str_classes");
 }
 
+Value ClassNames(const LabelVocabulary& vocabulary, Value ids) {
+  Graph& graph = ids.graph();
+  const AfterScope after(graph);
+  if (vocabulary.empty()) return ops::AsString(ids, {}, "classes");
+  const Value table = ops::WordTable(graph, vocabulary, "class_string_lookup");
+  return ops::LookupVocabulary(table, ops::Cast(ids, DType::kInt64), "classes");
+}
+
 }  // namespace tpuest::nn

@@ -25,4 +25,8 @@ void CheckLabelVocabulary(const LabelVocabulary& vocabulary, int64_t n_classes);
 // of the same shapes, in an AfterScope: the words of the vocabulary, or without one the numbers.
 void AddClassNames(const LabelVocabulary& vocabulary, std::map<std::string, Value>& predictions);
 
+// The strings of ids [B, n] int32, in an AfterScope: the words, or without a vocabulary the
+// numbers.
+[[nodiscard]] Value ClassNames(const LabelVocabulary& vocabulary, Value ids);
+
 }  // namespace tpuest::nn

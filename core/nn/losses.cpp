@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <numbers>
 
 #include "core/base/error.h"
 #include "core/ops/array.h"
@@ -68,6 +69,17 @@ Value SigmoidCrossEntropy(Value logits, Value labels) {
 
 Value SquaredError(Value predictions, Value labels) {
   return ops::SquaredDifference(predictions, labels);
+}
+
+Value LogPoissonLoss(Value logits, Value labels, bool full) {
+  const Value losses = ops::Sub(ops::Exp(logits), ops::Mul(logits, labels));
+  if (!full) return losses;
+  const Value half_log = ops::Mul(ops::Log(ops::Mul(labels, 2 * std::numbers::pi)), 0.5);
+  const Value stirling = ops::AddV2(ops::Sub(ops::Mul(labels, ops::Log(labels)), labels), half_log);
+  const Value zeros = ops::ZerosLike(labels);
+  const Value small = ops::LogicalAnd(ops::GreaterEqual(labels, zeros),
+                                      ops::LessEqual(labels, ops::OnesLike(labels)));
+  return ops::AddV2(losses, ops::SelectV2(small, zeros, stirling));
 }
 
 const std::vector<std::string_view>& LossReductionNames() {

@@ -21,6 +21,11 @@ namespace tpuest::nn {
 // (predictions - labels)^2, element by element.
 [[nodiscard]] Value SquaredError(Value predictions, Value labels);
 
+// exp(x) - z x for logits x and labels z, both [B, D] float32 (tf.nn.log_poisson_loss): what the
+// likelihood of a count z with mean exp(x) says. `full` adds Stirling's approximation of log z!,
+// z log z - z + log(2 pi z) / 2, where z is not in [0, 1].
+[[nodiscard]] Value LogPoissonLoss(Value logits, Value labels, bool full);
+
 // How tf.losses makes one number of losses l with weights w (broadcast to l).
 enum class LossReduction {
   kSum,                 // sum w l

@@ -92,6 +92,13 @@ Metric RecallMetric(Graph& graph, const std::string& name, Value predictions, Va
   return MeanMetric(graph, name, is.predicted, w);
 }
 
+Metric BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
+                            Value weights, double threshold) {
+  const Value cut = graph.ScalarOf(DType::kFloat, threshold, "threshold");
+  const Value predicted = ops::Greater(ops::Cast(predictions, DType::kFloat), cut);
+  return AccuracyMetric(graph, name, labels, ops::Cast(predicted, DType::kFloat), weights);
+}
+
 Value InTopK(Value scores, Value labels, int64_t k) {
   Graph& graph = scores.graph();
   const auto classes = static_cast<int>(scores.shape().dim(-1));

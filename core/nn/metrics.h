@@ -38,19 +38,37 @@ using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in 
                                       Value weights);
 
 // What predictions above a threshold are worth: Keras's Precision and Recall. A label counts as
-// positive if it is not 0; predictions [B, 1] are positive where they exceed the threshold.
+// positive if it is not 0; predictions [B, D] are positive where they exceed the threshold.
 [[nodiscard]] Metric PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
                                      Value labels, Value weights, double threshold = 0.5);
 [[nodiscard]] Metric RecallMetric(Graph& graph, const std::string& name, Value predictions,
                                   Value labels, Value weights, double threshold = 0.5);
 
+// How often the label, 0 or 1, is what the prediction says at the threshold: Keras's
+// BinaryAccuracy.
+[[nodiscard]] Metric BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions,
+                                          Value labels, Value weights, double threshold = 0.5);
+
 enum class AucCurve { kRoc, kPr };
 
-// The area under the curve by Keras's AUC: thresholds -1e-7, i / (n - 1), 1 + 1e-7; trapezoids for
-// ROC, Davis & Goadrich's interpolation for PR. predictions [B, 1] in [0, 1].
+// How the curve runs between two thresholds.
+enum class AucSummation {
+  kInterpolation,  // ROC: straight; PR: Davis & Goadrich's interpolation
+  kMinoring,       // as low as its lower end
+  kMajoring,       // as high as its higher end
+  kTrapezoidal     // straight, with 1e-6 beside what is divided: tf.compat.v1.metrics.auc
+};
+
+struct AucSpec {
+  AucCurve curve = AucCurve::kRoc;
+  AucSummation summation = AucSummation::kInterpolation;
+  int num_thresholds = 200;  // at least 3
+};
+
+// The area under the curve by Keras's AUC: thresholds -1e-7, i / (n - 1), 1 + 1e-7. predictions
+// [B, D] in [0, 1]; each of the D is an example of its own.
 [[nodiscard]] Metric AucMetric(Graph& graph, const std::string& name, Value predictions,
-                               Value labels, Value weights, AucCurve curve,
-                               int num_thresholds = 200);
+                               Value labels, Value weights, const AucSpec& spec);
 
 // 1 where the label's score [B, C] is among the k largest of its row, of equals the first, else 0:
 // float32 [B, 1].

@@ -1,5 +1,6 @@
 #include "core/nn/multi_class_head.h"
 
+#include "core/nn/head_metrics.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/softmax.h"
@@ -72,10 +73,9 @@ HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
   SetLoss(inputs, logits, labels, losses, weights, loss_reduction, outputs);
   outputs.metric_tensors["class_ids"] = outputs.predictions.at("class_ids");
   outputs.metric_tensors["probabilities"] = outputs.predictions.at("probabilities");
-  AddLossMetrics(outputs);
-  outputs.metrics["accuracy"] = [](Graph& graph, const Tensors& t) {
-    return AccuracyMetric(graph, "accuracy", t.at("labels"), t.at("class_ids"), MetricWeights(t));
-  };
+  HeadMetrics metrics(outputs, name);
+  metrics.Losses();
+  metrics.Accuracy("accuracy");
   return outputs;
 }
 

@@ -22,6 +22,7 @@ struct MultiClassHead {
   LabelVocabulary label_vocabulary;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
   double label_smoothing = 0.0;
+  std::optional<std::string> name;
   Place place;
 
   template <class V>
@@ -34,6 +35,7 @@ struct MultiClassHead {
       {.help = "how losses become one", .values = LossReductionNames()});
     v("label_smoothing", label_smoothing,
       {.help = "of the target, how much is spread over all classes", .tpuest = true});
+    v("name", name, {.help = kHeadNameHelp});
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return n_classes; }

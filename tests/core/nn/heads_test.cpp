@@ -4,40 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include "core/nn/extra_metrics.h"
+#include "tests/core/nn/evaluate_head.h"
 #include "tests/core/nn/near.h"
-#include "tests/core/nn/session.h"
 
 namespace tpuest::nn {
 namespace {
-
-// Loss and metrics of one batch.
-struct Evaluated {
-  float loss = 0;
-  std::map<std::string, float> metrics;
-};
-
-Evaluated Evaluate(Session& session, const AnyHead& head, const HeadInputs& inputs,
-                   const std::vector<ExtraMetric>& extra = {}) {
-  const HeadOutputs outputs = BuildHead(head, inputs);
-  MetricBuilders builders = ExtraMetricBuilders(extra, outputs.metric_tensors);
-  builders.insert(outputs.metrics.begin(), outputs.metrics.end());
-  const auto metrics = BuildMetrics(session.graph(), builders, outputs.metric_tensors);
-  session.Initialize();
-  Evaluated result{.loss = session.Float(outputs.loss)};
-  for (const auto& [name, metric] : metrics) session.Step(metric.update);
-  for (const auto& [name, metric] : metrics) result.metrics[name] = session.Float(metric.value);
-  return result;
-}
-
-std::string MessageOf(Session& /*session*/, const AnyHead& head, const HeadInputs& inputs) {
-  try {
-    (void)BuildHead(head, inputs);
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "";
-}
 
 TEST_CASE("a binary head evaluates as tf.estimator's does") {
   Session session;
@@ -236,7 +207,7 @@ TEST_CASE("a metric that the head cannot have is refused at its place") {
     return std::string();
   };
   CHECK(message({AucOptions{.place = {.file = "job.yaml", .line = 5}}}) ==
-        "5:metric 'auc' needs a BinaryClassHead");
+        "5:metric 'auc' needs a BinaryClassHead or MultiLabelHead");
   CHECK(message({MeanSquaredErrorOptions{}, MeanSquaredErrorOptions{}}) ==
         "0:two metrics are called 'mean_squared_error'");
   CHECK(message({MeanSquaredErrorOptions{.name = "loss"}}) ==

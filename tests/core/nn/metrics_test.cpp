@@ -44,7 +44,8 @@ Metric Mean(Graph& graph, Value predictions, Value /*labels*/, Value weights) {
 }
 template <AucCurve curve, int thresholds>
 Metric Auc(Graph& graph, Value predictions, Value labels, Value weights) {
-  return AucMetric(graph, "auc", predictions, labels, weights, curve, thresholds);
+  return AucMetric(graph, "auc", predictions, labels, weights,
+                   {.curve = curve, .num_thresholds = thresholds});
 }
 Metric Precision(Graph& graph, Value predictions, Value labels, Value weights) {
   return PrecisionMetric(graph, "precision", predictions, labels, weights);
