@@ -61,6 +61,9 @@ class Scheduler {
       if (!options_.cut_feeds[i]) continue;
       const Shape& shape = bound_.feeds[i].shape();
       Check(shape.rank() > 0, "'{}' has no axis to cut", bound_.feeds[i].name());
+      if (shape.dim(0) == 0) {
+        throw Error(Code::kUsage, fmt::format("'{}' has no rows", bound_.feeds[i].name()));
+      }
       if (schedule_.batch_rows != 0 && schedule_.batch_rows != shape.dim(0)) {
         throw Error(Code::kUsage,
                     fmt::format("'{}' has {} rows, the batch has {}", bound_.feeds[i].name(),
