@@ -92,4 +92,10 @@ std::string ReasonOf(const StopSignal& stop) {
   return "";
 }
 
+void ThrowStopped(const StopSignal& stop, std::string_view what, std::string_view when) {
+  throw Error(static_cast<Code>(ExitCodeOf(stop)),
+              fmt::format("{} was {}{}", what, ReasonOf(stop), when),
+              "nothing was kept of it; run it again");
+}
+
 }  // namespace tpuest

@@ -32,5 +32,8 @@ void ThrowFaults(std::vector<Fault> faults);
 // 0, 75 or 130; and "", "preempted" or "interrupted".
 [[nodiscard]] int ExitCodeOf(const StopSignal& stop);
 [[nodiscard]] std::string ReasonOf(const StopSignal& stop);
+// "<what> was interrupted<when>": of what keeps nothing when it is stopped.
+[[noreturn]] void ThrowStopped(const StopSignal& stop, std::string_view what,
+                               std::string_view when = "");
 
 }  // namespace tpuest

@@ -35,12 +35,6 @@ std::string DictText(const EvaluateResult& result) {
   return Join(items, ", ");
 }
 
-[[noreturn]] void ThrowStopped(const StopSignal& stop, int64_t batches) {
-  throw Error(static_cast<Code>(ExitCodeOf(stop)),
-              fmt::format("evaluation was {} after {} batches", ReasonOf(stop), batches),
-              "nothing was kept of it; run it again");
-}
-
 }  // namespace
 
 EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
@@ -79,7 +73,9 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& re
   double loss = 0;
   while (true) {
     const std::vector<InfeedItem> items = infeed.Take(1);
-    if (home.stop.requested()) ThrowStopped(home.stop, result.batches);
+    if (home.stop.requested()) {
+      ThrowStopped(home.stop, "evaluation", fmt::format(" after {} batches", result.batches));
+    }
     if (items.empty()) break;
     const Batch& batch = items.front().batch;
     const InferenceModel::Output output = model_.Run(batch);

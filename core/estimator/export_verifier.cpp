@@ -224,6 +224,7 @@ class Verifier {
     Runner runner(context_, graph, inputs, outputs, variables, seed_);
     int64_t first_record = 0;
     for (size_t batch = 0; batch < features_.size(); ++batch) {
+      if (context_.home.stop.requested()) ThrowStopped(context_.home.stop, "the export");
       const Outputs results = runner.Run(FeedsOf(signature, batch));
       for (const auto& [name, result] : results) {
         const Tensor* const live = Live(batch, key, signature.method_name, name);

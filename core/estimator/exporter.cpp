@@ -91,6 +91,7 @@ ExportResult Exporter::Export(const ExportArgs& args) {
   if (args.verify) {
     VerifyExport(folder.temporary(), *args.verify, saved, seed, context_);
   }
+  if (context_.home.stop.requested()) ThrowStopped(context_.home.stop, "the export");
   ExportResult result{.path = folder.Commit(context_.home.fsync),
                       .global_step = saved.global_step,
                       .checkpoint = saved.prefix};

@@ -124,7 +124,7 @@ class BodyWriter {
 
   // The name of an argument that holds the value.
   std::string Capture(const Value& value, const std::string& wanted) {
-    const std::string name = arguments_.Unique(wanted);
+    std::string name = arguments_.Unique(wanted);
     pb::OpDef::ArgDef& arg = *function_.mutable_signature()->add_input_arg();
     arg.set_name(name);
     arg.set_type(TypeOf(value.dtype()));

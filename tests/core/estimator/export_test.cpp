@@ -187,6 +187,20 @@ TEST_CASE("a difference refuses the export and leaves nothing") {
   CHECK_FALSE(DirectoryExists(folder.File("export")));
 }
 
+TEST_CASE("an interrupted export leaves nothing") {
+  TemporaryFolder folder;
+  TrainIn(folder);
+  Home home;
+  Estimator estimator(LinearModel(), Options(folder.path()), home.get());
+  ExportArgs args = RawArgs(folder);
+  args.verify = VerifyArgs{.records = 4, .input_fn = RangeInput({.repeat = 1})};
+  home.stop.Request(StopSignal::Kind::kInterrupted);
+  const Error error = ErrorOf([&] { estimator.ExportSavedModel(args); });
+  CHECK(error.code() == Code::kInterrupted);
+  CHECK(error.message() == "the export was interrupted");
+  CHECK_FALSE(DirectoryExists(folder.File("export")));
+}
+
 TEST_CASE("an int64 feature on the TPU is refused, with the cast to add") {
   TemporaryFolder folder;
   TrainIn(folder);
