@@ -11,8 +11,8 @@ namespace {
 // What a metric reads of a head, and how it is built from it.
 struct Plan {
   std::string name;
-  std::string_view tensor;  // a key of the head's tensors
-  std::string_view head;    // which heads have it, for the message
+  std::string tensor;     // a key of the head's tensors
+  std::string_view head;  // which heads have it, for the message
   MetricBuilder build;
 };
 
@@ -98,11 +98,60 @@ Plan PlanOf(const RecallOptions& options) {
           }};
 }
 
+Plan PlanOf(const RootMeanSquaredErrorOptions& options) {
+  return {options.name, "predictions", "a regression head",
+          [options](Graph& graph, const Tensors& t) {
+            return RootMeanSquaredErrorMetric(graph, options.name, t.at("predictions"),
+                                              t.at("labels"), WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const MeanOptions& options) {
+  const std::string name = options.name.empty() ? options.values + "/mean" : options.name;
+  return {name, options.values, "a head that has those values",
+          [options, name](Graph& graph, const Tensors& t) {
+            return MeanMetric(graph, name, t.at(options.values), WeightsOf(t));
+          }};
+}
+
+Plan PlanOf(const BinaryAccuracyOptions& options) {
+  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
+            return BinaryAccuracyMetric(graph, options.name, t.at("logistic"), t.at("labels"),
+                                        WeightsOf(t), options.threshold);
+          }};
+}
+
+template <ConfusionCell cell>
+Plan PlanOf(const ConfusionOptions<cell>& options) {
+  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
+            return ConfusionMetric(graph, options.name, cell, t.at("logistic"), t.at("labels"),
+                                   WeightsOf(t), options.threshold);
+          }};
+}
+
+template <Tradeoff tradeoff>
+Plan PlanOf(const TradeoffOptions<tradeoff>& options) {
+  if (!(options.least >= 0 && options.least <= 1)) {
+    throw Error(Code::kUsage,
+                fmt::format("Argument `{0}` must be in the range [0, 1]. Received: {0}={1}",
+                            NamesOf(tradeoff).least, options.least));
+  }
+  if (options.num_thresholds < 2) {
+    throw Error(Code::kUsage,
+                fmt::format("num_thresholds is {}, expected at least 2", options.num_thresholds));
+  }
+  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
+            return TradeoffMetric(graph, options.name, tradeoff, t.at("logistic"), t.at("labels"),
+                                  WeightsOf(t), options.least,
+                                  static_cast<int>(options.num_thresholds));
+          }};
+}
+
 template <class Options>
 void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& builders) {
   try {
     Plan plan = PlanOf(options);
-    if (!tensors.contains(std::string(plan.tensor))) {
+    if (!tensors.contains(plan.tensor)) {
       throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head));
     }
     if (plan.name == "loss" || plan.name == "global_step") {

@@ -101,9 +101,100 @@ struct RecallOptions {
   }
 };
 
-using ExtraMetric =
-    std::variant<AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions,
-                 MeanSquaredErrorOptions, AucOptions, PrecisionOptions, RecallOptions>;
+struct RootMeanSquaredErrorOptions {
+  static constexpr std::string_view kType = "root_mean_squared_error";
+  std::string name = "root_mean_squared_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+// The mean of one of the head's tensors.
+struct MeanOptions {
+  static constexpr std::string_view kType = "mean";
+  std::string values;
+  std::string name;
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("values", values,
+      {.help = "of what",
+       .required = true,
+       .values = {"labels", "logits", "predictions", "probabilities", "logistic", "class_ids"}});
+    v("name", name, {.help = "in results; default: <values>/mean"});
+  }
+};
+
+struct BinaryAccuracyOptions {
+  static constexpr std::string_view kType = "binary_accuracy";
+  double threshold = 0.5;
+  std::string name = "binary_accuracy";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+[[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
+  constexpr std::string_view kNames[] = {"true_positives", "true_negatives", "false_positives",
+                                         "false_negatives"};
+  return kNames[static_cast<int>(cell)];
+}
+
+template <ConfusionCell cell>
+struct ConfusionOptions {
+  static constexpr std::string_view kType = NameOf(cell);
+  double threshold = 0.5;
+  std::string name{kType};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct TradeoffNames {
+  std::string_view type;
+  std::string_view least;  // the key of what the other must reach
+};
+[[nodiscard]] constexpr TradeoffNames NamesOf(Tradeoff tradeoff) {
+  constexpr TradeoffNames kNames[] = {{"sensitivity_at_specificity", "specificity"},
+                                      {"specificity_at_sensitivity", "sensitivity"},
+                                      {"precision_at_recall", "recall"},
+                                      {"recall_at_precision", "precision"}};
+  return kNames[static_cast<int>(tradeoff)];
+}
+
+template <Tradeoff tradeoff>
+struct TradeoffOptions {
+  static constexpr std::string_view kType = NamesOf(tradeoff).type;
+  double least = 0;
+  int64_t num_thresholds = 200;
+  std::string name{kType};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v(NamesOf(tradeoff).least, least, {.help = "the least it may be, in [0, 1]", .required = true});
+    v("num_thresholds", num_thresholds, {.help = "among which the best is looked for"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+using ExtraMetric = std::variant<
+    AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions, MeanSquaredErrorOptions,
+    RootMeanSquaredErrorOptions, MeanOptions, AucOptions, PrecisionOptions, RecallOptions,
+    BinaryAccuracyOptions, ConfusionOptions<ConfusionCell::kTruePositives>,
+    ConfusionOptions<ConfusionCell::kTrueNegatives>,
+    ConfusionOptions<ConfusionCell::kFalsePositives>,
+    ConfusionOptions<ConfusionCell::kFalseNegatives>,
+    TradeoffOptions<Tradeoff::kSensitivityAtSpecificity>,
+    TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
+    TradeoffOptions<Tradeoff::kPrecisionAtRecall>, TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
 
 // Their builders by name. `tensors` are the head's; Error kUsage, at the metric's place, if the
 // head does not have what the metric is about, or two metrics have one name.

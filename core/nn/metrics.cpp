@@ -61,6 +61,15 @@ Metric MeanMetric(Graph& graph, const std::string& name, Value values, Value wei
   return Ratio(sum.total, sum.count, sum.update);
 }
 
+Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Value predictions,
+                                  Value labels, Value weights) {
+  const NameScope scope(graph, name);
+  const Value squares = ops::SquaredDifference(Wide(predictions), Wide(labels));
+  const WeightedSum sum = AddUp(graph, name, squares, weights);
+  const Value mean = ops::DivNoNan(sum.total, sum.count);
+  return {ops::Cast(ops::Sqrt(mean), DType::kFloat), sum.update};
+}
+
 Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, Value weights) {
   if (a.dtype() != b.dtype()) {
     a = ops::Cast(a, DType::kFloat);

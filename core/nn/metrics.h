@@ -28,6 +28,10 @@ using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in 
 // weight (Keras's Mean).
 [[nodiscard]] Metric MeanMetric(Graph& graph, const std::string& name, Value values, Value weights);
 
+// The square root of the mean squared difference (Keras's RootMeanSquaredError).
+[[nodiscard]] Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
+                                                Value predictions, Value labels, Value weights);
+
 // How often a equals b: MeanMetric of equality. Of one shape; compared in float32 if their dtypes
 // differ.
 [[nodiscard]] Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b,
@@ -69,6 +73,28 @@ struct AucSpec {
 // [B, D] in [0, 1]; each of the D is an example of its own.
 [[nodiscard]] Metric AucMetric(Graph& graph, const std::string& name, Value predictions,
                                Value labels, Value weights, const AucSpec& spec);
+
+enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFalseNegatives };
+
+// The weight of the predictions above the threshold, or not above it, whose label is not 0, or is:
+// Keras's TruePositives and its kin.
+[[nodiscard]] Metric ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                                     Value predictions, Value labels, Value weights,
+                                     double threshold = 0.5);
+
+// sensitivity = recall = TP / (TP + FN), specificity = TN / (TN + FP), precision = TP / (TP + FP).
+enum class Tradeoff {
+  kSensitivityAtSpecificity,
+  kSpecificityAtSensitivity,
+  kPrecisionAtRecall,
+  kRecallAtPrecision
+};
+
+// The best of the one at thresholds 0, i / (n - 1), 1 where the other is at least `least`, or 0:
+// Keras's SensitivityAtSpecificity and its kin. predictions [B, D] in [0, 1].
+[[nodiscard]] Metric TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
+                                    Value predictions, Value labels, Value weights, double least,
+                                    int num_thresholds = 200);
 
 // 1 where the label's score [B, C] is among the k largest of its row, of equals the first, else 0:
 // float32 [B, 1].

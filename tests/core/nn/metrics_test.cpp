@@ -75,6 +75,83 @@ TEST_CASE("areas under the curves are Keras's") {
   CHECK(Streamed(3, true, Auc<AucCurve::kPr, 200>) == Streamed(8, true, Auc<AucCurve::kPr, 200>));
 }
 
+template <AucCurve curve, AucSummation summation>
+Metric AucBy(Graph& graph, Value predictions, Value labels, Value weights) {
+  return AucMetric(graph, "auc", predictions, labels, weights,
+                   {.curve = curve, .summation = summation});
+}
+
+TEST_CASE("areas may be summed from below, from above, or as tf.compat.v1 does") {
+  using enum AucCurve;
+  using enum AucSummation;
+  CHECK(Streamed(8, true, AucBy<kRoc, kMinoring>) == doctest::Approx(0.7111111283302307));
+  CHECK(Streamed(8, true, AucBy<kPr, kMinoring>) == doctest::Approx(0.4265364408493042));
+  CHECK(Streamed(8, true, AucBy<kRoc, kMajoring>) == doctest::Approx(0.7333333492279053));
+  CHECK(Streamed(8, true, AucBy<kPr, kMajoring>) == doctest::Approx(0.6606702208518982));
+  CHECK(Streamed(8, true, AucBy<kRoc, kTrapezoidal>) == doctest::Approx(0.72222215).epsilon(1e-6));
+  CHECK(Streamed(8, true, AucBy<kPr, kTrapezoidal>) == doctest::Approx(0.5991589).epsilon(1e-6));
+}
+
+TEST_CASE("of a matrix every element is an example, weighed by its row") {
+  const std::vector<float> doubled = {0.1F, 0.4F, 0.35F, 0.8F};
+  Session session;
+  const auto area = [&](const std::string& name, const Shape& shape, const Shape& weights) {
+    const std::vector<float> w = weights.dim(1) == 1 && weights.dim(0) == 2
+                                     ? std::vector<float>{1, 3}
+                                     : std::vector<float>{1, 1, 3, 3};
+    return AucMetric(session.graph(), name, session.Const(shape, doubled),
+                     session.Const(shape, {0, 1, 0, 1}), session.Const(weights, w), {});
+  };
+  const Metric matrix = area("matrix", {2, 2}, {2, 1});
+  const Metric column = area("column", {4, 1}, {4, 1});
+  session.Initialize();
+  session.Step(matrix.update);
+  session.Step(column.update);
+  CHECK(session.Float(matrix.value) == session.Float(column.value));
+  CHECK(session.Float(matrix.value) > 0.9F);
+}
+
+template <ConfusionCell cell>
+Metric Cell(Graph& graph, Value predictions, Value labels, Value weights) {
+  return ConfusionMetric(graph, "cell", cell, predictions, labels, weights, 0.45);
+}
+
+TEST_CASE("what is right and wrong at a threshold is counted by weight") {
+  using enum ConfusionCell;
+  CHECK(Streamed(3, true, Cell<kTruePositives>) == 3.5F);
+  CHECK(Streamed(3, true, Cell<kTrueNegatives>) == 4);
+  CHECK(Streamed(3, true, Cell<kFalsePositives>) == 1);
+  CHECK(Streamed(3, true, Cell<kFalseNegatives>) == 1);
+  CHECK(Streamed(8, false, Cell<kTruePositives>) == 3);
+}
+
+template <Tradeoff tradeoff, int percent>
+Metric Best(Graph& graph, Value predictions, Value labels, Value weights) {
+  return TradeoffMetric(graph, "best", tradeoff, predictions, labels, weights, percent / 100.0);
+}
+
+TEST_CASE("the best of one measure is found where the other is good enough") {
+  using enum Tradeoff;
+  CHECK(Streamed(3, true, Best<kSensitivityAtSpecificity, 60>) ==
+        doctest::Approx(0.7777777910232544));
+  CHECK(Streamed(3, true, Best<kSpecificityAtSensitivity, 50>) ==
+        doctest::Approx(0.800000011920929));
+  CHECK(Streamed(3, true, Best<kPrecisionAtRecall, 50>) == doctest::Approx(0.7777777910232544));
+  CHECK(Streamed(3, true, Best<kRecallAtPrecision, 60>) == 1);
+  CHECK(Streamed(3, true, Best<kRecallAtPrecision, 99>) == 0);
+}
+
+TEST_CASE("the root of the mean squared error, and accuracy at a threshold") {
+  const auto rmse = [](Graph& graph, Value predictions, Value labels, Value weights) {
+    return RootMeanSquaredErrorMetric(graph, "rmse", predictions, labels, weights);
+  };
+  CHECK(Streamed(3, true, rmse) == doctest::Approx(0.45350101590156555));
+  const auto accuracy = [](Graph& graph, Value predictions, Value labels, Value weights) {
+    return BinaryAccuracyMetric(graph, "accuracy", predictions, labels, weights, 0.45);
+  };
+  CHECK(Streamed(3, true, accuracy) == doctest::Approx(0.7894737124443054));
+}
+
 TEST_CASE("precision and recall take what exceeds the threshold as positive") {
   CHECK(Streamed(8, true, Precision) == doctest::Approx(0.7142857313156128));
   CHECK(Streamed(8, true, Recall) == doctest::Approx(0.5555555820465088));

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "tests/core/nn/evaluate_head.h"
 #include "tests/core/nn/near.h"
 
@@ -172,6 +174,41 @@ TEST_CASE("a logistic regression is a binary class's loss with a regression's me
   CHECK(KeysOf(outputs.predictions) == Texts{"logits", "predictions"});
   CHECK(KeysOf(outputs.signatures) == Texts{"predict", "regression", "serving_default"});
   CHECK(outputs.signatures.at("serving_default").kind == SignatureKind::kRegression);
+}
+
+TEST_CASE("a job's metrics read what the head has") {
+  Session session;
+  const Evaluated result =
+      Evaluate(session, MultiLabelHead{.n_classes = 2}, Pair(session),
+               {BinaryAccuracyOptions{}, ConfusionOptions<ConfusionCell::kFalsePositives>{},
+                TradeoffOptions<Tradeoff::kRecallAtPrecision>{.least = 0.5, .name = "best"},
+                MeanOptions{.values = "labels"}, PrecisionOptions{.name = "exact"}});
+  CHECK(result.metrics.at("binary_accuracy") == 0.25F);
+  CHECK(result.metrics.at("false_positives") == 1);
+  CHECK(result.metrics.at("best") == 1);
+  CHECK(result.metrics.at("labels/mean") == 0.75F);
+  CHECK(result.metrics.at("exact") == 0.5F);
+  Session regression;
+  const Evaluated root = Evaluate(
+      regression, RegressionHead{},
+      {.logits = regression.Const({2, 1}, {1, 2}), .labels = regression.Const({2}, {4, 6})},
+      {RootMeanSquaredErrorOptions{}});
+  CHECK(root.metrics.at("root_mean_squared_error") == doctest::Approx(std::sqrt(12.5)));
+  const auto message = [&](const ExtraMetric& metric) {
+    const HeadOutputs outputs =
+        BuildHead(RegressionHead{},
+                  {.logits = regression.Const({1, 1}, {1}), .labels = regression.Ints({1}, {1})});
+    try {
+      (void)ExtraMetricBuilders({metric}, outputs.metric_tensors);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  CHECK(message(TradeoffOptions<Tradeoff::kPrecisionAtRecall>{.least = 2}) ==
+        "Argument `recall` must be in the range [0, 1]. Received: recall=2");
+  CHECK(message(MeanOptions{.values = "logistic"}) ==
+        "metric 'mean' needs a head that has those values");
 }
 
 TEST_CASE("a head's name is behind its metrics and before its ops") {
