@@ -10,7 +10,6 @@
 #include "core/estimator/export_verifier.h"
 #include "core/estimator/int64_check.h"
 #include "core/estimator/variables.h"
-#include "core/graph/meta_graph.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
 
@@ -82,7 +81,7 @@ ExportResult Exporter::Export(const ExportArgs& args) {
   }
   const SavedState saved = FindModel(args.checkpoint);
   const uint64_t seed = context_.Seed(saved.resume.seed);
-  const std::vector<Part> parts = BuildParts(args);
+  std::vector<Part> parts = BuildParts(args);
   Log& log = context_.home.log;
   for (const Part& part : parts) LogSignatures(part.signatures, log);
   log.Info("Restoring parameters from {}", saved.prefix);
@@ -223,14 +222,40 @@ std::vector<NamedTensor> Exporter::Variables(const std::vector<Part>& parts,
   return tensors;
 }
 
-void Exporter::Write(const std::string& folder, const std::vector<Part>& parts,
-                     const SavedState& saved, const ExportArgs& args) const {
+std::map<std::string, std::string> Exporter::FindAssets(std::vector<Part>& parts) {
+  std::map<std::string, std::string> files;
+  const auto name_of = [&](const std::string& path) {
+    std::string name = BaseName(path);
+    for (int i = 1; files.contains(name) && files[name] != path; ++i) {
+      name = fmt::format("{}_{}", BaseName(path), i);
+    }
+    files[name] = path;
+    return name;
+  };
+  for (Part& part : parts) {
+    for (const auto& node : part.graph->nodes()) {
+      if (node->type() != "InitializeTableFromTextFileV2") continue;
+      const Value path = node->input(1);
+      const Tensor text = ConstantValue(path);
+      const bool known = std::any_of(part.assets.begin(), part.assets.end(),
+                                     [&](const ExportAsset& asset) { return asset.path == path; });
+      if (!text.valid() || known) continue;
+      part.assets.push_back({path, name_of(std::string(text.strings()[0]))});
+    }
+  }
+  return files;
+}
+
+void Exporter::Write(const std::string& folder, std::vector<Part>& parts, const SavedState& saved,
+                     const ExportArgs& args) const {
   const bool fsync = context_.home.fsync;
+  const std::map<std::string, std::string> assets = FindAssets(parts);
   std::vector<MetaGraphSpec> specs;
   for (const Part& part : parts) {
     specs.push_back({.graph = *part.graph,
                      .tags = part.tags,
                      .signatures = part.signatures.included,
+                     .assets = part.assets,
                      .train_op = part.spec.train_op,
                      .loss = part.spec.loss,
                      .strip_default_attrs = args.strip_default_attrs,
@@ -241,11 +266,13 @@ void Exporter::Write(const std::string& folder, const std::vector<Part>& parts,
   const std::vector<NamedTensor> variables = Variables(parts, saved);
   MakeDirectories(JoinPath(folder, "variables"));
   WriteBundle(JoinPath(folder, "variables/variables"), variables, fsync);
-  for (const auto& [destination, source] : args.assets_extra) {
-    const std::string path = JoinPath(JoinPath(folder, "assets.extra"), destination);
+  const auto copy = [&](const std::string& source, std::string_view to, const std::string& name) {
+    const std::string path = JoinPath(JoinPath(folder, to), name);
     MakeDirectories(DirName(path));
     WriteFileAtomically(path, ReadFile(source), fsync);
-  }
+  };
+  for (const auto& [name, source] : assets) copy(source, "assets", name);
+  for (const auto& [name, source] : args.assets_extra) copy(source, "assets.extra", name);
   const char* const name = args.as_text ? "saved_model.pbtxt" : "saved_model.pb";
   WriteFileAtomically(JoinPath(folder, name), bytes, fsync);
 }

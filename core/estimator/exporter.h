@@ -11,6 +11,7 @@
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/saved_state.h"
 #include "core/estimator/signatures.h"
+#include "core/graph/meta_graph.h"
 
 namespace tpuest {
 
@@ -29,6 +30,7 @@ class Exporter {
     Signatures signatures;
     std::vector<std::string> tags;
     std::optional<TpuInference> tpu;
+    std::vector<ExportAsset> assets;
   };
 
   void CheckArgs(const ExportArgs& args) const;
@@ -36,11 +38,13 @@ class Exporter {
   [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
   [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;
   [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args) const;
+  // Finds the files that the parts' graphs name: where they are, by their name in assets/.
+  [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
   [[nodiscard]] TpuInference CallOf(const Part& part) const;
   // The variables of all parts, each once.
   [[nodiscard]] std::vector<NamedTensor> Variables(const std::vector<Part>& parts,
                                                    const SavedState& saved) const;
-  void Write(const std::string& folder, const std::vector<Part>& parts, const SavedState& saved,
+  void Write(const std::string& folder, std::vector<Part>& parts, const SavedState& saved,
              const ExportArgs& args) const;
 
   EstimatorContext& context_;

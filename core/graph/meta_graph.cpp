@@ -115,6 +115,12 @@ class MetaGraphWriter {
     WriteNode(node, def);
     if (spec_.strip_default_attrs) StripDefaultAttrs(node, def);
     WriteOutputShapes(node, def);
+    for (const ExportAsset& asset : spec_.assets) {
+      // Where the file was is nobody's concern: a loader feeds the path that it has there.
+      if (asset.path.node == &node) {
+        WriteAttr(Tensor::Strings({}, {asset.filename}), (*def.mutable_attr())["value"]);
+      }
+    }
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       const Value& input = node.input(i);
       const auto named = tensor_names_.find(input);

@@ -9,6 +9,7 @@
 #include "core/graph/saved_model.h"
 #include "core/io/bundle.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/lookup.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -185,6 +186,36 @@ TEST_CASE("a difference refuses the export and leaves nothing") {
   CHECK(error.code() == Code::kGate);
   CHECK(error.message().find("output 'y', record 0") != std::string::npos);
   CHECK_FALSE(DirectoryExists(folder.File("export")));
+}
+
+TEST_CASE("a file that a table reads goes into assets/ and is read from there") {
+  TemporaryFolder folder;
+  TrainIn(folder);
+  WriteFileAtomically(folder.File("words"), "red\ngreen\n", false);
+  Home home;
+  const ModelFn model = LinearModel();
+  const ModelFn with_table = [&](Graph& graph, const ModelInputs& inputs, Mode mode,
+                                 const Params& params) {
+    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
+    const Value table = graph.Add("HashTableV2", {},
+                                  {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kString}});
+    constexpr int64_t kLineNumber = -1;
+    constexpr int64_t kWholeLine = -2;
+    graph.AddNode("InitializeTableFromTextFileV2",
+                  {table, graph.Constant(Tensor::Strings({}, {folder.File("words")}), "file")},
+                  {{"key_index", kLineNumber}, {"value_index", kWholeLine}});
+    const AfterScope after(graph);
+    spec.predictions["word"] =
+        ops::LookupTableFind(table, inputs.features.at("i"), Tensor::Strings({}, {"?"}));
+    return spec;
+  };
+  Estimator estimator(with_table, Options(folder.path()), home.get());
+  ExportArgs args = RawArgs(folder);
+  args.verify = VerifyArgs{.records = 4, .input_fn = RangeInput({.repeat = 1})};
+  const std::string path = estimator.ExportSavedModel(args).path;
+  CHECK(ReadFile(JoinPath(path, "assets/words")) == "red\ngreen\n");
+  // Nothing points back to where the file was.
+  CHECK(ReadFile(JoinPath(path, "saved_model.pb")).find(folder.path()) == std::string::npos);
 }
 
 TEST_CASE("an interrupted export leaves nothing") {
