@@ -48,7 +48,7 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
   std::vector<std::string> names = options.features;
   if (names.empty()) {
     for (const auto& [name, column] : table) {
-      if (name != options.labels && name != options.id) names.push_back(name);
+      if (name != LabelsOf(options) && name != options.id) names.push_back(name);
     }
   }
   std::sort(names.begin(), names.end());
@@ -71,6 +71,11 @@ StreamSpec InputPlan::spec() const {
   return spec;
 }
 
+std::optional<std::string> LabelsOf(const InputFnOptions& options) {
+  const auto* const csv = std::get_if<CsvSource>(&options.source);
+  return options.labels || csv == nullptr ? options.labels : csv->label_name;
+}
+
 InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
                       const std::string& key) {
   Table table;
@@ -90,7 +95,9 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   for (const std::string& name : FeatureNames(options, table, key)) {
     plan.features.push_back(Find(table, name, key + ".features"));
   }
-  if (options.labels) plan.labels = Find(table, *options.labels, key + ".labels");
+  if (const auto labels = LabelsOf(options)) {
+    plan.labels = Find(table, *labels, key + ".labels");
+  }
   if (options.id) plan.id = Find(table, *options.id, key + ".id");
   return plan;
 }

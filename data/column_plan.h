@@ -35,6 +35,9 @@ struct InputPlan {
   [[nodiscard]] StreamSpec spec() const;
 };
 
+// The column of the labels: `labels`, or what the source says.
+[[nodiscard]] std::optional<std::string> LabelsOf(const InputFnOptions& options);
+
 // `columns` are those of the source or of parse_example; `key` is the input_fn's key path. Error
 // kUsage for a name that no column has and for ops that do not fit.
 [[nodiscard]] InputPlan PlanColumns(const InputFnOptions& options,

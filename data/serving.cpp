@@ -198,6 +198,7 @@ InputFn SerializedInputFn(InputFnOptions options, std::string name) {
   options.map = {rename};
   options.features = {std::string(kExamples)};
   options.labels.reset();
+  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
   options.id.reset();
   return MakeWrappedInputFn(std::move(options), std::move(name), records ? nullptr : Encoded);
 }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "data/csv_source.h"
+
 namespace tpuest {
 namespace {
 
@@ -28,7 +32,33 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+bool IsPattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+
+std::vector<std::string> FilesOf(const std::string& name, const std::string& key) {
+  std::vector<std::string> found = Glob(name);
+  if (!found.empty()) return found;
+  throw Error(Code::kData,
+              IsPattern(name) ? fmt::format("no file matches \"{}\"", name)
+                              : fmt::format("{}: no such file", name),
+              "relative names count from the job file's folder")
+      .Key(key);
+}
+
 }  // namespace
+
+std::vector<std::string> FindFiles(const std::vector<std::string>& names, const std::string& key) {
+  if (names.empty()) {
+    throw Error(Code::kUsage, fmt::format("{} is empty; expected at least one file or pattern",
+                                          key.substr(key.rfind('.') + 1)))
+        .Key(key);
+  }
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    const std::vector<std::string> found = FilesOf(name, key);
+    paths.insert(paths.end(), found.begin(), found.end());
+  }
+  return paths;
+}
 
 void CheckRange(const RecordRange& range, const std::string& key) {
   if (range.skip < 0) {
@@ -66,6 +96,7 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
   };
   return std::visit(Overloaded{
                         [&](const TFRecordSource& o) { return OpenTFRecords(o, cached, key); },
+                        [&](const CsvSource& o) { return slice(OpenCsv(o, key), o); },
                         [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
                         [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
                         [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
@@ -78,6 +109,7 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
                                                     const std::string& key) {
   if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
   if (std::holds_alternative<IdxSource>(options)) return std::nullopt;
+  if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
 }
 

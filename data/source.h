@@ -27,6 +27,14 @@ struct Row {
   std::string_view text;
   int64_t number = 0;
   std::vector<uint8_t> bytes;
+  // Anything else that a source keeps between its reads into this row.
+  struct State {
+    State() = default;
+    virtual ~State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+  };
+  std::unique_ptr<State> state;
 };
 
 class Source {
@@ -92,6 +100,10 @@ using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<S
 [[nodiscard]] std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
                                                    const RecordRange& range,
                                                    const std::string& key);
+// The files that names and shell patterns stand for, in this order, a pattern's sorted.
+// Error for none: kUsage if nothing is named, else kData. `key` is the option's.
+[[nodiscard]] std::vector<std::string> FindFiles(const std::vector<std::string>& names,
+                                                 const std::string& key);
 // Throws Error kUsage for a negative skip or take.
 void CheckRange(const RecordRange& range, const std::string& key);
 

@@ -50,6 +50,64 @@ struct TFRecordSource : RecordRange {
   }
 };
 
+// What stands in for a field of a CSV column that is empty or na_value.
+struct CsvDefault {
+  std::string dtype;
+  std::optional<std::variant<std::string, int64_t, double>> default_value;
+
+  template <class V>
+  void Visit(V& v) {
+    v("dtype", dtype,
+      {.help = "of the column",
+       .required = true,
+       .tpuest = true,
+       .values = {"int32", "int64", "float32", "float64", "string"}});
+    v("default_value", default_value,
+      {.help = "null: the column must have a value", .tpuest = true});
+  }
+};
+
+// Columns: the selected ones by their names, each [] of its type.
+struct CsvSource : RecordRange {
+  static constexpr std::string_view kType = "make_csv_dataset";
+  std::variant<std::string, std::vector<std::string>> file_pattern;
+  std::optional<std::vector<std::string>> column_names;
+  std::optional<std::vector<std::variant<std::string, int64_t, double, CsvDefault>>>
+      column_defaults;
+  std::optional<std::string> label_name;
+  std::optional<std::vector<std::variant<std::string, int64_t>>> select_columns;
+  std::string field_delim = ",";
+  bool use_quote_delim = true;
+  std::string na_value;
+  bool header = true;
+  std::optional<int64_t> num_rows_for_inference = 100;
+  std::optional<std::string> compression_type;
+
+  template <class V>
+  void Visit(V& v) {
+    v("file_pattern", file_pattern,
+      {.help = "file, shell pattern or a list of them, read in this order; -: standard input",
+       .required = true,
+       .input_path = true});
+    v("column_names", column_names, {.help = "of all columns; null: the header's"});
+    v("column_defaults", column_defaults,
+      {.help = "one a selected column: a dtype (the column must have a value), a value, or both as "
+               "{dtype, default_value}; null: types as found in the first rows, 0 and \"\""});
+    v("label_name", label_name, {.help = "what the input_fn's labels is where it is null"});
+    v("select_columns", select_columns, {.help = "names or numbers from 0; null: all"});
+    v("field_delim", field_delim, {.help = "one character between fields"});
+    v("use_quote_delim", use_quote_delim,
+      {.help = "false: a double quote is a character as any other"});
+    v("na_value", na_value, {.help = "a text that counts as an empty field"});
+    v("header", header, {.help = "the first row of each file names the columns"});
+    v("num_rows_for_inference", num_rows_for_inference,
+      {.help = "rows that types are found from; null: all"});
+    v("compression_type", compression_type,
+      {.help = "null and \"\" for none", .values = {"", "GZIP", "ZLIB"}});
+    VisitRange(v);
+  }
+};
+
 // Columns: `image` uint8 [rows * columns] and, where there are labels, `label` int32 [].
 struct IdxSource : RecordRange {
   static constexpr std::string_view kType = "idx";
@@ -110,6 +168,6 @@ struct RangeSource : RecordRange {
 };
 
 using SourceOptions =
-    std::variant<TFRecordSource, IdxSource, DigitsSource, SlicesSource, RangeSource>;
+    std::variant<TFRecordSource, CsvSource, IdxSource, DigitsSource, SlicesSource, RangeSource>;
 
 }  // namespace tpuest

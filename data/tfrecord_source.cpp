@@ -7,7 +7,6 @@
 #include <mutex>
 #include <thread>
 
-#include "core/base/text.h"
 #include "core/io/tfrecord.h"
 #include "data/source.h"
 
@@ -150,28 +149,6 @@ class MemoryRecords final : public IndexedSource {
   std::vector<Kept> records_;
 };
 
-bool IsPattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
-
-std::vector<std::string> FindFiles(const TFRecordSource& options, const std::string& key) {
-  if (options.filenames.empty()) {
-    throw Error(Code::kUsage, "filenames is empty; expected at least one file or pattern")
-        .Key(key + ".filenames");
-  }
-  std::vector<std::string> paths;
-  for (const std::string& name : options.filenames) {
-    const std::vector<std::string> found = Glob(name);
-    if (found.empty()) {
-      throw Error(Code::kData,
-                  IsPattern(name) ? fmt::format("no file matches \"{}\"", name)
-                                  : fmt::format("{}: no such file", name),
-                  "relative names count from the job file's folder")
-          .Key(key + ".filenames");
-    }
-    paths.insert(paths.end(), found.begin(), found.end());
-  }
-  return paths;
-}
-
 std::string_view NameOf(Compression compression) {
   switch (compression) {
     case Compression::kGzip:
@@ -214,7 +191,7 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
   CheckPositive(options.buffer_size, "buffer_size", key);
   CheckPositive(options.num_parallel_reads, "num_parallel_reads", key);
   CheckRange(options, key);
-  const std::vector<std::string> paths = FindFiles(options, key);
+  const std::vector<std::string> paths = FindFiles(options.filenames, key + ".filenames");
   if (!AnyCompressed(paths, options, key)) {
     return Slice(std::make_shared<MappedRecords>(paths, options.num_parallel_reads), options, key);
   }

@@ -84,6 +84,17 @@ TEST_CASE("seeking is exact over several TFRecord files") {
   CheckSeeksInEachOrder(ValuesOf({folder.File("a-*")}));
 }
 
+TEST_CASE("seeking is exact over several CSV files") {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.File("a-0"), "x,y\n1,a\n2,b\n3,\"c\nd\"\n4,e\n5,f\n", false);
+  WriteFileAtomically(folder.File("a-1"), "x,y\n6,g\n7,h\n8,i\n9,j\n10,k\n11,l\n", false);
+  CsvSource source;
+  source.file_pattern = folder.File("a-*");
+  InputFnOptions options;
+  options.source = source;
+  CheckSeeksInEachOrder(options);
+}
+
 TEST_CASE("seeking is exact in compressed files, which are read again") {
   const TemporaryFolder folder;
   WriteValues(folder.File("a-0"), 0, 7, Compression::kGzip);

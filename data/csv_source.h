@@ -1,0 +1,21 @@
+#pragma once
+// CSV files as one row of records, file after file.
+
+#include <memory>
+#include <string>
+
+#include "data/csv_columns.h"
+#include "data/csv_file.h"
+#include "data/source.h"
+
+namespace tpuest {
+
+// The files' records; skip and take are not applied. Error kData by file, line and column.
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options,
+                                                     const std::string& key);
+
+// The columns, where the job says both their names and their types.
+[[nodiscard]] std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
+                                                                     const std::string& key);
+
+}  // namespace tpuest

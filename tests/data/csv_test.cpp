@@ -1,0 +1,348 @@
+#include "core/base/random.h"
+#include "data/csv_source.h"
+#include "tests/data/fixture.h"
+
+namespace tpuest {
+namespace {
+
+void Write(const std::string& path, const std::string& text) {
+  WriteFileAtomically(path, text, false);
+}
+
+InputFnOptions CsvOf(const std::string& pattern) {
+  CsvSource source;
+  source.file_pattern = pattern;
+  InputFnOptions options;
+  options.source = source;
+  return options;
+}
+CsvSource& SourceOf(InputFnOptions& options) { return std::get<CsvSource>(options.source); }
+
+// The first batch of a file of this text.
+Batch BatchOf(const std::string& text, const CsvSource& given = {}) {
+  const TemporaryFolder folder;
+  Write(folder.File("a.csv"), text);
+  InputFnOptions options;
+  CsvSource source = given;
+  source.file_pattern = folder.File("a.csv");
+  options.source = source;
+  std::optional<Batch> batch = Open(options, {.batch_size = 100})->Next();
+  REQUIRE(batch.has_value());
+  return *std::move(batch);
+}
+
+std::vector<std::string> Texts(const Tensor& tensor) {
+  const auto strings = tensor.strings();
+  return {strings.begin(), strings.end()};
+}
+
+struct Placed {
+  std::string message;
+  std::string hint;
+  std::string at;  // file:line:column
+  Code code = Code::kInternal;
+};
+Placed FaultOf(const std::string& text, const CsvSource& given = {}) {
+  try {
+    (void)BatchOf(text, given);
+  } catch (const Error& error) {
+    const Fault& fault = error.faults().front();
+    return {
+        fault.message, fault.hint,
+        fmt::format("{}:{}:{}", BaseName(fault.place.file), fault.place.line, fault.place.column),
+        error.code()};
+  }
+  return {};
+}
+
+DType TypeOf(const std::vector<std::string>& texts) {
+  DType dtype = DType::kInvalid;
+  for (const std::string& text : texts) dtype = InferCsvType(text, "NA", dtype);
+  return dtype;
+}
+
+}  // namespace
+
+TEST_CASE("a header names the columns; types are the least that the values fit") {
+  const Batch batch = BatchOf("b,a,c,d\n1,0.5,x,3000000000\n-2,1e3,\"y, z\",4\n");
+  REQUIRE(batch.features.size() == 4);  // sorted by name
+  CHECK(batch.features[0].dtype() == DType::kFloat);
+  CHECK(Numbers(batch.features[0]) == std::vector<double>{0.5, 1000});
+  CHECK(batch.features[1].dtype() == DType::kInt32);
+  CHECK(Ints(batch.features[1]) == std::vector<int64_t>{1, -2});
+  CHECK(Texts(batch.features[2]) == std::vector<std::string>{"x", "y, z"});
+  CHECK(batch.features[3].dtype() == DType::kInt64);
+  CHECK(batch.features[3].shape() == Shape({2}));
+}
+
+TEST_CASE("types are inferred as make_csv_dataset infers them") {
+  CHECK(TypeOf({"1", "2147483647"}) == DType::kInt32);
+  CHECK(TypeOf({"1", "2147483648"}) == DType::kInt64);
+  CHECK(TypeOf({"9223372036854775807"}) == DType::kInt64);
+  CHECK(TypeOf({"9223372036854775808"}) == DType::kFloat);
+  CHECK(TypeOf({"1", "2.5", "3"}) == DType::kFloat);
+  CHECK(TypeOf({"1e39"}) == DType::kDouble);
+  CHECK(TypeOf({"1e39", "1"}) == DType::kDouble);
+  CHECK(TypeOf({"1e400"}) == DType::kString);
+  CHECK(TypeOf({"nan"}) == DType::kString);
+  CHECK(TypeOf({"inf"}) == DType::kString);
+  CHECK(TypeOf({"-inf"}) == DType::kFloat);
+  CHECK(TypeOf({"1", "x", "2"}) == DType::kString);
+  CHECK(TypeOf({"", "NA"}) == DType::kInvalid);
+  CHECK(TypeOf({"", "7", "NA"}) == DType::kInt32);
+  CHECK(TypeOf({" 7 ", "+8"}) == DType::kInt32);
+}
+
+TEST_CASE("only so many rows decide about types, and a column without values is of strings") {
+  CsvSource source;
+  source.num_rows_for_inference = 1;
+  CHECK(FaultOf("a\n1\n2.5\n", source).message ==
+        "column \"a\": expected a whole number (int32), found \"2.5\"");
+  CHECK(FaultOf("a\n1\n2.5\n", source).at == "a.csv:3:1");
+  CHECK(Has(FaultOf("a\n1\n2.5\n", source).hint, "the first 1 rows; column_defaults"));
+  source.num_rows_for_inference = std::nullopt;
+  CHECK(Numbers(BatchOf("a\n1\n2.5\n", source).features[0]) == std::vector<double>{1, 2.5});
+  CHECK(Texts(BatchOf("a,b\n,1\n,2\n").features[0]) == std::vector<std::string>{"", ""});
+}
+
+TEST_CASE("column_defaults give types, values for empty fields, and what must be there") {
+  CsvSource source;
+  CsvDefault wide;
+  wide.dtype = "int64";
+  wide.default_value = int64_t{-1};
+  source.column_defaults = {int64_t{7}, 0.5, "none", "string", wide};
+  source.na_value = "NA";
+  const Batch batch = BatchOf("a,b,c,d,e\n,NA,,x,NA\n1,2,z,y,5000000000\n", source);
+  CHECK(batch.features[0].dtype() == DType::kInt32);
+  CHECK(Ints(batch.features[0]) == std::vector<int64_t>{7, 1});
+  CHECK(batch.features[1].dtype() == DType::kFloat);
+  CHECK(Numbers(batch.features[1]) == std::vector<double>{0.5, 2});
+  CHECK(Texts(batch.features[2]) == std::vector<std::string>{"none", "z"});
+  CHECK(batch.features[4].dtype() == DType::kInt64);
+  CHECK(Ints(batch.features[4]) == std::vector<int64_t>{-1, 5000000000});
+  const Placed missing = FaultOf("a,b,c,d,e\n1,2,z,,5\n", source);
+  CHECK(missing.message == "column \"d\" must have a value");
+  CHECK(missing.at == "a.csv:2:7");
+  CHECK(missing.code == Code::kData);
+}
+
+TEST_CASE("columns are selected by name and number, and kept in the file's order") {
+  CsvSource source;
+  source.select_columns = {"c", int64_t{0}};
+  // One default a selected column, in the order of the file.
+  source.column_defaults = {"int32", "float32"};
+  const Batch batch = BatchOf("a,b,c\n1,not a number,2\n", source);
+  REQUIRE(batch.features.size() == 2);
+  CHECK(Ints(batch.features[0]) == std::vector<int64_t>{1});
+  CHECK(batch.features[1].dtype() == DType::kFloat);
+}
+
+TEST_CASE("label_name is the column of the labels where the input_fn names none") {
+  const TemporaryFolder folder;
+  Write(folder.File("a.csv"), "x,y,z\n1,2,3\n");
+  InputFnOptions options = CsvOf(folder.File("a.csv"));
+  SourceOf(options).label_name = "y";
+  std::optional<Batch> batch = Open(options)->Next();
+  CHECK(batch->features.size() == 2);
+  CHECK(Ints(batch->labels) == std::vector<int64_t>{2});
+  options.labels = "z";
+  batch = Open(options)->Next();
+  CHECK(Ints(batch->labels) == std::vector<int64_t>{3});
+}
+
+TEST_CASE("without a header column_names names the columns; with one they replace its names") {
+  CsvSource source;
+  source.column_names = {"p", "q"};
+  CHECK(Ints(BatchOf("a,b\n1,2\n", source).features[1]) == std::vector<int64_t>{2});
+  source.header = false;
+  CHECK(Ints(BatchOf("3,4\n1,2\n", source).features[1]) == std::vector<int64_t>{4, 2});
+}
+
+TEST_CASE("a byte order mark, CRLF, another delimiter and no quoting are understood") {
+  CHECK(Ints(BatchOf("\xef\xbb\xbf"
+                     "a,b\r\n1,2\r\n3,4")
+                 .features[0]) == std::vector<int64_t>{1, 3});
+  CsvSource source;
+  source.field_delim = ";";
+  source.use_quote_delim = false;
+  CHECK(Texts(BatchOf("a;b\n\"x,\";1\n", source).features[0]) ==
+        std::vector<std::string>{"\"x,\""});
+}
+
+TEST_CASE("faults name file, line and column, and count the lines within quotes") {
+  CsvSource source;
+  source.column_defaults = {"string", "int32"};
+  Placed fault = FaultOf("name,age\n\"two\nlines\",3\n\"\xc3\xa4,\",x\n", source);
+  CHECK(fault.message == "column \"age\": expected a whole number (int32), found \"x\"");
+  CHECK(fault.at == "a.csv:4:6");
+  CHECK(fault.code == Code::kData);
+  CHECK(fault.hint.empty());
+  fault = FaultOf("a,b\r\n1,2\r\n1,2,3\r\n");
+  CHECK(fault.message == "expected 2 fields, found 3");
+  CHECK(fault.at == "a.csv:3:1");
+  fault = FaultOf("a,b\n1,2\n\n");
+  CHECK(fault.message == "expected 2 fields, found 1: the line is empty");
+  fault = FaultOf("a,b\n1,\"2\n3,4\n");
+  CHECK(fault.message == "the quote that opens here is never closed");
+  CHECK(fault.at == "a.csv:2:3");
+  source.column_defaults = {"float32"};
+  CHECK(Has(FaultOf("a\n1e39\n", source).message, "expected a number (float32), found \"1e39\""));
+  CHECK(Numbers(BatchOf("a\n1e-60\n", source).features[0]) == std::vector<double>{0});
+  CHECK(FaultOf("").message.find("the file is empty") != std::string::npos);
+}
+
+TEST_CASE("names that are missing or there twice are told, with the nearest") {
+  CsvSource labelled;
+  labelled.label_name.emplace("survivd");
+  Placed fault = FaultOf("survived,age\n1,2\n", labelled);
+  CHECK(fault.message == "no column is named 'survivd'; there are survived, age");
+  CHECK(fault.hint == "did you mean 'survived'?");
+  CHECK(fault.code == Code::kData);
+  fault = FaultOf("a,b,a\n1,2,3\n");
+  CHECK(fault.message == "two columns are named 'a' in the header");
+  CHECK(fault.code == Code::kData);
+  CsvSource named;
+  named.column_names = {"a", "a"};
+  CHECK(FaultOf("1,2\n", named).code == Code::kUsage);
+  CsvSource selected;
+  selected.select_columns = {int64_t{2}};
+  CHECK(FaultOf("a,b\n1,2\n", selected).message ==
+        "column 2 is selected; there are 2, numbered from 0");
+  selected.select_columns = {"b", int64_t{1}};
+  CHECK(FaultOf("a,b\n1,2\n", selected).message == "column 'b' is selected twice");
+}
+
+TEST_CASE("options that contradict themselves are refused") {
+  CsvSource nameless;
+  nameless.header = false;
+  CHECK(FaultOf("1\n", nameless).hint == "column_names: [...]");
+  CsvSource delimited;
+  delimited.field_delim = "ab";
+  CHECK(FaultOf("1\n", delimited).code == Code::kUsage);
+  CsvSource defaulted;
+  defaulted.column_defaults = {"int32"};
+  CHECK(Has(FaultOf("a,b\n1,2\n", defaulted).message, "1 entries for 2 columns"));
+  CsvDefault word;
+  word.dtype = "int32";
+  word.default_value = "x";
+  defaulted.column_defaults = {word, "int32"};
+  CHECK(FaultOf("a,b\n1,2\n", defaulted).message == "expected a whole number (int32), found 'x'");
+}
+
+TEST_CASE("several files are one row of records, and their headers must agree") {
+  const TemporaryFolder folder;
+  Write(folder.File("a-0.csv"), "x,y\n0,0\n1,0\n");
+  Write(folder.File("a-1.csv"), "x,y\r\n2,0\r\n");
+  InputFnOptions options = CsvOf(folder.File("a-*.csv"));
+  CHECK(Flat(Take(*Open(options))) == std::vector<int64_t>{0, 1, 2});
+  SourceOf(options).file_pattern =
+      std::vector<std::string>{folder.File("a-1.csv"), folder.File("a-0.csv")};
+  CHECK(Flat(Take(*Open(options))) == std::vector<int64_t>{2, 0, 1});
+  Write(folder.File("a-1.csv"), "y,x\n2,0\n");
+  const Thrown thrown = ErrorOf([&] { (void)Open(options); });
+  CHECK(Has(thrown.message, "the header names the columns x, y; in "));
+  CHECK(thrown.code == Code::kData);
+}
+
+TEST_CASE("compressed files read as plain ones, where compression_type says so") {
+  const TemporaryFolder folder;
+  WriteGzip(folder.File("a.csv.gz"), "x\n1\n2\n");
+  InputFnOptions options = CsvOf(folder.File("a.csv.gz"));
+  const Thrown thrown = ErrorOf([&] { (void)Open(options); });
+  CHECK(Has(thrown.message, "is compressed by gzip"));
+  CHECK(thrown.hint == "compression_type: GZIP");
+  SourceOf(options).compression_type = "GZIP";
+  options.shuffle = Full();
+  std::vector<int64_t> values = Flat(Take(*Open(options)));
+  std::sort(values.begin(), values.end());
+  CHECK(values == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("a file that is not kept in memory gives the same records in any order") {
+  const TemporaryFolder folder;
+  std::string text = "number,name\n";
+  for (int i = 0; i < 3000; ++i) text += fmt::format("{},\"row\n{}\"\n", i, i);
+  Write(folder.File("a.csv"), text);
+  const CsvFile file(folder.File("a.csv"), {.kept_bytes = 0});
+  REQUIRE(file.records() == 3000);
+  CHECK(file.header() == "number,name");
+  CsvFile::Window window;
+  for (int64_t i = 0; i < 3000; ++i) {
+    const int64_t record = i < 1000 ? i : (i * 1234567) % 3000;
+    REQUIRE(file.Record(record, window) == fmt::format("{},\"row\n{}\"", record, record));
+  }
+  CHECK(file.PlaceOf(2, 2).line == 6);
+  CHECK(file.PlaceOf(2, 2).column == 3);
+}
+
+TEST_CASE("records longer than what is read at a time are found whole") {
+  const TemporaryFolder folder;
+  const std::string long_text(size_t{3} << 20, 'x');
+  Write(folder.File("a.csv"), "a,b\n1,\"" + long_text + "\n\"\n2,y\n");
+  const CsvFile file(folder.File("a.csv"), {.kept_bytes = 0});
+  REQUIRE(file.records() == 2);
+  CsvFile::Window window;
+  CHECK(file.Record(0, window).size() == long_text.size() + 5);
+  CHECK(file.Record(1, window) == "2,y");
+}
+
+TEST_CASE("batches are the same bits with one worker and with two, in each order") {
+  const TemporaryFolder folder;
+  std::string text = "a,b,c\n";
+  for (int i = 0; i < 500; ++i) text += fmt::format("{},{}.25,\"w\"\"{}\"\n", i, i, i % 7);
+  Write(folder.File("a.csv"), text);
+  InputFnOptions options = CsvOf(folder.File("a.csv"));
+  options.repeat = 2;
+  for (const int64_t window : {int64_t{0}, int64_t{50}, int64_t{-1}}) {
+    if (window != 0) options.shuffle = window < 0 ? Full() : Window(window);
+    const auto one = Open(options, {.batch_size = 32, .threads = 1});
+    const auto two = Open(options, {.batch_size = 32, .threads = 2});
+    int batches = 0;
+    for (;; ++batches) {
+      const std::optional<Batch> x = one->Next();
+      const std::optional<Batch> y = two->Next();
+      REQUIRE(x.has_value() == y.has_value());
+      if (!x) break;
+      CHECK(x->after == y->after);
+      for (size_t i = 0; i < 3; ++i) CHECK(SameBits(x->features[i], y->features[i]));
+    }
+    CHECK(batches == 32);
+  }
+}
+
+TEST_CASE("damaged files give records or faults with a place, never anything else") {
+  const TemporaryFolder folder;
+  std::string sound = "a,b,c\n";
+  for (int i = 0; i < 20; ++i) sound += fmt::format("{},{}.5,\"x\"\"{}, y\"\r\n", i, i, i);
+  int faults = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    std::string text = sound;
+    const auto word = Philox({seed, 9}, 0, 0);
+    const size_t at = word[0] % text.size();
+    constexpr std::string_view kDamage = "\",\n\r\0x\xff";
+    if (seed % 4 == 0) {
+      text.resize(at);
+    } else if (seed % 4 == 1) {
+      text.erase(at, 1 + word[1] % 5);
+    } else {
+      text[at] = kDamage[word[1] % kDamage.size()];
+    }
+    Write(folder.File("a.csv"), text);
+    InputFnOptions options = CsvOf(folder.File("a.csv"));
+    try {
+      const auto stream = Open(options, {.threads = 1});
+      while (stream->Next()) continue;
+    } catch (const Error& error) {
+      ++faults;
+      CHECK(error.code() == Code::kData);
+      const Fault& fault = error.faults().front();
+      CHECK((fault.place.line > 0 || fault.message.find("no records") == 0 ||
+             fault.message.find("two columns") == 0 ||
+             fault.message.find("the file is empty") != std::string::npos));
+    }
+  }
+  CHECK(faults > 50);
+  CHECK(faults < 400);
+}
+
+}  // namespace tpuest
