@@ -26,6 +26,7 @@ std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& ran
 // A word without an id has -1.
 std::string FaultOfWord(const Tensor& labels, int64_t i, const LabelRange& range) {
   const std::string_view label = labels.strings()[static_cast<size_t>(i)];
+  if (range.lists && label.empty()) return "";
   const auto& words = range.vocabulary;
   if (std::find(words.begin(), words.end(), label) != words.end()) return "";
   return fmt::format("label is \"{}\", which is not in label_vocabulary: {}", label, range.below);
@@ -36,7 +37,8 @@ std::string FaultOfWord(const Tensor& labels, int64_t i, const LabelRange& range
 std::optional<LabelFault> FindLabelFault(const Tensor& labels, int64_t rows,
                                          const LabelRange& range) {
   const bool words = labels.dtype() == DType::kString;
-  if (words == range.vocabulary.empty()) return std::nullopt;
+  const bool checked = words ? !range.vocabulary.empty() : range.vocabulary.empty() || range.lists;
+  if (!checked) return std::nullopt;
   const int64_t all = labels.shape().rank() == 0 ? 1 : labels.shape().dim(0);
   const int64_t row_size = labels.elements() / std::max<int64_t>(all, 1);
   for (int64_t i = 0; i < rows * row_size; ++i) {

@@ -18,6 +18,8 @@ struct LabelRange {
   std::string above;  // of a label > max
   // Not empty: labels are strings, each one of these.
   std::vector<std::string> vocabulary = {};
+  // With a vocabulary: labels are lists of words, where "" is none, or numbers in the range.
+  bool lists = false;
 };
 
 struct LabelFault {

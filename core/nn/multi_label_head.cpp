@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/nn/head_metrics.h"
+#include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
 
@@ -53,6 +54,29 @@ void SetPredictions(const MultiLabelHead& head, Value logits, HeadOutputs& outpu
                         {"predict", {SignatureKind::kPredict, outputs.predictions}}};
 }
 
+// Words [B] or [B, K] as multi-hot float32 [B, n_classes]; "" is no word.
+Value MultiHot(const MultiLabelHead& head, Value words) {
+  if (head.label_vocabulary.empty()) {
+    Refuse(
+        "labels are strings, and MultiLabelHead has no label_vocabulary",
+        "label_vocabulary: [red, green] names the classes; without it labels are 0 or 1 for each "
+        "class");
+  }
+  if (words.shape().known_rank() && words.shape().rank() == 1) words = ops::ExpandDims(words, -1);
+  if (!words.shape().known_rank() || words.shape().rank() != 2) {
+    Refuse(fmt::format("labels shape must be [D0, D1, ... DN, ?] for strings, got {}",
+                       words.shape().Text()));
+  }
+  const Value ids = LabelIds(words, head.label_vocabulary);
+  const Value each = ops::OneHot(ids, {.depth = static_cast<int>(head.n_classes)});
+  return ops::Max(each, {1}, false, "labels");
+}
+
+Value LabelsOf(const MultiLabelHead& head, Value labels, Value logits) {
+  if (labels.dtype() == DType::kString) return MultiHot(head, labels);
+  return FloatLabels(CheckedLabels(labels, logits, head.n_classes));
+}
+
 void SetMetrics(const MultiLabelHead& head, HeadOutputs& outputs) {
   HeadMetrics metrics(outputs, head.name);
   metrics.Losses();
@@ -76,7 +100,12 @@ void SetMetrics(const MultiLabelHead& head, HeadOutputs& outputs) {
 LabelRange MultiLabelHead::label_range() const {
   constexpr const char* kMessage =
       "labels must be an integer indicator Tensor with values in [0, 1]";
-  return {.min = 0, .max = 1, .below = kMessage, .above = kMessage};
+  return {.min = 0,
+          .max = 1,
+          .below = kMessage,
+          .above = kMessage,
+          .vocabulary = label_vocabulary,
+          .lists = true};
 }
 
 void MultiLabelHead::CheckOptions() const {
@@ -107,7 +136,7 @@ HeadOutputs MultiLabelHead::Build(const HeadInputs& inputs) const {
   if (!inputs.labels.valid()) return outputs;
 
   const NameScope scope(logits.graph(), "losses");
-  const Value labels = FloatLabels(CheckedLabels(inputs.labels, logits, n_classes));
+  const Value labels = LabelsOf(*this, inputs.labels, logits);
   const Value losses = ops::Mean(SigmoidCrossEntropy(logits, labels), {1}, true);
   const Value weights = WeightColumn(weight_column.value_or(""), inputs, false);
   SetLoss(inputs, logits, labels, losses, weights, loss_reduction, outputs);

@@ -86,6 +86,23 @@ TEST_CASE("multi-label predictions have tf.estimator's keys, values and signatur
   CHECK(TextsOf(session.Get(named.predictions.at("classes"))) == Texts{"cat", "dog", "cat", "dog"});
 }
 
+TEST_CASE("several classes may be named by their words") {
+  Session session;
+  const MultiLabelHead head{.n_classes = 2, .label_vocabulary = {"cat", "dog"}};
+  HeadInputs inputs = Pair(session);
+  const Tensor words = Tensor::Strings({2, 3}, {"cat", "", "", "dog", "cat", "dog"});
+  inputs.labels = session.graph().Constant(words);
+  const Evaluated result = Evaluate(session, head, inputs);
+  CHECK(result.loss == doctest::Approx((1.31326169 + 0.9514133) / 2));
+  CHECK(result.metrics.at("auc") == doctest::Approx(1.0 / 3));
+  const LabelRange range = *LabelRangeOf(head);
+  CHECK_FALSE(FindLabelFault(words, 2, range).has_value());
+  const auto unknown = FindLabelFault(Tensor::Strings({2, 1}, {"cat", "fox"}), 2, range);
+  REQUIRE(unknown.has_value());
+  CHECK(unknown->row == 1);
+  CHECK(FindLabelFault(Tensor::Of<int32_t>({1, 2}, {0, 2}), 1, range).has_value());
+}
+
 TEST_CASE("padding has no part in multi-label loss and metrics") {
   Session session;
   const Evaluated result = Evaluate(session, MultiLabelHead{.n_classes = 2, .thresholds = {0.5}},
@@ -127,7 +144,7 @@ TEST_CASE("what does not fit a multi-label head is refused in TensorFlow's words
   const Value words = session.graph().Constant(Tensor::Strings({2, 2}, {"a", "b", "a", "b"}));
   CHECK(MessageOf(session, MultiLabelHead{.n_classes = 2},
                   {.logits = inputs.logits, .labels = words}) ==
-        "Labels dtype should be a number. Instead got string.");
+        "labels are strings, and MultiLabelHead has no label_vocabulary");
   const auto fault = FindLabelFault(Tensor::Of<int32_t>({2, 2}, {0, 1, 2, 0}), 2,
                                     *LabelRangeOf(MultiLabelHead{.n_classes = 2}));
   REQUIRE(fault.has_value());
