@@ -25,7 +25,7 @@ Attrs ReadAttrs(const pb::NodeDef& node, const Signature& signature) {
   return attrs;
 }
 
-void CheckConstant(const pb::NodeDef& node, const Attrs& attrs) {
+void CheckConstant(const Attrs& attrs) {
   const auto value = attrs.find("value");
   const auto dtype = attrs.find("dtype");
   if (value == attrs.end() || dtype == attrs.end()) return;  // told as missing
@@ -122,7 +122,7 @@ Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
   }
   try {
     Attrs attrs = ReadAttrs(node, op->signature);
-    if (node.op() == "Const") CheckConstant(node, attrs);
+    if (node.op() == "Const") CheckConstant(attrs);
     if (options_.exact_names) {
       return graph_.AddNamedNode(node.op(), std::move(inputs), std::move(attrs), node.name(), {});
     }
