@@ -1,20 +1,39 @@
-// tpuest convert --images F --labels F | --digits N  --output F.tfrecord
+// tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
 
 #include "data/convert.h"
 
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/session.h"
+#include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
 
+CsvSource CsvOf(const Invocation& invocation) {
+  CsvSource source;
+  source.file_pattern = *invocation.csv;
+  source.header = !invocation.no_header;
+  source.field_delim = invocation.field_delim;
+  source.na_value = invocation.na_value;
+  if (invocation.column_names) source.column_names = Split(*invocation.column_names, ',');
+  if (EndsWith(*invocation.csv, ".gz")) source.compression_type = "GZIP";
+  return source;
+}
+
 SourceOptions ConvertSource(const Invocation& invocation) {
-  if (invocation.digits.has_value() == invocation.images.has_value()) {
-    throw Error(Code::kUsage, "convert takes either --images and --labels, or --digits",
+  const int sources =
+      (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
+  if (sources != 1) {
+    throw Error(Code::kUsage, "convert takes either --images and --labels, or --digits, or --csv",
                 "tpuest convert --digits 10000 --output digits.tfrecord");
   }
   const RecordRange range{invocation.skip, invocation.take};
+  if (invocation.csv) {
+    CsvSource source = CsvOf(invocation);
+    static_cast<RecordRange&>(source) = range;
+    return source;
+  }
   if (invocation.digits) {
     DigitsSource source;
     static_cast<RecordRange&>(source) = range;
@@ -41,9 +60,12 @@ int Convert(const Invocation& invocation) {
                            .output = *invocation.output,
                            .compression_type = invocation.compression.value_or("")});
     if (invocation.json) {
-      PrintDocument("convert", {{"records", report.records}, {"files", report.files}});
+      PrintDocument(
+          "convert",
+          {{"records", report.records}, {"files", report.files}, {"input_fn", report.input_fn}});
     } else {
       fmt::print("{}: {} records\n", *invocation.output, report.records);
+      if (invocation.csv) fmt::print("{}", report.input_fn);
     }
     return 0;
   });

@@ -112,6 +112,15 @@ void AddConvertFlags(CLI::App& app, Invocation& to) {
   app.add_option("--labels", to.labels, "IDX file of labels, plain or gz")->option_text("FILE");
   AddInteger(app, "--digits", to.digits, 1, "so many drawn digits instead");
   AddInteger(app, "--seed", to.seed, 0, "of the drawn digits");
+  app.add_option("--csv", to.csv, "CSV instead: a file, a pattern or -; *.gz is inflated")
+      ->option_text("FILE");
+  app.add_option("--column-names", to.column_names, "of the CSV; without it the header's")
+      ->option_text("A,B,...");
+  app.add_option("--field-delim", to.field_delim, "between the CSV's fields")->option_text("C");
+  app.add_option("--na-value", to.na_value, "what counts as an empty field of the CSV")
+      ->option_text("TEXT");
+  app.add_flag("--no-header", to.no_header, "the CSV's first row is a record")
+      ->disable_flag_override();
   AddInteger(app, "--skip", to.skip, 0, "records left out at the start");
   AddInteger(app, "--take", to.take, 0, "records written");
   AddChoice<std::optional<std::string>>(app, "--compression", to.compression,

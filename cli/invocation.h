@@ -51,6 +51,11 @@ struct Invocation {
   int64_t skip = 0;
   std::optional<int64_t> take;
   std::optional<std::string> compression;
+  std::optional<std::string> csv;
+  std::optional<std::string> column_names;  // "a,b,c"
+  std::string field_delim = ",";
+  std::string na_value;
+  bool no_header = false;
 };
 
 // What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.

@@ -1,5 +1,9 @@
 #include "data/convert.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
 #include "core/base/files.h"
 #include "core/io/tfrecord.h"
 #include "data/example_encoder.h"
@@ -16,15 +20,18 @@ Compression CompressionNamed(const std::string& name) {
               fmt::format("compression_type is '{}'; expected \"\", GZIP or ZLIB", name));
 }
 
-std::shared_ptr<IndexedSource> OpenImages(const SourceOptions& options) {
+std::shared_ptr<IndexedSource> OpenRecords(const SourceOptions& options) {
   AnySource any = OpenSource(options, false, "source");
+  if (std::holds_alternative<CsvSource>(options)) {
+    return std::get<std::shared_ptr<IndexedSource>>(any);
+  }
   const auto* const source = std::get_if<std::shared_ptr<IndexedSource>>(&any);
   const bool images =
       source != nullptr && (*source)->columns().size() == 2 &&
       (*source)->columns()[0].name == "image" && (*source)->columns()[0].dtype == DType::kUint8 &&
       (*source)->columns()[1].name == "label" && (*source)->columns()[1].dtype == DType::kInt32;
   if (!images) {
-    throw Error(Code::kUsage, "expected a source of images with labels",
+    throw Error(Code::kUsage, "expected CSV or a source of images with labels",
                 "idx with images and labels, or digits");
   }
   return *source;
@@ -44,6 +51,49 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   writer.Close();
 }
 
+std::string YamlEscaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// A plain scalar in YAML, or else a quoted one.
+std::string YamlKey(const std::string& name) {
+  constexpr std::array<std::string_view, 8> kWords = {"true", "false", "null", "yes",
+                                                      "no",   "on",    "off",  "nan"};
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr std::string_view kRest = "0123456789_/.-";
+  std::string lower = name;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const size_t first_other = name.find_first_not_of(std::string(kLetters) + std::string(kRest));
+  const bool plain = name.find_first_of(kLetters) == 0 && first_other == std::string::npos &&
+                     std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
+  return plain ? name : fmt::format("\"{}\"", YamlEscaped(name));
+}
+
+std::string InputFnText(const std::vector<TensorSpec>& columns) {
+  std::string features = "parse_example:\n";
+  std::string map;
+  for (const TensorSpec& column : columns) {
+    const EncodedColumn encoded = EncodingOf(column);
+    features += fmt::format("  {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}\n",
+                            YamlKey(encoded.key), fmt::join(encoded.shape.dims(), ", "),
+                            NameOf(encoded.dtype));
+    if (encoded.key != column.name) {
+      map += fmt::format("  - {{op: decode_raw, in: {}, out: {}, out_type: {}, shape: [{}]}}\n",
+                         YamlKey(encoded.key), YamlKey(column.name), NameOf(column.dtype),
+                         fmt::join(column.shape.dims(), ", "));
+    } else if (encoded.dtype != column.dtype) {
+      map += fmt::format("  - {{op: cast, in: {}, dtype: {}}}\n", YamlKey(column.name),
+                         NameOf(column.dtype));
+    }
+  }
+  return map.empty() ? features : features + "map:\n" + map;
+}
+
 }  // namespace
 
 ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
@@ -52,8 +102,9 @@ ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
     throw Error(Code::kUsage,
                 fmt::format("num_shards is {}; expected 1 or more", options.num_shards));
   }
-  const std::shared_ptr<IndexedSource> source = OpenImages(options.source);
+  const std::shared_ptr<IndexedSource> source = OpenRecords(options.source);
   ConvertReport report;
+  report.input_fn = InputFnText(source->columns());
   report.records = source->size();
   const int64_t shards = options.num_shards;
   for (int64_t shard = 0; shard < shards; ++shard) {

@@ -1,6 +1,6 @@
 #pragma once
-// Writes labelled images as TFRecords of tf.Examples, as jobs read them: `image_raw`, the pixels as
-// one string of bytes, and `label`, an int64.
+// Writes records as TFRecords of tf.Examples, as jobs read them. Labelled images: `image_raw`, the
+// pixels as one string of bytes, and `label`, an int64. CSV: a feature a column, under its name.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 namespace tpuest {
 
 struct ConvertOptions {
-  SourceOptions source;          // idx or digits; skip and take choose a part
+  SourceOptions source;          // idx, digits or CSV; skip and take choose a part
   std::string output;            // path of the file to write
   int64_t num_shards = 1;        // more: "<output>-00000-of-00004", as even as can be, in order
   std::string compression_type;  // "", "GZIP" or "ZLIB"
@@ -20,10 +20,13 @@ struct ConvertOptions {
 struct ConvertReport {
   int64_t records = 0;
   std::vector<std::string> files;
+  // The keys `parse_example` and, where the tf.Examples have other types, `map` of an input_fn that
+  // reads the columns back as they were; YAML.
+  std::string input_fn;
 };
 
-// Files appear whole or not at all. Error kUsage for a source without columns `image` uint8 and
-// `label`; what reading and writing throw otherwise.
+// Files appear whole or not at all. Error kUsage for images without labels, for float64
+// columns and for other sources; what reading and writing throw otherwise.
 ConvertReport ConvertToTFRecord(const ConvertOptions& options);
 
 }  // namespace tpuest

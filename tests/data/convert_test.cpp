@@ -92,6 +92,34 @@ TEST_CASE("only a part is converted where skip and take say so") {
   CHECK(ConvertToTFRecord(options).records == 5);
 }
 
+TEST_CASE("CSV is converted a feature a column, and says how to read it back") {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.File("a.csv"), "n,x,no\n1,0.5,a\n-2,,\"b\"\"\"\n", false);
+  CsvSource source;
+  source.file_pattern = folder.File("a.csv");
+  ConvertOptions options;
+  options.source = source;
+  options.output = folder.File("a.tfrecord");
+  const ConvertReport report = ConvertToTFRecord(options);
+  CHECK(report.records == 2);
+  CHECK(report.input_fn ==
+        "parse_example:\n"
+        "  n: {type: FixedLenFeature, shape: [], dtype: int64}\n"
+        "  x: {type: FixedLenFeature, shape: [], dtype: float32}\n"
+        "  \"no\": {type: FixedLenFeature, shape: [], dtype: string}\n"
+        "map:\n"
+        "  - {op: cast, in: n, dtype: int32}\n");
+  InputFnOptions read = ValuesOf({folder.File("a.tfrecord")});
+  read.parse_example.clear();
+  read.parse_example["n"] = Fixed({}, "int64");
+  read.parse_example["x"] = Fixed({}, "float32");
+  read.parse_example["no"] = Fixed({}, "string");
+  const std::optional<Batch> batch = Open(read)->Next();
+  CHECK(Ints(batch->features[0]) == std::vector<int64_t>{1, -2});
+  CHECK(batch->features[1].strings()[1] == "b\"");
+  CHECK(Numbers(batch->features[2]) == std::vector<double>{0.5, 0});
+}
+
 TEST_CASE("what has no images and labels is not converted, and no file is left") {
   const TemporaryFolder folder;
   RangeSource source;
