@@ -22,6 +22,11 @@ class Validator {
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
     Take(Validate(job_.export_options));
+    const double most = job_.tpuest.data_errors.max_fraction;
+    if (!(most >= 0 && most <= 1)) {
+      Say("tpuest.data_errors.max_fraction",
+          fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)), "");
+    }
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
     return std::move(faults_);
@@ -103,7 +108,11 @@ std::optional<double> StepsPerEpoch(const Job& job) {
 
 LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
                       config::Sources& sources) {
-  return config::LoadJob<Job>(path, overrides, sources);
+  LoadedJob loaded = config::LoadJob<Job>(path, overrides, sources);
+  for (auto& [name, input] : loaded.job.input_fns) {
+    input.data_errors.options = loaded.job.tpuest.data_errors;
+  }
+  return loaded;
 }
 
 std::string ResolvedText(const Job& job, const config::Tree& tree) {

@@ -45,10 +45,12 @@ struct PredictOptions {
 
 struct TpuestOptions {
   bool fsync = true;
+  DataErrorOptions data_errors;
 
   template <class V>
   void Visit(V& v) {
     v("fsync", fsync, {.help = "flush checkpoints to the disk before they count", .tpuest = true});
+    v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
   }
 };
 

@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
+
 #include "cli/report.h"
 #include "cli/version.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
@@ -81,6 +85,24 @@ void RunFolder::WriteRun() const {
   WriteFileAtomically(JoinPath(folder_, "run.json"),
                       run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                       /*fsync=*/false);
+}
+
+std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
+  const std::string folder = JoinPath(model_dir, ".tpuest");
+  const std::string path = JoinPath(folder, "bad_records.tsv");
+  std::string text = FileExists(path) ? ReadFile(path) : "file\tline\twhy\n";
+  const std::vector<std::string> lines = Split(text, '\n');
+  const std::set<std::string> known(lines.begin(), lines.end());
+  for (const BadRecord& record : bad) {
+    std::string why = record.why;
+    std::replace_if(
+        why.begin(), why.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+    const std::string line = fmt::format("{}\t{}\t{}", record.file, record.line, why);
+    if (!known.contains(line)) text += line + "\n";
+  }
+  MakeDirectories(folder);
+  WriteFileAtomically(path, text, false);
+  return path;
 }
 
 }  // namespace tpuest::cli

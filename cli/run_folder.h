@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/invocation.h"
+#include "data/data_errors.h"
 
 namespace tpuest::cli {
 
@@ -40,5 +42,9 @@ class RunFolder {
   std::string status_ = "running";
   std::optional<int> exit_code_;
 };
+
+// Adds lines "file, line, why" to model_dir's .tpuest/bad_records.tsv, those that it lacks; returns
+// its path.
+std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad);
 
 }  // namespace tpuest::cli

@@ -178,9 +178,20 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
     config::Locate(loaded_.tree, faults);
     throw Error(error.code(), std::move(faults));
   }
+  ListBadRecords();
 }
 
 Session::~Session() { console_.Clear(); }
+
+void Session::ListBadRecords() {
+  for (auto& [name, input] : loaded_.job.input_fns) {
+    input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
+      const std::lock_guard lock(bad_records_mutex_);
+      const std::string path = AddBadRecords(estimator_->model_dir(), bad);
+      log().Warning("{} of {} records are bad and left out: see {}", bad.size(), records, path);
+    };
+  }
+}
 
 void Session::LogOverrides() {
   for (const config::AppliedOverride& applied : loaded_.overrides) {

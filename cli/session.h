@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -55,6 +56,8 @@ class Session {
     Session& session_;
   };
 
+  // Bad records are told in the log and listed in the run's bad_records.tsv.
+  void ListBadRecords();
   void LogOverrides();
   void WriteJob();
   void StartRun();
@@ -72,6 +75,7 @@ class Session {
   std::unique_ptr<Estimator> estimator_;
   std::optional<RunFolder> folder_;  // of a run that has started
   Recorder recorder_{*this};
+  std::mutex bad_records_mutex_;  // inputs open side by side
 };
 
 }  // namespace tpuest::cli

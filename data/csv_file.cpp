@@ -117,10 +117,11 @@ void CsvFile::Index(const Options& options) {
     const bool last = begin + bytes.size() == size_;
     const std::optional<size_t> record = CsvRecordSize(rest, last, options.dialect);
     if (record.value_or(rest.size()) >= kMostRecordBytes) {
+      Cursor cursor;
       throw Error(Code::kData,
                   fmt::format("a record of {} MB or more begins here", kMostRecordBytes >> 20),
                   "is a quote never closed?")
-          .At(PlaceAt(begin + at));
+          .At(PlaceAt(begin + at, cursor));
     }
     if (!record) {
       begin += at;
@@ -158,33 +159,42 @@ std::string_view CsvFile::Record(int64_t i, Window& window) const {
   return WithoutLineEnd(std::string_view(window.bytes).substr(begin - window.begin, size));
 }
 
-Place CsvFile::PlaceAt(uint64_t position) const {
-  Place place{path_, 1, 1};
+Place CsvFile::PlaceAt(uint64_t position, Cursor& cursor) const {
   std::string bytes;
-  char before = '\0';
-  for (uint64_t begin = 0; begin < position; begin += bytes.size()) {
-    Fetch(begin, std::min<uint64_t>(kScanBytes, position - begin), bytes);
+  while (cursor.position < position) {
+    Fetch(cursor.position, std::min<uint64_t>(kScanBytes, position - cursor.position), bytes);
     std::string_view rest = bytes;
-    if (begin == 0 && rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+    if (cursor.position == 0 && rest.starts_with(kByteOrderMark)) {
+      rest.remove_prefix(kByteOrderMark.size());
+    }
     for (const char c : rest) {
-      const bool ends_crlf = c == '\n' && before == '\r';
-      before = c;
+      const bool ends_crlf = c == '\n' && cursor.before == '\r';
+      cursor.before = c;
       if (ends_crlf) continue;
       if (c == '\n' || c == '\r') {
-        ++place.line;
-        place.column = 1;
+        ++cursor.line;
+        cursor.column = 1;
       } else if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) {  // not within a UTF-8 character
-        ++place.column;
+        ++cursor.column;
       }
     }
+    cursor.position += bytes.size();
   }
-  return place;
+  return {path_, cursor.line, cursor.column};
+}
+
+Place CsvFile::PlaceOf(int64_t i, size_t offset, Cursor& cursor) const {
+  return PlaceAt(offsets_[static_cast<size_t>(i)] + offset, cursor);
 }
 
 Place CsvFile::PlaceOf(int64_t i, size_t offset) const {
-  return PlaceAt(offsets_[static_cast<size_t>(i)] + offset);
+  Cursor cursor;
+  return PlaceOf(i, offset, cursor);
 }
 
-Place CsvFile::PlaceInHeader(size_t offset) const { return PlaceAt(header_at_ + offset); }
+Place CsvFile::PlaceInHeader(size_t offset) const {
+  Cursor cursor;
+  return PlaceAt(header_at_ + offset, cursor);
+}
 
 }  // namespace tpuest

@@ -68,14 +68,23 @@ class CsvFile {
   [[nodiscard]] int64_t records() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   // Record i without its line end. The view is valid until the window's next use. Any thread.
   [[nodiscard]] std::string_view Record(int64_t i, Window& window) const;
-  // The line of a byte of record i and its column in characters. Reads the file from its start.
+  // A byte whose place is known.
+  struct Cursor {
+    uint64_t position = 0;
+    char before = '\0';
+    int line = 1;
+    int column = 1;
+  };
+  // The line of a byte of record i and its column in characters. Reads the file from its start, or
+  // from a cursor that lies before the byte; it moves there.
   [[nodiscard]] Place PlaceOf(int64_t i, size_t offset) const;
+  [[nodiscard]] Place PlaceOf(int64_t i, size_t offset, Cursor& cursor) const;
   [[nodiscard]] Place PlaceInHeader(size_t offset) const;
 
  private:
   void Open(const Options& options);
   void Index(const Options& options);
-  [[nodiscard]] Place PlaceAt(uint64_t position) const;
+  [[nodiscard]] Place PlaceAt(uint64_t position, Cursor& cursor) const;
   // Bytes [begin, begin + size), less at the end of the file.
   void Fetch(uint64_t begin, size_t size, std::string& to) const;
 

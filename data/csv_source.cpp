@@ -125,9 +125,32 @@ class CsvRecords final : public IndexedSource {
     for (const auto& file : files_) starts_.push_back(starts_.back() + file->records());
   }
 
-  [[nodiscard]] int64_t size() const override { return starts_.back(); }
+  // Reads every record, and leaves out the bad ones from now on.
+  void Screen(const DataErrors& errors) {
+    Row row;
+    CsvState& state = StateOf(row);
+    std::vector<BadRecord> found;
+    for (size_t file = 0; file < files_.size(); ++file) {
+      CsvFile::Cursor cursor;
+      for (int64_t i = 0; i < files_[file]->records(); ++i) {
+        const auto fault = parser_.Parse(files_[file]->Record(i, state.window), state);
+        if (!fault) continue;
+        const Place place = files_[file]->PlaceOf(i, fault->offset, cursor);
+        found.push_back({place.file, place.line, fault->message});
+        good_before_.push_back(starts_[file] + i - static_cast<int64_t>(good_before_.size()));
+        CheckFraction(found, errors.options.max_fraction);
+      }
+    }
+    if (errors.report && !found.empty()) errors.report(found, starts_.back());
+  }
+
+  [[nodiscard]] int64_t size() const override {
+    return starts_.back() - static_cast<int64_t>(good_before_.size());
+  }
 
   void Read(int64_t index, Row& row) const override {
+    index +=
+        std::upper_bound(good_before_.begin(), good_before_.end(), index) - good_before_.begin();
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
     const int64_t record = index - starts_[file];
@@ -140,6 +163,16 @@ class CsvRecords final : public IndexedSource {
   }
 
  private:
+  void CheckFraction(const std::vector<BadRecord>& found, double most) const {
+    const auto all = static_cast<double>(starts_.back());
+    if (static_cast<double>(found.size()) <= most * all) return;
+    const BadRecord& first = found.front();
+    throw Error(Code::kData,
+                fmt::format("{} or more of {} records are bad; the first is {}:{}: {}",
+                            found.size(), starts_.back(), first.file, first.line, first.why))
+        .Key("tpuest.data_errors.max_fraction");
+  }
+
   [[nodiscard]] CsvState& StateOf(Row& row) const {
     if (!row.state) row.state = std::make_unique<CsvState>();
     auto& state = static_cast<CsvState&>(*row.state);
@@ -158,6 +191,7 @@ class CsvRecords final : public IndexedSource {
   std::vector<std::unique_ptr<CsvFile>> files_;
   CsvParser parser_;
   std::vector<int64_t> starts_ = {0};  // index of each file's first record, and the end
+  std::vector<int64_t> good_before_;   // for each bad record; ascending
 };
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
@@ -231,7 +265,7 @@ void CheckOptions(const CsvSource& options, const std::string& key) {
 }
 
 CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns,
-                           const std::vector<std::unique_ptr<CsvFile>>& files) {
+                           const std::vector<std::unique_ptr<CsvFile>>& files, bool skip) {
   CsvParser parser(options, dialect, std::move(columns));
   CsvFile::Window window;
   std::vector<CsvField> fields;
@@ -240,6 +274,7 @@ CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, 
     for (int64_t i = 0; i < file->records(); ++i) {
       if (rows++ >= options.num_rows_for_inference.value_or(rows)) break;
       if (const auto fault = parser.Infer(file->Record(i, window), fields)) {
+        if (skip) continue;
         throw Error(Code::kData, fault->message, fault->hint).At(file->PlaceOf(i, fault->offset));
       }
     }
@@ -251,7 +286,8 @@ CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, 
 
 }  // namespace
 
-std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::string& key) {
+std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::string& key,
+                                       const DataErrors& errors) {
   CheckOptions(options, key);
   const CsvDialect dialect = DialectOf(options, key);
   std::vector<std::string> paths = FilesOf(options, key);
@@ -265,10 +301,13 @@ std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::stri
   CsvColumns columns = SelectCsvColumns(
       options, options.column_names ? *options.column_names : NamesOf(files, dialect), key);
   if (!options.column_defaults) {
-    columns = InferredColumns(options, dialect, std::move(columns), files);
+    columns = InferredColumns(options, dialect, std::move(columns), files, errors.options.skip());
   }
   CsvParser parser(options, dialect, std::move(columns));
-  return std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
+  auto records =
+      std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
+  if (errors.options.skip()) records->Screen(errors);
+  return records;
 }
 
 std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,

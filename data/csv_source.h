@@ -10,9 +10,11 @@
 
 namespace tpuest {
 
-// The files' records; skip and take are not applied. Error kData by file, line and column.
+// The files' records; skip and take are not applied. Error kData by file, line and column, also
+// where more records are bad than `errors` allow.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options,
-                                                     const std::string& key);
+                                                     const std::string& key,
+                                                     const DataErrors& errors = {});
 
 // The columns, where the job says both their names and their types.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,

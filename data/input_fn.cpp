@@ -111,7 +111,7 @@ class Input {
   [[nodiscard]] AnySource Source() {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
-    AnySource source = OpenSource(options_.source, Cached(), SourceKey());
+    AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
     if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
       opened_ = *indexed;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/visit.h"
+#include "data/data_errors.h"
 #include "data/source_options.h"
 
 namespace tpuest {
@@ -201,6 +202,7 @@ struct InputFnOptions {
   std::optional<bool> drop_remainder;
   std::variant<std::string, int64_t> num_parallel_calls = "auto";
   std::variant<std::string, int64_t> prefetch = "auto";
+  DataErrors data_errors;  // of the whole job: not a key of an input_fn
 
   template <class V>
   void Visit(V& v) {

@@ -92,7 +92,9 @@ class ParsingReceiver {
   [[nodiscard]] std::vector<TensorSpec> SourceColumns() const {
     const std::string key = key_ + ".source";
     if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
-    const AnySource source = OpenSource(options_.source, false, key);
+    // Nobody wants to be told of bad records again.
+    const AnySource source =
+        OpenSource(options_.source, false, key, {options_.data_errors.options, nullptr});
     return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
   }
 

@@ -90,13 +90,14 @@ std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
 
 TensorSpec SerializedColumn() { return {"serialized", DType::kString, Shape()}; }
 
-AnySource OpenSource(const SourceOptions& options, bool cached, const std::string& key) {
+AnySource OpenSource(const SourceOptions& options, bool cached, const std::string& key,
+                     const DataErrors& errors) {
   const auto slice = [&](std::shared_ptr<IndexedSource> source, const RecordRange& range) {
     return AnySource(Slice(std::move(source), range, key));
   };
   return std::visit(Overloaded{
                         [&](const TFRecordSource& o) { return OpenTFRecords(o, cached, key); },
-                        [&](const CsvSource& o) { return slice(OpenCsv(o, key), o); },
+                        [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
                         [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
                         [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
                         [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },

@@ -75,9 +75,10 @@ class StreamedSource : public Source {
 using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<StreamedSource>>;
 
 // `key` is the section's key path, for errors. cached: keep in memory what would otherwise be
-// generated or inflated again in each epoch. Skip and take are applied.
+// generated or inflated again in each epoch. Skip and take are applied. Bad records are left out as
+// `errors` say, if the source can.
 [[nodiscard]] AnySource OpenSource(const SourceOptions& options, bool cached,
-                                   const std::string& key);
+                                   const std::string& key, const DataErrors& errors = {});
 
 // The columns, as far as they are known without opening a file; nullopt: not known.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,

@@ -23,9 +23,8 @@ Batch BatchOf(const std::string& text, const CsvSource& given = {}) {
   const TemporaryFolder folder;
   Write(folder.File("a.csv"), text);
   InputFnOptions options;
-  CsvSource source = given;
-  source.file_pattern = folder.File("a.csv");
-  options.source = source;
+  options.source = given;
+  SourceOf(options).file_pattern = folder.File("a.csv");
   std::optional<Batch> batch = Open(options, {.batch_size = 100})->Next();
   REQUIRE(batch.has_value());
   return *std::move(batch);
@@ -227,6 +226,40 @@ TEST_CASE("options that contradict themselves are refused") {
   word.default_value = "x";
   defaulted.column_defaults = {word, "int32"};
   CHECK(FaultOf("a,b\n1,2\n", defaulted).message == "expected a whole number (int32), found 'x'");
+}
+
+TEST_CASE("bad records are left out where the job says so, told, and bounded") {
+  const TemporaryFolder folder;
+  Write(folder.File("a-0.csv"), "x,y\nbad\n0,0\n1,0\n\"2\n,0\",1,1\n");
+  Write(folder.File("a-1.csv"), "x,y\n2,0\n3,z\n4,0\n");
+  InputFnOptions options = CsvOf(folder.File("a-*.csv"));
+  SourceOf(options).column_defaults = {"int32", "int32"};
+  CHECK(ErrorOf([&] { (void)Open(options)->Next(); }).code == Code::kData);
+  options.data_errors.options.policy = "skip";
+  options.data_errors.options.max_fraction = 0.5;
+  std::vector<std::string> told;
+  options.data_errors.report = [&](const std::vector<BadRecord>& bad, int64_t records) {
+    CHECK(records == 7);
+    for (const BadRecord& record : bad) {
+      told.push_back(fmt::format("{}:{} {}", BaseName(record.file), record.line, record.why));
+    }
+  };
+  const auto stream = Open(options, {.batch_size = 2});
+  CHECK(stream->epoch_size() == 4);
+  const std::optional<Batch> first = stream->Next();
+  CHECK(first->rows[0].record == 1);  // counted in the file, bad ones too
+  CHECK(Take(*stream) == Batches{{2, 4}});
+  CHECK(told == std::vector<std::string>{
+                    "a-0.csv:2 expected 2 fields, found 1", "a-0.csv:5 expected 2 fields, found 3",
+                    "a-1.csv:3 column \"y\": expected a whole number (int32), found \"z\""});
+  stream->Seek(first->after);
+  CHECK(Take(*stream) == Batches{{2, 4}});
+  options.data_errors.options.max_fraction = 0.4;
+  const Thrown thrown = ErrorOf([&] { (void)Open(options); });
+  CHECK(Has(thrown.message, "3 or more of 7 records are bad; the first is "));
+  CHECK(Has(thrown.message, "a-0.csv:2: expected 2 fields, found 1"));
+  CHECK(thrown.key == "tpuest.data_errors.max_fraction");
+  CHECK(thrown.code == Code::kData);
 }
 
 TEST_CASE("several files are one row of records, and their headers must agree") {
