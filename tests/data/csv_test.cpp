@@ -191,9 +191,9 @@ TEST_CASE("faults name file, line and column, and count the lines within quotes"
 }
 
 TEST_CASE("names that are missing or there twice are told, with the nearest") {
-  CsvSource labelled;
-  labelled.label_name.emplace("survivd");
-  Placed fault = FaultOf("survived,age\n1,2\n", labelled);
+  InputFnOptions labelled = CsvOf("");
+  SourceOf(labelled).label_name = "survivd";
+  Placed fault = FaultOf("survived,age\n1,2\n", SourceOf(labelled));
   CHECK(fault.message == "no column is named 'survivd'; there are survived, age");
   CHECK(fault.hint == "did you mean 'survived'?");
   CHECK(fault.code == Code::kData);
