@@ -89,7 +89,7 @@ void RunFolder::WriteRun() const {
 
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
   const std::string folder = JoinPath(model_dir, ".tpuest");
-  const std::string path = JoinPath(folder, "bad_records.tsv");
+  std::string path = JoinPath(folder, "bad_records.tsv");
   std::string text = FileExists(path) ? ReadFile(path) : "file\tline\twhy\n";
   const std::vector<std::string> lines = Split(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());

@@ -196,7 +196,7 @@ class CsvRecords final : public IndexedSource {
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
   const auto* const one = std::get_if<std::string>(&options.file_pattern);
-  const std::vector<std::string> names =
+  std::vector<std::string> names =
       one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(options.file_pattern);
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file_pattern");
@@ -237,7 +237,7 @@ std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dial
 // The names that all the headers agree on.
 std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& files,
                                  const CsvDialect& dialect) {
-  const std::vector<std::string> names = HeaderNames(*files.front(), dialect);
+  std::vector<std::string> names = HeaderNames(*files.front(), dialect);
   for (const auto& file : files) {
     const std::vector<std::string> other = HeaderNames(*file, dialect);
     if (other == names) continue;
