@@ -100,7 +100,7 @@ struct ExportResult {
   int64_t global_step = 0;
   std::string checkpoint;
   std::vector<ExportedSignature> signatures;
-  std::map<std::string, std::string> excluded;                 // why, by key
+  std::map<std::string, std::string> excluded;  // why, by key
 };
 
 // Returning false ends the prediction.
