@@ -11,25 +11,26 @@ bool IsEverywhere(const Node& node) {
   return node.type() == "Const" || node.type() == "VarHandleOp" || node.type() == "Placeholder";
 }
 
+// What goes before the device in CutGraph goes before the call; of what comes after, host ops that
+// the device needs again are within it.
 class ClusterFinder {
  public:
   ClusterFinder(const Graph& graph, const TpuInference& spec, const std::vector<Value>& fetches)
       : graph_(graph),
         size_(graph.nodes().size()),
         needed_(NeededNodes(graph, fetches, {}, {})),
-        before_(NeededNodes(graph, spec.inputs, {}, {})),
-        descends_(size_, 0),
+        receiver_(NeededNodes(graph, spec.inputs, {}, {})),
+        cut_(CutGraph(graph, fetches, {})),
         feeds_device_(size_, 0) {}
 
   TpuCluster Run() {
-    FindDescendants();
     FindDeviceFeeders();
-    FindBefore();
     TpuCluster cluster{std::vector<char>(size_, 0), std::vector<char>(size_, 0)};
     std::vector<char> after(size_, 0);
     for (const auto& node : graph_.nodes()) {
       const size_t id = Id(*node);
-      if (!needed_[id] || before_[id] || IsEverywhere(*node)) continue;
+      if (!needed_[id] || receiver_[id] || IsEverywhere(*node)) continue;
+      if (cut_.PartOf(*node) == Part::kBefore) continue;
       after[id] = static_cast<char>(node->after() || (RunsOnHost(*node) && !feeds_device_[id]));
       for (const Value& input : node->inputs()) after[id] |= after[Id(*input.node)];
       cluster.inside[id] = static_cast<char>(!after[id] && !IsVariableRead(*node));
@@ -45,16 +46,6 @@ class ClusterFinder {
            graph_.VariableOf({const_cast<Node*>(&node), 0}) != nullptr;
   }
 
-  // Of variables, and of what is behind the device by its own word: as in CutGraph, only what
-  // needs them needs the device.
-  void FindDescendants() {
-    for (const auto& node : graph_.nodes()) {
-      const size_t id = Id(*node);
-      descends_[id] = static_cast<char>(node->type() == "VarHandleOp" || node->after());
-      for (const Value& input : node->inputs()) descends_[id] |= descends_[Id(*input.node)];
-    }
-  }
-
   // Nodes that some op of the device reads, directly or through host ops.
   void FindDeviceFeeders() {
     for (size_t id = size_; id-- > 0;) {
@@ -65,21 +56,11 @@ class ClusterFinder {
     }
   }
 
-  // Host ops that need nothing of the device, and all that they need.
-  void FindBefore() {
-    for (size_t id = size_; id-- > 0;) {
-      const Node& node = *graph_.nodes()[id];
-      if (needed_[id] && RunsOnHost(node) && !descends_[id] && !IsEverywhere(node)) before_[id] = 1;
-      if (!before_[id]) continue;
-      for (const Value& input : node.inputs()) before_[Id(*input.node)] = 1;
-    }
-  }
-
   const Graph& graph_;
   const size_t size_;
   const std::vector<char> needed_;
-  std::vector<char> before_;
-  std::vector<char> descends_;
+  const std::vector<char> receiver_;  // what the inputs are made of
+  const GraphCut cut_;
   std::vector<char> feeds_device_;
 };
 
