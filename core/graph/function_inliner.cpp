@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/graph/node_def.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/protos.h"
 
@@ -95,7 +96,7 @@ class Inliner {
     }
     main_nodes_ = IndexNodes(def.node());
     main_.nodes = &main_nodes_;
-    for (const pb::NodeDef& node : def.node()) taken_.insert(node.name());
+    for (const pb::NodeDef& node : def.node()) taken_.Unique(node.name());
   }
 
   InlinedGraph Run() {
@@ -339,13 +340,7 @@ class Inliner {
   const std::string& FlatName(Frame& frame, const pb::NodeDef& node) {
     const auto [where, is_new] = names_.try_emplace({&frame, &node});
     if (!is_new) return where->second;
-    std::string name = frame.prefix + node.name();
-    if (&frame != &main_) {
-      for (int i = 1; !taken_.insert(name).second; ++i) {
-        name = fmt::format("{}{}_{}", frame.prefix, node.name(), i);
-      }
-    }
-    where->second = std::move(name);
+    where->second = &frame == &main_ ? node.name() : taken_.Unique(frame.prefix + node.name());
     if (names_.size() > kMaxNodes) Fail("the graph's functions amount to too many nodes");
     open_.emplace_back(&frame, &node);
     return where->second;
@@ -408,7 +403,7 @@ class Inliner {
   Frame main_;
   std::map<Key, std::unique_ptr<Frame>> frames_;
   std::map<Key, std::string> names_;
-  std::unordered_set<std::string> taken_;
+  NodeNames taken_;
   std::deque<std::pair<Frame*, const pb::NodeDef*>> open_;
   std::string reader_ = "the signature";  // whose inputs are followed, for errors
   InlinedGraph result_;

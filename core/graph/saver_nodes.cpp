@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/tensor_name.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 
@@ -127,7 +128,7 @@ class SaverWriter {
     for (size_t i = 0; i < variables_.size(); ++i) {
       const Variable& variable = *variables_[i];
       const std::string value = fmt::format("Identity_{}", i + 1);
-      Add("Identity", value, {i == 0 ? "RestoreV2" : fmt::format("RestoreV2:{}", i)},
+      Add("Identity", value, {TensorText("RestoreV2", static_cast<int>(i))},
           {{"T", variable.dtype}}, "");
       const std::string assign =
           i == 0 ? "AssignVariableOp" : fmt::format("AssignVariableOp_{}", i);

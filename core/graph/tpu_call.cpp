@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/tensor_name.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 #include "core/kernels/fingerprint.h"
@@ -266,7 +267,7 @@ std::vector<DType> TypesOf(const std::vector<Value>& values) {
 std::vector<std::string> ResultNames(const std::string& node, size_t count) {
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i) {
-    names.push_back(i == 0 ? node : fmt::format("{}:{}", node, i));
+    names.push_back(TensorText(node, static_cast<int>(i)));
   }
   return names;
 }
