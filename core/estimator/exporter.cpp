@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/export_folder.h"
 #include "core/estimator/export_verifier.h"
 #include "core/estimator/int64_check.h"
+#include "core/estimator/model_builder.h"
 #include "core/estimator/variables.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
@@ -52,13 +52,6 @@ void CheckTypes(const ServingInputReceiver& receiver, const TPUEstimatorSpec& sp
                       value});
   }
   RefuseInt64OnDevice(graph, spec, inputs);
-}
-
-void CheckSpec(const TPUEstimatorSpec& spec) {
-  if (spec.mode == Mode::kPredict && spec.predictions.empty() && spec.export_outputs.empty()) {
-    throw Error(Code::kUsage, "Missing predictions.");
-  }
-  if (spec.mode != Mode::kPredict && !spec.loss.valid()) throw Error(Code::kUsage, "Missing loss.");
 }
 
 // What an error says that is about one mode of several.
@@ -172,7 +165,7 @@ Exporter::Part Exporter::Build(Mode mode, bool for_tpu, const ExportArgs& args) 
   part.spec = context_.model_fn(
       graph, {.features = part.receiver.features, .labels = part.receiver.labels}, mode, params);
   log.Info("Done calling model_fn.");
-  CheckSpec(part.spec);
+  CheckSpec(graph, mode, params, part.spec);
   part.signatures = mode == Mode::kPredict ? ServingSignatures(part.spec, part.receiver)
                                            : SupervisedSignatures(part.spec, part.receiver,
                                                                   BuildMetrics(graph, part.spec));
@@ -206,19 +199,16 @@ TpuInference Exporter::CallOf(const Part& part) const {
 
 std::vector<NamedTensor> Exporter::Variables(const std::vector<Part>& parts,
                                              const SavedState& saved) const {
-  std::vector<NamedTensor> tensors;
-  std::set<std::string> taken;
+  VariableStore restored;
   for (const Part& part : parts) {
-    VariableStore restored;
     try {
       RestoreVariables(saved, *part.graph, restored);
     } catch (const Error& error) {
       ThrowMissing(part.spec.mode, saved, error);
     }
-    for (const auto& [name, value] : restored.tensors()) {
-      if (taken.insert(name).second) tensors.push_back({name, value});
-    }
   }
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : restored.tensors()) tensors.push_back({name, value});
   return tensors;
 }
 

@@ -9,6 +9,16 @@
 namespace tpuest {
 namespace {
 
+void CheckTraining(const Graph& graph, const Params& params, const TPUEstimatorSpec& spec) {
+  if (spec.train_op == nullptr) throw Error(Code::kUsage, "Missing train_op.");
+  const auto& nodes = graph.nodes();
+  const bool sums = std::any_of(nodes.begin(), nodes.end(),
+                                [](const auto& node) { return node->type() == "CrossReplicaSum"; });
+  if (params.replicas > 1 && !sums) {
+    throw Error(Code::kUsage, "CrossShardOptimizer must be used for model training on TPUs.");
+  }
+}
+
 class Builder {
  public:
   explicit Builder(const OpRegistry& registry, const BuildArgs& args) : args_(args) {
@@ -19,7 +29,7 @@ class Builder {
     nn::GetOrCreateGlobalStep(*model_.graph);
     const ModelInputs inputs = AddInputs();
     model_.spec = model_fn(*model_.graph, inputs, args_.mode, args_.params);
-    CheckSpec();
+    CheckSpec(*model_.graph, args_.mode, args_.params, model_.spec);
     if (args_.params.use_tpu) CheckTypes();
     if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
     return std::move(model_);
@@ -54,36 +64,6 @@ class Builder {
     model_.inputs.push_back(
         model_.graph->Placeholder(spec.dtype, Shape(std::move(dims)), NodeNameOf(spec.name)));
     return model_.inputs.back();
-  }
-
-  void CheckSpec() {
-    TPUEstimatorSpec& spec = model_.spec;
-    if (args_.mode == Mode::kPredict) {
-      if (spec.predictions.empty()) throw Error(Code::kUsage, "Missing predictions.");
-      return;
-    }
-    if (!spec.loss.valid()) throw Error(Code::kUsage, "Missing loss.");
-    if (spec.loss.shape() == Shape{1}) {
-      const Value shape = model_.graph->Constant(Tensor(DType::kInt32, {0}), "loss/scalar_shape");
-      spec.loss = model_.graph->Add("Reshape", {spec.loss, shape}, {}, "loss/scalar");
-    }
-    if (spec.loss.shape() != Shape()) {
-      throw Error(Code::kUsage, fmt::format("Loss must be scalar, given: '{}' {}", spec.loss.name(),
-                                            spec.loss.shape().Text()))
-          .At(spec.loss.node->origin());
-    }
-    if (args_.mode == Mode::kTrain) CheckTraining();
-  }
-
-  void CheckTraining() const {
-    if (model_.spec.train_op == nullptr) throw Error(Code::kUsage, "Missing train_op.");
-    const auto& nodes = model_.graph->nodes();
-    const bool sums = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
-      return node->type() == "CrossReplicaSum";
-    });
-    if (args_.params.replicas > 1 && !sums) {
-      throw Error(Code::kUsage, "CrossShardOptimizer must be used for model training on TPUs.");
-    }
   }
 
   void CheckTypes() const {
@@ -124,6 +104,24 @@ std::string_view ModeName(Mode mode) {
       return "infer";
   }
   return "";
+}
+
+void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& spec) {
+  if (mode == Mode::kPredict) {
+    if (spec.predictions.empty()) throw Error(Code::kUsage, "Missing predictions.");
+    return;
+  }
+  if (!spec.loss.valid()) throw Error(Code::kUsage, "Missing loss.");
+  if (spec.loss.shape() == Shape{1}) {
+    const Value shape = graph.Constant(Tensor(DType::kInt32, {0}), "loss/scalar_shape");
+    spec.loss = graph.Add("Reshape", {spec.loss, shape}, {}, "loss/scalar");
+  }
+  if (spec.loss.shape() != Shape()) {
+    throw Error(Code::kUsage, fmt::format("Loss must be scalar, given: '{}' {}", spec.loss.name(),
+                                          spec.loss.shape().Text()))
+        .At(spec.loss.node->origin());
+  }
+  if (mode == Mode::kTrain) CheckTraining(graph, params, spec);
 }
 
 BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry, const BuildArgs& args) {

@@ -33,6 +33,9 @@ struct BuildArgs {
 [[nodiscard]] BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry,
                                     const BuildArgs& args);
 
+// The checks of a spec that a model_fn gave for its mode, as above; makes a scalar of a loss [1].
+void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& spec);
+
 // What feeds the placeholders: features, labels and example_weight of a batch.
 [[nodiscard]] std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch);
 
