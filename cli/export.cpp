@@ -23,16 +23,14 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::string& input_
   const InputFnOptions& input = job.input_fns.at(input_fn);
   const AnyReceiver receiver = job.export_options.serving_input_receiver_fn.value_or(
       input.parse_example.empty() ? AnyReceiver(RawReceiver()) : AnyReceiver(ParsingReceiver()));
-  if (const auto* const raw = std::get_if<RawReceiver>(&receiver)) {
-    return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict).features,
-                                     raw->default_batch_size);
+  const std::optional<int64_t> batch_size =
+      std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
+  if (std::holds_alternative<RawReceiver>(receiver)) {
+    return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict).features, batch_size);
   }
-  if (const auto* const both = std::get_if<BothReceivers>(&receiver)) {
-    return WithRawAlternative(
-        ParsingServingInputReceiverFn(input, input_fn, both->default_batch_size));
-  }
-  return ParsingServingInputReceiverFn(input, input_fn,
-                                       std::get<ParsingReceiver>(receiver).default_batch_size);
+  ServingInputReceiverFn parsing = ParsingServingInputReceiverFn(input, input_fn, batch_size);
+  return std::holds_alternative<BothReceivers>(receiver) ? WithRawAlternative(std::move(parsing))
+                                                         : parsing;
 }
 
 ServingInputReceiverFn SupervisedReceiver(const Job& job, Mode mode) {

@@ -16,8 +16,7 @@
 namespace tpuest {
 
 // tf.estimator.export's receivers by the names of their builders.
-struct ParsingReceiver {
-  static constexpr std::string_view kType = "build_parsing_serving_input_receiver_fn";
+struct ReceiverOptions {
   std::optional<int64_t> default_batch_size;
 
   template <class V>
@@ -25,24 +24,15 @@ struct ParsingReceiver {
     v("default_batch_size", default_batch_size, {.help = "of a request; null: any"});
   }
 };
-struct RawReceiver {
+struct ParsingReceiver : ReceiverOptions {
+  static constexpr std::string_view kType = "build_parsing_serving_input_receiver_fn";
+};
+struct RawReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_raw_serving_input_receiver_fn";
-  std::optional<int64_t> default_batch_size;
-
-  template <class V>
-  void Visit(V& v) {
-    v("default_batch_size", default_batch_size, {.help = "of a request; null: any"});
-  }
 };
 // The parsing receiver, and the features themselves as signatures "raw:<key>".
-struct BothReceivers {
+struct BothReceivers : ReceiverOptions {
   static constexpr std::string_view kType = "both";
-  std::optional<int64_t> default_batch_size;
-
-  template <class V>
-  void Visit(V& v) {
-    v("default_batch_size", default_batch_size, {.help = "of a request; null: any"});
-  }
 };
 using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers>;
 
