@@ -2,14 +2,13 @@
 #include "tests/layering.h"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 namespace {
@@ -140,11 +139,10 @@ TEST_CASE("long files and notes of unfinished work are named") {
 }
 
 TEST_CASE("a tree is read from disk without what Git ignores at the top") {
-  std::string root = (std::filesystem::temp_directory_path() / "layering_XXXXXX").string();
-  REQUIRE(mkdtemp(root.data()) != nullptr);
+  const TemporaryFolder root;
   const auto write = [&root](const std::string& path, const std::string& text) {
-    MakeDirectories(DirName(JoinPath(root, path)));
-    WriteFileAtomically(JoinPath(root, path), text);
+    MakeDirectories(DirName(root.File(path)));
+    WriteFileAtomically(root.File(path), text);
   };
   write(".gitignore", "/build/\n*.pyc\n");
   write("build/config/job.h", "#include \"cli/main.h\"");
@@ -152,8 +150,7 @@ TEST_CASE("a tree is read from disk without what Git ignores at the top") {
   write("config/job.h", "#include \"cli/main.h\"");
   write("config/table.bin", "bytes");
 
-  const std::vector<Source> tree = ReadTree(root);
-  std::filesystem::remove_all(root);
+  const std::vector<Source> tree = ReadTree(root.path());
   REQUIRE(tree.size() == 3);
   CHECK(tree[1].path == "config/job.h");
   CHECK(tree[2].text == "");

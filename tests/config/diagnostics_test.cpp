@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "tests/config/sample_job.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest::config {
 namespace {
@@ -60,32 +60,30 @@ TEST_CASE("what a terminal would obey is not printed") {
 }
 
 TEST_CASE("a job is read from its file, and a missing one comes with the nearest name") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "tpuest_config_test";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "mnist_cnn.yaml") << "version: 1\nname: ${name}_\n" << std::flush;
-  std::ofstream(folder / "ok.yaml") << "version: 1\nrun: {model_dir: \"${name}\"}\n" << std::flush;
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("mnist_cnn.yaml")) << "version: 1\nname: ${name}_\n" << std::flush;
+  std::ofstream(folder.File("ok.yaml")) << "version: 1\nrun: {model_dir: \"${name}\"}\n"
+                                        << std::flush;
   Sources sources;
-  const std::string path = (folder / "ok.yaml").string();
+  const std::string path = folder.File("ok.yaml");
   const Loaded<Sample> loaded = LoadJob<Sample>(path, {{"batch=3"}}, sources);
   CHECK(loaded.job.run.model_dir == "ok");
   CHECK(loaded.job.batch == 3);
   CHECK(*sources.Line(path, 1) == "version: 1");
   const auto error = [&](const std::string& name) -> std::string {
     try {
-      return LoadJob<Sample>((folder / name).string(), {}, sources).job.name;
+      return LoadJob<Sample>(folder.File(name), {}, sources).job.name;
     } catch (const Error& e) {
       CHECK(e.code() == Code::kUsage);
       return Render(e.faults(), sources);
     }
   };
-  CHECK(error("mnist_cnm.yaml") ==
-        "error: there is no file '" + (folder / "mnist_cnm.yaml").string() +
-            "'\n      = did you mean '" + (folder / "mnist_cnn.yaml").string() + "'?\n");
+  CHECK(error("mnist_cnm.yaml") == "error: there is no file '" + folder.File("mnist_cnm.yaml") +
+                                       "'\n      = did you mean '" + folder.File("mnist_cnn.yaml") +
+                                       "'?\n");
   CHECK(error("") ==
-        "error: " + (folder / "").string() + " is a folder\n      = name the job file in it\n");
+        "error: " + folder.path() + "/ is a folder\n      = name the job file in it\n");
   CHECK(error("mnist_cnn.yaml").find("in a circle") != std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

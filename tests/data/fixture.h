@@ -2,10 +2,8 @@
 // Small inputs and what their streams give.
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,28 +13,9 @@
 #include "core/io/example.h"
 #include "core/io/tfrecord.h"
 #include "data/input_fn.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
-
-// A folder of its own that goes away with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "tpuest_data.XXXXXX").string();
-    REQUIRE(::mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::string File(const std::string& name) const { return JoinPath(path_, name); }
-
- private:
-  std::string path_;
-};
 
 // What fn throws; nothing thrown is Code::kInternal.
 struct Thrown {

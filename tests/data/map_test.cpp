@@ -1,36 +1,8 @@
 #include "tests/data/fixture.h"
+#include "tests/data/map_ops.h"
 
 namespace tpuest {
 namespace {
-
-template <class Op>
-Op On(const std::string& in, const std::string& out = "") {
-  Op op;
-  op.in = in;
-  if (!out.empty()) op.out = out;
-  return op;
-}
-
-CastMap CastTo(const std::string& in, const std::string& dtype, const std::string& out = "") {
-  auto op = On<CastMap>(in, out);
-  op.dtype = dtype;
-  return op;
-}
-
-DecodeRawMap Decode(const std::string& in, const std::string& out, const std::string& type,
-                    std::vector<int64_t> shape) {
-  auto op = On<DecodeRawMap>(in, out);
-  op.out_type = type;
-  op.shape = std::move(shape);
-  return op;
-}
-
-RescalingMap Rescale(const std::string& in, double scale, double offset) {
-  auto op = On<RescalingMap>(in);
-  op.scale = scale;
-  op.offset = offset;
-  return op;
-}
 
 // The column x of one batch.
 Tensor Mapped(const std::string& rows, std::vector<MapOptions> ops) {

@@ -6,6 +6,7 @@
 #include "core/ops/all_ops.h"
 #include "data/convert.h"
 #include "tests/data/fixture.h"
+#include "tests/data/map_ops.h"
 
 namespace tpuest {
 namespace {
@@ -65,27 +66,6 @@ void CheckServed(const InputFnOptions& options) {
   }
 }
 
-template <class Op>
-Op On(const std::string& in, const std::string& out = "") {
-  Op op;
-  op.in = in;
-  if (!out.empty()) op.out = out;
-  return op;
-}
-
-CastMap CastTo(const std::string& in, const std::string& dtype, const std::string& out = "") {
-  auto op = On<CastMap>(in, out);
-  op.dtype = dtype;
-  return op;
-}
-
-RescalingMap Rescale(const std::string& in, double scale, double offset = 0) {
-  auto op = On<RescalingMap>(in);
-  op.scale = scale;
-  op.offset = offset;
-  return op;
-}
-
 InputFnOptions Digits() {
   DigitsSource source;
   source.count = 10;
@@ -93,15 +73,6 @@ InputFnOptions Digits() {
   options.source = source;
   options.labels = "label";
   return options;
-}
-
-DecodeRawMap Decode(const std::string& in, const std::string& out, const std::string& type,
-                    std::vector<int64_t> shape, bool little_endian = true) {
-  auto op = On<DecodeRawMap>(in, out);
-  op.out_type = type;
-  op.shape = std::move(shape);
-  op.little_endian = little_endian;
-  return op;
 }
 
 InputFnOptions Mapped(const std::string& rows, std::vector<MapOptions> map) {

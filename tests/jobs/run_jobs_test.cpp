@@ -1,15 +1,13 @@
 // The runner of whole-program tests, held against a shell script in tpuest's place.
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-
-#include <filesystem>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "tests/jobs/job_case.h"
 #include "tests/jobs/run_case.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 namespace {
@@ -35,18 +33,14 @@ esac
 
 class FakeProgram {
  public:
-  FakeProgram() : folder_((std::filesystem::temp_directory_path() / "run_jobs_XXXXXX").string()) {
-    REQUIRE(mkdtemp(folder_.data()) != nullptr);
+  FakeProgram() {
     WriteFileAtomically(path(), kFakeProgram, false);
     REQUIRE(chmod(path().c_str(), 0700) == 0);
   }
-  ~FakeProgram() { std::filesystem::remove_all(folder_); }
-  FakeProgram(const FakeProgram&) = delete;
-  FakeProgram& operator=(const FakeProgram&) = delete;
-  [[nodiscard]] std::string path() const { return JoinPath(folder_, "fake"); }
+  [[nodiscard]] std::string path() const { return folder_.File("fake"); }
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 // The faults of a case file with one case, without the output that follows them.

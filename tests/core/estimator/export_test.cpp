@@ -22,6 +22,17 @@ ExportArgs RawArgs(const TemporaryFolder& folder) {
           .input_receivers = {{Mode::kPredict, RawServingInputReceiverFn(RangeSpec().features)}}};
 }
 
+// The linear model with something about its spec changed.
+using Change = std::function<void(const Features& features, TPUEstimatorSpec& spec)>;
+ModelFn LinearModelBut(Change change) {
+  return [model = LinearModel(), change = std::move(change)](
+             Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
+    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
+    change(inputs.features, spec);
+    return spec;
+  };
+}
+
 // A model_dir with a checkpoint of step 3.
 void TrainIn(const TemporaryFolder& folder) {
   Home home;
@@ -169,16 +180,12 @@ TEST_CASE("a difference refuses the export and leaves nothing") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
-  // Exporting has no batch size: this model is another one then.
-  const ModelFn model = LinearModel();
-  const ModelFn moody = [model](Graph& graph, const ModelInputs& inputs, Mode mode,
-                                const Params& params) {
-    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
-    if (inputs.features.at("x").node->name() == "x") {
+  // In an export the feature is called x, else input/x: this model is another one then.
+  const ModelFn moody = LinearModelBut([](const Features& features, TPUEstimatorSpec& spec) {
+    if (features.at("x").node->name() == "x") {
       spec.predictions["y"] = ops::AddV2(spec.predictions["y"], spec.predictions["y"]);
     }
-    return spec;
-  };
+  });
   Estimator estimator(moody, Options(folder.path()), home.get());
   ExportArgs args = RawArgs(folder);
   args.verify = VerifyArgs{.records = 4, .input_fn = RangeInput({.repeat = 1})};
@@ -193,10 +200,8 @@ TEST_CASE("a file that a table reads goes into assets/ and is read from there") 
   TrainIn(folder);
   WriteFileAtomically(folder.File("words"), "red\ngreen\n", false);
   Home home;
-  const ModelFn model = LinearModel();
-  const ModelFn with_table = [&](Graph& graph, const ModelInputs& inputs, Mode mode,
-                                 const Params& params) {
-    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
+  const ModelFn with_table = LinearModelBut([&](const Features& features, TPUEstimatorSpec& spec) {
+    Graph& graph = features.at("i").graph();
     const Value table = graph.Add("HashTableV2", {},
                                   {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kString}});
     constexpr int64_t kLineNumber = -1;
@@ -206,9 +211,8 @@ TEST_CASE("a file that a table reads goes into assets/ and is read from there") 
                   {{"key_index", kLineNumber}, {"value_index", kWholeLine}});
     const AfterScope after(graph);
     spec.predictions["word"] =
-        ops::LookupTableFind(table, inputs.features.at("i"), Tensor::Strings({}, {"?"}));
-    return spec;
-  };
+        ops::LookupTableFind(table, features.at("i"), Tensor::Strings({}, {"?"}));
+  });
   Estimator estimator(with_table, Options(folder.path()), home.get());
   ExportArgs args = RawArgs(folder);
   args.verify = VerifyArgs{.records = 4, .input_fn = RangeInput({.repeat = 1})};
@@ -236,13 +240,9 @@ TEST_CASE("an int64 feature on the TPU is refused, with the cast to add") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
-  const ModelFn model = LinearModel();
-  const ModelFn reads_index = [model](Graph& graph, const ModelInputs& inputs, Mode mode,
-                                      const Params& params) {
-    TPUEstimatorSpec spec = model(graph, inputs, mode, params);
-    spec.predictions["y"] = ops::Cast(inputs.features.at("i"), DType::kFloat, "shifted");
-    return spec;
-  };
+  const ModelFn reads_index = LinearModelBut([](const Features& features, TPUEstimatorSpec& spec) {
+    spec.predictions["y"] = ops::Cast(features.at("i"), DType::kFloat, "shifted");
+  });
   EstimatorOptions options = Options(folder.path());
   Estimator cpu(reads_index, options, home.get());
   (void)cpu.ExportSavedModel(RawArgs(folder));

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,29 +10,9 @@
 #include "core/base/files.h"
 #include "core/estimator/estimator.h"
 #include "core/ops/all_ops.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
-
-// Removed with its contents at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "tpuest_test.XXXXXX").string();
-    REQUIRE(::mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string File(std::string_view name) const { return JoinPath(path_, name); }
-
- private:
-  std::string path_;
-};
 
 // Goes on by `tick` seconds at each look.
 class TickingClock final : public Clock {

@@ -66,7 +66,7 @@ void CheckFile(const std::string& kind, const std::string& file,
   std::filesystem::copy(SavedModelData(kind), folder.path(),
                         std::filesystem::copy_options::recursive);
   for (size_t i = 0; i < damaged.size(); ++i) {
-    Put(folder / file, damaged[i]);
+    Put(folder.File(file), damaged[i]);
     const std::string complaint = Complaint(folder.path());
     INFO(kind, "/", file, ", damage ", i);
     CHECK(complaint == "");
@@ -122,7 +122,7 @@ TEST_CASE("a file that is missing is named") {
   const TemporaryFolder folder;
   std::filesystem::copy(SavedModelData("tpu_v1"), folder.path(),
                         std::filesystem::copy_options::recursive);
-  RemoveFile(folder / "variables/variables.index");
+  RemoveFile(folder.File("variables/variables.index"));
   const Thrown thrown = ErrorOf([&] { UseAll(folder.path()); });
   CHECK(thrown.code == Code::kCheckpoint);
   CHECK(thrown.message.find("variables/variables") != std::string::npos);

@@ -13,11 +13,12 @@
 #include "core/base/files.h"
 #include "core/graph/saved_model.h"
 #include "core/ops/all_ops.h"
+#include "tests/core/io/testdata.h"
 
 namespace tpuest {
 
 inline std::string SavedModelData(const std::string& name) {
-  return JoinPath(JoinPath(TESTDATA, "saved_models"), name);
+  return TestData("saved_models/" + name);
 }
 
 inline Tensor TensorFromJson(const nlohmann::json& json) {
@@ -28,10 +29,7 @@ inline Tensor TensorFromJson(const nlohmann::json& json) {
   }
   std::vector<std::string> strings;
   for (const std::string& hex : json.at("values").get<std::vector<std::string>>()) {
-    std::string& bytes = strings.emplace_back();
-    for (size_t i = 0; i < hex.size(); i += 2) {
-      bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-    }
+    strings.push_back(FromHex(hex));
   }
   return Tensor::Strings(shape, strings);
 }

@@ -103,7 +103,7 @@ TEST_CASE("the same tensors give TensorFlow's bytes, whatever their order") {
   const std::string theirs = TestData("name_based/model.ckpt-7");
   std::vector<NamedTensor> tensors = ReadEverything(BundleReader(theirs));
   std::reverse(tensors.begin(), tensors.end());
-  const std::string ours = folder / "model.ckpt-7";
+  const std::string ours = folder.File("model.ckpt-7");
   WriteBundle(ours, tensors, false);
   CHECK(ReadTable("ours", ReadFile(BundleIndexPath(ours))) ==
         ReadTable("theirs", ReadFile(BundleIndexPath(theirs))));
@@ -118,13 +118,13 @@ TEST_CASE(
     "the tensors of an object-based checkpoint get TensorFlow's entries but for their place") {
   const TemporaryFolder folder;
   const std::string theirs = TestData("object_based/ckpt-2");
-  WriteBundle(folder / "ckpt-2", ReadEverything(BundleReader(theirs)), false);
-  CHECK(EntriesWithoutOffsets(folder / "ckpt-2") == EntriesWithoutOffsets(theirs));
+  WriteBundle(folder.File("ckpt-2"), ReadEverything(BundleReader(theirs)), false);
+  CHECK(EntriesWithoutOffsets(folder.File("ckpt-2")) == EntriesWithoutOffsets(theirs));
 }
 
 TEST_CASE("a bundle leaves two files and nothing temporary") {
   const TemporaryFolder folder;
-  WriteBundle(folder / "model.ckpt-1", {{"x", Tensor::Scalar(1.0F)}});
+  WriteBundle(folder.File("model.ckpt-1"), {{"x", Tensor::Scalar(1.0F)}});
   CHECK(ListDirectory(folder.path()) ==
         std::vector<std::string>{"model.ckpt-1.data-00000-of-00001", "model.ckpt-1.index"});
 }
@@ -135,8 +135,8 @@ TEST_CASE("many threads read one bundle") {
   for (int i = 0; i < 40; ++i) {
     tensors.push_back({fmt::format("t{}", i), Tensor::Of<int32_t>({3}, {i, i + 1, i + 2})});
   }
-  WriteBundle(folder / "m", tensors, false);
-  const BundleReader reader(folder / "m");
+  WriteBundle(folder.File("m"), tensors, false);
+  const BundleReader reader(folder.File("m"));
   std::array<int, 4> same{};
   std::vector<std::thread> threads;
   for (int& count : same) {
@@ -150,7 +150,7 @@ TEST_CASE("many threads read one bundle") {
 
 TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") {
   const TemporaryFolder folder;
-  const std::string prefix = folder / "model.ckpt-5";
+  const std::string prefix = folder.File("model.ckpt-5");
   WriteBundle(
       prefix,
       {{"a", Tensor::Scalar(0.0F)}, {"b", Tensor::Of<float>({8}, {0, 0, 0, 0, 0, 0, 0, 0})}},
@@ -170,7 +170,7 @@ TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") 
 
 TEST_CASE("a cut or missing data shard, and a missing index, are told") {
   const TemporaryFolder folder;
-  const std::string prefix = folder / "model.ckpt-5";
+  const std::string prefix = folder.File("model.ckpt-5");
   WriteBundle(prefix, {{"w", Tensor::Of<double>({2}, {1, 2})}}, false);
   const std::string data = BundleDataPath(prefix, 0, 1);
   Put(data, ReadFile(data).substr(0, 15));
@@ -226,8 +226,9 @@ TEST_CASE("a graph of objects goes to its tensor and back, and bad numbers of no
   graph.nodes[1] = {.full_name = "kernel", .key = "net/.ATTRIBUTES/VARIABLE_VALUE"};
   graph.nodes[2].slots = {{.variable = 1, .name = "m", .node = 3}};
   const auto back = [&] {
-    WriteBundle(folder / "c", {{std::string(kObjectGraphKey), ObjectGraphTensor(graph)}}, false);
-    return ReadObjectGraph(BundleReader(folder / "c")).value();
+    WriteBundle(folder.File("c"), {{std::string(kObjectGraphKey), ObjectGraphTensor(graph)}},
+                false);
+    return ReadObjectGraph(BundleReader(folder.File("c"))).value();
   };
   CHECK(back().at(*back().Walk(0, "net")).full_name == "kernel");
   CHECK(back().at(2).slots.front().node == 3);
@@ -254,16 +255,16 @@ TEST_CASE("a state file is written as TensorFlow writes it and read back") {
   const TemporaryFolder folder;
   for (const std::string name : {"name_based", "object_based"}) {
     CheckpointState state = ReadCheckpointState(TestData(name)).value();
-    const auto move_here = [&](std::string& path) { path = folder / BaseName(path); };
+    const auto move_here = [&](std::string& path) { path = folder.File(BaseName(path)); };
     move_here(state.model_checkpoint_path);
     for (std::string& path : state.all_model_checkpoint_paths) move_here(path);
     WriteCheckpointState(folder.path(), state, "checkpoint", false);
-    CHECK(ReadFile(folder / "checkpoint") == ReadFile(TestData(name + "/checkpoint")));
+    CHECK(ReadFile(folder.File("checkpoint")) == ReadFile(TestData(name + "/checkpoint")));
     CHECK(ReadCheckpointState(folder.path()) == state);
   }
   WriteCheckpointState(folder.path(), {.model_checkpoint_path = "/elsewhere/model.ckpt-2"}, "best",
                        false);
-  CHECK(ReadFile(folder / "best") == "model_checkpoint_path: \"/elsewhere/model.ckpt-2\"\n");
+  CHECK(ReadFile(folder.File("best")) == "model_checkpoint_path: \"/elsewhere/model.ckpt-2\"\n");
   CHECK(ReadCheckpointState(folder.path(), "best")->model_checkpoint_path ==
         "/elsewhere/model.ckpt-2");
 }
@@ -272,19 +273,19 @@ TEST_CASE("the newest checkpoint is the newest that is there") {
   const TemporaryFolder folder;
   CHECK(LatestCheckpoint(folder.path()) == std::nullopt);
   const CheckpointState state{
-      .model_checkpoint_path = folder / "model.ckpt-2",
-      .all_model_checkpoint_paths = {folder / "model.ckpt-1", folder / "model.ckpt-2"}};
+      .model_checkpoint_path = folder.File("model.ckpt-2"),
+      .all_model_checkpoint_paths = {folder.File("model.ckpt-1"), folder.File("model.ckpt-2")}};
   WriteCheckpointState(folder.path(), state, "checkpoint", false);
   CHECK(ErrorOf([&] { static_cast<void>(LatestCheckpoint(folder.path())); }).code ==
         Code::kCheckpoint);
-  WriteBundle(folder / "model.ckpt-1", {}, false);
-  CHECK(LatestCheckpoint(folder.path()) == folder / "model.ckpt-1");
-  WriteBundle(folder / "model.ckpt-2", {}, false);
-  CHECK(LatestCheckpoint(folder.path()) == folder / "model.ckpt-2");
-  Put(folder / "model.ckpt-2.meta", "");
-  WriteBundle(folder / "model.ckpt-20", {}, false);
-  RemoveCheckpoint(folder / "model.ckpt-2");
-  CHECK_FALSE(CheckpointExists(folder / "model.ckpt-2"));
+  WriteBundle(folder.File("model.ckpt-1"), {}, false);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-1"));
+  WriteBundle(folder.File("model.ckpt-2"), {}, false);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-2"));
+  Put(folder.File("model.ckpt-2.meta"), "");
+  WriteBundle(folder.File("model.ckpt-20"), {}, false);
+  RemoveCheckpoint(folder.File("model.ckpt-2"));
+  CHECK_FALSE(CheckpointExists(folder.File("model.ckpt-2")));
   CHECK(ListDirectory(folder.path()) ==
         std::vector<std::string>{"checkpoint", "model.ckpt-1.data-00000-of-00001",
                                  "model.ckpt-1.index", "model.ckpt-20.data-00000-of-00001",
@@ -302,7 +303,7 @@ TEST_CASE("a checkpoint's prefix is known from each of its files") {
 
 TEST_CASE("a state file that is not text of this format is refused by line and column") {
   const TemporaryFolder folder;
-  Put(folder / "checkpoint", "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths {\n");
+  Put(folder.File("checkpoint"), "model_checkpoint_path: \"a\"\nall_model_checkpoint_paths {\n");
   try {
     static_cast<void>(ReadCheckpointState(folder.path()));
     FAIL("nothing was thrown");
@@ -310,7 +311,7 @@ TEST_CASE("a state file that is not text of this format is refused by line and c
     CHECK(error.code() == Code::kCheckpoint);
     CHECK(error.message().starts_with("this is not the text of a CheckpointState: "));
     const Place& place = error.faults()[0].place;
-    CHECK(place.file == folder / "checkpoint");
+    CHECK(place.file == folder.File("checkpoint"));
     CHECK(place.line == 2);
     CHECK(place.column == 28);
   }

@@ -74,7 +74,7 @@ void ReadWholeExample(std::string_view bytes) {
 
 // Copies a checkpoint's files and returns the copy's prefix.
 std::string CopyBundle(const std::string& prefix, const TemporaryFolder& folder, int num_shards) {
-  std::string copy = folder / "model.ckpt";
+  std::string copy = folder.File("model.ckpt");
   Put(BundleIndexPath(copy), ReadFile(BundleIndexPath(prefix)));
   for (int shard = 0; shard < num_shards; ++shard) {
     Put(BundleDataPath(copy, shard, num_shards),
@@ -93,7 +93,7 @@ TEST_CASE("no damage to a bundle's data goes unnoticed") {
     const std::string whole = ReadFile(data);
     CHECK(Refusals(whole, [&](const std::string& damaged) {
             Put(data, damaged);
-            ReadWholeBundle(folder / "model.ckpt");
+            ReadWholeBundle(folder.File("model.ckpt"));
           }) == Damages(whole));
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("no damage to a bundle's index goes unnoticed but in its padding") {
     // The footer's padding and its handle of the empty meta index are not looked at.
     CHECK(Refusals(whole, [&](const std::string& damaged) {
             Put(index, damaged);
-            ReadWholeBundle(folder / "model.ckpt");
+            ReadWholeBundle(folder.File("model.ckpt"));
           }) > Damages(whole) - 3 * 60);
   }
 }
@@ -137,9 +137,9 @@ TEST_CASE("a graph of objects that lies is refused or read, never worse") {
   const BundleReader reader(TestData("object_optimizers/legacy_adam"));
   const std::string whole(reader.Read(kObjectGraphKey).strings()[0]);
   CHECK(Refusals(whole, [&](const std::string& damaged) {
-          WriteBundle(folder / "c",
+          WriteBundle(folder.File("c"),
                       {{std::string(kObjectGraphKey), Tensor::Strings(Shape(), {damaged})}}, false);
-          static_cast<void>(ReadObjectGraph(BundleReader(folder / "c")));
+          static_cast<void>(ReadObjectGraph(BundleReader(folder.File("c"))));
         }) > 0);
 }
 
@@ -157,8 +157,8 @@ TEST_CASE("no damage to plain records goes unnoticed but a cut between two") {
   const std::string whole = ReadFile(TestData("records/plain.tfrecord"));
   const int boundaries = static_cast<int>(Expected("records").size());
   CHECK(Refusals(whole, [&](const std::string& damaged) {
-          Put(folder / "r", damaged);
-          ReadWholeRecords(folder / "r");
+          Put(folder.File("r"), damaged);
+          ReadWholeRecords(folder.File("r"));
         }) == Damages(whole) - boundaries);
 }
 
@@ -168,8 +168,8 @@ TEST_CASE("damaged compressed records are refused or, where the frame alone chan
     const std::string whole = ReadFile(TestData("records/" + name + ".tfrecord"));
     // gzip's header has a time, a system and flags that may change freely.
     CHECK(Refusals(whole, [&](const std::string& damaged) {
-            Put(folder / "r", damaged);
-            ReadWholeRecords(folder / "r");
+            Put(folder.File("r"), damaged);
+            ReadWholeRecords(folder.File("r"));
           }) > Damages(whole) - 3 * 20);
   }
 }
@@ -187,8 +187,8 @@ TEST_CASE("damaged events end the reading") {
   const std::string whole = ReadFile(TestData("events/events.out.tfevents.1700000000.host"));
   int noticed = 0;
   ForEachDamage(whole, [&](const std::string& damaged) {
-    Put(folder / "e", damaged);
-    EventReader reader(folder / "e");
+    Put(folder.File("e"), damaged);
+    EventReader reader(folder.File("e"));
     EventData event;
     while (reader.Next(event)) {
     }
@@ -201,7 +201,7 @@ TEST_CASE("a damaged state file is refused or read, never worse") {
   const TemporaryFolder folder;
   const std::string whole = ReadFile(TestData("object_based/checkpoint"));
   CHECK(Refusals(whole, [&](const std::string& damaged) {
-          Put(folder / "checkpoint", damaged);
+          Put(folder.File("checkpoint"), damaged);
           static_cast<void>(ReadCheckpointState(folder.path()));
         }) > 0);
 }

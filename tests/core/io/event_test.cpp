@@ -81,7 +81,7 @@ TEST_CASE("the same events give TensorFlow's bytes") {
 
 TEST_CASE("an event file begins with its version and grows with each flush") {
   const TemporaryFolder folder;
-  EventWriter writer(folder / "eval", 12.5);
+  EventWriter writer(folder.File("eval"), 12.5);
   const std::string path = writer.path();
   CHECK(BaseName(path).starts_with("events.out.tfevents.0000000012."));
   CHECK(ReadEvents(path).size() == 1);
@@ -102,14 +102,14 @@ TEST_CASE("two writers that begin in one second have a file each, in order") {
   EventWriter first(folder.path(), 100);
   EventWriter second(folder.path(), 100.5);
   CHECK(EventFiles(folder.path()) == std::vector<std::string>{first.path(), second.path()});
-  CHECK(EventFiles(folder / "none").empty());
+  CHECK(EventFiles(folder.File("none")).empty());
 }
 
 TEST_CASE("a file that was cut gives what is whole and tells the rest") {
   const TemporaryFolder folder;
   const std::string whole = ReadFile(kTheirs);
-  Put(folder / "cut", whole.substr(0, whole.size() - 1));
-  EventReader reader(folder / "cut");
+  Put(folder.File("cut"), whole.substr(0, whole.size() - 1));
+  EventReader reader(folder.File("cut"));
   EventData event;
   int count = 0;
   while (reader.Next(event)) ++count;

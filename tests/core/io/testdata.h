@@ -2,15 +2,14 @@
 // The files that TensorFlow wrote (tests/testdata) and what it says is in them.
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 
@@ -28,29 +27,6 @@ inline std::string FromHex(const std::string& hex) {
   }
   return bytes;
 }
-
-// A folder of its own that goes away with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tpuest_io_XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string operator/(const std::string& name) const {
-    return JoinPath(path_, name);
-  }
-
- private:
-  std::string path_;
-};
 
 // A new file: truncating or renaming over one makes some file systems wait for the disk.
 inline void Put(const std::string& path, std::string_view bytes) {

@@ -49,7 +49,7 @@ TEST_CASE("records are written as TensorFlow writes them") {
   for (const Case& c : {Case{"plain", Compression::kNone}, Case{"gzip", Compression::kGzip},
                         Case{"zlib", Compression::kZlib}}) {
     CAPTURE(c.name);
-    const std::string path = folder / c.name;
+    const std::string path = folder.File(c.name);
     RecordWriter writer(path, c.compression, false);
     for (const std::string& record : TensorFlowsRecords()) writer.Write(record);
     CHECK_FALSE(FileExists(path));
@@ -57,7 +57,7 @@ TEST_CASE("records are written as TensorFlow writes them") {
     CHECK(RecordCompression(path) == c.compression);
     CHECK(ReadRecords(path) == TensorFlowsRecords());
   }
-  CHECK(ReadFile(folder / "plain") == ReadFile(TestData("records/plain.tfrecord")));
+  CHECK(ReadFile(folder.File("plain")) == ReadFile(TestData("records/plain.tfrecord")));
 }
 
 TEST_CASE("records larger than every buffer survive each compression") {
@@ -65,10 +65,10 @@ TEST_CASE("records larger than every buffer survive each compression") {
   std::vector<std::string> records = {"", std::string(3 << 20, 'a'), "b", std::string(300000, 'c')};
   for (const Compression compression :
        {Compression::kNone, Compression::kGzip, Compression::kZlib}) {
-    RecordWriter writer(folder / "big", compression, false);
+    RecordWriter writer(folder.File("big"), compression, false);
     for (const std::string& record : records) writer.Write(record);
     writer.Close();
-    CHECK(ReadRecords(folder / "big") == records);
+    CHECK(ReadRecords(folder.File("big")) == records);
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("offsets lead to any record") {
 
 TEST_CASE("a flipped byte of a record is told with record, byte and both checksums") {
   const TemporaryFolder folder;
-  const std::string path = folder / "train-00003.tfrecord";
+  const std::string path = folder.File("train-00003.tfrecord");
   std::string bytes = ThreeRecords();
   bytes[kFramed + kRecordHeaderBytes] = 1;
   Put(path, bytes);
@@ -119,7 +119,7 @@ TEST_CASE("a flipped byte of a record is told with record, byte and both checksu
 
 TEST_CASE("a flipped byte of a stored checksum is told with both") {
   const TemporaryFolder folder;
-  const std::string path = folder / "r";
+  const std::string path = folder.File("r");
   std::string bytes = ThreeRecords();
   bytes[kFramed - 4] ^= 1;
   Put(path, bytes);
@@ -131,7 +131,7 @@ TEST_CASE("a flipped byte of a stored checksum is told with both") {
 
 TEST_CASE("a flipped byte of a length is told as such") {
   const TemporaryFolder folder;
-  const std::string path = folder / "r";
+  const std::string path = folder.File("r");
   std::string bytes = ThreeRecords();
   bytes[2 * kFramed + 7] = 1;
   Put(path, bytes);
@@ -145,7 +145,7 @@ TEST_CASE("a flipped byte of a length is told as such") {
 
 TEST_CASE("a cut file is told with what was expected and found, mapped or streamed") {
   const TemporaryFolder folder;
-  const std::string path = folder / "r";
+  const std::string path = folder.File("r");
   Put(path, ThreeRecords().substr(0, 2 * kFramed + 40));
   const std::string cut = ": record 2 at byte 96 is cut short (48 bytes expected, 40 found)";
   CHECK(ErrorOf([&] { ReadRecords(path); }).message == path + cut);
@@ -153,13 +153,13 @@ TEST_CASE("a cut file is told with what was expected and found, mapped or stream
   Put(path, ThreeRecords().substr(0, kFramed + 5));
   CHECK(ErrorOf([&] { ReadRecords(path); }).message ==
         path + ": record 1 at byte 48 is cut short (12 bytes expected, 5 found)");
-  RecordWriter(folder / "empty").Close();
-  CHECK(ReadRecords(folder / "empty").empty());
+  RecordWriter(folder.File("empty")).Close();
+  CHECK(ReadRecords(folder.File("empty")).empty());
 }
 
 TEST_CASE("a cut or damaged compressed file is told") {
   const TemporaryFolder folder;
-  const std::string path = folder / "r";
+  const std::string path = folder.File("r");
   for (const std::string name : {"gzip", "zlib"}) {
     CAPTURE(name);
     const std::string whole = ReadFile(TestData("records/" + name + ".tfrecord"));
@@ -179,30 +179,30 @@ TEST_CASE("a cut or damaged compressed file is told") {
 TEST_CASE("gzip members in a row are one stream") {
   const TemporaryFolder folder;
   const std::string one = ReadFile(TestData("records/gzip.tfrecord"));
-  Put(folder / "two", one + one);
-  CHECK(ReadRecords(folder / "two").size() == 2 * TensorFlowsRecords().size());
+  Put(folder.File("two"), one + one);
+  CHECK(ReadRecords(folder.File("two")).size() == 2 * TensorFlowsRecords().size());
 }
 
 TEST_CASE("a plain record whose length looks like gzip's first bytes is plain") {
   const TemporaryFolder folder;
   std::string bytes;
   AppendRecord(bytes, std::string(0x8b1f, 'x'));
-  Put(folder / "r", bytes);
+  Put(folder.File("r"), bytes);
   CHECK(CompressionOf(bytes) == Compression::kGzip);
-  CHECK(RecordCompression(folder / "r") == Compression::kNone);
-  CHECK(ReadRecords(folder / "r").size() == 1);
+  CHECK(RecordCompression(folder.File("r")) == Compression::kNone);
+  CHECK(ReadRecords(folder.File("r")).size() == 1);
 }
 
 TEST_CASE("a stream is inflated if its first bytes say so, and passed on if not") {
   const TemporaryFolder folder;
-  Put(folder / "text", "x");
-  CHECK(ReadAll(*OpenStream(folder / "text")) == "x");
+  Put(folder.File("text"), "x");
+  CHECK(ReadAll(*OpenStream(folder.File("text"))) == "x");
   CHECK(ReadAll(*OpenStream(TestData("records/gzip.tfrecord"))) ==
         ReadFile(TestData("records/plain.tfrecord")));
   CHECK(ReadAll(*OpenStream(TestData("records/zlib.tfrecord"))) ==
         ReadFile(TestData("records/plain.tfrecord")));
-  CHECK(ErrorOf([&] { static_cast<void>(OpenStream(folder / "none")); }).message ==
-        folder / "none: cannot read: No such file or directory");
+  CHECK(ErrorOf([&] { static_cast<void>(OpenStream(folder.File("none"))); }).message ==
+        folder.File("none: cannot read: No such file or directory"));
 }
 
 }  // namespace tpuest

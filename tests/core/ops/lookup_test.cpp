@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-
 #include "core/backend/backend.h"
 #include "core/base/files.h"
 #include "core/graph/cut.h"
@@ -13,6 +11,7 @@
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/ops/op_checks.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 namespace {
@@ -47,13 +46,7 @@ Value Table(Graph& graph, DType keys, DType values, const std::string& shared_na
 
 // Looks "b" and "x" up in a table of the file's lines.
 struct FileTable {
-  explicit FileTable(const std::string& text) {
-    const auto folder = std::filesystem::temp_directory_path() / "tpuest_lookup_test";
-    std::filesystem::create_directories(folder);
-    path = (folder / "vocabulary.txt").string();
-    WriteFileAtomically(path, text, false);
-  }
-  ~FileTable() { std::filesystem::remove_all(std::filesystem::path(path).parent_path()); }
+  explicit FileTable(const std::string& text) { WriteFileAtomically(path, text, false); }
 
   Value Find(Attrs attrs, DType values = DType::kInt64) {
     const Value table = Table(graph, DType::kString, values);
@@ -66,7 +59,8 @@ struct FileTable {
   }
 
   Graph graph{TestRegistry()};
-  std::string path;
+  TemporaryFolder folder;
+  std::string path = folder.File("vocabulary.txt");
 };
 
 constexpr int64_t kLine = -2;

@@ -1,0 +1,31 @@
+#pragma once
+// A folder of its own for a test.
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/files.h"
+
+namespace tpuest {
+
+// It goes away, with all that is in it, when the test ends.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tpuest_test.XXXXXX")) {
+    REQUIRE(::mkdtemp(path_.data()) != nullptr);
+  }
+  ~TemporaryFolder() { RemoveTree(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string File(std::string_view name) const { return JoinPath(path_, name); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tpuest
