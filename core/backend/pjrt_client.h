@@ -1,6 +1,6 @@
 #pragma once
-// A PJRT plugin: compiles modules and runs them on its devices. Handles are released where their
-// owner ends; the plugin's errors become Errors. The C interface: openxla/xla, pjrt_c_api.h.
+// A PJRT plugin as a device: buffers, and modules that run on them, one device a replica. The
+// plugin's errors become Errors.
 
 #include <memory>
 #include <string>
@@ -10,30 +10,42 @@
 
 namespace tpuest {
 
-// A compiled module on its devices, one a replica.
+// A tensor on a device; released with its owner, which does not outlive the client.
+class PjrtBuffer {
+ public:
+  virtual ~PjrtBuffer() = default;
+  // Row-major, as on the host. Waits until it is computed; Error kLost.
+  [[nodiscard]] virtual Tensor ToHost() const = 0;
+};
+using PjrtBufferPtr = std::unique_ptr<PjrtBuffer>;
+
+// A compiled module on its devices.
 class PjrtExecutable {
  public:
   virtual ~PjrtExecutable() = default;
-  // arguments[replica][i] -> results[replica][i], as numpy has them, row-major.
-  [[nodiscard]] virtual std::vector<std::vector<Tensor>> Run(
-      const std::vector<std::vector<Tensor>>& arguments) = 0;
+  // arguments[replica][i] -> results[replica][i]. What the module may use for its results
+  // (HloBuilder::Finish) is used up. May return before the results are there. Error kLost,
+  // kResource.
+  [[nodiscard]] virtual std::vector<std::vector<PjrtBufferPtr>> Execute(
+      const std::vector<std::vector<PjrtBuffer*>>& arguments) = 0;
 };
 
-// One a process and plugin: it is never unloaded.
 class PjrtClient {
  public:
   virtual ~PjrtClient() = default;
   // "cpu", "tpu", "cuda", as the plugin says.
   [[nodiscard]] virtual std::string platform() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
-  // A StableHLO module (hlo_builder.h) for so many replicas. Error kUsage with the plugin's words.
+  // A StableHLO module (hlo_builder.h) for so many replicas. Error kUsage with the plugin's words;
+  // kResource if it cannot fit.
   [[nodiscard]] virtual std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
                                                                 int replicas) = 0;
+  // A copy on the device of a replica; the tensor may change once this returns.
+  [[nodiscard]] virtual PjrtBufferPtr ToDevice(const Tensor& tensor, int replica) = 0;
 };
 
-// The plugin in a shared library. `cpu_devices`: how many devices XLA's CPU plugin makes; others
-// have their own number. Error kUsage that names file and versions: it is missing, no plugin, of
-// another major version, or does not start.
+// Starts the plugin in a shared library, as one client. `cpu_devices`: how many devices XLA's CPU
+// plugin makes; 0: as the plugin has them. Errors as PjrtApi's.
 [[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices);
 
 // Whether this build has the interface; without it LoadPjrtPlugin says how to get it.

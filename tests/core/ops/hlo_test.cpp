@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "core/backend/hlo_lower.h"
-#include "core/backend/pjrt_client.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
+#include "tests/core/ops/pjrt_run.h"
 
 namespace tpuest {
 namespace {
@@ -34,7 +34,7 @@ CaseRun RunOnPlugin(PjrtClient& client, const OpCase& op_case, const std::vector
   for (const std::string& name : module.variables) {
     arguments.push_back(op_case.variables.at(name));
   }
-  const auto results = client.Compile(module.text, 1)->Run({arguments})[0];
+  const auto results = RunOnHost(client, *client.Compile(module.text, 1), {arguments})[0];
   const auto fetches = static_cast<ptrdiff_t>(spec.fetches.size());
   CaseRun run{.results = {results.begin(), results.begin() + fetches}};
   for (size_t i = 0; i < module.variables.size(); ++i) {

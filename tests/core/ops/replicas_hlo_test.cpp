@@ -4,13 +4,13 @@
 #include <doctest/doctest.h>
 
 #include "core/backend/hlo_lower.h"
-#include "core/backend/pjrt_client.h"
 #include "core/ops/array.h"
 #include "core/ops/collective.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
+#include "tests/core/ops/pjrt_run.h"
 
 namespace tpuest {
 namespace {
@@ -71,7 +71,7 @@ std::vector<std::vector<Tensor>> OnPlugin(const BatchGraph& batch, uint64_t seed
   for (int replica = 0; replica < kReplicas; ++replica) {
     arguments.push_back({batch.Rows(replica), Tensor::Scalar<int64_t>(kStep)});
   }
-  return client->Compile(module.text, kReplicas)->Run(arguments);
+  return RunOnHost(*client, *client->Compile(module.text, kReplicas), arguments);
 }
 
 void CheckSame(const BatchGraph& batch, uint64_t seed, double tolerance) {

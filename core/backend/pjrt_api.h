@@ -1,0 +1,56 @@
+#pragma once
+// The C interface of a plugin, called safely: its errors become Errors, its handles have owners.
+// For pjrt_*.cpp alone: it needs the interface's header (openxla/xla, pjrt_c_api.h).
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/tensor/tensor.h"
+#include "pjrt_c_api.h"
+
+namespace tpuest {
+
+// Args of a call, zeroed, with the size that the interface wants filled in.
+template <class Args>
+Args MakePjrtArgs(size_t struct_size) {
+  Args args{};
+  args.struct_size = struct_size;
+  return args;
+}
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a variable
+#define PJRT_ARGS(name, type) auto name = ::tpuest::MakePjrtArgs<type>(type##_STRUCT_SIZE)
+
+// The functions of a plugin that is loaded; it is never unloaded.
+class PjrtApi {
+ public:
+  // Loads the plugin in a shared library and starts it. Error kUsage that names the file and the
+  // versions: it is missing, no plugin, of another major version, or does not start.
+  explicit PjrtApi(const std::string& path);
+  const PJRT_Api* operator->() const { return api_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  // Throws the plugin's error, if there is one, and releases it: "<path>: <what>: <its words>".
+  // Where the device has no memory left the code is kResource, whatever `code` says.
+  void Need(PJRT_Error* error, std::string_view what, Code code = Code::kUsage) const;
+  // Until the event is there; releases it. Error kLost with the plugin's words.
+  void Await(PJRT_Event* event, std::string_view what) const;
+
+ private:
+  std::string path_;
+  const PJRT_Api* api_ = nullptr;
+};
+
+// Error kUsage for one that devices do not have.
+[[nodiscard]] PJRT_Buffer_Type PjrtTypeOf(DType dtype);
+[[nodiscard]] DType DTypeOf(PJRT_Buffer_Type type);
+
+// A serialized CompileOptionsProto for so many replicas of one partition.
+[[nodiscard]] std::string PjrtCompileOptions(int replicas);
+
+// The module as the interface takes it; both texts outlive it.
+[[nodiscard]] PJRT_Program PjrtProgramOf(std::string& module);
+
+}  // namespace tpuest
