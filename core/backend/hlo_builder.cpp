@@ -396,6 +396,26 @@ Shape WithOneMore(const Shape& shape) {
 
 }  // namespace
 
+HloValue HloBuilder::Element(const HloValue& x, const HloValue& index) {
+  std::vector<HloValue> operands = {x, index};
+  for (int axis = 1; axis < x.rank(); ++axis) operands.push_back(FullLike(index, 0));
+  std::vector<int64_t> dims = x.shape.dims();
+  dims[0] = 1;
+  const HloValue slice =
+      Op("dynamic_slice", operands, fmt::format("{{slice_sizes = {}}}", HloArray(dims)), "",
+         x.dtype, Shape(dims));
+  dims.erase(dims.begin());
+  return Reshape(slice, Shape(dims));
+}
+
+HloValue HloBuilder::WithElement(const HloValue& x, const HloValue& index, const HloValue& value) {
+  std::vector<int64_t> dims = x.shape.dims();
+  dims[0] = 1;
+  std::vector<HloValue> operands = {x, Reshape(value, Shape(dims)), index};
+  for (int axis = 1; axis < x.rank(); ++axis) operands.push_back(FullLike(index, 0));
+  return Op("dynamic_update_slice", operands, "", "", x.dtype, x.shape);
+}
+
 HloValue HloBuilder::GatherRows(const HloValue& x, const HloValue& indices) {
   std::vector<int64_t> sizes = x.shape.dims();
   sizes[0] = 1;

@@ -95,6 +95,9 @@ class HloBuilder {
   // `op` "set" puts them in the place of what is there.
   HloValue Scatter(std::string_view op, const HloValue& x, const HloValue& indices,
                    const HloValue& updates, const IndexAxes& axes);
+  // x [n, ...] at position `index` (int32 []), and x with `value` there.
+  HloValue Element(const HloValue& x, const HloValue& index);
+  HloValue WithElement(const HloValue& x, const HloValue& index, const HloValue& value);
   // Rows of x [rows, ...] by number, indices [...]: [indices..., ...].
   HloValue GatherRows(const HloValue& x, const HloValue& indices);
   // The same axes: x with updates joined to its rows. A row that is not there (-1) is left out.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "core/backend/cpu_schedule.h"
 
@@ -22,38 +23,61 @@ std::string NameOfVariable(const Value& handle) {
   return handle.node->Attr<std::string>("shared_name");
 }
 
+// What a step makes of its feeds and variables.
+struct StepValues {
+  std::vector<HloValue> fetches;
+  std::vector<HloValue> variables;
+  HloValue guard;                   // [], float; may be invalid
+  std::vector<HloValue> gradients;  // that it applies
+};
+
+// A graph that is bound to shapes, to be lowered where a builder stands.
 class Lowering {
  public:
-  Lowering(const BoundGraph& bound, const Schedule& schedule, const CompileOptions& options)
-      : bound_(bound), schedule_(schedule), options_(options) {}
+  Lowering(const ProgramSpec& spec, const CompileOptions& options);
 
-  LoweredModule Run();
+  // Without names, for their types: the feeds, the variables, the fetches.
+  [[nodiscard]] std::vector<HloValue> Feeds() const { return TypesOf(bound_.feeds); }
+  [[nodiscard]] const std::vector<HloValue>& Variables() const { return variable_types_; }
+  [[nodiscard]] std::vector<HloValue> Fetches() const { return TypesOf(bound_.fetches); }
 
+  [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
+                                std::span<const HloValue> variables);
+  [[nodiscard]] LoweredModule Module(std::string text) const;
+
+ private:
+  friend class NodeContext;
+  static std::vector<HloValue> TypesOf(const std::vector<Value>& values) {
+    std::vector<HloValue> types;
+    for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
+    return types;
+  }
+  void FindVariables();
+  [[nodiscard]] bool IsLowered(const Node& node) const;
   HloValue At(const Value& value) {
     const auto found = values_.find(value);
     Check(found != values_.end(), "'{}' is not lowered yet", value.name());
     return found->second;
   }
 
- private:
-  friend class NodeContext;
-  void FindVariables();
-
-  const BoundGraph& bound_;
-  const Schedule& schedule_;
-  const CompileOptions& options_;
-  HloBuilder hlo_;
-  std::map<Value, HloValue> values_;
+  const BoundGraph bound_;
+  const CompileOptions options_;
+  Schedule schedule_;
   std::vector<std::string> variables_;
+  std::vector<HloValue> variable_types_;
+  // Of the step that is lowered.
+  HloBuilder* hlo_ = nullptr;
+  std::map<Value, HloValue> values_;
   std::map<std::string, HloValue> start_;
   std::map<std::string, HloValue> now_;
+  std::vector<HloValue> gradients_;
 };
 
 class NodeContext final : public LowerContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
   [[nodiscard]] const Node& node() const override { return node_; }
-  [[nodiscard]] HloBuilder& hlo() override { return lowering_.hlo_; }
+  [[nodiscard]] HloBuilder& hlo() override { return *lowering_.hlo_; }
   [[nodiscard]] int replicas() const override { return lowering_.options_.replicas; }
   [[nodiscard]] HloValue Input(int i) override { return lowering_.At(node_.input(i)); }
   [[nodiscard]] Tensor Constant(int i) const override { return ConstantValue(node_.input(i)); }
@@ -76,6 +100,7 @@ class NodeContext final : public LowerContext {
           node_.name());
     now = std::move(value);
   }
+  void Applies(int i) override { lowering_.gradients_.push_back(Input(i)); }
   [[nodiscard]] bool OutputIsCut() const override {
     return lowering_.schedule_.nodes[static_cast<size_t>(node_.id())].rows == Rows::kEach;
   }
@@ -91,53 +116,202 @@ class NodeContext final : public LowerContext {
   const Node& node_;
 };
 
+Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
+    : bound_(BindGraph(spec)), options_(options) {
+  ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
+  for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
+  schedule_ = ScheduleGraph(bound_, schedule_options);
+  FindVariables();
+}
+
 void Lowering::FindVariables() {
   for (const auto& node : bound_.graph->nodes()) {
     if (node->type() != "VarHandleOp") continue;
     const std::string name = NameOfVariable(node->output(0));
-    if (start_.contains(name)) continue;
-    const HloValue argument = hlo_.Argument(node->Attr<DType>("dtype"), node->Attr<Shape>("shape"));
+    if (std::find(variables_.begin(), variables_.end(), name) != variables_.end()) continue;
     variables_.push_back(name);
-    start_[name] = now_[name] = argument;
+    variable_types_.push_back({"", node->Attr<DType>("dtype"), node->Attr<Shape>("shape")});
   }
 }
 
-LoweredModule Lowering::Run() {
-  for (const Value& feed : bound_.feeds) values_[feed] = hlo_.Argument(feed.dtype(), feed.shape());
-  FindVariables();
+// What was expanded or folded has left nodes behind.
+bool Lowering::IsLowered(const Node& node) const {
+  if (!schedule_.nodes[static_cast<size_t>(node.id())].needed) return false;
+  if (node.type() == "VarHandleOp" || node.type() == "NoOp") return false;
+  return std::none_of(bound_.feeds.begin(), bound_.feeds.end(),
+                      [&](const Value& feed) { return feed.node == &node; });
+}
+
+StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
+                          std::span<const HloValue> variables) {
+  hlo_ = &hlo;
+  values_.clear();
+  gradients_.clear();
+  for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[i]] = feeds[i];
+  for (size_t i = 0; i < variables.size(); ++i) {
+    start_[variables_[i]] = now_[variables_[i]] = variables[i];
+  }
   for (const auto& node : bound_.graph->nodes()) {
-    // What was expanded or folded has left nodes behind.
-    if (!schedule_.nodes[static_cast<size_t>(node->id())].needed) continue;
-    const auto& feeds = bound_.feeds;
-    const bool fed = node->outputs() > 0 &&
-                     std::find(feeds.begin(), feeds.end(), node->output(0)) != feeds.end();
-    if (node->type() == "VarHandleOp" || node->type() == "NoOp" || fed) continue;
+    if (!IsLowered(*node)) continue;
     NodeContext context(*this, *node);
     if (node->op().hlo == nullptr) context.Fail("this op has no lowering to StableHLO");
     node->op().hlo(context);
   }
-  std::vector<HloValue> results;
-  std::vector<int64_t> aliases;
-  for (const Value& fetch : bound_.fetches) {
-    results.push_back(At(fetch));
-    aliases.push_back(-1);
+  StepValues step;
+  for (const Value& fetch : bound_.fetches) step.fetches.push_back(At(fetch));
+  for (const std::string& name : variables_) step.variables.push_back(now_.at(name));
+  if (bound_.guard.valid()) step.guard = At(bound_.guard);
+  step.gradients = std::move(gradients_);
+  return step;
+}
+
+LoweredModule Lowering::Module(std::string text) const {
+  LoweredModule module{.text = std::move(text), .variables = variables_, .fetches = {}};
+  for (const Value& fetch : bound_.fetches) module.fetches.push_back(fetch.shape());
+  return module;
+}
+
+std::vector<HloValue> Arguments(HloBuilder& hlo, const std::vector<HloValue>& types) {
+  std::vector<HloValue> arguments;
+  for (const HloValue& type : types) arguments.push_back(hlo.Argument(type.dtype, type.shape));
+  return arguments;
+}
+
+void Append(std::vector<HloValue>& values, std::span<const HloValue> more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+// Each of these for many steps.
+std::vector<HloValue> Stacked(std::vector<HloValue> types, int64_t stack) {
+  for (HloValue& type : types) {
+    std::vector<int64_t> dims = type.shape.dims();
+    dims.insert(dims.begin(), stack);
+    type.shape = Shape(dims);
   }
-  const auto feeds = static_cast<int64_t>(bound_.feeds.size());
-  for (size_t i = 0; i < variables_.size(); ++i) {
-    results.push_back(now_.at(variables_[i]));
-    aliases.push_back(feeds + static_cast<int64_t>(i));
+  return types;
+}
+
+// Result i may take the memory of argument first_argument + i - first_result, as far as there are
+// variables.
+std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_argument,
+                             size_t variables) {
+  std::vector<int64_t> aliases(results, -1);
+  for (size_t i = 0; i < variables; ++i) {
+    aliases[first_result + i] = static_cast<int64_t>(first_argument + i);
   }
-  return {hlo_.Finish(results, aliases), variables_};
+  return aliases;
+}
+
+// bool [], the same on all replicas.
+HloValue IsFinite(HloBuilder& hlo, const StepValues& step, int replicas) {
+  HloValue bad = hlo.Full(DType::kFloat, Shape(), 0);
+  const auto look = [&](const HloValue& number) {
+    const HloValue is_finite = hlo.Op("is_finite", {number}, "", "", DType::kBool, Shape());
+    bad = hlo.Binary("add", bad, hlo.Convert(hlo.Unary("not", is_finite), DType::kFloat));
+  };
+  if (step.guard.valid()) look(step.guard);
+  HloValue norm = hlo.Full(DType::kFloat, Shape(), 0);
+  for (const HloValue& gradient : step.gradients) {
+    const HloValue wide = hlo.Convert(gradient, DType::kFloat);
+    std::vector<int64_t> axes;
+    for (int64_t axis = 0; axis < wide.rank(); ++axis) axes.push_back(axis);
+    norm = hlo.Binary("add", norm, hlo.Reduce("add", hlo.Binary("multiply", wide, wide), axes, 0));
+  }
+  if (!step.gradients.empty()) look(norm);
+  if (replicas > 1) bad = hlo.AllReduceSum(bad, replicas);
+  return hlo.Compare("EQ", bad, hlo.FullLike(bad, 0));
+}
+
+// The loop's state: these three, the stacked feeds, the variables, the stacked fetches.
+enum State : size_t { kMade, kCount, kApplied, kFirst };
+
+class Loop {
+ public:
+  Loop(Lowering& lowering, const CompileOptions& options, int64_t stack)
+      : lowering_(lowering),
+        options_(options),
+        feeds_(Stacked(lowering.Feeds(), stack)),
+        fetches_(Stacked(lowering.Fetches(), stack)) {}
+
+  std::string Text();
+
+ private:
+  [[nodiscard]] std::vector<HloValue> Body(const std::vector<HloValue>& state);
+
+  Lowering& lowering_;
+  const CompileOptions& options_;
+  const std::vector<HloValue> feeds_;
+  const std::vector<HloValue> fetches_;
+  HloBuilder hlo_;
+};
+
+std::vector<HloValue> Loop::Body(const std::vector<HloValue>& state) {
+  const auto all = std::span(state);
+  const size_t variables = lowering_.Variables().size();
+  const auto old = all.subspan(kFirst + feeds_.size(), variables);
+  std::vector<HloValue> next = state;
+  std::vector<HloValue> feeds;
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    feeds.push_back(hlo_.Element(state[kFirst + i], state[kMade]));
+  }
+  const StepValues step = lowering_.Step(hlo_, feeds, old);
+  next[kApplied] = IsFinite(hlo_, step, options_.replicas);
+  for (size_t i = 0; i < variables; ++i) {
+    const bool assigned = step.variables[i].name != old[i].name;
+    if (!assigned) continue;
+    const HloValue applied = hlo_.Broadcast(next[kApplied], old[i].shape);
+    next[kFirst + feeds_.size() + i] = hlo_.Select(applied, step.variables[i], old[i]);
+  }
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    HloValue& stack = next[kFirst + feeds_.size() + variables + i];
+    stack = hlo_.WithElement(stack, state[kMade], step.fetches[i]);
+  }
+  next[kMade] = hlo_.Binary("add", state[kMade], 1);
+  return next;
+}
+
+std::string Loop::Text() {
+  std::vector<HloValue> state(kFirst);
+  Append(state, Arguments(hlo_, feeds_));
+  Append(state, Arguments(hlo_, lowering_.Variables()));
+  state[kMade] = hlo_.Full(DType::kInt32, Shape(), 0);
+  state[kCount] = hlo_.Argument(DType::kInt32, Shape());
+  state[kApplied] = hlo_.Full(DType::kBool, Shape(), 1);
+  for (const HloValue& fetch : fetches_) state.push_back(hlo_.Full(fetch.dtype, fetch.shape, 0));
+  const auto goes_on = [this](const std::vector<HloValue>& now) {
+    const HloValue more = hlo_.Compare("LT", now[kMade], now[kCount]);
+    return std::vector<HloValue>{hlo_.Binary("and", more, now[kApplied])};
+  };
+  const std::vector<HloValue> end =
+      hlo_.While(state, goes_on, [this](const std::vector<HloValue>& now) { return Body(now); });
+  const size_t variables = lowering_.Variables().size();
+  const auto all = std::span(end).subspan(kFirst + feeds_.size());
+  std::vector<HloValue> results(all.begin() + static_cast<std::ptrdiff_t>(variables), all.end());
+  Append(results, all.first(variables));
+  results.push_back(end[kMade]);
+  results.push_back(end[kApplied]);
+  return hlo_.Finish(results, Aliases(results.size(), fetches_.size(), feeds_.size(), variables));
 }
 
 }  // namespace
 
 LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options) {
-  const BoundGraph bound = BindGraph(spec);
-  ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
-  for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
-  const Schedule schedule = ScheduleGraph(bound, schedule_options);
-  return Lowering(bound, schedule, options).Run();
+  Lowering lowering(spec, options);
+  HloBuilder hlo;
+  const std::vector<HloValue> feeds = Arguments(hlo, lowering.Feeds());
+  const std::vector<HloValue> variables = Arguments(hlo, lowering.Variables());
+  const StepValues step = lowering.Step(hlo, feeds, variables);
+  std::vector<HloValue> results = step.fetches;
+  Append(results, step.variables);
+  const std::vector<int64_t> aliases =
+      Aliases(results.size(), step.fetches.size(), feeds.size(), variables.size());
+  return lowering.Module(hlo.Finish(results, aliases));
+}
+
+LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options,
+                             int64_t stack) {
+  Lowering lowering(spec, options);
+  return lowering.Module(Loop(lowering, options, stack).Text());
 }
 
 }  // namespace tpuest

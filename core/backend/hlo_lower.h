@@ -37,6 +37,8 @@ class LowerContext {
   [[nodiscard]] virtual HloValue Variable(int i) = 0;
   [[nodiscard]] virtual HloValue VariableAtStart(int i) = 0;
   virtual void Assign(int i, HloValue value) = 0;
+  // Input i is a gradient that this node applies: where it is not finite the step is not applied.
+  virtual void Applies(int i) = 0;
 
   // True if the results are rows of the batch, so that replica r has rows r * rows and following of
   // the run's.
@@ -52,12 +54,21 @@ class LowerContext {
 
 struct LoweredModule {
   std::string text;
-  // Variables by name: arguments after the feeds, and results after the fetches.
-  std::vector<std::string> variables;
+  std::vector<std::string> variables;  // by name, in the order of the arguments
+  std::vector<Shape> fetches;          // of one step, as spec.fetches
 };
 
-// The module of one step: feeds and variables to fetches and variables. Error kUsage, with the
-// node's place, for an op without a lowering.
+// The module of one step. Arguments: the feeds, the variables. Results: the fetches, the variables.
+// Error kUsage, with the node's place, for an op without a lowering.
 [[nodiscard]] LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options);
+
+// The module of up to `stack` steps, in a while loop. Arguments: each feed as [stack, ...], the
+// variables, and how many steps to make (int32 [], at most `stack`). Results: each fetch as
+// [stack, ...], of which the steps that were made are filled; the variables; how many were made
+// (int32 []); and whether the last one's updates were applied (bool []). They are not where on any
+// replica the guard, or the square of the norm of the gradients, is not finite; the loop ends
+// there.
+[[nodiscard]] LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options,
+                                           int64_t stack);
 
 }  // namespace tpuest

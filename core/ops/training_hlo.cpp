@@ -10,7 +10,9 @@ namespace {
 // rows, in the gradient's order; index -1 is no row.
 class HloUpdate {
  public:
-  explicit HloUpdate(LowerContext& c) : c_(c) {}
+  explicit HloUpdate(LowerContext& c) : c_(c) {
+    c.Applies(InputIndex(c.node(), Has("grad") ? "grad" : "delta"));
+  }
 
   [[nodiscard]] bool Has(std::string_view name) const { return HasInput(c_.node(), name); }
   [[nodiscard]] HloTerm Read(std::string_view name) const {
