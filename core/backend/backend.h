@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,19 +14,44 @@
 
 namespace tpuest {
 
+// Keeps values of variables that are newer than the host's.
+class VariableHolder {
+ public:
+  virtual ~VariableHolder() = default;
+  [[nodiscard]] virtual Tensor Value(const std::string& name) const = 0;
+};
+
 // The variables of a run, shared by the programs of all modes. Tensors keep their address until
-// they are replaced by Set under another shape or dtype.
+// they are replaced by Set under another shape or dtype. A device may hold newer values than the
+// host: they are brought home when somebody asks for them. One thread at a time.
 class VariableStore {
  public:
   [[nodiscard]] bool Has(const std::string& name) const { return tensors_.contains(name); }
   // Check fails if there is none.
-  [[nodiscard]] Tensor& Get(const std::string& name);
+  [[nodiscard]] const Tensor& Get(const std::string& name) const;
   // Copies the value in, into the tensor that is there if it fits.
   void Set(const std::string& name, const Tensor& value);
-  [[nodiscard]] const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::map<std::string, Tensor>& tensors() const;
+
+  // ---- for programs on the host, which read and write at the tensors' addresses
+  void BringHome() const;
+  // Any value may have been written.
+  void NoteWrites();
+
+  // ---- for programs on a device
+  // Goes up when the host's value changes.
+  [[nodiscard]] uint64_t version(const std::string& name) const { return versions_.at(name); }
+  // The holder has the newest values of these from now on.
+  void LeaveWith(std::shared_ptr<VariableHolder> holder, const std::vector<std::string>& names);
+  [[nodiscard]] const std::shared_ptr<VariableHolder>& holder() const { return holder_; }
 
  private:
-  std::map<std::string, Tensor> tensors_;
+  void BringHome(const std::string& name) const;
+
+  mutable std::map<std::string, Tensor> tensors_;
+  std::map<std::string, uint64_t> versions_;
+  std::shared_ptr<VariableHolder> holder_;
+  mutable std::set<std::string> away_;  // the holder's value is the newest
 };
 
 // What is fed: a Placeholder and its shape in one replica. `cut`: axis 0 is the batch.
@@ -43,8 +69,8 @@ struct ProgramSpec {
   std::vector<FeedSpec> feeds;
   std::vector<Value> fetches;
   std::vector<Node*> targets;  // run for their effect: a train_op, assignments
-  // A scalar (the loss). Where its mean over replicas is not finite the step's variable updates are
-  // not applied and the run ends after that step.
+  // A scalar (the loss). Where it is not finite on a replica the step's variable updates are not
+  // applied and the run ends after that step.
   Value guard;
 };
 
@@ -63,6 +89,10 @@ struct CompileOptions {
   uint64_t seed = 0;     // of random ops
   bool fuse = true;      // off for comparison
   bool cut_rows = true;  // off: every replica is one block
+  // Steps that a device may make without looking at the host, as far as their feeds fit into so
+  // many bytes of each replica.
+  int64_t steps_per_call = 1;
+  int64_t staging_bytes = int64_t{64} << 20;
 };
 
 // The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.
@@ -91,6 +121,8 @@ class Program {
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   // Of each of spec.fetches, on one replica.
   [[nodiscard]] virtual std::vector<Shape> fetch_shapes() const = 0;
+  // So many steps are given at once at best; nullopt: their number does not matter.
+  [[nodiscard]] virtual std::optional<int64_t> steps_per_call() const { return std::nullopt; }
 };
 
 class Backend {
@@ -100,6 +132,13 @@ class Backend {
   [[nodiscard]] virtual std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                          const CompileOptions& options,
                                                          VariableStore& variables) = 0;
+};
+
+// Where the parts of a model run: what stands before and after the device, and the device's steps.
+// May be the same.
+struct Backends {
+  Backend& host;
+  Backend& device;
 };
 
 // The CPU engine. Program::Run draws random numbers for the step that the variable "global_step"

@@ -52,15 +52,19 @@ class CpuProgram final : public Program {
       stages_.push_back(phase.work.Stages(options.threads));
     }
     constant_strings_ = ConstantStrings(*bound_.graph);
+    writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
+                          [](const PhasePlan& phase) { return phase.level == Level::kUpdate; });
     Allocate();
   }
 
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
+    variables_.BringHome();
     std::vector<StepResult> results;
     for (const StepFeeds& feeds : steps) {
       results.push_back(RunStep(feeds));
       if (!results.back().applied) break;
     }
+    if (writes_) variables_.NoteWrites();
     return results;
   }
 
@@ -349,6 +353,7 @@ class CpuProgram final : public Program {
   std::vector<std::vector<char*>> bases_;  // by thread
   const StepFeeds* feeds_ = nullptr;       // of the step that runs
   std::vector<StringArena> constant_strings_;
+  bool writes_ = false;  // variables
   std::shared_ptr<Strings> strings_;
   uint64_t step_ = 0;
 };

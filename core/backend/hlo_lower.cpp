@@ -166,7 +166,11 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
 }
 
 LoweredModule Lowering::Module(std::string text) const {
-  LoweredModule module{.text = std::move(text), .variables = variables_, .fetches = {}};
+  LoweredModule module{
+      .text = std::move(text), .variables = variables_, .assigned = {}, .fetches = {}};
+  for (const std::string& name : variables_) {
+    module.assigned.push_back(now_.at(name).name != start_.at(name).name);
+  }
   for (const Value& fetch : bound_.fetches) module.fetches.push_back(fetch.shape());
   return module;
 }

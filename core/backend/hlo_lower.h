@@ -55,6 +55,7 @@ class LowerContext {
 struct LoweredModule {
   std::string text;
   std::vector<std::string> variables;  // by name, in the order of the arguments
+  std::vector<bool> assigned;          // of each variable, whether its value changes
   std::vector<Shape> fetches;          // of one step, as spec.fetches
 };
 
