@@ -107,6 +107,16 @@ Shape BroadcastShape(const Shape& x, const Shape& y) {
   return Shape(dims);
 }
 
+// As MLIR writes a string.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+    quoted += plain ? std::string(1, c) : fmt::format("\\{:02X}", static_cast<unsigned char>(c));
+  }
+  return quoted + "\"";
+}
+
 std::string NamesOf(const std::vector<HloValue>& values) {
   std::vector<std::string> names;
   for (const HloValue& value : values) names.push_back(value.name);
@@ -137,8 +147,9 @@ HloValue HloBuilder::Op(std::string_view op, const std::vector<HloValue>& operan
                         std::string_view attrs, std::string_view regions, DType dtype,
                         const Shape& shape) {
   HloValue result{Fresh(), dtype, shape};
-  body_ += fmt::format("    {} = \"stablehlo.{}\"({}) {} {} : ({}) -> {}\n", result.name, op,
-                       NamesOf(operands), regions, attrs, TypesOf(operands), HloTypeOf(result));
+  body_ += fmt::format("    {} = \"stablehlo.{}\"({}) {} {} : ({}) -> {}{}\n", result.name, op,
+                       NamesOf(operands), regions, attrs, TypesOf(operands), HloTypeOf(result),
+                       location_);
   return result;
 }
 
@@ -148,9 +159,9 @@ std::vector<HloValue> HloBuilder::OpMany(std::string_view op, const std::vector<
   const std::string name = Fresh();
   std::vector<HloValue> results = result_types;
   for (size_t i = 0; i < results.size(); ++i) results[i].name = fmt::format("{}#{}", name, i);
-  body_ +=
-      fmt::format("    {}:{} = \"stablehlo.{}\"({}) {} {} : ({}) -> ({})\n", name, results.size(),
-                  op, NamesOf(operands), regions, attrs, TypesOf(operands), TypesOf(result_types));
+  body_ += fmt::format("    {}:{} = \"stablehlo.{}\"({}) {} {} : ({}) -> ({}){}\n", name,
+                       results.size(), op, NamesOf(operands), regions, attrs, TypesOf(operands),
+                       TypesOf(result_types), location_);
   return results;
 }
 
@@ -297,7 +308,9 @@ std::string HloBuilder::Region(const std::vector<HloValue>& types, const HloFn& 
   }
   std::string outer;
   std::swap(outer, body_);
+  const std::string location = location_;
   const std::vector<HloValue> results = fn(arguments);
+  location_ = location;
   std::swap(outer, body_);
   return fmt::format("{{ ^bb0({}):\n{}    \"stablehlo.return\"({}) : ({}) -> () }}",
                      Join(texts, ", "), outer, NamesOf(results), TypesOf(results));
@@ -440,7 +453,19 @@ HloValue HloBuilder::AllReduceSum(const HloValue& x, int64_t replicas) {
             BinaryRegion("add", x.dtype), x.dtype, x.shape);
 }
 
+void HloBuilder::SetLocation(std::string_view node, const Place& place) {
+  location_.clear();
+  if (node.empty()) return;
+  std::string text = Quoted(node);
+  if (place.line > 0) {
+    text += fmt::format("({}:{}:{})", Quoted(place.file), place.line, place.column);
+  }
+  const size_t number = locations_.emplace(std::move(text), locations_.size()).first->second;
+  location_ = fmt::format(" loc(#loc{})", number);
+}
+
 HloValue HloBuilder::Argument(DType dtype, const Shape& shape) {
+  argument_locations_.push_back(location_);
   arguments_.push_back({fmt::format("%arg{}", arguments_.size()), dtype, shape});
   return arguments_.back();
 }
@@ -454,12 +479,18 @@ std::string HloBuilder::Finish(const std::vector<HloValue>& results,
     if (alias != aliases.end()) {
       text += fmt::format(" {{tf.aliasing_output = {} : i32}}", alias - aliases.begin());
     }
+    text += argument_locations_[i];
     arguments.push_back(std::move(text));
+  }
+  std::string locations;
+  for (const auto& [text, number] : locations_) {
+    locations += fmt::format("#loc{} = loc({})\n", number, text);
   }
   return fmt::format(
       "module @tpuest {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  "
-      "}}\n}}\n",
-      Join(arguments, ", "), TypesOf(results), body_, NamesOf(results), TypesOf(results));
+      "}}\n}}\n{}",
+      Join(arguments, ", "), TypesOf(results), body_, NamesOf(results), TypesOf(results),
+      locations);
 }
 
 }  // namespace tpuest

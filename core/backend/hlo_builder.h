@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -128,6 +130,10 @@ class HloBuilder {
                              std::string_view direction);
 
   // ---- the module
+  // Operations and arguments from here on are of this node, and of this place in the job: what a
+  // compiler has to say of them names both. "": of no node. A region's end is an end of what it
+  // set.
+  void SetLocation(std::string_view node, const Place& place);
   HloValue Argument(DType dtype, const Shape& shape);
   // The whole text; the function is @main. `aliases`: result i may use the memory of argument
   // aliases[i] (-1: none).
@@ -141,6 +147,11 @@ class HloBuilder {
 
   std::string body_;
   std::vector<HloValue> arguments_;
+  std::vector<std::string> argument_locations_;
+  std::string location_;  // " loc(#loc3)" or ""
+  // "\"dense/MatMul\"(\"job.yaml\":12:5)" -> the number of its alias, which the module's end
+  // defines.
+  std::map<std::string, size_t> locations_;
   int64_t next_ = 0;
   int64_t channels_ = 0;
 };
