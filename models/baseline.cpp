@@ -47,10 +47,14 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .metrics = metrics,
        .optimizers = {{optimizer, kLearningRate, ""}}},
       [&](nn::ColumnValues& values, int64_t units, std::map<std::string, Value>& /*summaries*/) {
+        const int first = graph.next_node();
         const Variable* const bias =
             nn::AddWeight(values.layers(), "baseline/bias", Shape({units}), nn::ZerosInitializer{});
         const NameScope scope(graph, "baseline");
-        return ops::AddV2(BatchOfZeros(graph, inputs, nn::WeightColumnsOf(head)), bias->value);
+        const Value logits =
+            ops::AddV2(BatchOfZeros(graph, inputs, nn::WeightColumnsOf(head)), bias->value);
+        graph.AddLayer("baseline", "baseline", first, logits);
+        return logits;
       });
 }
 

@@ -255,6 +255,10 @@ Variable* Graph::VariableOf(Value value) const {
   return nullptr;
 }
 
+void Graph::AddLayer(std::string name, std::string_view type, int first_node, Value output) {
+  layers_.push_back({std::move(name), std::string(type), origin_, first_node, next_node(), output});
+}
+
 Node* Graph::FindNode(std::string_view name) const {
   const auto found = by_name_.find(std::string(name));
   return found == by_name_.end() ? nullptr : found->second;

@@ -122,6 +122,17 @@ struct Variable {
   Value initial_value;
 };
 
+// A part of the model that people know by name: a layer, or what a feature column adds.
+struct GraphLayer {
+  std::string name;  // "conv2d_1", "linear/linear_model/age"
+  std::string type;  // the job's word: "conv2d", "embedding_column"
+  Origin origin;
+  // Ids of the nodes that were added for it, those of its variables too: first <= id < end.
+  int first_node = 0;
+  int end_node = 0;
+  Value output;
+};
+
 struct VariableOptions {
   bool trainable = true;
   bool local = false;
@@ -175,7 +186,15 @@ class Graph {
     return variables_;
   }
 
+  // Records what was added from node `first_node` on as a layer, which comes from the current
+  // place.
+  void AddLayer(std::string name, std::string_view type, int first_node, Value output);
+  // In the order in which they were finished.
+  [[nodiscard]] const std::vector<GraphLayer>& layers() const { return layers_; }
+
   [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  // The id of the node that is added next.
+  [[nodiscard]] int next_node() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] Node* FindNode(std::string_view name) const;
 
   // A name that is free in the current scope, with the scope's prefix; reserves it.
@@ -195,6 +214,7 @@ class Graph {
   std::unordered_map<std::string, int> name_counts_;
   std::unordered_map<std::string, int> layer_counts_;
   std::vector<std::unique_ptr<Variable>> variables_;
+  std::vector<GraphLayer> layers_;
   std::string scope_;  // "" or "a/b/"
   Origin origin_;
   bool after_ = false;

@@ -11,6 +11,7 @@
 // Attributes: a list of dtypes ("T: float|double"), "type", "int", "float", "bool", "string",
 // "shape", "tensor", "func", each also as list(...); "= value" gives the default.
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ using GradFn = void (*)(GradContext&);    // builds graph, so it serves every ho
 using PlanFn = void (*)(PlanContext&);    // prepares a kernel once; the executor runs it every step
 using LowerFn = void (*)(LowerContext&);  // emits StableHLO
 using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut into rows
+// Floating-point operations of one run (flops.h).
+using FlopsFn = int64_t (*)(const class Node& node);
 // Replaces the node by simpler ones before planning (BatchNorm by sums and row-wise maths).
 using ExpandFn = bool (*)(class Node& node, std::vector<struct Value>& results);
 // The op that runs instead where shapes are bound (bound_op.h). For results whose size depends on
@@ -51,8 +54,9 @@ struct OpDef {
   RowFn rows = nullptr;  // nullptr: kWhole
   ExpandFn expand = nullptr;
   BindFn bind = nullptr;
-  bool stateful = false;  // never merged, folded or pruned
-  bool host = false;      // strings, tables, data-dependent shapes: never on the device
+  FlopsFn flops = nullptr;  // nullptr: it moves, compares or draws numbers, and computes none
+  bool stateful = false;    // never merged, folded or pruned
+  bool host = false;        // strings, tables, data-dependent shapes: never on the device
 };
 
 // For OpDef::grad: no input of this op has a gradient.

@@ -101,7 +101,7 @@ Value BatchNormalization::Apply(LayerContext& context, Value x) const {
     Follow(context, mean, result.batch.mean, momentum);
     Follow(context, variance, result.batch.variance, momentum);
   }
-  return result.y;
+  return layer.Output(result.y);
 }
 
 }  // namespace tpuest::nn

@@ -453,4 +453,17 @@ Value ColumnValues::DenseOf(const ColumnRef& column, const std::string& scope) {
   });
 }
 
+Value ColumnValues::Record(const ColumnRef& column, const std::string& scope,
+                           const std::function<Value()>& build) {
+  Graph& graph = layers_.graph;
+  const FeatureColumn& options = columns_.At(column.job_name, {});
+  const OriginScope origin(graph, PlaceOf(options));
+  const int first = graph.next_node();
+  const Value x = build();
+  const auto type = [](const auto& c) { return std::string_view(c.kType); };
+  graph.AddLayer(fmt::format("{}/{}", scope, ScopeOf(column.name)), std::visit(type, options),
+                 first, x);
+  return x;
+}
+
 }  // namespace tpuest::nn

@@ -2,6 +2,7 @@
 // What feature columns compute: graph nodes from features to ids, and from ids to numbers. Strings,
 // tables and hashes are host ops, so they run ahead of the step and go into exports.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ class ColumnValues {
   // A dense column as float32 [B, n]. Variables of embeddings are "<scope>/<column>/
   // embedding_weights". Error kUsage as above.
   [[nodiscard]] Value DenseOf(const ColumnRef& column, const std::string& scope);
+  // build()'s value: what the column gives a model, recorded in the graph as "<scope>/<column>".
+  [[nodiscard]] Value Record(const ColumnRef& column, const std::string& scope,
+                             const std::function<Value()>& build);
 
   [[nodiscard]] LayerContext& layers() const { return layers_; }
   [[nodiscard]] const ColumnSet& columns() const { return columns_; }

@@ -50,7 +50,7 @@ void CheckFilters(int64_t filters, const LayerScope& scope) {
 Value Finish(const LayerScope& scope, Value y, const Variable* bias,
              const std::optional<std::string>& activation) {
   if (bias != nullptr) y = ops::BiasAdd(y, scope.Use(bias));
-  return Activate(activation.value_or("linear"), y);
+  return scope.Output(Activate(activation.value_or("linear"), y));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Value Dense::Apply(LayerContext& context, Value x) const {
   const NameScope nodes = layer.Nodes();
   Value y = LastAxisProduct(x, layer.Use(kernel));
   if (bias != nullptr) y = ops::BiasAdd(y, layer.Use(bias));
-  return Activate(activation.value_or("linear"), y);
+  return layer.Output(Activate(activation.value_or("linear"), y));
 }
 
 }  // namespace tpuest::nn

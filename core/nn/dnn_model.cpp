@@ -10,9 +10,11 @@ namespace tpuest::nn {
 
 Value DnnModel::Logits(ColumnValues& values, std::map<std::string, Value>& /*summaries*/) const {
   LayerContext& layers = values.layers();
+  const std::string input_scope = scope + "/input_from_feature_columns/input_layer";
   std::vector<Value> inputs;
   for (const ColumnRef& column : columns) {
-    inputs.push_back(values.DenseOf(column, scope + "/input_from_feature_columns/input_layer"));
+    const auto dense = [&] { return values.DenseOf(column, input_scope); };
+    inputs.push_back(values.Record(column, input_scope, dense));
   }
   Value x = inputs.size() == 1 ? inputs[0] : ops::ConcatV2(inputs, 1);
   x = ops::Cast(x, layers.compute_dtype);

@@ -50,7 +50,13 @@ LayerScope::LayerScope(LayerContext& context, const std::string& name, std::stri
       type_(base),
       place_(place),
       origin_(context.graph, place),
-      name_(name.empty() ? context.graph.UniqueLayerName(base) : name) {}
+      name_(name.empty() ? context.graph.UniqueLayerName(base) : name),
+      first_node_(context.graph.next_node()) {}
+
+Value LayerScope::Output(Value y) const {
+  context_.graph.AddLayer(name_, type_, first_node_, y);
+  return y;
+}
 
 Variable* LayerScope::AddWeight(std::string_view name, const Shape& shape,
                                 const Initializer& initializer, WeightOptions options) {

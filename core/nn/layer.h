@@ -61,6 +61,8 @@ class LayerScope {
   [[nodiscard]] Value Use(const Variable* weight) const;
   // From here on nodes are named "<layer>/...".
   [[nodiscard]] NameScope Nodes() const { return {context_.graph, name_}; }
+  // Ends the layer, which is recorded in the graph with its result; returns that.
+  Value Output(Value y) const;
 
   // Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
   [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;
@@ -75,6 +77,7 @@ class LayerScope {
   OriginScope origin_;
   std::string name_;
   int index_ = -1;  // among layers with weights
+  int first_node_;
 };
 
 }  // namespace tpuest::nn

@@ -16,7 +16,6 @@ Value WeightedSum(const LinearModel& model, const ColumnRef& column, ColumnValue
   const auto weights = [&](int64_t rows) {
     return AddWeight(layers, name, Shape({rows, model.units}), ZerosInitializer{});
   };
-  const OriginScope origin(layers.graph, PlaceOf(options));
   if (IsCategorical(options)) {
     const Categories& categories = values.CategoriesOf(column.job_name);
     return CombinedRows(*weights(categories.buckets), categories,
@@ -43,13 +42,21 @@ Value FractionOfZeros(Graph& graph, const LinearModel& model, const Variable& bi
 
 Value LinearModel::Logits(ColumnValues& values, std::map<std::string, Value>& summaries) const {
   std::vector<Value> sums;
-  for (const ColumnRef& column : columns) sums.push_back(WeightedSum(*this, column, values));
+  for (const ColumnRef& column : columns) {
+    const auto sum = [&] { return WeightedSum(*this, column, values); };
+    sums.push_back(values.Record(column, scope, sum));
+  }
+  Graph& graph = values.layers().graph;
+  const int first = graph.next_node();
   const Variable* const bias =
       AddWeight(values.layers(), scope + "/bias_weights", Shape({units}), ZerosInitializer{});
-  const NameScope nodes(values.layers().graph, scope);
+  const NameScope nodes(graph, scope);
   if (units == 1) summaries["bias"] = ops::Squeeze(bias->value, {0}, "bias");
-  summaries["fraction_of_zero_weights"] = FractionOfZeros(values.layers().graph, *this, *bias);
-  return ops::BiasAdd(ops::AddN(sums, "weighted_sum_no_bias"), bias->value, "weighted_sum");
+  summaries["fraction_of_zero_weights"] = FractionOfZeros(graph, *this, *bias);
+  const Value sum = ops::AddN(sums, "weighted_sum_no_bias");
+  const Value logits = ops::BiasAdd(sum, bias->value, "weighted_sum");
+  graph.AddLayer(scope, "linear_model", first, logits);
+  return logits;
 }
 
 }  // namespace tpuest::nn

@@ -21,7 +21,7 @@ Value ApplyPool(const Layer& layer, LayerContext& context, Value x, Pool pool) {
   const LayerScope scope(context, layer.name, Layer::kType, layer.place);
   (void)scope.Channels(x, 4);
   const NameScope nodes = scope.Nodes();
-  return pool(x, WindowOf(layer), "");
+  return scope.Output(pool(x, WindowOf(layer), ""));
 }
 
 template <class Layer>
@@ -29,7 +29,7 @@ Value ApplyGlobalPool(const Layer& layer, LayerContext& context, Value x, Reduce
   const LayerScope scope(context, layer.name, Layer::kType, layer.place);
   (void)scope.Channels(x, 4);
   const NameScope nodes = scope.Nodes();
-  return reduce(x, {1, 2}, false, "");
+  return scope.Output(reduce(x, {1, 2}, false, ""));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Value Flatten::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   (void)ExampleSize(layer, x.shape());
   const NameScope nodes = layer.Nodes();
-  return ops::FlattenRows(x);
+  return layer.Output(ops::FlattenRows(x));
 }
 
 Value Reshape::Apply(LayerContext& context, Value x) const {
@@ -58,7 +58,7 @@ Value Reshape::Apply(LayerContext& context, Value x) const {
   std::vector<int64_t> dims = FillIn(layer, shape, ExampleSize(layer, x.shape()));
   dims.insert(dims.begin(), kUnknownDim);
   const NameScope nodes = layer.Nodes();
-  return ops::Reshape(x, Shape(dims));
+  return layer.Output(ops::Reshape(x, Shape(dims)));
 }
 
 Value Dropout::Apply(LayerContext& context, Value x) const {
@@ -66,20 +66,20 @@ Value Dropout::Apply(LayerContext& context, Value x) const {
   if (!(rate >= 0 && rate < 1)) {
     layer.Fail(fmt::format("rate is {}, expected at least 0 and below 1", rate));
   }
-  if (!context.training || rate == 0) return x;
+  if (!context.training || rate == 0) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   // Drawn in float32 whatever the precision, so that the mask does not depend on it.
   const Value uniform = ops::RandomUniform(ops::ShapeOf(x), DType::kFloat, "random_uniform");
   const Value keep =
       ops::GreaterEqual(uniform, context.graph.ScalarOf(DType::kFloat, rate, "rate"));
   const Value scaled = ops::Mul(x, 1.0 / (1.0 - rate));
-  return ops::SelectV2(keep, scaled, context.graph.ScalarOf(x.dtype(), 0.0));
+  return layer.Output(ops::SelectV2(keep, scaled, context.graph.ScalarOf(x.dtype(), 0.0)));
 }
 
 Value ActivationLayer::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const NameScope nodes = layer.Nodes();
-  return Activate(activation, x);
+  return layer.Output(Activate(activation, x));
 }
 
 }  // namespace tpuest::nn

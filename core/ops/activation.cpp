@@ -1,5 +1,6 @@
 #include "core/ops/activation.h"
 
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/activation.h"
 #include "core/ops/elementwise.h"
@@ -128,7 +129,8 @@ constexpr OpDef Forward(std::string_view name, GradFn grad, PlanFn cpu, LowerFn 
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = FirstInputRows};
+          .rows = FirstInputRows,
+          .flops = OutputFlops};
 }
 
 constexpr OpDef Grad(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
@@ -139,7 +141,8 @@ constexpr OpDef Grad(std::string_view name, std::string_view signature, GradFn g
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = BroadcastRows};
+          .rows = BroadcastRows,
+          .flops = OutputFlops};
 }
 
 const OpDef kActivationOps[] = {

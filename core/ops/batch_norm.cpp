@@ -1,5 +1,6 @@
 #include "core/ops/batch_norm.h"
 
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/ops/array.h"
 #include "core/ops/batch_norm_parts.h"
@@ -140,7 +141,8 @@ const OpDef kBatchNormOps[] = {
                   "is_training: bool = true",
      .shape = BatchNormShape,
      .grad = BatchNormGradient,
-     .expand = ExpandBatchNorm},
+     .expand = ExpandBatchNorm,
+     .flops = OutputFlops},
     {.name = "FusedBatchNormGradV3",
      .signature = "y_backprop: T, x: T, scale: U, reserve_space_1: U, reserve_space_2: U, "
                   "reserve_space_3: U -> x_backprop: T, scale_backprop: U, offset_backprop: U, "
@@ -149,7 +151,8 @@ const OpDef kBatchNormOps[] = {
                   "is_training: bool = true",
      .shape = BatchNormGradShape,
      .grad = NoSecondGradient,
-     .expand = ExpandBatchNormGrad},
+     .expand = ExpandBatchNormGrad,
+     .flops = OutputFlops},
 };
 
 }  // namespace

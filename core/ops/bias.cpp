@@ -1,5 +1,6 @@
 #include "core/ops/bias.h"
 
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/bias.h"
 #include "core/ops/array.h"
@@ -88,7 +89,8 @@ const OpDef kBiasOps[] = {
      .grad = BiasAddGradient,
      .cpu = PlanBiasAdd,
      .hlo = LowerTwo<SumOf>,
-     .rows = FirstInputRows},
+     .rows = FirstInputRows,
+     .flops = OutputFlops},
     {.name = "BiasAddGrad",
      .signature = "out_backprop: T -> output: T; T: bfloat16|float|double; "
                   "data_format: string = NHWC",
@@ -96,7 +98,8 @@ const OpDef kBiasOps[] = {
      .grad = BiasAddGradGradient,
      .cpu = PlanBiasAddGrad,
      .hlo = LowerBiasAddGrad,
-     .rows = BiasAddGradRows},
+     .rows = BiasAddGradRows,
+     .flops = InputFlops},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/ops/collective.h"
 
+#include "core/graph/flops.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
 
@@ -34,6 +35,7 @@ const OpDef kCollectiveOps[] = {
      // The sum of one replica; where there are more the program adds them up itself.
      .cpu = PlanAlias,
      .hlo = LowerSum,
+     .flops = OutputFlops,
      .stateful = true},
 };
 

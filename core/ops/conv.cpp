@@ -1,5 +1,8 @@
 #include "core/ops/conv.h"
 
+#include <algorithm>
+
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/ops/conv_hlo.h"
 #include "core/ops/conv_plan.h"
@@ -59,6 +62,17 @@ Value BackpropInput(const Node& node, Value x, Value filter, Value dy) {
 
 Value BackpropFilter(const Node& node, Value x, Value filter, Value dy) {
   return x.graph().Add(KindOf(node).filter, {x, SizesOf(filter), dy}, WindowAttrs(node));
+}
+
+// A product for each place of y and each number of the filter, and an addition; the gradients by x
+// and by the filter add up the same products in another order.
+int64_t ConvFlops(const Node& node) {
+  const auto is = [&](std::string_view kind) { return node.type().find(kind) != kind.npos; };
+  const bool by_filter = is("BackpropFilter");
+  const Shape& y = is("Backprop") ? node.input(2).shape() : node.output_shape(0);
+  const Shape& filter = by_filter ? node.output_shape(0) : node.input(1).shape();
+  const int64_t channels = y.rank() == 4 ? std::max<int64_t>(y.dim(-1), 1) : 1;
+  return 2 * CountedElements(y) / channels * CountedElements(filter);
 }
 
 void ConvGrad(GradContext& c) {
@@ -204,7 +218,8 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, ShapeFn s
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = rows};
+          .rows = rows,
+          .flops = ConvFlops};
 }
 
 const OpDef kConvOps[] = {

@@ -1,5 +1,6 @@
 // Functions of two arguments.
 
+#include "core/graph/flops.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/broadcast.h"
 #include "core/kernels/strided_copy.h"
@@ -212,7 +213,8 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = BroadcastRows};
+          .rows = BroadcastRows,
+          .flops = OutputFlops};
 }
 
 const OpDef kBinaryOps[] = {

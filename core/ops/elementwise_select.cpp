@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/backend/hlo_lower.h"
+#include "core/graph/flops.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/broadcast.h"
 #include "core/kernels/strided_copy.h"
@@ -202,7 +203,8 @@ const OpDef kSelectOps[] = {
      .grad = AddNGrad,
      .cpu = PlanAddN,
      .hlo = LowerAddN,
-     .rows = BroadcastRows},
+     .rows = BroadcastRows,
+     .flops = OutputFlops},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/graph/flops.h"
 #include "core/kernels/cast.h"
 #include "core/kernels/unary.h"
 #include "core/ops/elementwise.h"
@@ -107,7 +108,8 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = FirstInputRows};
+          .rows = FirstInputRows,
+          .flops = OutputFlops};
 }
 
 const OpDef kUnaryOps[] = {

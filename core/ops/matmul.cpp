@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/backend/hlo_lower.h"
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/gemm.h"
 #include "core/ops/shape_rules.h"
@@ -47,6 +48,13 @@ void MatMulShape(ShapeContext& c) {
   }
   if (c.inputs() == 3) NeedRank(c, c.Input(2), 1, "the bias");
   c.Output(0, {shapes[0].dim(rows_axis), shapes[1].dim(columns_axis)});
+}
+
+// 2 m k n for [m, k] times [k, n].
+int64_t MatMulFlops(const Node& node) {
+  const Shape& b = node.input(1).shape();
+  const int64_t inner = b.known_rank() ? b.dim(TransposeB(node) ? 1 : 0) : 1;
+  return 2 * CountedElements(node.output_shape(0)) * (inner == kUnknownDim ? 1 : inner);
 }
 
 Rows MatMulRows(RowContext& c) {
@@ -109,7 +117,8 @@ const OpDef kMatMulOps[] = {
      .grad = MatMulGrad,
      .cpu = PlanMatMul,
      .hlo = LowerMatMul,
-     .rows = MatMulRows},
+     .rows = MatMulRows,
+     .flops = MatMulFlops},
     // What the fusion of a bound graph makes.
     {.name = "_FusedMatMul",
      .signature = "a: T, b: T, bias: T -> product: T; T: bfloat16|float|double; "
@@ -118,7 +127,8 @@ const OpDef kMatMulOps[] = {
      .shape = MatMulShape,
      .grad = NoSecondGradient,
      .cpu = PlanMatMul,
-     .rows = MatMulRows},
+     .rows = MatMulRows,
+     .flops = MatMulFlops},
 };
 
 }  // namespace

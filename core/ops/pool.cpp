@@ -1,5 +1,6 @@
 #include "core/ops/pool.h"
 
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/pool.h"
 #include "core/ops/conv_hlo.h"
@@ -127,7 +128,8 @@ const OpDef kPoolOps[] = {
      .grad = MaxPoolGradient,
      .cpu = PlanMaxPool,
      .hlo = LowerMaxPool,
-     .rows = FirstInputRows},
+     .rows = FirstInputRows,
+     .flops = OutputFlops},
     {.name = "MaxPoolGrad",
      .signature = "orig_input: T, orig_output: T, grad: T -> output: T; T: bfloat16|float|double; "
                   "ksize: list(int); strides: list(int); padding: string; "
@@ -136,7 +138,8 @@ const OpDef kPoolOps[] = {
      .grad = NoSecondGradient,
      .cpu = PlanMaxPoolGrad,
      .hlo = LowerMaxPoolGrad,
-     .rows = MaxPoolGradRows},
+     .rows = MaxPoolGradRows,
+     .flops = OutputFlops},
     // What the fusion of a bound graph makes: max-pooling, then the activation.
     {.name = "_FusedMaxPool",
      .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
@@ -145,7 +148,8 @@ const OpDef kPoolOps[] = {
      .shape = PoolShapes,
      .grad = NoSecondGradient,
      .cpu = PlanMaxPool,
-     .rows = FirstInputRows},
+     .rows = FirstInputRows,
+     .flops = OutputFlops},
     {.name = "AvgPool",
      .signature = "value: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
                   "strides: list(int); padding: string; data_format: string = NHWC",
@@ -153,7 +157,8 @@ const OpDef kPoolOps[] = {
      .grad = AvgPoolGradient,
      .cpu = PlanAvgPool,
      .hlo = LowerAvgPool,
-     .rows = FirstInputRows},
+     .rows = FirstInputRows,
+     .flops = OutputFlops},
     {.name = "AvgPoolGrad",
      .signature = "orig_input_shape: int32, grad: T -> output: T; T: bfloat16|float|double; "
                   "ksize: list(int); strides: list(int); padding: string; "
@@ -162,7 +167,8 @@ const OpDef kPoolOps[] = {
      .grad = AvgPoolGradGradient,
      .cpu = PlanAvgPoolGrad,
      .hlo = LowerAvgPoolGrad,
-     .rows = AvgPoolGradRows},
+     .rows = AvgPoolGradRows,
+     .flops = OutputFlops},
 };
 
 }  // namespace

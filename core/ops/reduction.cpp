@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "core/graph/flops.h"
 #include "core/kernels/reduce.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
@@ -264,7 +265,8 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
           .grad = grad,
           .cpu = cpu,
           .hlo = hlo,
-          .rows = rows};
+          .rows = rows,
+          .flops = InputFlops};
 }
 
 const OpDef kReductionOps[] = {

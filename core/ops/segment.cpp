@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/graph/flops.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_math.h"
@@ -142,7 +143,8 @@ const OpDef kSegmentOps[] = {
      .shape = SegmentShape,
      .grad = SegmentGrad,
      .cpu = PlanSegmentSum,
-     .hlo = LowerSegmentSum},
+     .hlo = LowerSegmentSum,
+     .flops = InputFlops},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/softmax.h"
 #include "core/ops/array.h"
@@ -200,14 +201,16 @@ const OpDef kSoftmaxOps[] = {
      .grad = SoftmaxGrad,
      .cpu = PlanSoftmax,
      .hlo = LowerOne<SoftmaxOf>,
-     .rows = SoftmaxRows},
+     .rows = SoftmaxRows,
+     .flops = OutputFlops},
     {.name = "LogSoftmax",
      .signature = "logits: T -> logsoftmax: T; T: bfloat16|float|double",
      .shape = SoftmaxShape,
      .grad = LogSoftmaxGrad,
      .cpu = PlanLogSoftmax,
      .hlo = LowerOne<LogSoftmaxOf>,
-     .rows = SoftmaxRows},
+     .rows = SoftmaxRows,
+     .flops = OutputFlops},
     {.name = "SparseSoftmaxCrossEntropyWithLogits",
      .signature = "features: T, labels: Tlabels -> loss: T, backprop: T; "
                   "T: bfloat16|float|double; Tlabels: int32|int64 = int64",
@@ -215,14 +218,16 @@ const OpDef kSoftmaxOps[] = {
      .grad = SparseLossGrad,
      .cpu = PlanSparseLoss,
      .hlo = LowerSparseLoss,
-     .rows = SparseLossRows},
+     .rows = SparseLossRows,
+     .flops = InputFlops},
     {.name = "SoftmaxCrossEntropyWithLogits",
      .signature = "features: T, labels: T -> loss: T, backprop: T; T: bfloat16|float|double",
      .shape = LossShape,
      .grad = LossGrad,
      .cpu = PlanLoss,
      .hlo = LowerLoss,
-     .rows = LossRows},
+     .rows = LossRows,
+     .flops = InputFlops},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/graph/flops.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
@@ -324,6 +325,7 @@ const OpDef kStateOps[] = {
      .grad = NoGradient,
      .cpu = PlanUpdate<Binary::kAdd>,
      .hlo = LowerAdd,
+     .flops = InputFlops,
      .stateful = true},
     {.name = "AssignSubVariableOp",
      .signature = kUpdate,
@@ -331,6 +333,7 @@ const OpDef kStateOps[] = {
      .grad = NoGradient,
      .cpu = PlanUpdate<Binary::kSub>,
      .hlo = LowerSub,
+     .flops = InputFlops,
      .stateful = true},
     {.name = "VarIsInitializedOp",
      .signature = "resource: resource -> is_initialized: bool",
@@ -354,6 +357,7 @@ const OpDef kStateOps[] = {
      .grad = NoGradient,
      .cpu = PlanScatter<Binary::kAdd>,
      .hlo = LowerScatterAdd,
+     .flops = InputFlops,
      .stateful = true},
     {.name = "ResourceScatterSub",
      .signature = kScatter,
@@ -361,6 +365,7 @@ const OpDef kStateOps[] = {
      .grad = NoGradient,
      .cpu = PlanScatter<Binary::kSub>,
      .hlo = LowerScatterSub,
+     .flops = InputFlops,
      .stateful = true},
 };
 

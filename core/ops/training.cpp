@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/graph/flops.h"
 #include "core/kernels/optimizer.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/training_hlo.h"
@@ -194,6 +195,7 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cp
           .grad = NoGradient,
           .cpu = cpu,
           .hlo = hlo,
+          .flops = InputFlops,
           .stateful = true};
 }
 

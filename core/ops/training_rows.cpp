@@ -1,5 +1,6 @@
 // Adagrad and Ftrl, on whole variables and on some of their rows.
 
+#include "core/graph/flops.h"
 #include "core/kernels/optimizer.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/training.h"
@@ -115,6 +116,7 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cp
           .grad = NoGradient,
           .cpu = cpu,
           .hlo = hlo,
+          .flops = InputFlops,
           .stateful = true};
 }
 

@@ -49,6 +49,34 @@ TEST_CASE("variables have tf.layers' names, shapes and Keras's object paths") {
   CHECK_FALSE(graph.FindVariable("batch_normalization/moving_mean")->trainable);
 }
 
+TEST_CASE("a graph knows its layers, those without variables too, with what they give") {
+  Session session;
+  LayerContext context{.graph = session.graph(), .training = true};
+  Value x = Image(session, 8, 3);
+  x = Apply(Conv2D{.filters = 4, .kernel_size = 3, .place = {"job.yaml", 7, 3}}, context, x);
+  x = Apply(MaxPooling2D{.pool_size = 2}, context, x);
+  x = Apply(Flatten{}, context, x);
+  x = Apply(Dropout{.rate = 0.0}, context, x);
+  x = Apply(BatchNormalization{}, context, x);
+  (void)Apply(Dense{.units = 2, .name = "logits"}, context, x);
+  std::string layers;
+  for (const GraphLayer& layer : session.graph().layers()) {
+    layers += fmt::format("{} {} {}\n", layer.name, layer.type, layer.output.shape().Text());
+  }
+  CHECK(layers ==
+        "conv2d conv2d [?,6,6,4]\n"
+        "max_pooling2d max_pooling2d [?,3,3,4]\n"
+        "flatten flatten [?,36]\n"
+        "dropout dropout [?,36]\n"
+        "batch_normalization batch_normalization [?,36]\n"
+        "logits dense [?,2]\n");
+  const GraphLayer& conv = session.graph().layers().front();
+  CHECK(conv.origin.line == 7);
+  CHECK(conv.output.node->id() == conv.end_node - 1);
+  const int kernel = session.graph().FindVariable("conv2d/kernel")->handle.node->id();
+  CHECK((conv.first_node < kernel && kernel < conv.end_node));
+}
+
 TEST_CASE("a named layer keeps its name, and a name given twice is refused") {
   Session session;
   LayerContext context{.graph = session.graph()};
