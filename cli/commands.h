@@ -11,6 +11,7 @@ int Predict(const Invocation& invocation);
 int Export(const Invocation& invocation);
 int RunJob(const Invocation& invocation);
 int ValidateCommand(const Invocation& invocation);
+int PlanCommand(const Invocation& invocation);
 int ConfigCommand(const Invocation& invocation);
 int Init(const Invocation& invocation);
 int Convert(const Invocation& invocation);

@@ -74,8 +74,7 @@ class Validator {
 
   void CheckBatch(std::string_view mode, const std::optional<int64_t>& size) {
     if (!job_.estimator.use_tpu || !size || *size <= 0) return;
-    const int replicas =
-        job_.estimator.run_config.tpu_config.num_shards.value_or(kDefaultNumShards);
+    const int replicas = ReplicasOf(job_.estimator);
     if (replicas <= 0) return;
     if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.push_back(*fault);
   }

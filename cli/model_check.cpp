@@ -2,7 +2,6 @@
 
 #include "core/estimator/model_builder.h"
 #include "core/ops/all_ops.h"
-#include "core/sharding/batch_size.h"
 #include "data/input_fn.h"
 
 namespace tpuest::cli {
@@ -39,9 +38,7 @@ void Build(const Job& job, const ModeInput& input) {
       KnownSpec(job.input_fns.at(input.input_fn), input.input_fn);
   if (!spec || !input.batch_size) return;
   const EstimatorOptions& estimator = job.estimator;
-  const int replicas = estimator.use_tpu
-                           ? estimator.run_config.tpu_config.num_shards.value_or(kDefaultNumShards)
-                           : 1;
+  const int replicas = ReplicasOf(estimator);
   const int64_t rows = *input.batch_size / replicas;
   const OpRegistry registry(ops::AllOps());
   const ModelFn model_fn =

@@ -184,4 +184,8 @@ std::optional<StreamSpec> KnownSpec(const InputFnOptions& options, const std::st
   return Input(options, name).known_spec();
 }
 
+std::optional<int64_t> KnownSize(const InputFnOptions& options, const std::string& name) {
+  return KnownSize(options.source, fmt::format("input_fns.{}.source", name));
+}
+
 }  // namespace tpuest

@@ -28,4 +28,8 @@ using WrapSource = std::function<AnySource(AnySource)>;
 [[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,
                                                   const std::string& name);
 
+// The examples of an epoch, where that can be told without a file. Throws as above.
+[[nodiscard]] std::optional<int64_t> KnownSize(const InputFnOptions& options,
+                                               const std::string& name);
+
 }  // namespace tpuest

@@ -115,4 +115,12 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
 }
 
+std::optional<int64_t> KnownSize(const SourceOptions& options, const std::string& key) {
+  const bool is_file = std::holds_alternative<TFRecordSource>(options) ||
+                       std::holds_alternative<IdxSource>(options) ||
+                       std::holds_alternative<CsvSource>(options);
+  if (is_file) return std::nullopt;
+  return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->size();
+}
+
 }  // namespace tpuest

@@ -84,6 +84,10 @@ using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<S
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
                                                                   const std::string& key);
 
+// The records of an epoch, likewise.
+[[nodiscard]] std::optional<int64_t> KnownSize(const SourceOptions& options,
+                                               const std::string& key);
+
 // ---- one source each --------------------------------------------------------------------------
 
 [[nodiscard]] AnySource OpenTFRecords(const TFRecordSource& options, bool cached,

@@ -12,7 +12,6 @@
 #include "core/estimator/predictor.h"
 #include "core/estimator/trainer.h"
 #include "core/io/checkpoint_state.h"
-#include "core/sharding/batch_size.h"
 
 namespace tpuest {
 namespace {
@@ -42,9 +41,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     context.model_dir_is_temporary = true;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
-  if (context.options.use_tpu) {
-    context.replicas = config.tpu_config.num_shards.value_or(kDefaultNumShards);
-  }
+  context.replicas = ReplicasOf(context.options);
   context.threads = config.session_config.intra_op_parallelism_threads;
   if (context.threads == 0) {
     context.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/text.h"
+#include "core/sharding/batch_size.h"
 
 namespace tpuest {
 namespace {
@@ -120,6 +121,10 @@ void RunConfig::Resolve() {
   if (!has_steps) save_checkpoints_steps.reset();
   if (!has_secs) save_checkpoints_secs.reset();
   if (!has_steps && !has_secs) save_checkpoints_secs = 600;
+}
+
+int ReplicasOf(const EstimatorOptions& options) {
+  return options.use_tpu ? options.run_config.tpu_config.num_shards.value_or(kDefaultNumShards) : 1;
 }
 
 std::vector<Fault> Validate(const EstimatorOptions& options) {

@@ -120,6 +120,9 @@ struct EstimatorOptions {
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
+// Replicas of a run: num_shards, or 1 of a plain Estimator.
+[[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
+
 // Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and
 // each fault's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas are checked
 // when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).

@@ -1,6 +1,7 @@
 #include "core/estimator/trainer.h"
 
 #include "core/base/files.h"
+#include "core/estimator/train_goal.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
 #include "core/io/checkpoint_state.h"
@@ -176,21 +177,14 @@ int64_t Trainer::GlobalStep() {
   return *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
 }
 
-// `steps` counts from where the run stands, but one that was cut goes on to the step that it was
-// meant for.
 void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
   const std::optional<Goal> unfinished = std::exchange(plan.resume.goal, std::nullopt);
-  const int64_t start = GlobalStep();
-  if (length.max_steps) {
-    plan.goal = length.max_steps;
-    plan.goal_reason = "max_steps";
-  }
+  const TrainGoal goal = GoalOf(length, GlobalStep(), unfinished);
+  plan.goal = goal.step;
+  plan.goal_reason = goal.reason;
   if (!length.steps) return;
-  const bool goes_on = unfinished && unfinished->steps == *length.steps && unfinished->step > start;
-  plan.goal = goes_on ? unfinished->step : start + *length.steps;
-  plan.goal_reason = "steps";
   plan.resume.goal = Goal{.step = *plan.goal, .steps = *length.steps};
-  if (goes_on) {
+  if (goal.goes_on) {
     context_.home.log.Info("Going on with an unfinished run of {} steps, to step {}.",
                            *length.steps, *plan.goal);
   }

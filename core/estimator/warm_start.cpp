@@ -64,22 +64,15 @@ class Starter {
     return values_;
   }
 
-  // One line a variable.
-  void LogTable() const {
-    home_.log.Info("Warm-started {} variables.", values_.size());
-    size_t name_width = 0;
-    size_t shape_width = 0;
-    for (const auto& variable : graph_.variables()) {
-      if (variable->local) continue;
-      name_width = std::max(name_width, variable->name.size());
-      shape_width = std::max(shape_width, variable->shape.Text().size());
-    }
+  // A row a variable, in the order of the graph.
+  [[nodiscard]] std::vector<WarmStartRow> Rows() const {
+    std::vector<WarmStartRow> rows;
     for (const auto& variable : graph_.variables()) {
       if (variable->local) continue;
       const auto told = told_.find(variable->name);
-      home_.log.Info("  {:<{}}  {:<{}}  {}", variable->name, name_width, variable->shape.Text(),
-                     shape_width, told == told_.end() ? "new" : told->second);
+      rows.push_back({variable->name, variable->shape, told == told_.end() ? "new" : told->second});
     }
+    return rows;
   }
 
  private:
@@ -234,10 +227,24 @@ class Starter {
   std::vector<Fault> faults_;
 };
 
+void LogTable(const std::vector<WarmStartRow>& rows, size_t started, Log& log) {
+  log.Info("Warm-started {} variables.", started);
+  size_t name_width = 0;
+  size_t shape_width = 0;
+  for (const WarmStartRow& row : rows) {
+    name_width = std::max(name_width, row.variable.size());
+    shape_width = std::max(shape_width, row.shape.Text().size());
+  }
+  for (const WarmStartRow& row : rows) {
+    log.Info("  {:<{}}  {:<{}}  {}", row.variable, name_width, row.shape.Text(), shape_width,
+             row.outcome);
+  }
+}
+
 }  // namespace
 
-void WarmStart(const WarmStartFrom& from, const Graph& graph, const WarmStartHome& home,
-               VariableStore& store) {
+std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& graph,
+                                    const WarmStartHome& home, VariableStore& store) {
   WarmStartSettings settings = SettingsOf(from);
   const std::string saved_model = SavedModelVariables(settings.ckpt_to_initialize_from);
   if (CheckpointExists(saved_model)) {
@@ -256,8 +263,11 @@ void WarmStart(const WarmStartFrom& from, const Graph& graph, const WarmStartHom
   const WarmStartSource source(prefix, graph, picked);
   Starter starter(settings, source, graph, home);
   for (const Variable* const variable : picked) starter.Take(*variable);
-  for (const auto& [name, value] : starter.Finish()) store.Set(name, value);
-  starter.LogTable();
+  const auto& values = starter.Finish();
+  for (const auto& [name, value] : values) store.Set(name, value);
+  std::vector<WarmStartRow> rows = starter.Rows();
+  LogTable(rows, values.size(), home.log);
+  return rows;
 }
 
 }  // namespace tpuest

@@ -2,6 +2,8 @@
 // A new run takes up values of another's checkpoint: tf.estimator's warm start.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/backend/backend.h"
 #include "core/base/log.h"
@@ -17,15 +19,24 @@ struct WarmStartHome {
   Log& log;
 };
 
+// What becomes of a variable of the graph: "loaded", "3 of 4 rows by vocabulary, the rest zeros",
+// "skipped: ...", "new".
+struct WarmStartRow {
+  std::string variable;
+  Shape shape;
+  std::string outcome;
+};
+
 // Replaces the values of the graph's variables that `from` picks, all of which the store has, by
-// those of its checkpoint, moved to where their words are now where they stand for words. Logs what
-// became of each variable. Numbers that are the job's to say (Variable::from_job) stay.
+// those of its checkpoint, moved to where their words are now where they stand for words. Logs and
+// returns what became of each variable that is not local. Numbers that are the job's to say
+// (Variable::from_job) stay.
 //
 // Error kCheckpoint in TensorFlow's words, at the key "warm_start_from", with every variable that
 // the checkpoint lacks or has in another shape or dtype (unless those are skipped); kData for
 // vocabularies; kUsage for a pattern that is none and for names that no picked variable has. The
 // store is then as it was.
-void WarmStart(const WarmStartFrom& from, const Graph& graph, const WarmStartHome& home,
-               VariableStore& store);
+std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& graph,
+                                    const WarmStartHome& home, VariableStore& store);
 
 }  // namespace tpuest

@@ -1,0 +1,182 @@
+#include "cli/plan_report.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Three digits of count / unit^n, with the n-th of `names`.
+std::string Scaled(double count, double unit, const std::array<const char*, 5>& names) {
+  size_t n = 0;
+  while (n + 1 < names.size() && count >= unit * 0.9995) {
+    count /= unit;
+    ++n;
+  }
+  if (n == 0) return fmt::format("{:.0f}{}", count, names[0]);
+  const int digits = count < 9.995 ? 2 : count < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}{}", count, digits, names[n]);
+}
+
+std::string PlaceText(const Place& place) {
+  return place.line == 0 ? "" : fmt::format("{}:{}", place.file, place.line);
+}
+
+Json JsonOfShape(const Shape& shape) {
+  Json dims = Json::array();
+  for (const int64_t dim : shape.dims()) dims.push_back(dim == kUnknownDim ? Json() : Json(dim));
+  return dims;
+}
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json JsonOfLayer(const LayerRow& layer) {
+  Json json = {{"name", layer.name},
+               {"type", layer.type},
+               {"output_shape", JsonOfShape(layer.output)},
+               {"parameters", layer.parameters},
+               {"flops", layer.flops}};
+  if (layer.place.line > 0) {
+    json["file"] = layer.place.file;
+    json["line"] = layer.place.line;
+  }
+  return json;
+}
+
+std::string StartText(const PlanReport& report) {
+  if (!report.checkpoint.empty()) {
+    return fmt::format("goes on from {}, step {}", report.checkpoint, WithCommas(report.start));
+  }
+  if (!report.model_dir) return "fresh, in a temporary folder: the job has no model_dir";
+  return fmt::format("fresh: {} holds no checkpoint", *report.model_dir);
+}
+
+std::string StepsText(const PlanReport& report) {
+  if (!report.goal) return "all of the input";
+  if (*report.steps == 0) return "none: already at step " + WithCommas(report.start);
+  std::string text =
+      fmt::format("{}, from step {} to {} ({})", WithCommas(*report.steps),
+                  WithCommas(report.start), WithCommas(*report.goal), report.goal_reason);
+  if (report.epochs()) {
+    text += fmt::format("; {:.2f} epochs of {} examples", *report.epochs(),
+                        WithCommas(*report.epoch_size));
+  }
+  return text;
+}
+
+std::string BatchText(const PlanReport& report) {
+  return fmt::format("{}: {} on each of {} replica{}", WithCommas(report.batch_size),
+                     WithCommas(report.batch_size / report.replicas), report.replicas,
+                     report.replicas == 1 ? "" : "s");
+}
+
+std::string FlopsText(const PlanReport& report) {
+  const auto flops = static_cast<double>(report.model.flops);
+  return fmt::format("{} a step on each replica, {} on all", CountText(flops),
+                     CountText(flops * report.replicas));
+}
+
+std::string LayersText(const std::vector<LayerRow>& layers) {
+  if (layers.empty()) return "";
+  std::vector<Row> rows = {{"layer", "output", "parameters", "FLOPs forward", "job"}};
+  for (const LayerRow& layer : layers) {
+    rows.push_back({layer.name, layer.output.Text(), WithCommas(layer.parameters),
+                    CountText(static_cast<double>(layer.flops)), PlaceText(layer.place)});
+  }
+  return "\n" + TableText({false, false, true, true, false}, rows);
+}
+
+std::string WarmStartText(const std::vector<WarmStartRow>& started) {
+  if (started.empty()) return "";
+  std::vector<Row> rows = {{"variable", "shape", "warm start"}};
+  for (const WarmStartRow& row : started) {
+    rows.push_back({row.variable, row.shape.Text(), row.outcome});
+  }
+  return "\n" + TableText({false, false, false}, rows);
+}
+
+}  // namespace
+
+std::optional<double> PlanReport::epochs() const {
+  if (!steps || !epoch_size || *epoch_size == 0) return std::nullopt;
+  return static_cast<double>(*steps) * static_cast<double>(batch_size) /
+         static_cast<double>(*epoch_size);
+}
+
+std::string CountText(double count) { return Scaled(count, 1000, {"", " k", " M", " G", " T"}); }
+
+std::string BytesText(int64_t bytes) {
+  return Scaled(static_cast<double>(bytes), 1024, {" bytes", " KiB", " MiB", " GiB", " TiB"});
+}
+
+std::string TableText(const std::vector<bool>& right, const std::vector<Row>& rows) {
+  std::vector<size_t> widths(right.size(), 0);
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) line += "  ";
+      line += right[i] ? fmt::format("{:>{}}", row[i], widths[i])
+                       : fmt::format("{:<{}}", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+Json JsonOfPlan(const PlanReport& report) {
+  const ModelCost& model = report.model;
+  Json json = {{"global_step", report.start},
+               {"checkpoint", report.checkpoint.empty() ? Json() : Json(report.checkpoint)},
+               {"goal", OrNull(report.goal)},
+               {"goal_reason", report.goal_reason},
+               {"steps", OrNull(report.steps)},
+               {"epoch_size", OrNull(report.epoch_size)},
+               {"epochs", OrNull(report.epochs())},
+               {"replicas", report.replicas},
+               {"batch_size", report.batch_size},
+               {"batch_per_replica", report.batch_size / report.replicas},
+               {"iterations_per_loop", report.iterations_per_loop},
+               {"parameters", model.parameters},
+               {"parameter_bytes", model.parameter_bytes},
+               {"bytes", model.bytes},
+               {"flops_per_replica", model.flops},
+               {"flops", model.flops * report.replicas}};
+  json["layers"] = Json::array();
+  for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
+  if (!report.warm_start.empty()) json["warm_start"] = Json::array();
+  for (const WarmStartRow& row : report.warm_start) {
+    json["warm_start"].push_back(
+        {{"variable", row.variable}, {"shape", JsonOfShape(row.shape)}, {"outcome", row.outcome}});
+  }
+  return json;
+}
+
+std::string PlanText(const PlanReport& report) {
+  const ModelCost& model = report.model;
+  std::vector<Row> lines = {
+      {"start", StartText(report)},
+      {"steps", StepsText(report)},
+      {"batch", BatchText(report)},
+      {"loop", fmt::format("{} steps", WithCommas(report.iterations_per_loop))},
+      {"parameters",
+       fmt::format("{}: {}", WithCommas(model.parameters), BytesText(model.parameter_bytes))},
+      {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
+      {"FLOPs", FlopsText(report)},
+  };
+  return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
+         WarmStartText(report.warm_start);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,48 @@
+#pragma once
+// What `tpuest plan` finds out about a job, and how it says so.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/plan_layers.h"
+#include "cli/report.h"
+#include "core/estimator/planned_run.h"
+
+namespace tpuest::cli {
+
+struct PlanReport {
+  std::string job;  // its file and its name
+  std::optional<std::string> model_dir;
+  std::string checkpoint;  // that the run goes on from; empty: it starts fresh
+  int64_t start = 0;       // global steps
+  std::optional<int64_t> goal;
+  std::string goal_reason;  // "max_steps", "steps" or "end of input"
+  std::optional<int64_t> steps;
+  std::optional<int64_t> epoch_size;  // examples
+  int64_t batch_size = 1;
+  int replicas = 1;
+  int64_t iterations_per_loop = 1;
+  ModelCost model;
+  std::vector<WarmStartRow> warm_start;
+
+  [[nodiscard]] std::optional<double> epochs() const;
+};
+
+// The fields of "tpuest.plan/1", JOB.md's and more.
+[[nodiscard]] Json JsonOfPlan(const PlanReport& report);
+// For a person: lines of key and value, then tables.
+[[nodiscard]] std::string PlanText(const PlanReport& report);
+
+// A table whose columns are as wide as their widest cell; those marked `right` are flush right.
+// Rows have as many cells as `right`; no blanks at a line's end.
+[[nodiscard]] std::string TableText(const std::vector<bool>& right,
+                                    const std::vector<std::vector<std::string>>& rows);
+
+// "512", "20.1 k", "2.36 M", "1.2 G": three digits of a number of operations.
+[[nodiscard]] std::string CountText(double count);
+// "512 bytes", "25.0 MiB".
+[[nodiscard]] std::string BytesText(int64_t bytes);
+
+}  // namespace tpuest::cli

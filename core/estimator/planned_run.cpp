@@ -1,0 +1,54 @@
+#include "core/estimator/planned_run.h"
+
+#include <algorithm>
+
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/saved_state.h"
+#include "core/estimator/variables.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+int64_t GlobalStepIn(VariableStore& variables) {
+  const std::string name(nn::kGlobalStepName);
+  return variables.Has(name) ? *variables.Get(name).data<int64_t>() : 0;
+}
+
+}  // namespace
+
+std::optional<int64_t> PlannedRun::steps() const {
+  if (!goal.step) return std::nullopt;
+  return std::max<int64_t>(*goal.step - start, 0);
+}
+
+PlannedRun PlanTraining(const PlanArgs& args) {
+  ThrowFaults(Validate(args.length, args.options.use_tpu));
+  EstimatorContext context{
+      .model_fn = args.model_fn, .options = args.options, .home = args.home, .model_dir = {}};
+  context.replicas = ReplicasOf(args.options);
+  PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain), .replicas = context.replicas};
+  run.model = BuildModel(args.model_fn, args.home.registry,
+                         {.mode = Mode::kTrain,
+                          .stream = args.stream,
+                          .rows = run.share(),
+                          .params = context.ParamsFor(run.share(), run.replicas)});
+  const Graph& graph = *run.model.graph;
+  const std::optional<std::string>& model_dir = args.options.run_config.model_dir;
+  std::optional<SavedState> newest;
+  if (model_dir) newest = LoadNewest(*model_dir, args.home.log);
+  VariableStore variables;
+  if (newest) {
+    run.checkpoint = newest->prefix;
+    run.position = newest->resume.position;
+    RestoreVariables(*newest, graph, variables, &args.home.log);
+  } else if (args.options.warm_start_from) {
+    run.warm_start = WarmStart(*args.options.warm_start_from, graph,
+                               {.backend = args.home.backend, .log = args.home.log}, variables);
+  }
+  run.start = GlobalStepIn(variables);
+  run.goal = GoalOf(args.length, run.start, newest ? newest->resume.goal : std::nullopt);
+  return run;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,43 @@
+#pragma once
+// What Estimator::Train would do, found out beforehand.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimator/estimator.h"
+#include "core/estimator/model_builder.h"
+#include "core/estimator/train_goal.h"
+#include "core/estimator/warm_start.h"
+
+namespace tpuest {
+
+struct PlannedRun {
+  std::string checkpoint;   // prefix of the one that it goes on from; empty: it starts fresh
+  int64_t start = 0;        // global step
+  StreamPosition position;  // where the input is read on
+  TrainGoal goal;
+  int64_t batch_size = 1;  // of all replicas together
+  int replicas = 1;
+  BuiltModel model;                      // in TRAIN, for one replica's share of the batch
+  std::vector<WarmStartRow> warm_start;  // empty: there is none
+
+  [[nodiscard]] int64_t share() const { return batch_size / replicas; }
+  // Steps to do: none where the goal is behind the start, nullopt for the whole input.
+  [[nodiscard]] std::optional<int64_t> steps() const;
+};
+
+struct PlanArgs {
+  const ModelFn& model_fn;
+  const EstimatorOptions& options;
+  const StreamSpec& stream;  // of the training input
+  const TrainLength& length;
+  const EstimatorHome& home;
+};
+
+// Reads the newest checkpoint of model_dir, or else the one of a warm start; writes nothing, takes
+// no lock and sees no data. The errors of Train that come before its first step.
+[[nodiscard]] PlannedRun PlanTraining(const PlanArgs& args);
+
+}  // namespace tpuest
