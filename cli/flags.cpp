@@ -76,6 +76,22 @@ void AddOutputFlags(CLI::App& app, Invocation& to) {
       ->group(kOutputGroup);
 }
 
+void AddDevice(CLI::App& app, Invocation& to) {
+  const auto read = [&to](const std::string& given) {
+    const bool is_path = given.starts_with("pjrt:") && given.size() > std::string("pjrt:").size();
+    if (!is_path && given != "cpu" && given != "cpu-xla" && given != "cuda" && given != "tpu") {
+      throw CLI::ValidationError(
+          "--device",
+          fmt::format("expected cpu, cpu-xla, cuda, tpu or pjrt:PATH, found '{}'", given));
+    }
+    to.device = given;
+  };
+  app.add_option_function<std::string>("--device", read,
+                                       "where the steps run: here, or on a PJRT plugin")
+      ->option_text("cpu|cpu-xla|cuda|tpu|pjrt:PATH")
+      ->group(kRunGroup);
+}
+
 void AddRunFlags(CLI::App& app, Invocation& to) {
   app.add_option("--model-dir", to.model_dir, "the run's folder (run_config.model_dir)")
       ->option_text("DIR")
@@ -85,8 +101,7 @@ void AddRunFlags(CLI::App& app, Invocation& to) {
       ->group(kRunGroup);
   AddInteger(app, "--threads", to.threads, 1, "step threads; the bits do not depend on it")
       ->group(kRunGroup);
-  AddChoice<std::string>(app, "--device", to.device, {{"cpu", "cpu"}}, "where the steps run")
-      ->group(kRunGroup);
+  AddDevice(app, to);
 }
 
 void AddPredictFlags(CLI::App& app, Invocation& to) {

@@ -32,6 +32,11 @@ class Validator {
       Say("tpuest.data_errors.max_fraction",
           fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)), "");
     }
+    if (job_.tpuest.staging_bytes < 1) {
+      Say("tpuest.staging_bytes",
+          fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
+          "67108864 is 64 MiB; a replica takes at least one batch at once");
+    }
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
     return std::move(faults_);

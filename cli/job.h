@@ -45,11 +45,14 @@ struct PredictOptions {
 
 struct TpuestOptions {
   bool fsync = true;
+  int64_t staging_bytes = int64_t{64} << 20;
   DataErrorOptions data_errors;
 
   template <class V>
   void Visit(V& v) {
     v("fsync", fsync, {.help = "flush checkpoints to the disk before they count", .tpuest = true});
+    v("staging_bytes", staging_bytes,
+      {.help = "most bytes of batches that a replica of a device takes at once", .tpuest = true});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
   }
 };

@@ -166,11 +166,19 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       console_(invocation, clock_),
       loaded_(LoadInvocationJob(invocation, sources)),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
-      backend_(MakeCpuBackend()) {
+      backend_(MakeCpuBackend()),
+      device_(invocation.device, ReplicasOf(loaded_.job.estimator)) {
   HandleSignals(process_stop);
   LogOverrides();
-  const EstimatorHome home{
-      *registry_, *backend_, log(), clock_, process_stop, &console_, loaded_.job.tpuest.fsync};
+  const EstimatorHome home{.registry = *registry_,
+                           .backend = *backend_,
+                           .log = log(),
+                           .clock = clock_,
+                           .stop = process_stop,
+                           .progress = &console_,
+                           .fsync = loaded_.job.tpuest.fsync,
+                           .device = device_.backend(),
+                           .staging_bytes = loaded_.job.tpuest.staging_bytes};
   try {
     estimator_ =
         std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/console.h"
+#include "cli/device.h"
 #include "cli/invocation.h"
 #include "cli/job.h"
 #include "cli/run_folder.h"
@@ -72,6 +73,7 @@ class Session {
   LoadedJob loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
+  Device device_;
   std::unique_ptr<Estimator> estimator_;
   std::optional<RunFolder> folder_;  // of a run that has started
   Recorder recorder_{*this};

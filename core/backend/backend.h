@@ -89,8 +89,8 @@ struct CompileOptions {
   uint64_t seed = 0;     // of random ops
   bool fuse = true;      // off for comparison
   bool cut_rows = true;  // off: every replica is one block
-  // Steps that a device may make without looking at the host, as far as their feeds fit into so
-  // many bytes of each replica.
+  // Most steps that a device makes without looking at the host; fewer where the feeds of one
+  // replica need more bytes.
   int64_t steps_per_call = 1;
   int64_t staging_bytes = int64_t{64} << 20;
 };

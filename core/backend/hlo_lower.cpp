@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 
 #include "core/backend/cpu_schedule.h"
@@ -36,10 +37,14 @@ class Lowering {
  public:
   Lowering(const ProgramSpec& spec, const CompileOptions& options);
 
-  // Without names, for their types: the feeds, the variables, the fetches.
-  [[nodiscard]] std::vector<HloValue> Feeds() const { return TypesOf(bound_.feeds); }
+  // Without names, for their types: the feeds that are read, the variables, the fetches.
+  [[nodiscard]] std::vector<HloValue> Feeds() const;
   [[nodiscard]] const std::vector<HloValue>& Variables() const { return variable_types_; }
   [[nodiscard]] std::vector<HloValue> Fetches() const { return TypesOf(bound_.fetches); }
+  // A module's arguments for them.
+  [[nodiscard]] std::vector<HloValue> FeedArguments(HloBuilder& hlo,
+                                                    const std::vector<HloValue>& types) const;
+  [[nodiscard]] std::vector<HloValue> VariableArguments(HloBuilder& hlo) const;
 
   [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
                                 std::span<const HloValue> variables);
@@ -52,6 +57,7 @@ class Lowering {
     for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
     return types;
   }
+  void FindFeeds();
   void FindVariables();
   [[nodiscard]] bool IsLowered(const Node& node) const;
   HloValue At(const Value& value) {
@@ -63,8 +69,10 @@ class Lowering {
   const BoundGraph bound_;
   const CompileOptions options_;
   Schedule schedule_;
+  std::vector<size_t> feeds_;  // indices of those that are read
   std::vector<std::string> variables_;
   std::vector<HloValue> variable_types_;
+  std::vector<const Node*> variable_nodes_;
   // Of the step that is lowered.
   HloBuilder* hlo_ = nullptr;
   std::map<Value, HloValue> values_;
@@ -121,7 +129,25 @@ Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
   ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
   for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
   schedule_ = ScheduleGraph(bound_, schedule_options);
+  FindFeeds();
   FindVariables();
+}
+
+void Lowering::FindFeeds() {
+  std::set<Value> read(bound_.fetches.begin(), bound_.fetches.end());
+  read.insert(bound_.guard);
+  for (const auto& node : bound_.graph->nodes()) {
+    if (IsLowered(*node)) read.insert(node->inputs().begin(), node->inputs().end());
+  }
+  for (size_t i = 0; i < bound_.feeds.size(); ++i) {
+    if (read.contains(bound_.feeds[i])) feeds_.push_back(i);
+  }
+}
+
+std::vector<HloValue> Lowering::Feeds() const {
+  std::vector<Value> feeds;
+  for (const size_t i : feeds_) feeds.push_back(bound_.feeds[i]);
+  return TypesOf(feeds);
 }
 
 void Lowering::FindVariables() {
@@ -131,7 +157,30 @@ void Lowering::FindVariables() {
     if (std::find(variables_.begin(), variables_.end(), name) != variables_.end()) continue;
     variables_.push_back(name);
     variable_types_.push_back({"", node->Attr<DType>("dtype"), node->Attr<Shape>("shape")});
+    variable_nodes_.push_back(node.get());
   }
+}
+
+std::vector<HloValue> Lowering::FeedArguments(HloBuilder& hlo,
+                                              const std::vector<HloValue>& types) const {
+  std::vector<HloValue> arguments;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Node& node = *bound_.feeds[feeds_[i]].node;
+    hlo.SetLocation(node.name(), node.origin());
+    arguments.push_back(hlo.Argument(types[i].dtype, types[i].shape));
+  }
+  hlo.SetLocation("", {});
+  return arguments;
+}
+
+std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
+  std::vector<HloValue> arguments;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    hlo.SetLocation(variables_[i], variable_nodes_[i]->origin());
+    arguments.push_back(hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape));
+  }
+  hlo.SetLocation("", {});
+  return arguments;
 }
 
 // What was expanded or folded has left nodes behind.
@@ -147,7 +196,7 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
   hlo_ = &hlo;
   values_.clear();
   gradients_.clear();
-  for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[i]] = feeds[i];
+  for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[feeds_[i]]] = feeds[i];
   for (size_t i = 0; i < variables.size(); ++i) {
     start_[variables_[i]] = now_[variables_[i]] = variables[i];
   }
@@ -155,8 +204,10 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
     if (!IsLowered(*node)) continue;
     NodeContext context(*this, *node);
     if (node->op().hlo == nullptr) context.Fail("this op has no lowering to StableHLO");
+    hlo.SetLocation(node->name(), node->origin());
     node->op().hlo(context);
   }
+  hlo.SetLocation("", {});
   StepValues step;
   for (const Value& fetch : bound_.fetches) step.fetches.push_back(At(fetch));
   for (const std::string& name : variables_) step.variables.push_back(now_.at(name));
@@ -166,19 +217,15 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
 }
 
 LoweredModule Lowering::Module(std::string text) const {
-  LoweredModule module{
-      .text = std::move(text), .variables = variables_, .assigned = {}, .fetches = {}};
+  LoweredModule module;
+  module.text = std::move(text);
+  module.feeds = feeds_;
+  module.variables = variables_;
   for (const std::string& name : variables_) {
     module.assigned.push_back(now_.at(name).name != start_.at(name).name);
   }
   for (const Value& fetch : bound_.fetches) module.fetches.push_back(fetch.shape());
   return module;
-}
-
-std::vector<HloValue> Arguments(HloBuilder& hlo, const std::vector<HloValue>& types) {
-  std::vector<HloValue> arguments;
-  for (const HloValue& type : types) arguments.push_back(hlo.Argument(type.dtype, type.shape));
-  return arguments;
 }
 
 void Append(std::vector<HloValue>& values, std::span<const HloValue> more) {
@@ -276,8 +323,8 @@ std::vector<HloValue> Loop::Body(const std::vector<HloValue>& state) {
 
 std::string Loop::Text() {
   std::vector<HloValue> state(kFirst);
-  Append(state, Arguments(hlo_, feeds_));
-  Append(state, Arguments(hlo_, lowering_.Variables()));
+  Append(state, lowering_.FeedArguments(hlo_, feeds_));
+  Append(state, lowering_.VariableArguments(hlo_));
   state[kMade] = hlo_.Full(DType::kInt32, Shape(), 0);
   state[kCount] = hlo_.Argument(DType::kInt32, Shape());
   state[kApplied] = hlo_.Full(DType::kBool, Shape(), 1);
@@ -302,8 +349,8 @@ std::string Loop::Text() {
 LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
   HloBuilder hlo;
-  const std::vector<HloValue> feeds = Arguments(hlo, lowering.Feeds());
-  const std::vector<HloValue> variables = Arguments(hlo, lowering.Variables());
+  const std::vector<HloValue> feeds = lowering.FeedArguments(hlo, lowering.Feeds());
+  const std::vector<HloValue> variables = lowering.VariableArguments(hlo);
   const StepValues step = lowering.Step(hlo, feeds, variables);
   std::vector<HloValue> results = step.fetches;
   Append(results, step.variables);
@@ -312,10 +359,18 @@ LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options)
   return lowering.Module(hlo.Finish(results, aliases));
 }
 
-LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options,
-                             int64_t stack) {
+LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
-  return lowering.Module(Loop(lowering, options, stack).Text());
+  int64_t bytes = 0;
+  for (const HloValue& feed : lowering.Feeds()) {
+    bytes += feed.shape.elements() * static_cast<int64_t>(SizeOf(feed.dtype));
+  }
+  const int64_t fit = options.staging_bytes / std::max<int64_t>(1, bytes);
+  const int64_t stack = std::max<int64_t>(1, std::min(options.steps_per_call, fit));
+  std::string text = Loop(lowering, options, stack).Text();
+  LoweredModule module = lowering.Module(std::move(text));
+  module.stack = stack;
+  return module;
 }
 
 }  // namespace tpuest

@@ -54,22 +54,25 @@ class LowerContext {
 
 struct LoweredModule {
   std::string text;
+  std::vector<size_t> feeds;           // indices of spec.feeds that are read: the arguments
+  int64_t stack = 1;                   // most steps of one run
   std::vector<std::string> variables;  // by name, in the order of the arguments
   std::vector<bool> assigned;          // of each variable, whether its value changes
   std::vector<Shape> fetches;          // of one step, as spec.fetches
 };
 
-// The module of one step. Arguments: the feeds, the variables. Results: the fetches, the variables.
+// The module of one step. Arguments: the feeds that it reads, the variables. Results: the fetches,
+// the variables.
 // Error kUsage, with the node's place, for an op without a lowering.
 [[nodiscard]] LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options);
 
-// The module of up to `stack` steps, in a while loop. Arguments: each feed as [stack, ...], the
+// The module of up to `stack` steps, in a while loop: options.steps_per_call, as far as their feeds
+// fit into options.staging_bytes. Arguments: each feed that is read as [stack, ...], the
 // variables, and how many steps to make (int32 [], at most `stack`). Results: each fetch as
 // [stack, ...], of which the steps that were made are filled; the variables; how many were made
 // (int32 []); and whether the last one's updates were applied (bool []). They are not where on any
 // replica the guard, or the square of the norm of the gradients, is not finite; the loop ends
 // there.
-[[nodiscard]] LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options,
-                                           int64_t stack);
+[[nodiscard]] LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options);
 
 }  // namespace tpuest

@@ -61,10 +61,6 @@ Shape StackedShape(const Shape& shape, int64_t stack) {
   return Shape(dims);
 }
 
-int64_t BytesOf(const FeedSpec& feed) {
-  return feed.shape.elements() * static_cast<int64_t>(SizeOf(feed.placeholder.dtype()));
-}
-
 class PjrtProgram final : public Program {
  public:
   PjrtProgram(PjrtClient& client, const ProgramSpec& spec, const CompileOptions& options,
@@ -74,23 +70,23 @@ class PjrtProgram final : public Program {
         copies_(CopiesOf(client, variables)),
         replicas_(options.replicas),
         loops_(!spec.targets.empty()),
-        stack_(loops_ ? StackOf(spec, options) : 1),
-        module_(loops_ ? LowerLoopToHlo(spec, options, stack_) : LowerToHlo(spec, options)),
+        module_(loops_ ? LowerLoopToHlo(spec, options) : LowerToHlo(spec, options)),
         executable_(client.Compile(module_.text, options.replicas)) {
     module_.text.clear();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
       if (module_.assigned[i]) assigned_.push_back(module_.variables[i]);
     }
     if (!loops_) return;
-    for (const FeedSpec& feed : spec.feeds) {
-      staged_.emplace_back(feed.placeholder.dtype(), StackedShape(feed.shape, stack_));
+    for (const size_t i : module_.feeds) {
+      const FeedSpec& feed = spec.feeds[i];
+      staged_.emplace_back(feed.placeholder.dtype(), StackedShape(feed.shape, module_.stack));
     }
   }
 
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
     std::vector<StepResult> results;
     while (!steps.empty() && (results.empty() || results.back().applied)) {
-      const auto count = std::min(steps.size(), static_cast<size_t>(stack_));
+      const auto count = std::min(steps.size(), static_cast<size_t>(module_.stack));
       RunCall(steps.first(count), results);
       steps = steps.subspan(count);
     }
@@ -99,20 +95,13 @@ class PjrtProgram final : public Program {
 
   [[nodiscard]] MemoryUse memory() const override { return {}; }
   [[nodiscard]] std::vector<Shape> fetch_shapes() const override { return module_.fetches; }
-  [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return stack_; }
+  [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return module_.stack; }
 
  private:
   // By replica, then as the module's arguments and results.
   using Buffers = std::vector<std::vector<PjrtBufferPtr>>;
 
-  static int64_t StackOf(const ProgramSpec& spec, const CompileOptions& options) {
-    int64_t bytes = 0;
-    for (const FeedSpec& feed : spec.feeds) bytes += BytesOf(feed);
-    const int64_t fit = options.staging_bytes / std::max<int64_t>(1, bytes);
-    return std::max<int64_t>(1, std::min(options.steps_per_call, fit));
-  }
-
-  // At most `stack_` steps.
+  // At most module_.stack steps.
   void RunCall(std::span<const StepFeeds> steps, std::vector<StepResult>& results) {
     const Buffers fed = Feed(steps);
     std::vector<std::vector<PjrtBuffer*>> arguments(fed.size());
@@ -120,7 +109,7 @@ class PjrtProgram final : public Program {
       arguments[replica].push_back(buffer.get());
     };
     for (size_t r = 0; r < fed.size(); ++r) {
-      for (size_t i = 0; i < steps.front().size(); ++i) take(r, fed[r][i]);
+      for (size_t i = 0; i < module_.feeds.size(); ++i) take(r, fed[r][i]);
       for (const std::string& name : module_.variables) {
         take(r, copies_->Of(name, variables_, replicas_)[r]);
       }
@@ -136,9 +125,9 @@ class PjrtProgram final : public Program {
     Buffers fed(static_cast<size_t>(replicas_));
     for (int replica = 0; replica < replicas_; ++replica) {
       const auto r = static_cast<size_t>(replica);
-      for (size_t i = 0; i < steps.front().size(); ++i) {
-        fed[r].push_back(
-            client_.ToDevice(loops_ ? Staged(steps, i, r) : steps.front()[i][r], replica));
+      for (size_t i = 0; i < module_.feeds.size(); ++i) {
+        fed[r].push_back(client_.ToDevice(
+            loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r], replica));
       }
       if (!loops_) continue;
       const auto count = static_cast<int32_t>(steps.size());
@@ -147,15 +136,15 @@ class PjrtProgram final : public Program {
     return fed;
   }
 
-  // What steps after the last leave of an earlier call is not read.
-  [[nodiscard]] const Tensor& Staged(std::span<const StepFeeds> steps, size_t feed,
+  // What stands behind the last step, of an earlier call, is not read.
+  [[nodiscard]] const Tensor& Staged(std::span<const StepFeeds> steps, size_t argument,
                                      size_t replica) {
-    Tensor& staged = staged_[feed];
+    Tensor& staged = staged_[argument];
     auto* to = static_cast<char*>(staged.raw());
     for (const StepFeeds& step : steps) {
-      const Tensor& from = step[feed][replica];
-      Check(from.bytes() * static_cast<size_t>(stack_) == staged.bytes(), "a feed is {}, not {}",
-            from.shape().Text(), staged.shape().Text());
+      const Tensor& from = step[module_.feeds[argument]][replica];
+      Check(from.bytes() * static_cast<size_t>(module_.stack) == staged.bytes(),
+            "a feed is {}, not {}", from.shape().Text(), staged.shape().Text());
       std::memcpy(to, from.raw(), from.bytes());
       to += from.bytes();
     }
@@ -200,11 +189,10 @@ class PjrtProgram final : public Program {
   const std::shared_ptr<DeviceVariables> copies_;
   const int replicas_;
   const bool loops_;
-  const int64_t stack_;  // steps of a call
   LoweredModule module_;
   std::vector<std::string> assigned_;
   std::unique_ptr<PjrtExecutable> executable_;
-  std::vector<Tensor> staged_;  // by feed: what is copied to a device next
+  std::vector<Tensor> staged_;  // by argument: what is copied to a device next
 };
 
 class PjrtBackend final : public Backend {

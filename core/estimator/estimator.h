@@ -22,12 +22,18 @@ namespace tpuest {
 // What an estimator works with; the caller keeps them alive.
 struct EstimatorHome {
   const OpRegistry& registry;
-  Backend& backend;
+  Backend& backend;  // of the host: initial values, metrics, exports
   Log& log;
   const Clock& clock;
   const StopSignal& stop;
   ProgressListener* progress = nullptr;
-  bool fsync = true;  // off only for tests
+  bool fsync = true;                          // off only for tests
+  Backend* device = nullptr;                  // where steps run; nullptr: on `backend`
+  int64_t staging_bytes = int64_t{64} << 20;  // of batches that a device's replica takes at once
+
+  [[nodiscard]] Backends backends() const {
+    return {backend, device == nullptr ? backend : *device};
+  }
 };
 
 struct TrainResult {

@@ -93,7 +93,7 @@ class Runner {
   std::shared_ptr<StepProgram> Compile(const std::vector<Shape>& shapes,
                                        const std::vector<Tensor>& values) {
     return std::make_shared<StepProgram>(
-        context_.home.backend, variables_,
+        Backends{context_.home.backend, context_.home.backend}, variables_,
         StepProgramArgs{.graph = graph_,
                         .inputs = inputs_,
                         .shapes = shapes,

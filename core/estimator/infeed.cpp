@@ -1,5 +1,6 @@
 #include "core/estimator/infeed.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace tpuest {
@@ -60,7 +61,8 @@ void Infeed::ReadAll() {
 }
 
 bool Infeed::HasRoom() const {
-  return items_.size() < kMinItems || (items_.size() < kMaxItems && bytes_ < kMaxBytes);
+  const size_t at_least = std::max(kMinItems, static_cast<size_t>(args_.ahead.value_or(0)));
+  return items_.size() < at_least || (items_.size() < kMaxItems && bytes_ < kMaxBytes);
 }
 
 void Infeed::Push(InfeedItem item) {
@@ -81,18 +83,19 @@ void Infeed::Finish(std::exception_ptr error) {
   changed_.notify_all();
 }
 
-void Infeed::Wait(std::unique_lock<std::mutex>& lock) {
-  if (!items_.empty() || ended_) return;
+void Infeed::Wait(std::unique_lock<std::mutex>& lock, size_t count) {
+  const auto is_there = [&] { return items_.size() >= count || !HasRoom() || ended_; };
+  if (is_there()) return;
   const double begin = args_.clock.Seconds();
-  while (items_.empty() && !ended_ && !args_.stop.requested()) changed_.wait_for(lock, kPoll);
+  while (!is_there() && !args_.stop.requested()) changed_.wait_for(lock, kPoll);
   waited_ += args_.clock.Seconds() - begin;
 }
 
-std::vector<InfeedItem> Infeed::Take(size_t max) {
+std::vector<InfeedItem> Infeed::Take(size_t max, bool all) {
   std::vector<InfeedItem> taken;
   {
     std::unique_lock lock(mutex_);
-    Wait(lock);
+    Wait(lock, all ? max : 1);
     while (!items_.empty() && taken.size() < max) {
       bytes_ -= BytesOf(items_.front().batch);
       taken.push_back(std::move(items_.front()));
@@ -106,7 +109,7 @@ std::vector<InfeedItem> Infeed::Take(size_t max) {
 
 bool Infeed::AtEnd() {
   std::unique_lock lock(mutex_);
-  Wait(lock);
+  Wait(lock, 1);
   return items_.empty() && ended_ && !error_;
 }
 

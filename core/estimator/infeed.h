@@ -29,6 +29,7 @@ struct InfeedArgs {
   const StopSignal& stop;
   std::optional<Batch> first;    // read already
   std::optional<int64_t> limit;  // batches; nullopt: to the end of the stream
+  std::optional<int64_t> ahead;  // batches that are read ahead, however large
   // Runs in the reading thread; may be empty.
   std::function<StepFeeds(const Batch&)> prepare;
 };
@@ -41,9 +42,10 @@ class Infeed {
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // The next batches: waits for one, then takes what is there already, at most `max`. Empty at the
-  // end, and when a stop is requested. Rethrows what the reading thread threw.
-  [[nodiscard]] std::vector<InfeedItem> Take(size_t max);
+  // The next batches, at most `max`: waits for one, then takes what is there already; with `all`
+  // waits for as many as are read ahead. Empty at the end, and when a stop is requested. Rethrows
+  // what the reading thread threw.
+  [[nodiscard]] std::vector<InfeedItem> Take(size_t max, bool all = false);
   // Whether nothing is left; waits to know. False when a stop is requested meanwhile.
   [[nodiscard]] bool AtEnd();
   // Seconds that Take and AtEnd have waited.
@@ -55,8 +57,8 @@ class Infeed {
   [[nodiscard]] bool HasRoom() const;
   void Push(InfeedItem item);
   void Finish(std::exception_ptr error);
-  // Until there is an item, or the end, or a stop.
-  void Wait(std::unique_lock<std::mutex>& lock);
+  // Until there are so many items, or no room for more, or the end, or a stop.
+  void Wait(std::unique_lock<std::mutex>& lock, size_t count);
 
   InfeedArgs args_;
   double waited_ = 0;

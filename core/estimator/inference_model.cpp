@@ -98,7 +98,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   if (replicas > 1) CheckMetricTensors(made->model.spec);
   made->programs = std::make_unique<StepPrograms>([this, &model = made->model, replicas = replicas](
                                                       const std::vector<Shape>& shapes) {
-    return std::make_shared<StepProgram>(context_.home.backend, variables_,
+    return std::make_shared<StepProgram>(context_.home.backends(), variables_,
                                          StepProgramArgs{.graph = *model.graph,
                                                          .inputs = model.inputs,
                                                          .shapes = shapes,

@@ -40,7 +40,8 @@ float ReplicaMean(const std::vector<Tensor>& values) {
   return TreeMean<float>(numbers);
 }
 
-StepProgram::StepProgram(Backend& backend, VariableStore& variables, const StepProgramArgs& args)
+StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
+                         const StepProgramArgs& args)
     : replicas_(args.options.replicas), inputs_(args.inputs) {
   const int64_t rows = args.shapes.front().dim(0);
   share_ = rows / replicas_;
@@ -60,9 +61,9 @@ StepProgram::StepProgram(Backend& backend, VariableStore& variables, const StepP
     if (part == Part::kAfter) AddOnce(after_values_, fetch);
   }
   for (const Value& value : cut_.device_to_after) AddOnce(device_values_, value);
-  CompileBefore(backend, variables, args);
-  CompileDevice(backend, variables, args);
-  CompileAfter(backend, variables, args);
+  CompileBefore(backends.host, args);
+  CompileDevice(backends.device, variables, args);
+  CompileAfter(backends.host, variables, args);
   for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
 }
 
@@ -99,13 +100,12 @@ StepProgram::From StepProgram::Find(Value value) const {
   return {Source::kInput, i};
 }
 
-void StepProgram::CompileBefore(Backend& backend, VariableStore& variables,
-                                const StepProgramArgs& args) {
+void StepProgram::CompileBefore(Backend& backend, const StepProgramArgs& args) {
   if (before_values_.empty()) return;
   ProgramSpec spec{
       .graph = &args.graph, .feeds = Feeds(inputs_, input_shapes_), .fetches = before_values_};
   for (size_t i = 0; i < args.values.size(); ++i) spec.feeds[i].value = args.values[i];
-  before_ = backend.Compile(spec, {.replicas = replicas_, .seed = args.options.seed}, variables);
+  before_ = backend.Compile(spec, {.replicas = replicas_, .seed = args.options.seed}, none_);
   before_shapes_ = before_->fetch_shapes();
 }
 

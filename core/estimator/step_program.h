@@ -30,7 +30,7 @@ struct StepProgramArgs {
 class StepProgram {
  public:
   // The variables that the graph reads are in the store already.
-  StepProgram(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
+  StepProgram(const Backends& backends, VariableStore& variables, const StepProgramArgs& args);
 
   // From the inputs of a global batch to feeds: runs what comes before the device and splits the
   // rows over replicas. May be called by any thread, also while another is in RunDevice.
@@ -45,6 +45,8 @@ class StepProgram {
   [[nodiscard]] std::vector<Tensor> RunWhole(const std::vector<Tensor>& inputs);
 
   [[nodiscard]] MemoryUse memory() const { return device_->memory(); }
+  // As Program's.
+  [[nodiscard]] std::optional<int64_t> steps_per_call() const { return device_->steps_per_call(); }
 
  private:
   // Where a fetch or a feed comes from: entry `index` of that part's results, or of the inputs.
@@ -55,7 +57,7 @@ class StepProgram {
     bool batch = true;  // replicas have rows of it, or parts of a mean; else each has all of it
   };
 
-  void CompileBefore(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
+  void CompileBefore(Backend& backend, const StepProgramArgs& args);
   void CompileDevice(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   void CompileAfter(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   [[nodiscard]] From Find(Value value) const;
@@ -77,6 +79,7 @@ class StepProgram {
   std::vector<From> fetches_;
   std::vector<From> after_feeds_;
   std::mutex preparing_;  // before_ runs one batch at a time
+  VariableStore none_;    // what before_ reads
   std::unique_ptr<Program> before_;
   std::unique_ptr<Program> device_;
   std::unique_ptr<Program> after_;

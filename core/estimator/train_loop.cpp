@@ -14,6 +14,8 @@ namespace {
 // takes longer is a call of its own.
 constexpr double kChunkSeconds = 0.05;
 constexpr size_t kMaxChunk = 64;
+// On a device, whose batches are staged in one piece, longer.
+constexpr double kDeviceChunkSeconds = 0.5;
 // Rates for the status line are taken over so long.
 constexpr double kRateSeconds = 0.5;
 
@@ -44,7 +46,7 @@ RunValues TrainLoop::RunSteps(int64_t iterations) {
   const int64_t last = step_ + iterations;
   while (step_ < last && !diverged_loss_ && !args_.context.home.stop.requested()) {
     const size_t left = static_cast<size_t>(last - step_);
-    std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left));
+    std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left), whole_chunks_);
     if (items.empty()) break;
     RunChunk(items);
     ReportProgress();
@@ -61,8 +63,10 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items) {
   const double begin = args_.context.home.clock.Seconds();
   const auto count = static_cast<double>(items.size());
   size_t first = 0;
+  std::optional<int64_t> per_call;
   while (first < items.size() && !diverged_loss_) {
     const TrainStep step = args_.step_for(items[first].batch);
+    per_call = step.program->steps_per_call();
     size_t end = first + 1;
     while (end < items.size() && SameShapes(items[end].batch, items[first].batch) &&
            !ComputesWeights(step, step_ + static_cast<int64_t>(end - first))) {
@@ -72,9 +76,10 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items) {
     first = end;
   }
   const double per_step = (args_.context.home.clock.Seconds() - begin) / count;
-  chunk_ = per_step * static_cast<double>(kMaxChunk) <= kChunkSeconds
-               ? kMaxChunk
-               : std::max<size_t>(1, static_cast<size_t>(kChunkSeconds / per_step));
+  whole_chunks_ = per_call.has_value();
+  const double most = per_call ? static_cast<double>(*per_call) : static_cast<double>(kMaxChunk);
+  const double fit = (per_call ? kDeviceChunkSeconds : kChunkSeconds) / std::max(per_step, 1e-9);
+  chunk_ = static_cast<size_t>(std::clamp(fit, 1.0, most));
 }
 
 void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, double waited) {

@@ -69,6 +69,7 @@ class TrainLoop {
   int64_t steps_made_ = 0;
   std::optional<float> loss_;
   size_t chunk_ = 1;                 // steps of one call of a program
+  bool whole_chunks_ = false;        // the program wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs
   std::vector<float> summaries_;     // of all records
   std::optional<float> diverged_loss_;

@@ -136,14 +136,17 @@ std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
       .fetches = {spec.loss},
       .targets = {spec.train_op},
       .guard = spec.loss,
-      .options = {
-          .replicas = context_.replicas, .threads = context_.threads, .seed = *context_.seed}};
+      .options = {.replicas = context_.replicas,
+                  .threads = context_.threads,
+                  .seed = *context_.seed,
+                  .steps_per_call = context_.options.run_config.tpu_config.iterations_per_loop,
+                  .staging_bytes = context_.home.staging_bytes}};
   if (spec.learning_rate.valid()) args.fetches.push_back(spec.learning_rate);
   size_t summary = 0;
   for (const auto& [tag, value] : spec.summaries) {
     if (!made.weights->among()[summary++]) args.fetches.push_back(value);
   }
-  return std::make_shared<StepProgram>(context_.home.backend, variables_, args);
+  return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
 }
 
 TrainStep Trainer::StepFor(const Batch& batch) {
@@ -201,7 +204,7 @@ InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
   InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
   // What cannot be compiled is found before the run begins.
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
-  if (runs) (void)StepFor(*first);
+  if (runs) args.ahead = StepFor(*first).program->steps_per_call();
   args.first = std::move(first);
   if (plan.goal) args.limit = *plan.goal - GlobalStep();
   // What was not met yet is compiled, and prepared, by the thread that steps.

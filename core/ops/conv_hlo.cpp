@@ -10,7 +10,9 @@ namespace tpuest::ops {
 namespace {
 
 struct Convolution {
-  std::string_view dimensions;  // of image, filter and result
+  // Of image, filter and result. XLA's CPU compiler has fast code for these alone, and does not
+  // bring others to them inside of a loop; elsewhere transposing costs nothing.
+  std::string_view dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   std::vector<int64_t> strides = {1, 1};
   std::vector<int64_t> low = {0, 0};
   std::vector<int64_t> high = {0, 0};
@@ -51,7 +53,7 @@ HloValue AsGroups(HloBuilder& hlo, const HloValue& filter) {
 void LowerConv(LowerContext& c) {
   const HloValue image = c.Input(0);
   HloValue filter = c.Input(1);
-  Convolution how{.dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"};
+  Convolution how;
   size_t i = 0;
   for (const WindowAxis& axis : AxesOf(c.node(), image.shape, filter.shape)) {
     how.strides[i] = axis.stride;
@@ -71,7 +73,7 @@ void LowerConv(LowerContext& c) {
 void LowerConvBackpropInput(LowerContext& c) {
   const HloValue dy = c.Input(2);
   HloValue filter = c.hlo().Reverse(c.Input(1), {0, 1});
-  Convolution how{.dimensions = "[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]"};
+  Convolution how;
   size_t i = 0;
   for (const WindowAxis& axis : AxesOf(c.node(), c.OutputShape(0), filter.shape)) {
     const int64_t reach = (axis.size - 1) * axis.dilation;
@@ -85,9 +87,8 @@ void LowerConvBackpropInput(LowerContext& c) {
   if (IsDepthwise(c.node())) {
     // Each channel's own filters: [kh, kw, 1 (out), C*M (in)], in groups of M.
     how.feature_groups = filter.dim(2);
-    filter = c.hlo().Transpose(filter, {0, 1, 3, 2});
-    how.dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   }
+  filter = c.hlo().Transpose(filter, {0, 1, 3, 2});
   c.Output(0, Convolve(c.hlo(), dy, filter, how, c.OutputShape(0)));
 }
 
@@ -96,7 +97,7 @@ void LowerConvBackpropFilter(LowerContext& c) {
   const HloValue image = c.Input(0);
   const HloValue dy = c.Input(2);
   const Shape& filter = c.OutputShape(0);
-  Convolution how{.dimensions = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]"};
+  Convolution how;
   size_t i = 0;
   for (const WindowAxis& axis : AxesOf(c.node(), image.shape, filter)) {
     const int64_t spread = (axis.out - 1) * axis.stride + 1;
@@ -107,8 +108,12 @@ void LowerConvBackpropFilter(LowerContext& c) {
     ++i;
   }
   if (!IsDepthwise(c.node())) {
-    return c.Output(0, Convolve(c.hlo(), image, dy, how, filter));
+    const HloValue turned = Convolve(c.hlo(), c.hlo().Transpose(image, {3, 1, 2, 0}),
+                                     c.hlo().Transpose(dy, {1, 2, 0, 3}), how,
+                                     {filter.dim(2), filter.dim(0), filter.dim(1), filter.dim(3)});
+    return c.Output(0, c.hlo().Transpose(turned, {1, 2, 0, 3}));
   }
+  how.dimensions = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]";
   how.batch_groups = filter.dim(2);
   const HloValue grouped = Convolve(
       c.hlo(), image, dy, how, {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)});

@@ -20,7 +20,7 @@ TEST_CASE("sixteen programs are kept, the one that was not used for longest is m
   StepPrograms programs([&](const std::vector<Shape>& shapes) {
     made.push_back(shapes.front().dim(1));
     return std::make_shared<StepProgram>(
-        *backend, variables,
+        Backends{*backend, *backend}, variables,
         StepProgramArgs{
             .graph = graph, .inputs = {lists}, .shapes = shapes, .fetches = {sums}, .options = {}});
   });

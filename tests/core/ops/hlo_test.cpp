@@ -30,7 +30,8 @@ CaseRun RunOnPlugin(PjrtClient& client, const OpCase& op_case, const std::vector
   }
   const LoweredModule module = LowerToHlo(spec, {.seed = RunHow().seed});
   INFO(module.text);
-  std::vector<Tensor> arguments = inputs;
+  std::vector<Tensor> arguments;
+  for (const size_t feed : module.feeds) arguments.push_back(inputs[feed]);
   for (const std::string& name : module.variables) {
     arguments.push_back(op_case.variables.at(name));
   }

@@ -69,7 +69,9 @@ std::vector<std::vector<Tensor>> OnPlugin(const BatchGraph& batch, uint64_t seed
   REQUIRE(module.variables == std::vector<std::string>{"global_step"});
   std::vector<std::vector<Tensor>> arguments;
   for (int replica = 0; replica < kReplicas; ++replica) {
-    arguments.push_back({batch.Rows(replica), Tensor::Scalar<int64_t>(kStep)});
+    arguments.emplace_back();
+    if (!module.feeds.empty()) arguments.back().push_back(batch.Rows(replica));
+    arguments.back().push_back(Tensor::Scalar<int64_t>(kStep));
   }
   return RunOnHost(*client, *client->Compile(module.text, kReplicas), arguments);
 }
