@@ -69,6 +69,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .model = CostOf(run.model),
                     .warm_start = run.warm_start};
   report.steps = run.steps();
+  if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
   const auto of_input =
       StepsOfInput(job.input_fns.at(job.train_spec->input_fn), input.epoch_size, run);
   if (of_input && (!report.steps || *of_input < *report.steps)) {

@@ -54,6 +54,9 @@ std::string StartText(const PlanReport& report) {
   if (!report.checkpoint.empty()) {
     return fmt::format("goes on from {}, step {}", report.checkpoint, WithCommas(report.start));
   }
+  if (report.warm_start_from) {
+    return fmt::format("fresh, with variables of {}", *report.warm_start_from);
+  }
   if (!report.model_dir) return "fresh, in a temporary folder: the job has no model_dir";
   return fmt::format("fresh: {} holds no checkpoint", *report.model_dir);
 }
@@ -72,13 +75,15 @@ std::string StepsText(const PlanReport& report) {
 }
 
 std::string BatchText(const PlanReport& report) {
-  return fmt::format("{}: {} on each of {} replica{}", WithCommas(report.batch_size),
-                     WithCommas(report.batch_size / report.replicas), report.replicas,
-                     report.replicas == 1 ? "" : "s");
+  const std::string batch = WithCommas(report.batch_size);
+  if (report.replicas == 1) return batch + " on one replica";
+  return fmt::format("{}: {} on each of {} replicas", batch,
+                     WithCommas(report.batch_size / report.replicas), report.replicas);
 }
 
 std::string FlopsText(const PlanReport& report) {
   const auto flops = static_cast<double>(report.model.flops);
+  if (report.replicas == 1) return CountText(flops) + " a step";
   return fmt::format("{} a step on each replica, {} on all", CountText(flops),
                      CountText(flops * report.replicas));
 }
@@ -169,7 +174,8 @@ std::string PlanText(const PlanReport& report) {
       {"start", StartText(report)},
       {"steps", StepsText(report)},
       {"batch", BatchText(report)},
-      {"loop", fmt::format("{} steps", WithCommas(report.iterations_per_loop))},
+      {"loop",
+       fmt::format("{} steps (iterations_per_loop)", WithCommas(report.iterations_per_loop))},
       {"parameters",
        fmt::format("{}: {}", WithCommas(model.parameters), BytesText(model.parameter_bytes))},
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
