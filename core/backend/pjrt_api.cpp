@@ -3,13 +3,16 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <cstddef>
+#include <cstring>
+
+#include "core/backend/compile_message.h"
+#include "core/backend/pjrt_log.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
 
 namespace tpuest {
 namespace {
-
-// Of absl's and gRPC's status codes.
-constexpr PJRT_Error_Code kNoMemory = PJRT_Error_Code_RESOURCE_EXHAUSTED;
 
 struct DTypePair {
   DType dtype;
@@ -29,12 +32,28 @@ void AppendVarint(uint64_t value, std::string& bytes) {
   bytes.push_back(static_cast<char>(value));
 }
 
+// `code`, unless memory is what is missing.
+Code CodeOf(const PjrtFailure& failure, Code code) {
+  return failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED ? Code::kResource : code;
+}
+
+// What dlopen says, without the path that it begins with.
+std::string LoadError(const std::string& path) {
+  std::string text = ::dlerror();
+  if (StartsWith(text, path + ": ")) text.erase(0, path.size() + 2);
+  return text;
+}
+
 const PJRT_Api* LoadApi(const std::string& path) {
-  // What the plugin logs is not for the terminal.
-  ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", /*overwrite=*/0);
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!FileExists(path)) {
+    throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path),
+                "./dev plugins cpu (or tpu) fetches one");
+  }
+  // Without a slash dlopen would look elsewhere.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(Code::kUsage, fmt::format("{}: {}", path, ::dlerror()));
+    throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: {}", path, LoadError(file)));
   }
   using GetApi = const PJRT_Api* (*)();
   const auto get = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
@@ -42,41 +61,85 @@ const PJRT_Api* LoadApi(const std::string& path) {
     throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: it has no GetPjrtApi", path));
   }
   const PJRT_Api* const api = get();
-  const auto& version = api->pjrt_api_version;
-  if (version.major_version != PJRT_API_MAJOR) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("{}: has version {}.{} of the PJRT interface, tpuest was built for {}.{}", path,
-                    version.major_version, version.minor_version, PJRT_API_MAJOR, PJRT_API_MINOR),
-        "take a plugin of the same major version");
+  if (api == nullptr) {
+    throw Error(Code::kUsage,
+                fmt::format("{}: is no PJRT plugin: its GetPjrtApi gives none", path));
   }
   return api;
 }
 
 }  // namespace
 
-PjrtApi::PjrtApi(const std::string& path) : path_(path), api_(LoadApi(path)) {
+PjrtApi::PjrtApi(const std::string& path, PjrtLogging logging) : path_(path), logging_(logging) {
+  SetPjrtLogVariables(logging);
+  const PjrtSilence silence(logging);
+  api_ = LoadApi(path);
+  if (api_->pjrt_api_version.major_version != PJRT_API_MAJOR) {
+    throw Error(Code::kUsage, fmt::format("{}: has {}", path, Versions()),
+                "take a plugin of the same major version");
+  }
+  PJRT_NEED_FUNCTION(*this, PJRT_Error_GetCode);
+  PJRT_NEED_FUNCTION(*this, PJRT_Plugin_Initialize);
+  PJRT_NEED_FUNCTION(*this, PJRT_Event_Await);
   PJRT_ARGS(initialize, PJRT_Plugin_Initialize_Args);
-  Need(api_->PJRT_Plugin_Initialize(&initialize), "starting the plugin");
+  NeedStart(api_->PJRT_Plugin_Initialize(&initialize));
 }
 
-void PjrtApi::Need(PJRT_Error* error, std::string_view what, Code code) const {
-  if (error == nullptr) return;
+std::string PjrtApi::Versions() const {
+  const auto& version = api_->pjrt_api_version;
+  return fmt::format("version {}.{} of the PJRT interface, tpuest was built for {}.{}",
+                     version.major_version, version.minor_version, PJRT_API_MAJOR, PJRT_API_MINOR);
+}
+
+void PjrtApi::NeedFunction(size_t offset, std::string_view name) const {
+  using Function = void (*)();
+  Function function = nullptr;
+  if (offset + sizeof(function) <= api_->struct_size) {
+    std::memcpy(&function, reinterpret_cast<const char*>(api_) + offset, sizeof(function));
+  }
+  if (function != nullptr) return;
+  throw Error(Code::kUsage, fmt::format("{}: has no {}: it has {}", path_, name, Versions()),
+              "take a newer plugin");
+}
+
+std::optional<PjrtFailure> PjrtApi::Take(PJRT_Error* error) const {
+  if (error == nullptr) return std::nullopt;
   PJRT_ARGS(message, PJRT_Error_Message_Args);
   message.error = error;
   api_->PJRT_Error_Message(&message);
-  const std::string text(message.message, message.message_size);
+  PjrtFailure failure{PJRT_Error_Code_UNKNOWN, {message.message, message.message_size}};
   PJRT_ARGS(kind, PJRT_Error_GetCode_Args);
   kind.error = error;
   PJRT_Error* const second = api_->PJRT_Error_GetCode(&kind);
-  const bool no_memory = second == nullptr && kind.code == kNoMemory;
+  if (second == nullptr) failure.code = kind.code;
   for (PJRT_Error* const each : {second, error}) {
     if (each == nullptr) continue;
     PJRT_ARGS(destroy, PJRT_Error_Destroy_Args);
     destroy.error = each;
     api_->PJRT_Error_Destroy(&destroy);
   }
-  throw Error(no_memory ? Code::kResource : code, fmt::format("{}: {}: {}", path_, what, text));
+  return failure;
+}
+
+void PjrtApi::Need(PJRT_Error* error, std::string_view what, Code code) const {
+  const std::optional<PjrtFailure> failure = Take(error);
+  if (!failure) return;
+  throw Error(CodeOf(*failure, code), fmt::format("{}: {}: {}", path_, what, failure->text));
+}
+
+void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view module) const {
+  const Code code = CodeOf(failure, Code::kUsage);
+  const std::optional<NodePlace> node = FindNode(failure.text, module);
+  if (!node) throw Error(code, fmt::format("{}: compiling: {}", path_, failure.text));
+  throw Error(code, fmt::format("{}: compiling '{}': {}", path_, node->node, failure.text))
+      .At(node->place);
+}
+
+void PjrtApi::NeedStart(PJRT_Error* error) const {
+  const std::optional<PjrtFailure> failure = Take(error);
+  if (!failure) return;
+  throw Error(Code::kUsage,
+              fmt::format("{}: does not start: {} (it has {})", path_, failure->text, Versions()));
 }
 
 void PjrtApi::Await(PJRT_Event* event, std::string_view what) const {

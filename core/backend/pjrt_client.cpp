@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/backend/pjrt_api.h"
+#include "core/backend/pjrt_log.h"
 
 namespace tpuest {
 namespace {
@@ -107,7 +108,7 @@ class Executable final : public PjrtExecutable {
 
 class Client final : public PjrtClient {
  public:
-  Client(const std::string& path, int cpu_devices) : api_(path) {
+  Client(const std::string& path, int cpu_devices, PjrtLogging logging) : api_(path, logging) {
     constexpr std::string_view kDevices = "cpu_device_count";
     PJRT_ARGS(option, PJRT_NamedValue);
     option.name = kDevices.data();
@@ -118,7 +119,11 @@ class Client final : public PjrtClient {
     PJRT_ARGS(create, PJRT_Client_Create_Args);
     create.create_options = &option;
     create.num_options = cpu_devices > 0 ? 1 : 0;
-    api_.Need(api_->PJRT_Client_Create(&create), "starting the plugin");
+    NeedFunctions();
+    {
+      const PjrtSilence silence(logging);
+      api_.NeedStart(api_->PJRT_Client_Create(&create));
+    }
     client_ = create.client;
     PJRT_ARGS(devices, PJRT_Client_AddressableDevices_Args);
     devices.client = client_;
@@ -157,7 +162,12 @@ class Client final : public PjrtClient {
     compile.program = &program;
     compile.compile_options = options.data();
     compile.compile_options_size = options.size();
-    api_.Need(api_->PJRT_Client_Compile(&compile), "compiling");
+    std::optional<PjrtFailure> failure;
+    {
+      const PjrtSilence silence(api_.logging());
+      failure = api_.Take(api_->PJRT_Client_Compile(&compile));
+    }
+    if (failure) api_.ThrowCompileError(*failure, module);
     return std::make_unique<Executable>(api_, compile.executable);
   }
 
@@ -177,6 +187,24 @@ class Client final : public PjrtClient {
   }
 
  private:
+  void NeedFunctions() const {
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_Create);
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_Destroy);
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_PlatformName);
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_AddressableDevices);
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_Compile);
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_BufferFromHostBuffer);
+    PJRT_NEED_FUNCTION(api_, PJRT_Executable_NumOutputs);
+    PJRT_NEED_FUNCTION(api_, PJRT_Executable_Destroy);
+    PJRT_NEED_FUNCTION(api_, PJRT_LoadedExecutable_GetExecutable);
+    PJRT_NEED_FUNCTION(api_, PJRT_LoadedExecutable_Execute);
+    PJRT_NEED_FUNCTION(api_, PJRT_LoadedExecutable_Destroy);
+    PJRT_NEED_FUNCTION(api_, PJRT_Buffer_ElementType);
+    PJRT_NEED_FUNCTION(api_, PJRT_Buffer_Dimensions);
+    PJRT_NEED_FUNCTION(api_, PJRT_Buffer_ToHostBuffer);
+    PJRT_NEED_FUNCTION(api_, PJRT_Buffer_Destroy);
+  }
+
   PjrtApi api_;
   PJRT_Client* client_ = nullptr;
   std::vector<PJRT_Device*> devices_;
@@ -184,8 +212,9 @@ class Client final : public PjrtClient {
 
 }  // namespace
 
-std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices) {
-  return std::make_unique<Client>(path, cpu_devices);
+std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
+                                           PjrtLogging logging) {
+  return std::make_unique<Client>(path, cpu_devices, logging);
 }
 
 bool HasPjrt() { return true; }

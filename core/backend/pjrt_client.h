@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/pjrt_plugin.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -46,7 +47,8 @@ class PjrtClient {
 
 // Starts the plugin in a shared library, as one client. `cpu_devices`: how many devices XLA's CPU
 // plugin makes; 0: as the plugin has them. Errors as PjrtApi's.
-[[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices);
+[[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
+                                                         PjrtLogging logging = PjrtLogging::kQuiet);
 
 // Whether this build has the interface; without it LoadPjrtPlugin says how to get it.
 [[nodiscard]] bool HasPjrt();

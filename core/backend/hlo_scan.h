@@ -1,0 +1,46 @@
+#pragma once
+// Reads back from a module's text, as HloBuilder writes it, what its values are and which nodes
+// they are of.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+
+struct NodePlace {
+  std::string node;
+  Place place;  // in the job; line 0: unknown
+};
+
+// The locations of a module. It reads a text that outlives it.
+class HloLocations {
+ public:
+  explicit HloLocations(std::string_view module);
+  // nullptr where there is none: "#loc3"; a node's name; a line, from 1.
+  [[nodiscard]] const NodePlace* OfAlias(std::string_view alias) const;
+  [[nodiscard]] const NodePlace* OfNode(std::string_view node) const;
+  [[nodiscard]] const NodePlace* OfLine(int line) const;
+
+ private:
+  std::vector<std::string_view> lines_;
+  std::map<std::string, NodePlace, std::less<>> aliases_;
+  std::map<std::string, const NodePlace*, std::less<>> nodes_;
+};
+
+// An argument of the module or a result of an operation.
+struct HloScanned {
+  int64_t bytes = 0;
+  std::string shape;          // "f32[1024,512]"
+  std::string_view location;  // "#loc3" or ""
+};
+
+// Without constants, broadcasts and what only changes a shape.
+[[nodiscard]] std::vector<HloScanned> ScanHloValues(std::string_view module);
+
+}  // namespace tpuest
