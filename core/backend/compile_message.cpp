@@ -73,8 +73,11 @@ std::vector<LargeTensor> ReadEntries(std::string_view message, const HloLocation
   return entries;
 }
 
-std::string GiB(int64_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+// "20.31 GiB", "1.5 MiB".
+std::string SizeText(int64_t bytes) {
+  const auto number = static_cast<double>(bytes);
+  if (bytes >= 1 << 30) return fmt::format("{:.2f} GiB", number / (1 << 30));
+  return fmt::format("{:.1f} MiB", number / (1 << 20));
 }
 
 // "-:12:5: error" is about a line of the module.
@@ -154,15 +157,16 @@ std::vector<LargeTensor> LargestTensors(std::string_view module, size_t count) {
 
 Error ShortageError(std::string_view what, const MemoryShortage& shortage) {
   std::vector<Fault> faults;
-  faults.push_back({fmt::format("{}: needs {} of a core's {}", what, GiB(shortage.needed),
-                                GiB(shortage.available)),
-                    "a smaller train_batch_size, or more cores",
+  faults.push_back({fmt::format("{}: needs {} of a core's {}", what, SizeText(shortage.needed),
+                                SizeText(shortage.available)),
+                    "a smaller batch or model, or a TPU with more memory",
                     "",
                     {},
                     0});
   for (const LargeTensor& tensor : shortage.largest) {
-    faults.push_back({fmt::format("{}: {}, {}", tensor.of.node, tensor.shape, GiB(tensor.bytes)),
-                      "", "", tensor.of.place, 0});
+    faults.push_back(
+        {fmt::format("{}: {}, {}", tensor.of.node, tensor.shape, SizeText(tensor.bytes)), "", "",
+         tensor.of.place, 0});
   }
   return {Code::kGate, std::move(faults)};
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/backend/hlo_builder.h"
 #include "core/backend/pjrt_api.h"
 #include "core/backend/pjrt_log.h"
 #include "core/backend/tpu_memory.h"
@@ -94,6 +95,10 @@ class Topology final : public PjrtTopology {
   }
   [[nodiscard]] const TopologyInfo& info() const override { return info_; }
   CompiledSize Compile(const std::string& module, int replicas) override;
+  int64_t ArgumentBytes(DType dtype, const Shape& shape) override {
+    HloBuilder hlo;
+    return Compile(hlo.Finish({hlo.Argument(dtype, shape)}), 1).arguments;
+  }
 
  private:
   void NeedFunctions() const;

@@ -9,6 +9,7 @@
 
 #include "core/backend/compile_message.h"
 #include "core/backend/pjrt_plugin.h"
+#include "core/tensor/tensor.h"
 
 namespace tpuest {
 
@@ -46,6 +47,9 @@ class PjrtTopology {
   // A StableHLO module (hlo_builder.h) for so many replicas, at most one a core. Error kUsage with
   // the plugin's words, at the place in the job of the node that they name.
   [[nodiscard]] virtual CompiledSize Compile(const std::string& module, int replicas) = 0;
+  // What an argument takes on a core, in bytes, as its devices lay it out: with padding. TPUs keep
+  // tiles of 8 x 128 numbers. 0 where it does not fit.
+  [[nodiscard]] virtual int64_t ArgumentBytes(DType dtype, const Shape& shape) = 0;
 };
 
 // A topology by the plugin's name for it: for libtpu a TPU and its chips in each direction,

@@ -116,7 +116,7 @@ TEST_CASE("an error about memory lists the tensors at their lines") {
   CHECK(error.code() == Code::kGate);
   REQUIRE(error.faults().size() == 3);
   CHECK(error.message() == "v5e:2x2: needs 1.50 GiB of a core's 1.00 GiB");
-  CHECK(error.faults()[1].message == "dense/kernel: bf16[1024,512], 0.00 GiB");
+  CHECK(error.faults()[1].message == "dense/kernel: bf16[1024,512], 1.0 MiB");
   CHECK(error.faults()[1].place.line == 7);
 }
 

@@ -106,6 +106,9 @@ TEST_CASE("libtpu compiles for TPUs that are not there, and says nothing itself"
   });
   CHECK(written.empty());
   const auto topology = OpenTopology(path, "v5e:2x2");
+  CHECK(topology->ArgumentBytes(DType::kFloat, Shape({1000, 128})) == 1000 * 128 * 4);
+  CHECK(topology->ArgumentBytes(DType::kFloat, Shape({1000, 10})) == 1024 * 16 * 4);
+  CHECK(topology->ArgumentBytes(DType::kFloat, Shape({int64_t{1} << 33})) == 0);
   const CompiledSize large = topology->Compile(Module(int64_t{1} << 25, 4), 4);
   REQUIRE(large.shortage.has_value());
   CHECK(large.shortage->needed > int64_t{16} << 30);

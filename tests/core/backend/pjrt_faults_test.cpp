@@ -120,6 +120,7 @@ TEST_CASE("a program for a topology is measured") {
   CHECK(size.flops == 7.0);
   CHECK_FALSE(size.bytes_accessed.has_value());
   CHECK_FALSE(size.shortage.has_value());
+  CHECK(topology->ArgumentBytes(DType::kFloat, Shape({3})) == 2);
   CHECK_THROWS_WITH_AS((void)topology->Compile(kModule, 3), "3 replicas, v5e:1x2 has 2 cores",
                        Error);
 }
