@@ -79,7 +79,7 @@ Estimator::Estimator(ModelFn model_fn, EstimatorOptions options, const Estimator
 Estimator::~Estimator() = default;
 
 TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
-                             const std::vector<SessionRunHook*>& hooks) {
+                             const TrainHooks& hooks) {
   return impl_->trainer.Train(input_fn, length, hooks);
 }
 

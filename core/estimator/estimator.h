@@ -121,9 +121,10 @@ class Estimator {
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
-  // Resumes model_dir if it holds a checkpoint. The caller owns the hooks.
+  // Resumes model_dir if it holds a checkpoint. Error kUsage for saving_listeners where nothing is
+  // saved.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
-                    const std::vector<SessionRunHook*>& hooks = {});
+                    const TrainHooks& hooks = {});
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 

@@ -4,9 +4,12 @@
 // check are hooks too.
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/tensor/tensor.h"
 
@@ -73,6 +76,31 @@ class SessionRunHook {
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
   // Not called if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
+};
+
+// Looks at every checkpoint that the saver's hook writes, in TensorFlow's order; also at the one
+// that a run goes on from, which is not written again.
+class CheckpointSaverListener {
+ public:
+  virtual ~CheckpointSaverListener() = default;
+  virtual void Begin() {}
+  virtual void BeforeSave(int64_t /*global_step*/) {}
+  // The checkpoint is on disk. A reason ends the run after this loop, unless the run starts or ends
+  // here anyway.
+  virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
+  // After the last checkpoint. Not called if the run ends by an error.
+  virtual void End(int64_t /*global_step*/) {}
+};
+
+// What watches a run of Train; the caller owns it.
+struct TrainHooks {
+  TrainHooks() = default;
+  TrainHooks(std::initializer_list<SessionRunHook*> of) : hooks(of) {}
+  TrainHooks(std::vector<SessionRunHook*> of, std::vector<CheckpointSaverListener*> listeners)
+      : hooks(std::move(of)), saving_listeners(std::move(listeners)) {}
+
+  std::vector<SessionRunHook*> hooks;
+  std::vector<CheckpointSaverListener*> saving_listeners;
 };
 
 // For a status line: called often, from the thread that trains.

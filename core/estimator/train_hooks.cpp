@@ -1,38 +1,58 @@
 #include "core/estimator/train_hooks.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "core/base/text.h"
 
 namespace tpuest {
 
-void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
-  last_step_ = session.global_step;
-  last_seconds_ = clock_.Seconds();
-  if (!session.restored) Save(session.global_step);
+void CheckpointSaverHook::Begin() {
+  for (CheckpointSaverListener* const listener : args_.listeners) listener->Begin();
 }
 
-void CheckpointSaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
+  std::ignore = Save(session.global_step);
+}
+
+void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
   if (values.diverged_loss) return;
-  const int64_t steps = config_.save_checkpoints_steps.value_or(0);
-  const int64_t secs = config_.save_checkpoints_secs.value_or(0);
+  const int64_t steps = args_.config.save_checkpoints_steps.value_or(0);
+  const auto secs = static_cast<double>(args_.config.save_checkpoints_secs.value_or(0));
   const bool by_steps = steps > 0 && values.global_step >= last_step_ + steps;
-  const bool by_time = secs > 0 && clock_.Seconds() >= last_seconds_ + static_cast<double>(secs);
-  if (by_steps || by_time) Save(values.global_step);
+  const bool by_time = secs > 0 && args_.clock.Seconds() >= last_seconds_ + secs;
+  if (!by_steps && !by_time) return;
+  if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
 }
 
 void CheckpointSaverHook::End(int64_t global_step) {
-  if (saver_.last_step() != global_step) Save(global_step);
+  if (args_.saver.last_step() != global_step) std::ignore = Save(global_step);
+  for (CheckpointSaverListener* const listener : args_.listeners) listener->End(global_step);
 }
 
-void CheckpointSaverHook::Save(int64_t step) {
-  events_.SessionLog(
-      clock_.WallSeconds(), step,
-      {.status = SessionLogData::Status::kCheckpoint, .checkpoint_path = saver_.base_path()});
-  events_.Flush();
-  if (saver_.last_step() != step) saver_.Save(step);
+std::optional<std::string> CheckpointSaverHook::Save(int64_t step) {
+  args_.log.Info("Calling checkpoint listeners before saving checkpoint {}...", step);
+  for (CheckpointSaverListener* const listener : args_.listeners) listener->BeforeSave(step);
+  if (args_.saver.last_step() != step) Write(step);
   last_step_ = step;
-  last_seconds_ = clock_.Seconds();
+  last_seconds_ = args_.clock.Seconds();
+  args_.log.Info("Calling checkpoint listeners after saving checkpoint {}...", step);
+  std::optional<std::string> reason;
+  for (CheckpointSaverListener* const listener : args_.listeners) {
+    const std::optional<std::string> given = listener->AfterSave(step);
+    if (!given) continue;
+    args_.log.Info("A CheckpointSaverListener requested that training be stopped: {}", *given);
+    if (!reason) reason = given;
+  }
+  return reason;
+}
+
+void CheckpointSaverHook::Write(int64_t step) {
+  args_.events.SessionLog(
+      args_.clock.WallSeconds(), step,
+      {.status = SessionLogData::Status::kCheckpoint, .checkpoint_path = args_.saver.base_path()});
+  args_.events.Flush();
+  args_.saver.Save(step);
 }
 
 void MetricsLogHook::AfterCreateSession(const SessionInfo& session) {

@@ -16,24 +16,31 @@
 
 namespace tpuest {
 
+struct CheckpointSaverHookArgs {
+  Saver& saver;
+  const RunConfig& config;
+  Log& log;
+  const Clock& clock;
+  EventWriter& events;
+  std::vector<CheckpointSaverListener*> listeners;
+};
+
 // Saves at the start of a run that was not restored, at the first end of a loop that is
 // save_checkpoints_steps or _secs after the last one, and at the end.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
-  CheckpointSaverHook(Saver& saver, const RunConfig& config, const Clock& clock,
-                      EventWriter& events)
-      : saver_(saver), config_(config), clock_(clock), events_(events) {}
+  explicit CheckpointSaverHook(CheckpointSaverHookArgs args) : args_(std::move(args)) {}
+  void Begin() override;
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   void End(int64_t global_step) override;
 
  private:
-  void Save(int64_t step);
+  // What a listener gave as reason to end the run.
+  std::optional<std::string> Save(int64_t step);
+  void Write(int64_t step);
 
-  Saver& saver_;
-  const RunConfig& config_;
-  const Clock& clock_;
-  EventWriter& events_;
+  CheckpointSaverHookArgs args_;
   int64_t last_step_ = 0;
   double last_seconds_ = 0;
 };

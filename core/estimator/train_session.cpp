@@ -32,7 +32,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
   saver_.resume = plan_.resume;
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
-  MakeHooks(args.user_hooks);
+  MakeHooks(args.user);
 }
 
 void TrainSession::WriteGraph() {
@@ -43,7 +43,7 @@ void TrainSession::WriteGraph() {
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
 // metrics.jsonl, which TensorFlow does not have, goes first.
-void TrainSession::MakeHooks(const std::vector<SessionRunHook*>& user_hooks) {
+void TrainSession::MakeHooks(const TrainHooks& user) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
     own_hooks_.push_back(std::move(hook));
@@ -52,7 +52,13 @@ void TrainSession::MakeHooks(const std::vector<SessionRunHook*>& user_hooks) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }
   if (SavesCheckpoints(config_)) {
-    add(std::make_unique<CheckpointSaverHook>(saver_, config_, clock_, events_));
+    add(std::make_unique<CheckpointSaverHook>(
+        CheckpointSaverHookArgs{.saver = saver_,
+                                .config = config_,
+                                .log = context_.home.log,
+                                .clock = clock_,
+                                .events = events_,
+                                .listeners = user.saving_listeners}));
   }
   if (config_.log_step_count_steps) {
     add(std::make_unique<StepCounterHook>(*config_.log_step_count_steps, context_.home.log, clock_,
@@ -61,7 +67,7 @@ void TrainSession::MakeHooks(const std::vector<SessionRunHook*>& user_hooks) {
   if (config_.save_summary_steps > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, clock_, events_));
   }
-  hooks_.insert(hooks_.end(), user_hooks.begin(), user_hooks.end());
+  hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
   if (plan_.goal) add(std::make_unique<StopAtStepHook>(*plan_.goal, plan_.goal_reason));
   add(std::make_unique<NanTensorHook>(saver_, context_.home.log));
 }

@@ -26,7 +26,7 @@ struct TrainSessionArgs {
   const TrainPlan& plan;
   VariableStore& variables;
   const BuiltModel& model;
-  std::vector<SessionRunHook*> user_hooks;
+  TrainHooks user;
 };
 
 class TrainSession {
@@ -36,7 +36,7 @@ class TrainSession {
   TrainResult Run(Infeed& infeed, const std::function<TrainStep(const Batch&)>& step_for);
 
  private:
-  void MakeHooks(const std::vector<SessionRunHook*>& user_hooks);
+  void MakeHooks(const TrainHooks& user);
   void WriteGraph();
   // Calls the hooks up to the first step.
   void Begin();

@@ -41,10 +41,19 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
       .Key("train_spec.input_fn");
 }
 
+void CheckListeners(const TrainHooks& hooks, const RunConfig& config) {
+  if (hooks.saving_listeners.empty() || SavesCheckpoints(config)) return;
+  throw Error(
+      Code::kUsage,
+      "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
+      "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
+      .Key("run_config.save_checkpoints_steps");
+}
+
 }  // namespace
 
 TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
-                           const std::vector<SessionRunHook*>& hooks) {
+                           const TrainHooks& hooks) {
   ThrowFaults(Validate(length, context_.options.use_tpu));
   std::unique_ptr<FileLock> lock;
   if (DirectoryExists(PrivateDir(context_.model_dir))) lock = LockRun(context_.model_dir);
@@ -63,8 +72,9 @@ TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
 }
 
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
-                         const std::vector<SessionRunHook*>& hooks,
-                         std::optional<SavedState> newest, std::unique_ptr<FileLock> lock) {
+                         const TrainHooks& hooks, std::optional<SavedState> newest,
+                         std::unique_ptr<FileLock> lock) {
+  CheckListeners(hooks, context_.options.run_config);
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
@@ -85,7 +95,7 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                         .plan = plan,
                         .variables = variables_,
                         .model = model.model,
-                        .user_hooks = hooks});
+                        .user = hooks});
   return session.Run(infeed, [this](const Batch& batch) { return StepFor(batch); });
 }
 

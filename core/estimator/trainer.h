@@ -16,8 +16,7 @@ class Trainer {
  public:
   explicit Trainer(EstimatorContext& context) : context_(context) {}
 
-  TrainResult Train(const InputFn& input_fn, const TrainLength& length,
-                    const std::vector<SessionRunHook*>& hooks);
+  TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
 
  private:
   struct Compiled {
@@ -27,9 +26,8 @@ class Trainer {
   };
 
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
-  TrainResult Run(const InputFn& input_fn, const TrainLength& length,
-                  const std::vector<SessionRunHook*>& hooks, std::optional<SavedState> newest,
-                  std::unique_ptr<FileLock> lock);
+  TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
+                  std::optional<SavedState> newest, std::unique_ptr<FileLock> lock);
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
