@@ -1,6 +1,7 @@
 // tpuest plan JOB.yaml: what training would do, without doing it
 
 #include <algorithm>
+#include <new>
 
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -41,17 +42,19 @@ std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
   return whole_batches ? rest / run.batch_size : (rest + run.batch_size - 1) / run.batch_size;
 }
 
-PlannedRun Plan(const Job& job, const StreamSpec& spec, const OpRegistry& registry, Log& log) {
-  const std::unique_ptr<Backend> backend = MakeCpuBackend();
-  const SystemClock clock;
-  const StopSignal never;
-  const ModelFn model_fn =
-      models::MakeModelFn(job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns});
-  return PlanTraining({.model_fn = model_fn,
-                       .options = job.estimator,
-                       .stream = spec,
-                       .length = job.train_spec->length(),
-                       .home = {registry, *backend, log, clock, never}});
+// Beyond so much of variables the memory of a step is not tried out, because that makes them.
+constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
+
+std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {
+  if (bytes > kMostVariableBytes) return std::nullopt;
+  try {
+    const std::optional<MemoryUse> use = CompileStep(args, run);
+    if (!use) return std::nullopt;
+    return static_cast<int64_t>(use->constants + use->global + use->replicas + use->blocks +
+                                use->parts);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;  // another machine may have it
+  }
 }
 
 PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
@@ -92,9 +95,21 @@ PlanReport PlanJob(const LoadedJob& loaded, Log& console) {
                 "train_spec: {input_fn: train, max_steps: 1000}");
   }
   const OpRegistry registry(ops::AllOps());
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  const SystemClock clock;
+  const StopSignal never;
   const TrainInput input = TrainInputOf(job);
-  const PlannedRun run = Plan(job, input.spec, registry, log);
-  return Report(job, loaded.tree.root.place.file, input, run);
+  const ModelFn model_fn =
+      models::MakeModelFn(job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns});
+  const PlanArgs args{.model_fn = model_fn,
+                      .options = job.estimator,
+                      .stream = input.spec,
+                      .length = job.train_spec->length(),
+                      .home = {registry, *backend, log, clock, never}};
+  const PlannedRun run = PlanTraining(args);
+  PlanReport report = Report(job, loaded.tree.root.place.file, input, run);
+  report.cpu_bytes = CpuBytes(args, run, report.model.bytes);
+  return report;
 }
 
 }  // namespace

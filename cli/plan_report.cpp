@@ -156,6 +156,7 @@ Json JsonOfPlan(const PlanReport& report) {
                {"parameters", model.parameters},
                {"parameter_bytes", model.parameter_bytes},
                {"bytes", model.bytes},
+               {"cpu_bytes", OrNull(report.cpu_bytes)},
                {"flops_per_replica", model.flops},
                {"flops", model.flops * report.replicas}};
   json["layers"] = Json::array();
@@ -181,6 +182,10 @@ std::string PlanText(const PlanReport& report) {
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
       {"FLOPs", FlopsText(report)},
   };
+  if (report.cpu_bytes) {
+    const std::string bytes = BytesText(*report.cpu_bytes);
+    lines.push_back({"memory", bytes + " on the CPU engine, variables aside"});
+  }
   return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
          WarmStartText(report.warm_start);
 }

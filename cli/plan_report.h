@@ -25,6 +25,7 @@ struct PlanReport {
   int replicas = 1;
   int64_t iterations_per_loop = 1;
   ModelCost model;
+  std::optional<int64_t> cpu_bytes;  // that a step takes on the CPU engine beside the variables
   std::optional<std::string> warm_start_from;  // where the run starts with variables of another
   std::vector<WarmStartRow> warm_start;
 

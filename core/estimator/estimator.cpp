@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <thread>
 
 #include "core/base/files.h"
 #include "core/estimator/estimator_context.h"
@@ -42,10 +41,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
   context.replicas = ReplicasOf(context.options);
-  context.threads = config.session_config.intra_op_parallelism_threads;
-  if (context.threads == 0) {
-    context.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
+  context.threads = ThreadsOf(config);
   return context;
 }
 

@@ -1,6 +1,8 @@
 #include "core/estimator/estimator_context.h"
 
+#include <algorithm>
 #include <random>
+#include <thread>
 
 #include "core/sharding/batch_size.h"
 
@@ -62,6 +64,11 @@ int64_t EstimatorContext::BatchSize(Mode mode) const {
 
 Params EstimatorContext::ParamsFor(int64_t rows_of_replica, int of_replicas) const {
   return {.batch_size = rows_of_replica, .use_tpu = options.use_tpu, .replicas = of_replicas};
+}
+
+int ThreadsOf(const RunConfig& config) {
+  const int threads = config.session_config.intra_op_parallelism_threads;
+  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 void ThrowFaults(std::vector<Fault> faults) {

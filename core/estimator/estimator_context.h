@@ -26,6 +26,9 @@ struct EstimatorContext {
   [[nodiscard]] Params ParamsFor(int64_t rows_of_replica, int of_replicas) const;
 };
 
+// Step threads of this process: as the job says, or as many as the machine has cores.
+[[nodiscard]] int ThreadsOf(const RunConfig& config);
+
 // Throws Error kUsage if there is a fault.
 void ThrowFaults(std::vector<Fault> faults);
 

@@ -4,6 +4,7 @@
 
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/saved_state.h"
+#include "core/estimator/train_program.h"
 #include "core/estimator/variables.h"
 #include "core/nn/global_step.h"
 
@@ -13,6 +14,17 @@ namespace {
 int64_t GlobalStepIn(VariableStore& variables) {
   const std::string name(nn::kGlobalStepName);
   return variables.Has(name) ? *variables.Get(name).data<int64_t>() : 0;
+}
+
+// Of a global batch; empty where a list's length is not known.
+std::vector<Shape> BatchShapes(const PlannedRun& run) {
+  std::vector<Shape> shapes;
+  for (const Value& input : run.model.inputs) {
+    shapes.push_back(input.shape());
+    shapes.back().set_dim(0, run.batch_size);
+    if (!shapes.back().fully_known()) return {};
+  }
+  return shapes;
 }
 
 }  // namespace
@@ -49,6 +61,21 @@ PlannedRun PlanTraining(const PlanArgs& args) {
   run.start = GlobalStepIn(variables);
   run.goal = GoalOf(args.length, run.start, newest ? newest->resume.goal : std::nullopt);
   return run;
+}
+
+std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run) {
+  const std::vector<Shape> shapes = BatchShapes(run);
+  if (shapes.empty()) return std::nullopt;
+  VariableStore variables;
+  const WeightSummaries weights(args.home.backend, variables, run.model);
+  const RunConfig& config = args.options.run_config;
+  const CompileOptions options{.replicas = run.replicas,
+                               .threads = ThreadsOf(config),
+                               .steps_per_call = config.tpu_config.iterations_per_loop,
+                               .staging_bytes = args.home.staging_bytes};
+  return StepProgram(args.home.backends(), variables,
+                     TrainProgramArgs(run.model, weights, shapes, options))
+      .memory();
 }
 
 }  // namespace tpuest

@@ -32,12 +32,17 @@ struct PlanArgs {
   const ModelFn& model_fn;
   const EstimatorOptions& options;
   const StreamSpec& stream;  // of the training input
-  const TrainLength& length;
+  TrainLength length;
   const EstimatorHome& home;
 };
 
 // Reads the newest checkpoint of model_dir, or else the one of a warm start; writes nothing, takes
 // no lock and sees no data. The errors of Train that come before its first step.
 [[nodiscard]] PlannedRun PlanTraining(const PlanArgs& args);
+
+// Compiles the run's step where args.home says, and returns the memory that it takes beside the
+// variables, feeds and results; nullopt where only the data tells how long its lists are. Makes
+// variables of zeros where the backend wants values.
+[[nodiscard]] std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run);
 
 }  // namespace tpuest

@@ -2,6 +2,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/train_goal.h"
+#include "core/estimator/train_program.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
 #include "core/io/checkpoint_state.h"
@@ -137,26 +138,15 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
 
 std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
                                               const std::vector<Shape>& shapes) {
-  const BuiltModel& model = made.model;
-  const TPUEstimatorSpec& spec = model.spec;
-  StepProgramArgs args{
-      .graph = *model.graph,
-      .inputs = model.inputs,
-      .shapes = shapes,
-      .fetches = {spec.loss},
-      .targets = {spec.train_op},
-      .guard = spec.loss,
-      .options = {.replicas = context_.replicas,
-                  .threads = context_.threads,
-                  .seed = *context_.seed,
-                  .steps_per_call = context_.options.run_config.tpu_config.iterations_per_loop,
-                  .staging_bytes = context_.home.staging_bytes}};
-  if (spec.learning_rate.valid()) args.fetches.push_back(spec.learning_rate);
-  size_t summary = 0;
-  for (const auto& [tag, value] : spec.summaries) {
-    if (!made.weights->among()[summary++]) args.fetches.push_back(value);
-  }
-  return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
+  const CompileOptions options{
+      .replicas = context_.replicas,
+      .threads = context_.threads,
+      .seed = *context_.seed,
+      .steps_per_call = context_.options.run_config.tpu_config.iterations_per_loop,
+      .staging_bytes = context_.home.staging_bytes};
+  return std::make_shared<StepProgram>(
+      context_.home.backends(), variables_,
+      TrainProgramArgs(made.model, *made.weights, shapes, options));
 }
 
 TrainStep Trainer::StepFor(const Batch& batch) {

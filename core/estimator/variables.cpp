@@ -1,6 +1,7 @@
 #include "core/estimator/variables.h"
 
 #include <algorithm>
+#include <new>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -108,18 +109,26 @@ Tensor JobsNumber(const Variable& variable, const Tensor& stored, const SavedSta
   return own;
 }
 
-}  // namespace
+[[noreturn]] void ThrowTooLarge(const std::vector<const Variable*>& variables) {
+  const auto bytes = [](const Variable* variable) {
+    return static_cast<size_t>(variable->shape.elements()) * SizeOf(variable->dtype);
+  };
+  const auto* const largest =
+      *std::max_element(variables.begin(), variables.end(),
+                        [&](const auto* a, const auto* b) { return bytes(a) < bytes(b); });
+  throw Error(
+      Code::kResource,
+      fmt::format("out of memory for {} variables; the largest is \"{}\", {} {}", variables.size(),
+                  largest->name, NameOf(largest->dtype), largest->shape.Text()),
+      "a smaller model needs less; tpuest plan tells how much")
+      .At(largest->handle.node->origin());
+}
 
-void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint64_t seed,
-                         VariableStore& store) {
+// Computes the initial values of these variables and puts them into the store.
+void Initialize(Backend& backend, const Graph& graph, const std::vector<const Variable*>& variables,
+                uint64_t seed, VariableStore& store) {
   ProgramSpec spec{.graph = &graph};
-  std::vector<const Variable*> variables;
-  for (const auto& variable : graph.variables()) {
-    if (which == Which::kLocal && !variable->local) continue;
-    variables.push_back(variable.get());
-    spec.fetches.push_back(variable->initial_value);
-  }
-  if (variables.empty()) return;
+  for (const Variable* const variable : variables) spec.fetches.push_back(variable->initial_value);
   VariableStore none;
   const std::unique_ptr<Program> program = backend.Compile(spec, {.seed = seed}, none);
   const StepFeeds nothing;
@@ -129,6 +138,22 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
     Check(value.shape() == variables[i]->shape && value.dtype() == variables[i]->dtype,
           "\"{}\" starts with {}", variables[i]->name, value.shape().Text());
     store.Set(variables[i]->name, value);
+  }
+}
+
+}  // namespace
+
+void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint64_t seed,
+                         VariableStore& store) {
+  std::vector<const Variable*> variables;
+  for (const auto& variable : graph.variables()) {
+    if (which == Which::kAll || variable->local) variables.push_back(variable.get());
+  }
+  if (variables.empty()) return;
+  try {
+    Initialize(backend, graph, variables, seed, store);
+  } catch (const std::bad_alloc&) {
+    ThrowTooLarge(variables);
   }
 }
 

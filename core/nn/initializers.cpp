@@ -37,16 +37,22 @@ struct Target {
   const Shape& shape;
 };
 
-Value Initial(const ZerosInitializer& /*init*/, const Target& v) {
-  return ops::Zeros(v.graph, v.dtype, v.shape);
+// One number everywhere. A large tensor is not kept in the graph: a node fills it, as tf.zeros has
+// it from this size on.
+Value Filled(const Target& v, double value, std::string_view name) {
+  constexpr int64_t kFewest = 1000;
+  if (v.shape.elements() < kFewest) return ops::Full(v.graph, v.dtype, v.shape, value, name);
+  const Tensor dims = Tensor::Of<int64_t>({v.shape.rank()}, v.shape.dims());
+  return ops::Fill(v.graph.Constant(dims, "shape_as_tensor"), v.graph.ScalarOf(v.dtype, value),
+                   name);
 }
 
-Value Initial(const OnesInitializer& /*init*/, const Target& v) {
-  return ops::Ones(v.graph, v.dtype, v.shape);
-}
+Value Initial(const ZerosInitializer& /*init*/, const Target& v) { return Filled(v, 0, "zeros"); }
+
+Value Initial(const OnesInitializer& /*init*/, const Target& v) { return Filled(v, 1, "ones"); }
 
 Value Initial(const ConstantInitializer& init, const Target& v) {
-  return ops::Full(v.graph, v.dtype, v.shape, init.value);
+  return Filled(v, init.value, "Const");
 }
 
 Value Initial(const RandomUniformInitializer& init, const Target& v) {

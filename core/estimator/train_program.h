@@ -1,0 +1,19 @@
+#pragma once
+// What a training step is compiled from.
+
+#include <vector>
+
+#include "core/estimator/model_builder.h"
+#include "core/estimator/step_program.h"
+#include "core/estimator/weight_summaries.h"
+
+namespace tpuest {
+
+// The step of a model that is built for TRAIN, for inputs of these shapes. Fetches, in this order:
+// the loss, the learning rate where there is one, and the summaries that `weights` leaves.
+[[nodiscard]] StepProgramArgs TrainProgramArgs(const BuiltModel& model,
+                                               const WeightSummaries& weights,
+                                               const std::vector<Shape>& shapes,
+                                               const CompileOptions& options);
+
+}  // namespace tpuest
