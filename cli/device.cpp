@@ -1,15 +1,21 @@
 #include "cli/device.h"
 
+#include "core/base/files.h"
+
 namespace tpuest::cli {
 namespace {
 
-constexpr std::string_view kPath = "pjrt:";
+// XLA's CPU plugin makes as many devices as it is asked for, others have them.
+int CpuDevices(const std::string& plugin, int replicas) {
+  return BaseName(plugin).find("cpu") == std::string::npos ? 0 : replicas;
+}
 
 }  // namespace
 
-Device::Device(const std::string& name, int replicas) {
+Device::Device(const std::string& name, int replicas, PjrtLogging logging) {
   if (name == "cpu") return;
-  client_ = LoadPjrtPlugin(name.substr(kPath.size()), replicas);
+  const std::string plugin = FindPjrtPlugin(name);
+  client_ = LoadPjrtPlugin(plugin, CpuDevices(plugin, replicas), logging);
   backend_ = MakePjrtBackend(*client_);
 }
 

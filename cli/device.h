@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/backend/pjrt_plugin.h"
 #include "core/backend/pjrt_program.h"
 
 namespace tpuest::cli {
@@ -12,7 +13,7 @@ class Device {
  public:
   // "cpu": the CPU engine, which needs nothing here. Else a PJRT plugin, started for so many
   // replicas; Error kUsage that names its file where that fails.
-  Device(const std::string& name, int replicas);
+  Device(const std::string& name, int replicas, PjrtLogging logging);
 
   // nullptr: the CPU engine's.
   [[nodiscard]] Backend* backend() const { return backend_.get(); }

@@ -167,7 +167,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       loaded_(LoadInvocationJob(invocation, sources)),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
       backend_(MakeCpuBackend()),
-      device_(invocation.device, ReplicasOf(loaded_.job.estimator)) {
+      device_(invocation.device, ReplicasOf(loaded_.job.estimator),
+              invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   HandleSignals(process_stop);
   LogOverrides();
   const EstimatorHome home{.registry = *registry_,

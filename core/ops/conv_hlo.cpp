@@ -171,35 +171,57 @@ void LowerMaxPool(LowerContext& c) {
                            WindowOf(PoolAxes(c.node(), x.shape)), c.OutputShape(0)));
 }
 
-// Place by place of the window, row by row: dy goes where x is the window's largest for the first
-// time. (Which of equals a select_and_scatter takes is the plugin's affair.)
+namespace {
+
+// Begin and end of what place (i, j) of every window reads in the padded image.
+struct Place {
+  std::vector<int64_t> begin, end;
+};
+
+std::vector<Place> PlacesOf(const std::vector<WindowAxis>& axes, const HloValue& padded) {
+  std::vector<Place> places;
+  const int64_t height = (axes[0].out - 1) * axes[0].stride + 1;
+  const int64_t width = (axes[1].out - 1) * axes[1].stride + 1;
+  for (int64_t i = 0; i < axes[0].size; ++i) {
+    for (int64_t j = 0; j < axes[1].size; ++j) {
+      places.push_back({{0, i, j, 0}, {padded.dim(0), i + height, j + width, padded.dim(3)}});
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+// Place by place of the window, row by row, looks for its largest value, the first of equals (which
+// of them a select_and_scatter takes is the plugin's affair); then dy goes there. x is kept as one
+// value: if it were computed again for this, a last bit could differ, and with it who is largest.
 void LowerMaxPoolGrad(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
-  const HloValue x = c.Input(0);
-  const HloValue y = c.Input(1);
+  const HloValue given = c.Input(0);
+  const HloValue x = hlo.Op("optimization_barrier", {given}, "", "", given.dtype, given.shape);
   const HloValue dy = c.Input(2);
   const std::vector<WindowAxis> axes = PoolAxes(c.node(), x.shape);
   const std::vector<int64_t> low = {0, axes[0].before, axes[1].before, 0};
   const HloValue padded = hlo.Pad(x, -std::numeric_limits<double>::infinity(), low,
                                   {0, axes[0].after, axes[1].after, 0}, {0, 0, 0, 0});
   const std::vector<int64_t> strides = {1, axes[0].stride, axes[1].stride, 1};
-  const std::vector<int64_t> spread = {x.dim(0), (axes[0].out - 1) * axes[0].stride + 1,
-                                       (axes[1].out - 1) * axes[1].stride + 1, x.dim(3)};
-  const HloValue none = hlo.FullLike(dy, 0);
-  HloValue open = hlo.Full(DType::kBool, y.shape, 1);
+  const std::vector<Place> places = PlacesOf(axes, padded);
+  HloValue largest = hlo.Slice(padded, places[0].begin, places[0].end, strides);
+  HloValue at = hlo.Full(DType::kInt32, dy.shape, 0);
+  for (size_t k = 1; k < places.size(); ++k) {
+    const HloValue other = hlo.Slice(padded, places[k].begin, places[k].end, strides);
+    const HloValue larger = hlo.Compare("GT", other, largest);
+    largest = hlo.Select(larger, other, largest);
+    at = hlo.Select(larger, hlo.FullLike(at, static_cast<double>(k)), at);
+  }
   HloValue dx = hlo.FullLike(padded, 0);
-  for (int64_t i = 0; i < axes[0].size; ++i) {
-    for (int64_t j = 0; j < axes[1].size; ++j) {
-      const std::vector<int64_t> begin = {0, i, j, 0};
-      const std::vector<int64_t> end = {spread[0], i + spread[1], j + spread[2], spread[3]};
-      const HloValue largest = hlo.Compare("EQ", hlo.Slice(padded, begin, end, strides), y);
-      const HloValue taken = hlo.Binary("and", largest, open);
-      open = hlo.Binary("and", open, hlo.Unary("not", largest));
-      const HloValue part = hlo.Pad(hlo.Select(taken, dy, none), 0, begin,
-                                    {0, padded.dim(1) - end[1], padded.dim(2) - end[2], 0},
-                                    {0, axes[0].stride - 1, axes[1].stride - 1, 0});
-      dx = hlo.Binary("add", dx, part);
-    }
+  for (size_t k = 0; k < places.size(); ++k) {
+    const auto& [begin, end] = places[k];
+    const HloValue taken = hlo.Compare("EQ", at, hlo.FullLike(at, static_cast<double>(k)));
+    const HloValue part = hlo.Pad(hlo.Select(taken, dy, hlo.FullLike(dy, 0)), 0, begin,
+                                  {0, padded.dim(1) - end[1], padded.dim(2) - end[2], 0},
+                                  {0, axes[0].stride - 1, axes[1].stride - 1, 0});
+    dx = hlo.Binary("add", dx, part);
   }
   c.Output(0, hlo.Slice(dx, low, {x.dim(0), low[1] + x.dim(1), low[2] + x.dim(2), x.dim(3)},
                         {1, 1, 1, 1}));

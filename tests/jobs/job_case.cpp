@@ -164,8 +164,12 @@ bool IsWithoutJob(const YAML::Node& document) {
 }
 
 JobCase ParseCase(const Origin& origin, const std::string& text, const YAML::Node& document) {
-  JobCase result{
-      .name = origin.file, .file = origin.file, .job = text, .is_slow = false, .steps = {}};
+  JobCase result{.name = origin.file,
+                 .file = origin.file,
+                 .job = text,
+                 .is_slow = false,
+                 .needs = {},
+                 .steps = {}};
   if (!document.IsMap() || !document["x-expect"]) {
     Refuse(origin, document, "a case needs 'x-expect' at its top level");
   }
@@ -177,6 +181,7 @@ JobCase ParseCase(const Origin& origin, const std::string& text, const YAML::Nod
     if (name != "fast" && name != "slow") Refuse(origin, suite, "x-suite is fast or slow");
     result.is_slow = name == "slow";
   }
+  if (const YAML::Node needs = document["x-needs"]) result.needs = needs.as<std::string>();
   const YAML::Node steps = document["x-expect"];
   if (!steps.IsSequence() || steps.size() == 0) {
     Refuse(origin, steps, "x-expect is a list of at least one step");

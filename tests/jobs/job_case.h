@@ -49,6 +49,8 @@ struct JobCase {
   std::string file;  // "digits.yaml": the job's name in the case's folder
   std::string job;   // the text of the document, x-expect and all
   bool is_slow = false;
+  std::string
+      needs;  // a file below TPUEST_PLUGINS without which the case is left out; may be empty
   std::vector<Step> steps;
 };
 

@@ -56,7 +56,8 @@ std::map<std::string, std::string> Environment(const CaseFolder& folder,
       {"LC_ALL", "C.UTF-8"},
       {"TERM", "dumb"},
       {"SOURCE_ROOT", options.source_root},
-      {"TESTDATA", JoinPath(options.source_root, "tests/testdata")}};
+      {"TESTDATA", JoinPath(options.source_root, "tests/testdata")},
+      {"TPUEST_PLUGINS", options.plugins}};
   for (const char* name : {"LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"}) {
     if (const char* value = getenv(name)) environment[name] = value;
   }

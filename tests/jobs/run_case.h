@@ -11,6 +11,7 @@ namespace tpuest {
 struct CaseOptions {
   std::string program;      // what `tpuest` means in a case
   std::string source_root;  // SOURCE_ROOT in a case, and TESTDATA below it
+  std::string plugins;      // TPUEST_PLUGINS in a case
   bool keep_folder = false;
 };
 

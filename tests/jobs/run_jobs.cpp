@@ -14,6 +14,8 @@
 //   ...
 //   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
 //   x-suite: slow                                        # fast unless said; slow: more than 5 s
+//   x-needs: cpu/xla_cpu_pjrt.so                         # left out without this file below the
+//                                                        # environment's TPUEST_PLUGINS
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -33,7 +35,8 @@
 // and, with a command or a shell,
 //   stdin: TEXT              otherwise it is empty
 //   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb, SOURCE_ROOT (the root
-//                            of the tree) and TESTDATA (tests/testdata); ${...} in a job sees them
+//                            of the tree), TESTDATA (tests/testdata) and TPUEST_PLUGINS; ${...} in
+//                            a job sees them
 //   limit_s: 60              then the step's whole process group is killed, and the case fails
 //   signal: {send: TERM|INT|KILL|USR1, after: TEXT of stderr}, or {..., after_file: GLOB}
 //                            sent once to the process group; it must become due
@@ -58,6 +61,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -87,7 +91,11 @@ Arguments Parse(int argc, char** argv) {
     throw tpuest::Error(tpuest::Code::kUsage,
                         "run_jobs PROGRAM SOURCE_ROOT [fast|slow] [PATTERN] [--keep]");
   }
-  Arguments arguments{{.program = argv[1], .source_root = argv[2]}, std::nullopt, ""};
+  const char* const plugins = std::getenv("TPUEST_PLUGINS");
+  Arguments arguments{
+      {.program = argv[1], .source_root = argv[2], .plugins = plugins == nullptr ? "" : plugins},
+      std::nullopt,
+      ""};
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--keep") {
@@ -129,7 +137,11 @@ class Report {
 std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   const std::string folder = tpuest::JoinPath(arguments.options.source_root, "tests/jobs");
   const auto is_asked_for = [&arguments](const JobCase& job_case) {
-    return arguments.is_slow.value_or(job_case.is_slow) == job_case.is_slow &&
+    const std::string& plugins = arguments.options.plugins;
+    const bool has_needs =
+        job_case.needs.empty() ||
+        (!plugins.empty() && tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs)));
+    return has_needs && arguments.is_slow.value_or(job_case.is_slow) == job_case.is_slow &&
            job_case.name.find(arguments.pattern) != std::string::npos;
   };
   std::vector<JobCase> cases;
