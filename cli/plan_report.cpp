@@ -107,6 +107,16 @@ std::string WarmStartText(const std::vector<WarmStartRow>& started) {
   return "\n" + TableText({false, false, false}, rows);
 }
 
+Json LoopJson(const IterationsPerLoop& value) {
+  return std::visit([](const auto& given) { return Json(given); }, value);
+}
+
+std::string LoopText(const IterationsPerLoop& value) {
+  const auto* const count = std::get_if<int64_t>(&value);
+  return count != nullptr ? fmt::format("{} steps (iterations_per_loop)", WithCommas(*count))
+                          : fmt::format("{} (iterations_per_loop)", std::get<std::string>(value));
+}
+
 }  // namespace
 
 std::optional<double> PlanReport::epochs() const {
@@ -152,7 +162,7 @@ Json JsonOfPlan(const PlanReport& report) {
                {"replicas", report.replicas},
                {"batch_size", report.batch_size},
                {"batch_per_replica", report.batch_size / report.replicas},
-               {"iterations_per_loop", report.iterations_per_loop},
+               {"iterations_per_loop", LoopJson(report.iterations_per_loop)},
                {"parameters", model.parameters},
                {"parameter_bytes", model.parameter_bytes},
                {"bytes", model.bytes},
@@ -175,8 +185,7 @@ std::string PlanText(const PlanReport& report) {
       {"start", StartText(report)},
       {"steps", StepsText(report)},
       {"batch", BatchText(report)},
-      {"loop",
-       fmt::format("{} steps (iterations_per_loop)", WithCommas(report.iterations_per_loop))},
+      {"loop", LoopText(report.iterations_per_loop)},
       {"parameters",
        fmt::format("{}: {}", WithCommas(model.parameters), BytesText(model.parameter_bytes))},
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},

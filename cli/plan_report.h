@@ -23,7 +23,7 @@ struct PlanReport {
   std::optional<int64_t> epoch_size;  // examples
   int64_t batch_size = 1;
   int replicas = 1;
-  int64_t iterations_per_loop = 1;
+  IterationsPerLoop iterations_per_loop;
   ModelCost model;
   std::optional<int64_t> cpu_bytes;  // that a step takes on the CPU engine beside the variables
   std::optional<std::string> warm_start_from;  // where the run starts with variables of another

@@ -31,8 +31,7 @@ struct SessionInfo {
   std::string model_dir;
   int64_t global_step = 0;  // restored, or 0
   bool restored = false;    // from a checkpoint of model_dir
-  int64_t iterations_per_loop = 1;
-  int64_t batch_size = 0;  // global
+  int64_t batch_size = 0;   // global
   std::span<const std::string> summary_tags;
 };
 
@@ -76,6 +75,9 @@ class SessionRunHook {
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
   // Not called if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
+  // Steps from one look at the run to the next; 0: it needs none. With iterations_per_loop: auto
+  // loops end there.
+  [[nodiscard]] virtual int64_t Period() const { return 0; }
 };
 
 // Looks at every checkpoint that the saver's hook writes, in TensorFlow's order; also at the one

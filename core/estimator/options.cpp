@@ -51,8 +51,9 @@ bool IsNatural(const std::optional<int64_t>& value) {
 
 void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
   const std::string key = "run_config.tpu_config.";
-  faults.Expect(config.iterations_per_loop > 0, key + "iterations_per_loop",
-                std::string(kIterationsPerLoop));
+  faults.Expect(ParseIterationsPerLoop(config.iterations_per_loop).has_value(),
+                key + "iterations_per_loop", std::string(kIterationsPerLoop),
+                "auto follows the periods of saves and logs");
   faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/visit.h"
+#include "core/estimator/iterations_per_loop.h"
 #include "core/estimator/warm_start_settings.h"
 
 namespace tpuest {
@@ -29,13 +30,15 @@ struct SessionConfig {
 };
 
 struct TpuConfig {
-  int64_t iterations_per_loop = 2;
+  IterationsPerLoop iterations_per_loop = int64_t{2};
   std::optional<int> num_shards;
 
   template <class V>
   void Visit(V& v) {
     v("iterations_per_loop", iterations_per_loop,
-      {.help = "steps between two looks at checkpoints and hooks"});
+      {.help =
+           "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
+           "that time; auto: by the periods of what looks"});
     v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
   }
 };

@@ -69,10 +69,11 @@ std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run
   VariableStore variables;
   const WeightSummaries weights(args.home.backend, variables, run.model);
   const RunConfig& config = args.options.run_config;
-  const CompileOptions options{.replicas = run.replicas,
-                               .threads = ThreadsOf(config),
-                               .steps_per_call = config.tpu_config.iterations_per_loop,
-                               .staging_bytes = args.home.staging_bytes};
+  const CompileOptions options{
+      .replicas = run.replicas,
+      .threads = ThreadsOf(config),
+      .steps_per_call = StepsPerCall(config.tpu_config.iterations_per_loop),
+      .staging_bytes = args.home.staging_bytes};
   return StepProgram(args.home.backends(), variables,
                      TrainProgramArgs(run.model, weights, shapes, options))
       .memory();

@@ -16,13 +16,19 @@ void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
 }
 
 void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
-  if (values.diverged_loss) return;
-  const int64_t steps = args_.config.save_checkpoints_steps.value_or(0);
-  const auto secs = static_cast<double>(args_.config.save_checkpoints_secs.value_or(0));
-  const bool by_steps = steps > 0 && values.global_step >= last_step_ + steps;
-  const bool by_time = secs > 0 && args_.clock.Seconds() >= last_seconds_ + secs;
-  if (!by_steps && !by_time) return;
+  if (values.diverged_loss || !IsDue(values.global_step)) return;
   if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
+}
+
+bool CheckpointSaverHook::IsDue(int64_t step) const {
+  const int64_t steps = args_.config.save_checkpoints_steps.value_or(0);
+  if (steps > 0) {
+    const auto counter = ParseIterationsPerLoop(args_.config.tpu_config.iterations_per_loop);
+    const bool at_multiples = counter->unit == IterationsPerLoopCounter::Unit::kAuto;
+    return at_multiples ? step / steps > last_step_ / steps : step >= last_step_ + steps;
+  }
+  const auto secs = static_cast<double>(args_.config.save_checkpoints_secs.value_or(0));
+  return secs > 0 && args_.clock.Seconds() >= last_seconds_ + secs;
 }
 
 void CheckpointSaverHook::End(int64_t global_step) {

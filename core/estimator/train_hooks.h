@@ -26,7 +26,9 @@ struct CheckpointSaverHookArgs {
 };
 
 // Saves at the start of a run that was not restored, at the first end of a loop that is
-// save_checkpoints_steps or _secs after the last one, and at the end.
+// save_checkpoints_steps or _secs after the last one, and at the end. Where loops end by themselves
+// at multiples of save_checkpoints_steps (iterations_per_loop: auto) it saves at these, so that a
+// run that was cut has the checkpoints of one that was not.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
   explicit CheckpointSaverHook(CheckpointSaverHookArgs args) : args_(std::move(args)) {}
@@ -34,11 +36,15 @@ class CheckpointSaverHook final : public SessionRunHook {
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   void End(int64_t global_step) override;
+  [[nodiscard]] int64_t Period() const override {
+    return args_.config.save_checkpoints_steps.value_or(0);
+  }
 
  private:
   // What a listener gave as reason to end the run.
   std::optional<std::string> Save(int64_t step);
   void Write(int64_t step);
+  [[nodiscard]] bool IsDue(int64_t step) const;
 
   CheckpointSaverHookArgs args_;
   int64_t last_step_ = 0;
@@ -53,6 +59,7 @@ class MetricsLogHook final : public SessionRunHook {
       : every_(every), metrics_(metrics), clock_(clock) {}
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return every_; }
 
  private:
   void Report(const StepRecord& record);
@@ -74,6 +81,7 @@ class StepCounterHook final : public SessionRunHook {
       : every_(every), log_(log), clock_(clock), events_(events) {}
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return every_; }
 
  private:
   void Report(const StepRecord& record);
@@ -95,6 +103,7 @@ class SummarySaverHook final : public SessionRunHook {
       : every_(every), clock_(clock), events_(events) {}
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return every_; }
 
  private:
   const int64_t every_;

@@ -21,16 +21,19 @@ constexpr double kRateSeconds = 0.5;
 
 }  // namespace
 
-TrainLoop::TrainLoop(TrainLoopArgs args) : args_(std::move(args)) {
+TrainLoop::TrainLoop(TrainLoopArgs args)
+    : args_(std::move(args)),
+      length_(
+          *ParseIterationsPerLoop(args_.context.options.run_config.tpu_config.iterations_per_loop),
+          args_.period, args_.context.home.log) {
   step_ = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   OpenWindow(args_.context.home.clock.Seconds());
 }
 
 std::string TrainLoop::Run() {
-  const int64_t per_loop = args_.context.options.run_config.tpu_config.iterations_per_loop;
   while (true) {
     RunContext context(step_);
-    context.set_iterations(per_loop);
+    context.set_iterations(length_.Next(step_));
     for (SessionRunHook* const hook : args_.hooks) hook->BeforeRun(context);
     const RunValues values = RunSteps(context.iterations());
     SettleEnd(context, values);
@@ -41,6 +44,8 @@ std::string TrainLoop::Run() {
 }
 
 RunValues TrainLoop::RunSteps(int64_t iterations) {
+  const double begin = args_.context.home.clock.Seconds();
+  const int64_t first = step_;
   records_.clear();
   summaries_.clear();
   const int64_t last = step_ + iterations;
@@ -51,6 +56,7 @@ RunValues TrainLoop::RunSteps(int64_t iterations) {
     RunChunk(items);
     ReportProgress();
   }
+  length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
   const size_t count = records_.empty() ? 0 : summaries_.size() / records_.size();
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].summaries = {summaries_.data() + i * count, count};

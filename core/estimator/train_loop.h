@@ -35,6 +35,7 @@ struct TrainLoopArgs {
   std::function<TrainStep(const Batch&)> step_for;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
+  int64_t period = 0;           // see LoopLength
 };
 
 class TrainLoop {
@@ -65,6 +66,7 @@ class TrainLoop {
   [[nodiscard]] bool AtGoal() const { return args_.goal && step_ >= *args_.goal; }
 
   TrainLoopArgs args_;
+  LoopLength length_;
   int64_t step_ = 0;
   int64_t steps_made_ = 0;
   std::optional<float> loss_;

@@ -1,5 +1,7 @@
 #include "core/estimator/train_session.h"
 
+#include <numeric>
+
 #include "core/base/files.h"
 #include "core/graph/graphdef.h"
 #include "core/nn/global_step.h"
@@ -72,13 +74,19 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   add(std::make_unique<NanTensorHook>(saver_, context_.home.log));
 }
 
+// What all hooks' periods divide by.
+int64_t TrainSession::Period() const {
+  int64_t period = 0;
+  for (const SessionRunHook* const hook : hooks_) period = std::gcd(period, hook->Period());
+  return period;
+}
+
 void TrainSession::Begin() {
   std::vector<std::string> tags;
   for (const auto& [tag, value] : model_.spec.summaries) tags.push_back(tag);
   const SessionInfo session{.model_dir = context_.model_dir,
                             .global_step = start_,
                             .restored = plan_.newest.has_value(),
-                            .iterations_per_loop = config_.tpu_config.iterations_per_loop,
                             .batch_size = plan_.batch_size,
                             .summary_tags = tags};
   for (SessionRunHook* const hook : hooks_) hook->Begin();
@@ -106,7 +114,8 @@ TrainResult TrainSession::Run(Infeed& infeed,
                   .hooks = hooks_,
                   .step_for = step_for,
                   .batch_size = plan_.batch_size,
-                  .goal = plan_.goal});
+                  .goal = plan_.goal,
+                  .period = Period()});
   TrainResult result{.stopped_because = loop.Run()};
   const StopSignal& stop = context_.home.stop;
   const bool by_signal = stop.requested() && result.stopped_because == ReasonOf(stop);

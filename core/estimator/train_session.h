@@ -38,6 +38,7 @@ class TrainSession {
  private:
   void MakeHooks(const TrainHooks& user);
   void WriteGraph();
+  [[nodiscard]] int64_t Period() const;
   // Calls the hooks up to the first step.
   void Begin();
   void End(int64_t global_step, bool stopped_by_signal);

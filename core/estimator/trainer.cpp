@@ -142,7 +142,7 @@ std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
       .replicas = context_.replicas,
       .threads = context_.threads,
       .seed = *context_.seed,
-      .steps_per_call = context_.options.run_config.tpu_config.iterations_per_loop,
+      .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
       .staging_bytes = context_.home.staging_bytes};
   return std::make_shared<StepProgram>(
       context_.home.backends(), variables_,

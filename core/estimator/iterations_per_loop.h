@@ -1,0 +1,76 @@
+#pragma once
+// TPUConfig's iterations_per_loop: how many steps a loop takes.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/base/log.h"
+
+namespace tpuest {
+
+// 100; "100", "300s", "10m", "1h"; "auto".
+using IterationsPerLoop = std::variant<int64_t, std::string>;
+
+struct IterationsPerLoopCounter {
+  enum class Unit { kCount, kSeconds, kAuto };
+  int64_t value = 1;  // steps or seconds; 0 of kAuto
+  Unit unit = Unit::kCount;
+  bool operator==(const IterationsPerLoopCounter&) const = default;
+};
+
+// nullopt for what TensorFlow does not take; "auto" is taken besides.
+[[nodiscard]] std::optional<IterationsPerLoopCounter> ParseIterationsPerLoop(
+    const IterationsPerLoop& value);
+// Steps that a device is given at once, at most.
+[[nodiscard]] int64_t StepsPerCall(const IterationsPerLoop& value);
+
+// How many steps fit into a time, by the last `capacity` loops: TensorFlow's
+// IterationCountEstimator. Its first answer is 1; it keeps an answer once the time of a step and of
+// a loop stand still.
+class IterationCountEstimator {
+ public:
+  explicit IterationCountEstimator(size_t capacity = 20) : capacity_(capacity) {}
+  // A loop of so many steps took so long; not positive: passed over.
+  void Update(double runtime_secs, int64_t count);
+  // Error kUsage if total_secs is not positive.
+  [[nodiscard]] int64_t Get(double total_secs);
+  // TensorFlow's line about the last answer; empty without samples.
+  [[nodiscard]] const std::string& message() const { return message_; }
+
+ private:
+  struct Sample {
+    double runtime_secs = 0;
+    int64_t steps = 0;
+    double step_secs = 0;
+  };
+  size_t capacity_;
+  std::deque<Sample> samples_;
+  size_t sample_count_ = 0;
+  double last_iterations_ = 1;
+  std::string message_;
+};
+
+// The length of each loop of a run. `period`: steps between two moments at which something looks at
+// the run (RunPeriod); 0: nothing does.
+class LoopLength {
+ public:
+  LoopLength(const IterationsPerLoopCounter& counter, int64_t period, Log& log)
+      : counter_(counter), period_(period), log_(log) {}
+
+  // Steps of the loop that starts at this global step. kAuto ends loops at multiples of the period,
+  // earlier where that is more than about 5 s away.
+  [[nodiscard]] int64_t Next(int64_t global_step);
+  // The loop took so long.
+  void Ran(double seconds, int64_t steps);
+
+ private:
+  IterationsPerLoopCounter counter_;
+  int64_t period_;
+  Log& log_;
+  IterationCountEstimator estimator_;
+};
+
+}  // namespace tpuest
