@@ -24,6 +24,7 @@ class Validator {
       Say("optimizer", "the model names its optimizers itself, the job has another",
           "leave out `optimizer`, or move it into `model`");
     }
+    CheckAverages();
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
     Take(Validate(job_.export_options));
@@ -59,6 +60,17 @@ class Validator {
     } catch (const Error& error) {
       Take(error.faults());
     }
+  }
+
+  void CheckAverages() {
+    if (!job_.optimizer || job_.estimator.run_config.checkpoint_format != "checkpoint") return;
+    const bool averages =
+        std::visit([](const auto& o) { return o.gradients.exponential_moving_average.has_value(); },
+                   *job_.optimizer);
+    if (!averages) return;
+    Say("run_config.checkpoint_format",
+        "an object-based checkpoint has no place for an ExponentialMovingAverage",
+        "checkpoint_format: saver");
   }
 
   void CheckTrain() {

@@ -35,6 +35,17 @@ EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::Extr
           .tensors = outputs.metric_tensors};
 }
 
+// Whether averages stand in for the trained variables outside of training.
+bool UsesAverages(const JobContext& job) {
+  if (!job.optimizer) return false;
+  return std::visit(
+      [](const auto& optimizer) {
+        const auto& average = optimizer.gradients.exponential_moving_average;
+        return average && average->use_in_eval;
+      },
+      *job.optimizer);
+}
+
 // What servers gather is a whole request: the model runs from its features on.
 InferenceOnTpu WholeModel(const SpecParts& parts) {
   InferenceOnTpu call{.batch_config = parts.params.batch_config};
@@ -126,6 +137,9 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   const nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
 
   TPUEstimatorSpec spec{.mode = parts.mode, .predictions = outputs.predictions};
+  if (parts.mode != Mode::kTrain && UsesAverages(parts.job)) {
+    spec.scaffold_fn = [&graph] { return Scaffold{.restore_names = nn::AveragesToRestore(graph)}; };
+  }
   for (const auto& [key, signature] : outputs.signatures) {
     spec.export_outputs[key] = {KindOf(signature.kind), signature.outputs};
   }

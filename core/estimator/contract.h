@@ -126,6 +126,30 @@ struct InferenceOnTpu {
   std::optional<BatchConfig> batch_config;
 };
 
+// What a host_call's fn builds.
+struct HostCallOps {
+  std::map<std::string, Value> scalars;  // [] each: events of the run, or of the evaluation, by tag
+  std::vector<Node*> targets;            // run for their effect
+  Value step;  // int64 []: of the events; not valid: the global step that the step began with
+};
+// Builds what is computed after a step, on tensors that hold the whole global batch.
+using HostCallFn =
+    std::function<HostCallOps(Graph& graph, const std::map<std::string, Value>& tensors)>;
+struct HostCall {
+  HostCallFn fn;
+  std::map<std::string, Value> tensors;  // [batch, ...] each; none: nothing is called
+};
+
+// tf.compat.v1.train.Scaffold.
+struct Scaffold {
+  // Of the saver: what a variable is restored from where that is not its own name, by its name.
+  // For EVAL and PREDICT, and what is exported of them.
+  std::map<std::string, std::string> restore_names;
+  // Run when the variables are there, before the first step.
+  Node* local_init_op = nullptr;
+};
+using ScaffoldFn = std::function<std::optional<Scaffold>()>;
+
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
@@ -133,6 +157,9 @@ struct TPUEstimatorSpec {
   Node* train_op = nullptr;
   std::optional<EvalMetrics> eval_metrics;
   std::map<std::string, ExportOutput> export_outputs;
+  // Called once, when the model is built. Nodes that it adds may not read values of the device.
+  ScaffoldFn scaffold_fn;
+  std::optional<HostCall> host_call;  // TRAIN, EVAL
   // PREDICT with params.use_tpu. Without it the TPU's MetaGraph of API version 2 has no TPU call.
   std::optional<InferenceOnTpu> inference_on_tpu;
   Value learning_rate;                     // [], for logs; may be invalid

@@ -170,11 +170,13 @@ class Verifier {
   }
 
   void RunLive(const SavedState& saved) {
-    const BuiltModel model = BuildModel(
-        context_.model_fn, context_.home.registry,
-        {.mode = Mode::kPredict, .stream = spec_, .params = {.use_tpu = context_.options.use_tpu}});
+    const BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
+                                        {.mode = Mode::kPredict,
+                                         .stream = spec_,
+                                         .with_scaffold = true,
+                                         .params = {.use_tpu = context_.options.use_tpu}});
     VariableStore variables;
-    RestoreVariables(saved, *model.graph, variables);
+    RestoreVariables(saved, *model.graph, variables, nullptr, RestoreNames(model));
     InitializeVariables(context_.home.backend, *model.graph, Which::kLocal, seed_, variables);
     std::map<std::string, Value> outputs = model.spec.predictions;
     for (const auto& [key, output] : model.spec.export_outputs) {

@@ -9,6 +9,7 @@
 #include "core/estimator/export_verifier.h"
 #include "core/estimator/int64_check.h"
 #include "core/estimator/model_builder.h"
+#include "core/estimator/scaffold.h"
 #include "core/estimator/variables.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
@@ -168,6 +169,9 @@ Exporter::Part Exporter::Build(Mode mode, bool for_tpu, const ExportArgs& args) 
       graph, {.features = part.receiver.features, .labels = part.receiver.labels}, mode, params);
   log.Info("Done calling model_fn.");
   CheckSpec(graph, mode, params, part.spec);
+  if (const auto scaffold = CallScaffoldFn(graph, part.spec)) {
+    part.restore_names = scaffold->restore_names;
+  }
   part.signatures = mode == Mode::kPredict ? ServingSignatures(part.spec, part.receiver)
                                            : SupervisedSignatures(part.spec, part.receiver,
                                                                   BuildMetrics(graph, part.spec));
@@ -204,7 +208,7 @@ std::vector<NamedTensor> Exporter::Variables(const std::vector<Part>& parts,
   VariableStore restored;
   for (const Part& part : parts) {
     try {
-      RestoreVariables(saved, *part.graph, restored);
+      RestoreVariables(saved, *part.graph, restored, nullptr, part.restore_names);
     } catch (const Error& error) {
       ThrowMissing(part.spec.mode, saved, error);
     }

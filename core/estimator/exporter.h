@@ -31,6 +31,7 @@ class Exporter {
     std::vector<std::string> tags;
     std::optional<TpuInference> tpu;
     std::vector<ExportAsset> assets;
+    std::map<std::string, std::string> restore_names;  // of its scaffold
   };
 
   void CheckArgs(const ExportArgs& args) const;

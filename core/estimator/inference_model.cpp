@@ -1,5 +1,6 @@
 #include "core/estimator/inference_model.h"
 
+#include "core/estimator/scaffold.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
 #include "core/sharding/split.h"
@@ -61,6 +62,7 @@ std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>&
 void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
                           int64_t batch_size) {
   if (!stream_ || !SameSpec(*stream_, stream)) {
+    full_ = nullptr;
     variants_.clear();
     stream_ = stream;
   }
@@ -72,8 +74,9 @@ void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
   Backend& backend = context_.home.backend;
   if (saved) {
     log.Info("Restoring parameters from {}", saved->prefix);
-    RestoreVariables(*saved, graph, variables_);
+    RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
     InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
+    if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
     return;
   }
   InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
@@ -81,6 +84,7 @@ void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     WarmStart(*context_.options.warm_start_from, graph,
               {.backend = backend, .seed = *context_.seed, .log = log}, variables_);
   }
+  if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
 }
 
 InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
@@ -93,6 +97,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                            {.mode = mode_,
                             .stream = *stream_,
                             .with_example_weight = with_weight,
+                            .with_scaffold = full_ == nullptr,
                             .params = context_.ParamsFor(batch_size_ / replicas, replicas)});
   context_.home.log.Info("Done calling model_fn.");
   if (replicas > 1) CheckMetricTensors(made->model.spec);

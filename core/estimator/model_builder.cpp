@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/estimator/int64_check.h"
+#include "core/estimator/scaffold.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -30,6 +31,7 @@ class Builder {
     const ModelInputs inputs = AddInputs();
     model_.spec = model_fn(*model_.graph, inputs, args_.mode, args_.params);
     CheckSpec(*model_.graph, args_.mode, args_.params, model_.spec);
+    if (args_.with_scaffold) model_.scaffold = CallScaffoldFn(*model_.graph, model_.spec);
     if (args_.params.use_tpu) CheckTypes();
     if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
     return std::move(model_);
@@ -131,6 +133,10 @@ void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& 
 
 BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry, const BuildArgs& args) {
   return Builder(registry, args).Run(model_fn);
+}
+
+std::map<std::string, std::string> RestoreNames(const BuiltModel& model) {
+  return model.scaffold ? model.scaffold->restore_names : std::map<std::string, std::string>();
 }
 
 std::string NodeNameOf(std::string_view feature) {

@@ -1,8 +1,10 @@
 #pragma once
 // Calls a model_fn: a graph with placeholders for what a stream gives, and the spec that came back.
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/estimator/contract.h"
@@ -16,6 +18,7 @@ struct BuiltModel {
   std::vector<Value> inputs;
   bool has_labels = false;
   bool has_example_weight = false;
+  std::optional<Scaffold> scaffold;  // of the spec, if it was asked for
   // The model reads example_weight: a padded batch means what the short one does.
   bool uses_example_weight = false;
 };
@@ -26,12 +29,16 @@ struct BuildArgs {
   // Examples of one replica's batch; nullopt: any number, for one graph that serves them all.
   std::optional<int64_t> rows;
   bool with_example_weight = false;
+  bool with_scaffold = false;  // calls scaffold_fn: once in a session
   Params params;
 };
 
 // Error kUsage, in TensorFlow's words, where the spec lacks what its mode needs.
 [[nodiscard]] BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry,
                                     const BuildArgs& args);
+
+// What variables of it are restored from by its scaffold; see Scaffold.
+[[nodiscard]] std::map<std::string, std::string> RestoreNames(const BuiltModel& model);
 
 // The checks of a spec that a model_fn gave for its mode, as above; makes a scalar of a loss [1].
 void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& spec);

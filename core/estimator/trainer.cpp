@@ -1,6 +1,7 @@
 #include "core/estimator/trainer.h"
 
 #include "core/base/files.h"
+#include "core/estimator/scaffold.h"
 #include "core/estimator/train_goal.h"
 #include "core/estimator/train_program.h"
 #include "core/estimator/variables.h"
@@ -86,6 +87,9 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   KeepSpec(stream->spec());
   const Compiled& model = ModelFor(plan.batch_size);
   LoadVariables(*model.model.graph, plan);
+  if (model.model.scaffold) {
+    RunLocalInit(context_.home.backend, *model.model.graph, *model.model.scaffold, variables_);
+  }
   SettleGoal(length, plan);
   InfeedArgs infeed_args = InfeedFor(plan, *stream);
   // Nothing was written so far: a job that cannot run leaves no trace.
@@ -126,6 +130,7 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
                                 {.mode = Mode::kTrain,
                                  .stream = *spec_,
                                  .rows = share,
+                                 .with_scaffold = compiled_.empty(),
                                  .params = context_.ParamsFor(share, context_.replicas)});
   context_.home.log.Info("Done calling model_fn.");
   Compiled& made = compiled_[rows];

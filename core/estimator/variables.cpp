@@ -34,7 +34,7 @@ std::string Difference(const Tensor& stored, const Variable& variable) {
 }
 
 // "\"a\", \"b\", \"c\" and 4 more".
-std::string Names(const std::vector<std::string>& names) {
+std::string ListText(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
   for (const std::string& name : names) {
     if (shown.size() < kNamesShown) shown.push_back(fmt::format("\"{}\"", name));
@@ -52,15 +52,15 @@ bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view nam
 
 Fault MissingFault(const SavedState& saved, const Graph& graph,
                    const std::vector<std::string>& missing) {
-  Fault fault{
-      fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or "
-                  "its optimizer changed?",
-                  BaseName(saved.prefix), missing.size(), graph.variables().size(), Names(missing)),
-      "restore the job's options, or name another model_dir; warm_start_from takes up "
-      "trainable variables alone",
-      "",
-      {},
-      0};
+  Fault fault{fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or "
+                          "its optimizer changed?",
+                          BaseName(saved.prefix), missing.size(), graph.variables().size(),
+                          ListText(missing)),
+              "restore the job's options, or name another model_dir; warm_start_from takes up "
+              "trainable variables alone",
+              "",
+              {},
+              0};
   if (saved.objects) {
     fault.hint += fmt::format(
         "; layers are looked for by name, then by place (layer_with_weights-0/kernel), and slots "
@@ -70,26 +70,34 @@ Fault MissingFault(const SavedState& saved, const Graph& graph,
   return fault;
 }
 
+using Names = std::map<std::string, std::string>;
+
+// What a variable is restored from.
+const std::string& SourceOf(const Variable& variable, const Names& names) {
+  const auto given = names.find(variable.name);
+  return given == names.end() ? variable.name : given->second;
+}
+
 std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
-                               const std::map<std::string, Tensor>& values) {
+                               const std::map<std::string, Tensor>& values, const Names& names) {
   const std::string file = BaseName(saved.prefix);
   std::vector<Fault> faults;
   std::vector<std::string> missing;
   std::vector<std::string> different;
   for (const auto& variable : graph.variables()) {
     if (variable->local) continue;
-    const auto found = values.find(variable->name);
+    const auto found = values.find(SourceOf(*variable, names));
     if (found == values.end()) {
-      missing.push_back(variable->name);
+      missing.push_back(SourceOf(*variable, names));
       continue;
     }
     const std::string difference = Difference(found->second, *variable);
     if (difference.empty() || IsSlotOfAny(different, variable->name)) continue;
     different.push_back(variable->name);
-    faults.push_back(
-        {fmt::format("{}: \"{}\" {}; was the model changed?", file, variable->name, difference),
-         "restore the model's options, or name another model_dir", "",
-         variable->handle.node->origin(), 0});
+    faults.push_back({fmt::format("{}: \"{}\" {}; was the model changed?", file,
+                                  SourceOf(*variable, names), difference),
+                      "restore the model's options, or name another model_dir", "",
+                      variable->handle.node->origin(), 0});
   }
   if (!missing.empty()) {
     faults.push_back(MissingFault(saved, graph, missing));
@@ -157,14 +165,15 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
   }
 }
 
-void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store, Log* log) {
+void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store, Log* log,
+                      const Names& names) {
   const std::map<std::string, Tensor> values =
       saved.objects ? ValuesFromObjects(saved, graph) : saved.tensors;
-  std::vector<Fault> faults = Differences(saved, graph, values);
+  std::vector<Fault> faults = Differences(saved, graph, values, names);
   if (!faults.empty()) throw Error(Code::kCheckpoint, std::move(faults));
   for (const auto& variable : graph.variables()) {
     if (variable->local) continue;
-    const Tensor& value = values.at(variable->name);
+    const Tensor& value = values.at(SourceOf(*variable, names));
     store.Set(variable->name,
               variable->from_job ? JobsNumber(*variable, value, saved, log) : value);
   }

@@ -22,7 +22,8 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
 // kCheckpoint, with every difference, where names, shapes or dtypes do not fit; the store is then
 // as it was. What only the checkpoint has is passed over. Numbers that are the job's to say
 // (Variable::from_job) are the job's; `log` tells where the checkpoint's differ.
+// `names` tells what variables are restored from where that is not their own name.
 void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store,
-                      Log* log = nullptr);
+                      Log* log = nullptr, const std::map<std::string, std::string>& names = {});
 
 }  // namespace tpuest

@@ -9,6 +9,7 @@
 #include "core/estimator/warm_start_source.h"
 #include "core/estimator/warm_start_variables.h"
 #include "core/io/checkpoint_state.h"
+#include "core/nn/moving_average.h"
 
 namespace tpuest {
 namespace {
@@ -265,6 +266,13 @@ std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& grap
   for (const Variable* const variable : picked) starter.Take(*variable);
   const auto& values = starter.Finish();
   for (const auto& [name, value] : values) store.Set(name, value);
+  // A shadow starts as its variable does.
+  for (const auto& [name, value] : values) {
+    const std::string shadow = nn::AverageName(name);
+    const bool warm = std::any_of(values.begin(), values.end(),
+                                  [&](const auto& entry) { return entry.first == shadow; });
+    if (!warm && graph.FindVariable(shadow) != nullptr) store.Set(shadow, value);
+  }
   std::vector<WarmStartRow> rows = starter.Rows();
   LogTable(rows, values.size(), home.log);
   return rows;

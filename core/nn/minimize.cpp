@@ -115,8 +115,11 @@ Node* AdvanceGlobalStep(Graph& graph, const std::vector<Node*>& updates) {
   return advance;
 }
 
-Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates) {
-  return ops::NoOp(graph, {AdvanceGlobalStep(graph, updates)}, "train_op");
+Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
+                   const std::optional<ExponentialMovingAverage>& average = {}) {
+  Node* last = AdvanceGlobalStep(graph, updates);
+  if (average) last = ApplyAverages(graph, *average, last);
+  return ops::NoOp(graph, {last}, "train_op");
 }
 
 // The gradients of the replicas' mean loss (or of the sum), the same on all replicas.
@@ -152,7 +155,7 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, const GradientOptions& 
     updates.push_back(ApplyGradient(optimizer, update, t.gradient));
   }
   for (Node* const node : Finish(optimizer, graph)) updates.push_back(node);
-  result.node = TrainOpAfter(graph, updates);
+  result.node = TrainOpAfter(graph, updates, gradients.exponential_moving_average);
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/visit.h"
+#include "core/nn/moving_average.h"
 #include "core/nn/schedules.h"
 
 namespace tpuest::nn {
@@ -29,6 +30,7 @@ struct CrossShardOptimizer {
 struct GradientOptions {
   CrossShardOptimizer cross_shard_optimizer;
   std::optional<double> clip_by_global_norm;
+  std::optional<ExponentialMovingAverage> exponential_moving_average;
 
   template <class V>
   void Visit(V& v) {
@@ -36,6 +38,9 @@ struct GradientOptions {
       {.help = "implied where there are several replicas"});
     v("clip_by_global_norm", clip_by_global_norm,
       {.help = "largest norm of all gradients together, after the sum over replicas",
+       .tpuest = true});
+    v("exponential_moving_average", exponential_moving_average,
+      {.help = "of tf.train.ExponentialMovingAverage, over all trainable variables",
        .tpuest = true});
   }
 };

@@ -45,6 +45,37 @@ TEST_CASE("gradient descent") {
   CHECK(after.variables() == 2);
 }
 
+// w = (1, -2), f = sum (w - 3)^2, rate 0.1, five steps; tf.train.ExponentialMovingAverage(0.9) with
+// ema.apply() after the train_op.
+TEST_CASE("moving averages are TensorFlow's, with and without num_updates") {
+  const auto averages = [](const std::optional<std::string>& num_updates, int steps) {
+    Session session;
+    const Variable* const w = session.AddVariable("w", {2}, {1, -2});
+    GradientDescentOptimizer optimizer{.learning_rate = 0.1};
+    optimizer.gradients.exponential_moving_average =
+        ExponentialMovingAverage{.decay = 0.9, .num_updates = num_updates};
+    const Value loss = ops::Sum(ops::Square(ops::Sub(w->value, 3.0)));
+    const TrainOp op = Minimize(loss, optimizer, {});
+    session.Initialize();
+    CHECK(session.Floats("w/ExponentialMovingAverage") == std::vector<float>{1, -2});
+    session.Step(op.node, steps);
+    return session.Floats("w/ExponentialMovingAverage");
+  };
+  CHECK(averages({}, 1) == std::vector<float>{1.04F, -1.9F});
+  CHECK(averages({}, 5) == std::vector<float>{1.398524F, -1.0036898F});
+  CHECK(averages("global_step", 1) == std::vector<float>{1.3272727F, -1.1818182F});
+  CHECK(averages("global_step", 5) == std::vector<float>{2.2342784F, 1.0856961F});
+}
+
+TEST_CASE("a decay outside 0 to 1 is refused") {
+  Session session;
+  const Variable* const w = session.AddVariable("w", {2}, {1, -2});
+  GradientDescentOptimizer optimizer{.learning_rate = 0.1};
+  optimizer.gradients.exponential_moving_average = ExponentialMovingAverage{.decay = 1.5};
+  CHECK_THROWS_WITH_AS(std::ignore = Minimize(ops::Sum(w->value), optimizer, {}),
+                       "exponential_moving_average: decay is 1.5, expected 0 to 1", Error);
+}
+
 TEST_CASE("momentum") {
   Trained after(MomentumOptimizer{.learning_rate = 0.1, .momentum = 0.9});
   CHECK(Near(after["w"], {0.485999972, -0.124000013, -0.138999984}));

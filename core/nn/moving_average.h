@@ -1,0 +1,46 @@
+#pragma once
+// tf.train.ExponentialMovingAverage: for every trained variable a shadow, <var>/
+// ExponentialMovingAverage, that follows it and stands beside it in checkpoints.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/visit.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+struct ExponentialMovingAverage {
+  double decay = 0.999;
+  std::optional<std::string> num_updates;
+  bool use_in_eval = true;
+
+  template <class V>
+  void Visit(V& v) {
+    v("decay", decay, {.help = "what is kept of the shadow at each step", .required = true});
+    v("num_updates", num_updates,
+      {.help = "global_step: the decay is at most (1 + step) / (10 + step); null: it is constant",
+       .values = {"global_step"}});
+    v("use_in_eval", use_in_eval,
+      {.help = "evaluate, predict and export restore the shadows in the variables' place",
+       .tpuest = true});
+  }
+};
+
+inline constexpr std::string_view kAverageSlot = "ExponentialMovingAverage";
+
+// "dense/kernel/ExponentialMovingAverage".
+[[nodiscard]] std::string AverageName(std::string_view variable);
+
+// shadow -= (1 - decay) * (shadow - variable) for all trainable variables, with their values after
+// `updated`, which is where num_updates is read too. A shadow starts as its variable does. Error
+// kUsage for a decay outside 0 to 1.
+[[nodiscard]] Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
+                                  Node* updated);
+
+// TensorFlow's variables_to_restore: what each trainable variable is restored from, by name.
+[[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const Graph& graph);
+
+}  // namespace tpuest::nn
