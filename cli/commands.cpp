@@ -16,7 +16,7 @@ const std::vector<Command>& Commands() {
       {"validate", "check a job without running it", "tpuest validate job.yaml", ValidateCommand,
        Takes::kJob},
       {"plan", "say what training a job would take: steps, shapes, parameters, FLOPs",
-       "tpuest plan job.yaml --json", PlanCommand, Takes::kJob},
+       "tpuest plan job.yaml --compile v5e:2x2", PlanCommand, Takes::kJob},
       {"config", "show a job: config show", "tpuest config show job.yaml --full", ConfigCommand,
        Takes::kJob},
       {"init", "write a job for a CSV file", "tpuest init --from data.csv --label price", Init,

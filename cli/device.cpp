@@ -19,4 +19,12 @@ Device::Device(const std::string& name, int replicas, PjrtLogging logging) {
   backend_ = MakePjrtBackend(*client_);
 }
 
+DeviceOptions DeviceOptionsOf(const TpuestOptions& options) {
+  const MatmulPrecision precision =
+      options.matmul_precision == "highest" ? MatmulPrecision::kHighest
+      : options.matmul_precision == "high"  ? MatmulPrecision::kHigh
+                                            : MatmulPrecision::kDefault;
+  return {.staging_bytes = options.staging_bytes, .matmul_precision = precision};
+}
+
 }  // namespace tpuest::cli

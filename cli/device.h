@@ -4,10 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "cli/job.h"
 #include "core/backend/pjrt_plugin.h"
 #include "core/backend/pjrt_program.h"
 
 namespace tpuest::cli {
+
+// What a device is told of the job.
+[[nodiscard]] DeviceOptions DeviceOptionsOf(const TpuestOptions& options);
 
 class Device {
  public:

@@ -179,6 +179,13 @@ void AddFlags(CLI::App& app, std::string_view command, Invocation& to) {
   if (evaluates) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
   if (predicts) AddPredictFlags(app, to);
   if (exports) AddExportFlags(app, to);
+  if (command == "plan") {
+    app.add_option("--compile", to.compile,
+                   "compile the training step for a TPU that is not there, as v5e:2x2")
+        ->option_text("TOPOLOGY");
+    app.add_option("--dump-hlo", to.dump_hlo, "write the training step as StableHLO")
+        ->option_text("FILE");
+  }
   if (command == "config") {
     app.add_flag("--full", to.full, "every value, with its origin")->disable_flag_override();
   }

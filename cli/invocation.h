@@ -44,6 +44,8 @@ struct Invocation {
   std::optional<std::string> export_dir;  // export
   std::optional<int64_t> verify;          // export
   bool full = false;                      // config show
+  std::optional<std::string> compile;     // plan: a topology
+  std::optional<std::string> dump_hlo;    // plan: a file
   // convert
   std::optional<std::string> images;
   std::optional<std::string> labels;

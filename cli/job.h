@@ -46,6 +46,7 @@ struct PredictOptions {
 struct TpuestOptions {
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
+  std::string matmul_precision = "default";
   DataErrorOptions data_errors;
 
   template <class V>
@@ -53,6 +54,12 @@ struct TpuestOptions {
     v("fsync", fsync, {.help = "flush checkpoints to the disk before they count", .tpuest = true});
     v("staging_bytes", staging_bytes,
       {.help = "most bytes of batches that a replica of a device takes at once", .tpuest = true});
+    v("matmul_precision", matmul_precision,
+      {.help =
+           "of float32 on a device: default: its own, which rounds on TPUs and newer GPUs; high; "
+           "highest: float32",
+       .tpuest = true,
+       .values = {"default", "high", "highest"}});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
   }
 };

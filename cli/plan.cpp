@@ -1,12 +1,17 @@
 // tpuest plan JOB.yaml: what training would do, without doing it
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device.h"
+#include "cli/plan_compile.h"
 #include "cli/plan_report.h"
 #include "cli/session.h"
+#include "core/base/files.h"
+#include "core/estimator/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"
 
@@ -46,15 +51,40 @@ std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
 constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
 
 std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {
-  if (bytes > kMostVariableBytes) return std::nullopt;
+  const std::vector<Shape> shapes = InputShapes(run);
+  if (shapes.empty() || bytes > kMostVariableBytes) return std::nullopt;
   try {
-    const std::optional<MemoryUse> use = CompileStep(args, run);
-    if (!use) return std::nullopt;
-    return static_cast<int64_t>(use->constants + use->global + use->replicas + use->blocks +
-                                use->parts);
+    const MemoryUse use = CompileStep(args, run, shapes);
+    return static_cast<int64_t>(use.constants + use.global + use.replicas + use.blocks + use.parts);
   } catch (const std::bad_alloc&) {
     return std::nullopt;  // another machine may have it
   }
+}
+
+// What the first batch feeds the model with, where the job alone does not tell.
+std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
+  const std::string& name = job.train_spec->input_fn;
+  const auto stream = MakeInputFn(job.input_fns.at(name),
+                                  name)({.mode = Mode::kTrain, .batch_size = run.batch_size});
+  const std::optional<Batch> batch = stream->Next();
+  if (!batch || RowsOf(*batch) != run.batch_size) {
+    throw Error(Code::kData, "the input has no whole batch, which tells how long its lists are",
+                fmt::format("train_batch_size is {}", run.batch_size))
+        .Key("train_spec.input_fn");
+  }
+  return ShapesOf(InputsOf(run.model, *batch));
+}
+
+// The training step as a module.
+LoweredModule Lower(const Job& job, PlanArgs args, const PlannedRun& run) {
+  HloBackend backend;
+  EstimatorHome home = args.home;
+  home.device = &backend;
+  home.device_options = DeviceOptionsOf(job.tpuest);
+  std::vector<Shape> shapes = InputShapes(run);
+  if (shapes.empty()) shapes = ShapesOfFirstBatch(job, run);
+  CompileStep({args.model_fn, args.options, args.stream, args.length, home}, run, shapes);
+  return backend.module();
 }
 
 PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
@@ -83,7 +113,34 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   return report;
 }
 
-PlanReport PlanJob(const LoadedJob& loaded, Log& console) {
+// What there is to say about a job, and of its step on a topology.
+struct Planned {
+  PlanReport plan;
+  std::optional<CompileReport> compile;
+};
+
+std::unique_ptr<PjrtTopology> TopologyOf(const Invocation& invocation) {
+  if (!invocation.compile) return nullptr;
+  return OpenTopology(FindPjrtPlugin("tpu"), *invocation.compile,
+                      invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
+}
+
+// A replica a core, whatever num_shards says, as on that machine.
+EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology* topology,
+                            Log& console) {
+  EstimatorOptions result = options;
+  if (topology == nullptr || !options.use_tpu) return result;
+  std::optional<int>& shards = result.run_config.tpu_config.num_shards;
+  const TopologyInfo& info = topology->info();
+  if (shards && *shards != info.cores) {
+    console.Warning("num_shards is {} in the job; {} has {} cores and takes a replica on each",
+                    *shards, info.name, info.cores);
+  }
+  shards = info.cores;
+  return result;
+}
+
+Planned PlanJob(const Invocation& invocation, const LoadedJob& loaded, Log& console) {
   const Job& job = loaded.job;
   // What else a run says of its start is in the report.
   Log log;
@@ -94,6 +151,8 @@ PlanReport PlanJob(const LoadedJob& loaded, Log& console) {
     throw Error(Code::kUsage, "plan needs a train_spec",
                 "train_spec: {input_fn: train, max_steps: 1000}");
   }
+  const std::unique_ptr<PjrtTopology> topology = TopologyOf(invocation);
+  const EstimatorOptions options = OptionsFor(job.estimator, topology.get(), console);
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
   const SystemClock clock;
@@ -102,14 +161,32 @@ PlanReport PlanJob(const LoadedJob& loaded, Log& console) {
   const ModelFn model_fn =
       models::MakeModelFn(job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns});
   const PlanArgs args{.model_fn = model_fn,
-                      .options = job.estimator,
+                      .options = options,
                       .stream = input.spec,
                       .length = job.train_spec->length(),
                       .home = {registry, *backend, log, clock, never}};
   const PlannedRun run = PlanTraining(args);
-  PlanReport report = Report(job, loaded.tree.root.place.file, input, run);
-  report.cpu_bytes = CpuBytes(args, run, report.model.bytes);
-  return report;
+  Planned planned{Report(job, loaded.tree.root.place.file, input, run), std::nullopt};
+  if (topology == nullptr) planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
+  if (topology == nullptr && !invocation.dump_hlo) return planned;
+  const LoweredModule module = Lower(job, args, run);
+  if (invocation.dump_hlo) WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
+  if (topology != nullptr) {
+    planned.compile = CompileFor(*topology, module, *run.model.graph, run.replicas);
+  }
+  return planned;
+}
+
+void Print(const Invocation& invocation, const Planned& planned) {
+  if (!invocation.json) {
+    std::string text = PlanText(planned.plan);
+    if (planned.compile) text += CompileText(*planned.compile);
+    (void)WriteStdout(text);
+    return;
+  }
+  Json json = JsonOfPlan(planned.plan);
+  if (planned.compile) json["compile"] = JsonOfCompile(*planned.compile);
+  PrintDocument("plan", json);
 }
 
 }  // namespace
@@ -120,18 +197,20 @@ int PlanCommand(const Invocation& invocation) {
     Console console(invocation, clock);
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
     try {
-      const PlanReport report = PlanJob(loaded, console.log());
-      if (invocation.json) {
-        PrintDocument("plan", JsonOfPlan(report));
-      } else {
-        (void)WriteStdout(PlanText(report));
-      }
+      const Planned planned = PlanJob(invocation, loaded, console.log());
+      Print(invocation, planned);
+      if (!planned.compile || planned.compile->fits()) return 0;
+      // The document has said it already.
+      const Error error =
+          ShortageError(planned.compile->topology.name, *planned.compile->size.shortage);
+      const std::string text = config::Render(error.faults(), sources);
+      std::fwrite(text.data(), 1, text.size(), stderr);
+      return static_cast<int>(error.code());
     } catch (const Error& error) {
       std::vector<Fault> faults = error.faults();
       config::Locate(loaded.tree, faults);
       throw Error(error.code(), std::move(faults));
     }
-    return 0;
   });
 }
 

@@ -179,7 +179,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .progress = &console_,
                            .fsync = loaded_.job.tpuest.fsync,
                            .device = device_.backend(),
-                           .staging_bytes = loaded_.job.tpuest.staging_bytes};
+                           .device_options = DeviceOptionsOf(loaded_.job.tpuest)};
   try {
     estimator_ =
         std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);

@@ -83,6 +83,15 @@ class Collective {
   virtual void AllReduceSum(std::span<float> values) = 0;
 };
 
+// How a device multiplies float32: as its makers have it (TPUs and newer GPUs round what they
+// multiply), in three rounded parts, or as float32. XLA's CPU compiler always does the last.
+enum class MatmulPrecision { kDefault, kHigh, kHighest };
+
+struct DeviceOptions {
+  int64_t staging_bytes = int64_t{64} << 20;  // of batches that a replica takes at once
+  MatmulPrecision matmul_precision = MatmulPrecision::kDefault;
+};
+
 struct CompileOptions {
   int replicas = 1;      // logical replicas of the whole run
   int threads = 1;       // step threads of this process
@@ -90,9 +99,9 @@ struct CompileOptions {
   bool fuse = true;      // off for comparison
   bool cut_rows = true;  // off: every replica is one block
   // Most steps that a device makes without looking at the host; fewer where the feeds of one
-  // replica need more bytes.
+  // replica need more bytes than may be staged.
   int64_t steps_per_call = 1;
-  int64_t staging_bytes = int64_t{64} << 20;
+  DeviceOptions device = {};
 };
 
 // The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.

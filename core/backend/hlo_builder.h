@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backend/backend.h"
 #include "core/base/error.h"
 #include "core/tensor/tensor.h"
 
@@ -49,6 +50,9 @@ using HloFn = std::function<std::vector<HloValue>(const std::vector<HloValue>&)>
 
 class HloBuilder {
  public:
+  explicit HloBuilder(MatmulPrecision precision = MatmulPrecision::kDefault)
+      : precision_(precision) {}
+
   // ---- values from nothing
   HloValue Constant(const Tensor& value);
   // Of whole numbers the nearest that the dtype holds: an infinity is its least or largest.
@@ -89,6 +93,8 @@ class HloBuilder {
   HloValue Reduce(std::string_view op, const HloValue& x, const std::vector<int64_t>& axes,
                   double init);
   HloValue Dot(const HloValue& x, const HloValue& y, const DotAxes& axes);
+  // Of the operands of a product, as an attribute: "precision_config = [...]".
+  [[nodiscard]] std::string PrecisionText() const;
   // Slices of x of `sizes` where `indices` say; a start that does not fit is moved to where it
   // does.
   HloValue Gather(const HloValue& x, const HloValue& indices, const IndexAxes& axes,
@@ -145,6 +151,7 @@ class HloBuilder {
   // As BinaryRegion, of what is the second argument alone.
   [[nodiscard]] std::string SetRegion(DType dtype);
 
+  const MatmulPrecision precision_;
   std::string body_;
   std::vector<HloValue> arguments_;
   std::vector<std::string> argument_locations_;

@@ -282,7 +282,8 @@ class Loop {
       : lowering_(lowering),
         options_(options),
         feeds_(Stacked(lowering.Feeds(), stack)),
-        fetches_(Stacked(lowering.Fetches(), stack)) {}
+        fetches_(Stacked(lowering.Fetches(), stack)),
+        hlo_(options.device.matmul_precision) {}
 
   std::string Text();
 
@@ -348,7 +349,7 @@ std::string Loop::Text() {
 
 LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
-  HloBuilder hlo;
+  HloBuilder hlo(options.device.matmul_precision);
   const std::vector<HloValue> feeds = lowering.FeedArguments(hlo, lowering.Feeds());
   const std::vector<HloValue> variables = lowering.VariableArguments(hlo);
   const StepValues step = lowering.Step(hlo, feeds, variables);
@@ -365,7 +366,7 @@ LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& opti
   for (const HloValue& feed : lowering.Feeds()) {
     bytes += feed.shape.elements() * static_cast<int64_t>(SizeOf(feed.dtype));
   }
-  const int64_t fit = options.staging_bytes / std::max<int64_t>(1, bytes);
+  const int64_t fit = options.device.staging_bytes / std::max<int64_t>(1, bytes);
   const int64_t stack = std::max<int64_t>(1, std::min(options.steps_per_call, fit));
   std::string text = Loop(lowering, options, stack).Text();
   LoweredModule module = lowering.Module(std::move(text));

@@ -67,7 +67,7 @@ struct LoweredModule {
 [[nodiscard]] LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options);
 
 // The module of up to `stack` steps, in a while loop: options.steps_per_call, as far as their feeds
-// fit into options.staging_bytes. Arguments: each feed that is read as [stack, ...], the
+// fit into options.device.staging_bytes. Arguments: each feed that is read as [stack, ...], the
 // variables, and how many steps to make (int32 [], at most `stack`). Results: each fetch as
 // [stack, ...], of which the steps that were made are filled; the variables; how many were made
 // (int32 []); and whether the last one's updates were applied (bool []). They are not where on any

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo_backend.h"
 
 namespace tpuest {
 namespace {
@@ -70,7 +70,7 @@ class PjrtProgram final : public Program {
         copies_(CopiesOf(client, variables)),
         replicas_(options.replicas),
         loops_(!spec.targets.empty()),
-        module_(loops_ ? LowerLoopToHlo(spec, options) : LowerToHlo(spec, options)),
+        module_(LowerProgram(spec, options)),
         executable_(client.Compile(module_.text, options.replicas)) {
     module_.text.clear();
     for (size_t i = 0; i < module_.variables.size(); ++i) {

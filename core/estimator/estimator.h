@@ -27,9 +27,9 @@ struct EstimatorHome {
   const Clock& clock;
   const StopSignal& stop;
   ProgressListener* progress = nullptr;
-  bool fsync = true;                          // off only for tests
-  Backend* device = nullptr;                  // where steps run; nullptr: on `backend`
-  int64_t staging_bytes = int64_t{64} << 20;  // of batches that a device's replica takes at once
+  bool fsync = true;          // off only for tests
+  Backend* device = nullptr;  // where steps run; nullptr: on `backend`
+  DeviceOptions device_options = {};
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};

@@ -101,17 +101,19 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                             .params = context_.ParamsFor(batch_size_ / replicas, replicas)});
   context_.home.log.Info("Done calling model_fn.");
   if (replicas > 1) CheckMetricTensors(made->model.spec);
-  made->programs = std::make_unique<StepPrograms>([this, &model = made->model, replicas = replicas](
-                                                      const std::vector<Shape>& shapes) {
-    return std::make_shared<StepProgram>(context_.home.backends(), variables_,
-                                         StepProgramArgs{.graph = *model.graph,
-                                                         .inputs = model.inputs,
-                                                         .shapes = shapes,
-                                                         .fetches = Fetches(model.spec, mode_),
-                                                         .options = {.replicas = replicas,
-                                                                     .threads = context_.threads,
-                                                                     .seed = *context_.seed}});
-  });
+  made->programs = std::make_unique<StepPrograms>(
+      [this, &model = made->model, replicas = replicas](const std::vector<Shape>& shapes) {
+        return std::make_shared<StepProgram>(
+            context_.home.backends(), variables_,
+            StepProgramArgs{.graph = *model.graph,
+                            .inputs = model.inputs,
+                            .shapes = shapes,
+                            .fetches = Fetches(model.spec, mode_),
+                            .options = {.replicas = replicas,
+                                        .threads = context_.threads,
+                                        .seed = *context_.seed,
+                                        .device = context_.home.device_options}});
+      });
   variant = std::move(made);
   return *variant;
 }

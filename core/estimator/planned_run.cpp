@@ -16,17 +16,6 @@ int64_t GlobalStepIn(VariableStore& variables) {
   return variables.Has(name) ? *variables.Get(name).data<int64_t>() : 0;
 }
 
-// Of a global batch; empty where a list's length is not known.
-std::vector<Shape> BatchShapes(const PlannedRun& run) {
-  std::vector<Shape> shapes;
-  for (const Value& input : run.model.inputs) {
-    shapes.push_back(input.shape());
-    shapes.back().set_dim(0, run.batch_size);
-    if (!shapes.back().fully_known()) return {};
-  }
-  return shapes;
-}
-
 }  // namespace
 
 std::optional<int64_t> PlannedRun::steps() const {
@@ -63,9 +52,18 @@ PlannedRun PlanTraining(const PlanArgs& args) {
   return run;
 }
 
-std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run) {
-  const std::vector<Shape> shapes = BatchShapes(run);
-  if (shapes.empty()) return std::nullopt;
+std::vector<Shape> InputShapes(const PlannedRun& run) {
+  std::vector<Shape> shapes;
+  for (const Value& input : run.model.inputs) {
+    shapes.push_back(input.shape());
+    shapes.back().set_dim(0, run.batch_size);
+    if (!shapes.back().fully_known()) return {};
+  }
+  return shapes;
+}
+
+MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
+                      const std::vector<Shape>& shapes) {
   VariableStore variables;
   const WeightSummaries weights(args.home.backend, variables, run.model);
   const RunConfig& config = args.options.run_config;
@@ -73,7 +71,7 @@ std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run
       .replicas = run.replicas,
       .threads = ThreadsOf(config),
       .steps_per_call = StepsPerCall(config.tpu_config.iterations_per_loop),
-      .staging_bytes = args.home.staging_bytes};
+      .device = args.home.device_options};
   return StepProgram(args.home.backends(), variables,
                      TrainProgramArgs(run.model, weights, shapes, options))
       .memory();

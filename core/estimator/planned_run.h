@@ -40,9 +40,13 @@ struct PlanArgs {
 // no lock and sees no data. The errors of Train that come before its first step.
 [[nodiscard]] PlannedRun PlanTraining(const PlanArgs& args);
 
-// Compiles the run's step where args.home says, and returns the memory that it takes beside the
-// variables, feeds and results; nullopt where only the data tells how long its lists are. Makes
-// variables of zeros where the backend wants values.
-[[nodiscard]] std::optional<MemoryUse> CompileStep(const PlanArgs& args, const PlannedRun& run);
+// What a global batch feeds the model with; empty where only the data tells how long its lists are.
+[[nodiscard]] std::vector<Shape> InputShapes(const PlannedRun& run);
+
+// Compiles the run's step for such inputs where args.home says, and returns the memory that it
+// takes beside the variables, feeds and results. Makes variables of zeros where the backend wants
+// values.
+MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
+                      const std::vector<Shape>& shapes);
 
 }  // namespace tpuest

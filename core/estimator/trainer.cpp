@@ -148,7 +148,7 @@ std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
       .threads = context_.threads,
       .seed = *context_.seed,
       .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
-      .staging_bytes = context_.home.staging_bytes};
+      .device = context_.home.device_options};
   return std::make_shared<StepProgram>(
       context_.home.backends(), variables_,
       TrainProgramArgs(made.model, *made.weights, shapes, options));

@@ -28,11 +28,10 @@ HloValue Convolve(HloBuilder& hlo, const HloValue& image, const HloValue& filter
       "{{batch_group_count = {} : i64, dimension_numbers = #stablehlo.conv<{}>, "
       "feature_group_count = {} : i64, lhs_dilation = {}, "
       "padding = dense<[[{}, {}], [{}, {}]]> : tensor<2x2xi64>, "
-      "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>], "
-      "rhs_dilation = {}, window_strides = {}}}",
+      "{}, rhs_dilation = {}, window_strides = {}}}",
       how.batch_groups, how.dimensions, how.feature_groups, HloArray(how.image_dilation),
-      how.low[0], how.high[0], how.low[1], how.high[1], HloArray(how.filter_dilation),
-      HloArray(how.strides));
+      how.low[0], how.high[0], how.low[1], how.high[1], hlo.PrecisionText(),
+      HloArray(how.filter_dilation), HloArray(how.strides));
   return hlo.Op("convolution", {image, filter}, attrs, "", image.dtype, result);
 }
 

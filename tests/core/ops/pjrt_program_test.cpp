@@ -85,7 +85,8 @@ TEST_CASE("steps run in stacks and a rest, and give what the engine gives") {
   for (const int64_t staging_bytes : {1, 16, 1000}) {
     VariableStore there = Start();
     const auto program = device.backend->Compile(
-        model.Spec(), {.replicas = kReplicas, .steps_per_call = 4, .staging_bytes = staging_bytes},
+        model.Spec(),
+        {.replicas = kReplicas, .steps_per_call = 4, .device = {.staging_bytes = staging_bytes}},
         there);
     CHECK(program->steps_per_call() == (staging_bytes == 1 ? 1 : staging_bytes == 16 ? 2 : 4));
     const auto found = program->Run(feeds);
