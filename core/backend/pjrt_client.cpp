@@ -45,6 +45,26 @@ class Buffer final : public PjrtBuffer {
   PJRT_Buffer* buffer_;
 };
 
+struct DestroyEvent {
+  const PjrtApi* api = nullptr;
+  void operator()(PJRT_Event* event) const {
+    PJRT_ARGS(destroy, PJRT_Event_Destroy_Args);
+    destroy.event = event;
+    (*api)->PJRT_Event_Destroy(&destroy);
+  }
+};
+using EventPtr = std::unique_ptr<PJRT_Event, DestroyEvent>;
+
+struct DestroyClient {
+  const PjrtApi* api = nullptr;
+  void operator()(PJRT_Client* client) const {
+    PJRT_ARGS(destroy, PJRT_Client_Destroy_Args);
+    destroy.client = client;
+    (*api)->PJRT_Client_Destroy(&destroy);
+  }
+};
+using ClientPtr = std::unique_ptr<PJRT_Client, DestroyClient>;
+
 class Executable final : public PjrtExecutable {
  public:
   Executable(const PjrtApi& api, PJRT_LoadedExecutable* executable)
@@ -82,7 +102,7 @@ class Executable final : public PjrtExecutable {
       argument_lists.push_back(given[r].data());
       output_lists.push_back(made[r].data());
     }
-    std::vector<PJRT_Event*> done(replicas, nullptr);
+    std::vector<PJRT_Event*> events(replicas, nullptr);
     PJRT_ARGS(options, PJRT_ExecuteOptions);
     PJRT_ARGS(args, PJRT_LoadedExecutable_Execute_Args);
     args.executable = executable_;
@@ -91,15 +111,17 @@ class Executable final : public PjrtExecutable {
     args.num_devices = replicas;
     args.num_args = given.front().size();
     args.output_lists = output_lists.data();
-    args.device_complete_events = done.data();
+    args.device_complete_events = events.data();
     api_.Need(api_->PJRT_LoadedExecutable_Execute(&args), "running a program", Code::kLost);
+    std::vector<EventPtr> done;
+    for (PJRT_Event* const event : events) done.emplace_back(event, DestroyEvent{&api_});
     std::vector<std::vector<PjrtBufferPtr>> outputs(replicas);
     for (size_t r = 0; r < replicas; ++r) {
       for (PJRT_Buffer* const buffer : made[r]) {
         outputs[r].push_back(std::make_unique<Buffer>(api_, buffer));
       }
     }
-    for (PJRT_Event* const event : done) api_.Await(event, "running a program");
+    for (EventPtr& event : done) api_.Await(event.release(), "running a program");
     return outputs;
   }
 
@@ -134,24 +156,17 @@ class Client final : public PjrtClient {
       const PjrtSilence silence(logging);
       api_.NeedStart(api_->PJRT_Client_Create(&create));
     }
-    client_ = create.client;
+    client_ = ClientPtr(create.client, DestroyClient{&api_});
     PJRT_ARGS(devices, PJRT_Client_AddressableDevices_Args);
-    devices.client = client_;
+    devices.client = client_.get();
     api_.Need(api_->PJRT_Client_AddressableDevices(&devices), "listing devices");
     devices_.assign(devices.addressable_devices,
                     devices.addressable_devices + devices.num_addressable_devices);
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() override {
-    PJRT_ARGS(destroy, PJRT_Client_Destroy_Args);
-    destroy.client = client_;
-    api_->PJRT_Client_Destroy(&destroy);
-  }
 
   [[nodiscard]] std::string platform() const override {
     PJRT_ARGS(args, PJRT_Client_PlatformName_Args);
-    args.client = client_;
+    args.client = client_.get();
     api_.Need(api_->PJRT_Client_PlatformName(&args), "naming the platform");
     return {args.platform_name, args.platform_name_size};
   }
@@ -168,7 +183,7 @@ class Client final : public PjrtClient {
     PJRT_Program program = PjrtProgramOf(code);
     const std::string options = PjrtCompileOptions(replicas);
     PJRT_ARGS(compile, PJRT_Client_Compile_Args);
-    compile.client = client_;
+    compile.client = client_.get();
     compile.program = &program;
     compile.compile_options = options.data();
     compile.compile_options_size = options.size();
@@ -183,7 +198,7 @@ class Client final : public PjrtClient {
 
   PjrtBufferPtr ToDevice(const Tensor& tensor, int replica) override {
     PJRT_ARGS(args, PJRT_Client_BufferFromHostBuffer_Args);
-    args.client = client_;
+    args.client = client_.get();
     args.data = tensor.raw();
     args.type = PjrtTypeOf(tensor.dtype());
     args.dims = tensor.shape().dims().data();
@@ -216,7 +231,7 @@ class Client final : public PjrtClient {
   }
 
   PjrtApi api_;
-  PJRT_Client* client_ = nullptr;
+  ClientPtr client_;
   std::vector<PJRT_Device*> devices_;
 };
 
