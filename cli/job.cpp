@@ -76,6 +76,8 @@ class Validator {
   void CheckTrain() {
     CheckInput("train_spec.input_fn", job_.train_spec->input_fn);
     Take(Validate(job_.train_spec->length(), job_.estimator.use_tpu));
+    Take(ValidateHooks(job_.train_spec->hooks, "train_spec.hooks"));
+    Take(ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
     if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
       Say("train_spec", "training needs an optimizer",
           "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");

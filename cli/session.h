@@ -51,7 +51,7 @@ class Session {
   class Recorder final : public SessionRunHook {
    public:
     explicit Recorder(Session& session) : session_(session) {}
-    void Begin() override { session_.StartRun(); }
+    void Begin(HookHome& /*home*/) override { session_.StartRun(); }
 
    private:
     Session& session_;

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/session.h"
+#include "core/estimator/hook_factory.h"
 
 namespace tpuest::cli {
 
@@ -22,8 +23,10 @@ int Train(const Invocation& invocation) {
                     "train_spec: {input_fn: train, max_steps: 1000}");
       }
       const TrainSpec& spec = *session.job().train_spec;
-      const TrainResult result = session.estimator().Train(
-          MakeJobInputFn(session.job(), spec.input_fn), spec.length(), {&session.recorder()});
+      const JobHooks hooks = MakeHooks(spec.hooks, spec.saving_listeners);
+      const TrainResult result =
+          session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
+                                    hooks.With(session.recorder()));
       session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
       session.console().Clear();
       if (invocation.json) PrintDocument("train", TrainFields(result));

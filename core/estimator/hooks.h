@@ -11,9 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/stop_signal.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
+
+class EventWriter;
+class HookGraph;
+class Saver;
 
 // What one step left.
 struct StepRecord {
@@ -32,6 +39,7 @@ struct SessionInfo {
   int64_t global_step = 0;  // restored, or 0
   bool restored = false;    // from a checkpoint of model_dir
   int64_t batch_size = 0;   // global
+  bool has_learning_rate = false;
   std::span<const std::string> summary_tags;
 };
 
@@ -66,10 +74,24 @@ struct RunValues {
   std::optional<float> diverged_loss;
 };
 
+// What a hook works with, from Begin to End.
+struct HookHome {
+  Log& log;
+  const Clock& clock;
+  const StopSignal& stop;
+  const std::string& model_dir;
+  HookGraph& graph;
+  // Of a training run only.
+  EventWriter* events = nullptr;  // of model_dir
+  Saver* saver = nullptr;
+  bool loops_end_at_periods = false;  // iterations_per_loop: auto
+};
+
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
-  virtual void Begin() {}
+  // Before the first step; may add nodes to home.graph. `home` outlives the hook's use.
+  virtual void Begin(HookHome& /*home*/) {}
   virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
   virtual void BeforeRun(RunContext& /*context*/) {}
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/visit.h"
+#include "core/estimator/hook_options.h"
 #include "core/estimator/iterations_per_loop.h"
 #include "core/estimator/warm_start_settings.h"
 
@@ -145,12 +146,16 @@ struct TrainSpec {
   std::string input_fn;
   std::optional<int64_t> steps;
   std::optional<int64_t> max_steps;
+  std::vector<AnyHook> hooks;
+  std::vector<AnySavingListener> saving_listeners;
 
   template <class V>
   void Visit(V& v) {
     v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
     v("steps", steps, {.help = "train for this many more steps"});
     v("max_steps", max_steps, {.help = "train up to this global step"});
+    v("hooks", hooks, {.help = "SessionRunHooks, in this order"});
+    v("saving_listeners", saving_listeners, {.help = "called around every checkpoint"});
   }
   [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
 };

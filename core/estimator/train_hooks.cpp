@@ -7,8 +7,9 @@
 
 namespace tpuest {
 
-void CheckpointSaverHook::Begin() {
-  for (CheckpointSaverListener* const listener : args_.listeners) listener->Begin();
+void CheckpointSaverHook::Begin(HookHome& home) {
+  home_ = &home;
+  for (CheckpointSaverListener* const listener : listeners_) listener->Begin();
 }
 
 void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
@@ -21,44 +22,42 @@ void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values)
 }
 
 bool CheckpointSaverHook::IsDue(int64_t step) const {
-  const int64_t steps = args_.config.save_checkpoints_steps.value_or(0);
-  if (steps > 0) {
-    const auto counter = ParseIterationsPerLoop(args_.config.tpu_config.iterations_per_loop);
-    const bool at_multiples = counter->unit == IterationsPerLoopCounter::Unit::kAuto;
-    return at_multiples ? step / steps > last_step_ / steps : step >= last_step_ + steps;
+  if (save_steps_.value_or(0) > 0) {
+    return home_->loops_end_at_periods ? step / *save_steps_ > last_step_ / *save_steps_
+                                       : step >= last_step_ + *save_steps_;
   }
-  const auto secs = static_cast<double>(args_.config.save_checkpoints_secs.value_or(0));
-  return secs > 0 && args_.clock.Seconds() >= last_seconds_ + secs;
+  const auto secs = static_cast<double>(save_secs_.value_or(0));
+  return secs > 0 && home_->clock.Seconds() >= last_seconds_ + secs;
 }
 
 void CheckpointSaverHook::End(int64_t global_step) {
-  if (args_.saver.last_step() != global_step) std::ignore = Save(global_step);
-  for (CheckpointSaverListener* const listener : args_.listeners) listener->End(global_step);
+  if (home_->saver->last_step() != global_step) std::ignore = Save(global_step);
+  for (CheckpointSaverListener* const listener : listeners_) listener->End(global_step);
 }
 
 std::optional<std::string> CheckpointSaverHook::Save(int64_t step) {
-  args_.log.Info("Calling checkpoint listeners before saving checkpoint {}...", step);
-  for (CheckpointSaverListener* const listener : args_.listeners) listener->BeforeSave(step);
-  if (args_.saver.last_step() != step) Write(step);
+  home_->log.Info("Calling checkpoint listeners before saving checkpoint {}...", step);
+  for (CheckpointSaverListener* const listener : listeners_) listener->BeforeSave(step);
+  if (home_->saver->last_step() != step) Write(step);
   last_step_ = step;
-  last_seconds_ = args_.clock.Seconds();
-  args_.log.Info("Calling checkpoint listeners after saving checkpoint {}...", step);
+  last_seconds_ = home_->clock.Seconds();
+  home_->log.Info("Calling checkpoint listeners after saving checkpoint {}...", step);
   std::optional<std::string> reason;
-  for (CheckpointSaverListener* const listener : args_.listeners) {
+  for (CheckpointSaverListener* const listener : listeners_) {
     const std::optional<std::string> given = listener->AfterSave(step);
     if (!given) continue;
-    args_.log.Info("A CheckpointSaverListener requested that training be stopped: {}", *given);
+    home_->log.Info("A CheckpointSaverListener requested that training be stopped: {}", *given);
     if (!reason) reason = given;
   }
   return reason;
 }
 
 void CheckpointSaverHook::Write(int64_t step) {
-  args_.events.SessionLog(
-      args_.clock.WallSeconds(), step,
-      {.status = SessionLogData::Status::kCheckpoint, .checkpoint_path = args_.saver.base_path()});
-  args_.events.Flush();
-  args_.saver.Save(step);
+  home_->events->SessionLog(home_->clock.WallSeconds(), step,
+                            {.status = SessionLogData::Status::kCheckpoint,
+                             .checkpoint_path = home_->saver->base_path()});
+  home_->events->Flush();
+  home_->saver->Save(step);
 }
 
 void MetricsLogHook::AfterCreateSession(const SessionInfo& session) {
@@ -87,13 +86,13 @@ void MetricsLogHook::Report(const StepRecord& record) {
   waited_ = 0;
 }
 
-void StepCounterHook::AfterCreateSession(const SessionInfo& session) {
+void ExamplesPerSecondHook::AfterCreateSession(const SessionInfo& session) {
   batch_size_ = session.batch_size;
   last_step_ = session.global_step;
   last_seconds_ = clock_.Seconds();
 }
 
-void StepCounterHook::AfterRun(RunContext& context, const RunValues& values) {
+void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& values) {
   for (const StepRecord& record : values.steps) {
     if (is_first_) {
       // The loss of the variables as the run found them.
@@ -104,7 +103,7 @@ void StepCounterHook::AfterRun(RunContext& context, const RunValues& values) {
   }
 }
 
-void StepCounterHook::Report(const StepRecord& record) {
+void ExamplesPerSecondHook::Report(const StepRecord& record) {
   const double seconds = record.seconds - last_seconds_;
   const double steps_per_sec =
       seconds > 0 ? static_cast<double>(record.step - last_step_) / seconds : 0;
@@ -126,32 +125,90 @@ void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {
   tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
 }
 
+void SummarySaverHook::Begin(HookHome& home) {
+  home_ = &home;
+  output_.Open(home);
+}
+
 void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
   for (const StepRecord& record : values.steps) {
-    if ((record.step - 1) % every_ != 0) continue;
-    std::vector<SummaryValue> summaries = {{.tag = "loss", .value = record.loss}};
-    if (record.learning_rate) {
-      summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
-    }
-    for (size_t i = 0; i < tags_.size(); ++i) {
-      if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
-      summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
-    }
-    events_.Summary(clock_.WallSeconds(), record.step, summaries);
+    if (IsDue(record)) Write(record);
   }
 }
 
-void NanTensorHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+// By steps the events of a run that was cut stand where those of one that was not do.
+bool SummarySaverHook::IsDue(const StepRecord& record) const {
+  if (timer_.period() > 0) return (record.step - 1) % timer_.period() == 0;
+  return timer_.IsDue(record.step, record.seconds);
+}
+
+void SummarySaverHook::Write(const StepRecord& record) {
+  timer_.Trigger(record.step, record.seconds);
+  std::vector<SummaryValue> summaries = {{.tag = "loss", .value = record.loss}};
+  if (record.learning_rate) {
+    summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
+  }
+  for (size_t i = 0; i < tags_.size(); ++i) {
+    if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
+    // One of weights alone was not computed at this step.
+    if (std::isnan(record.summaries[i])) continue;
+    summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
+  }
+  output_.events().Summary(home_->clock.WallSeconds(), record.step, summaries);
+}
+
+void HookEvents::Open(const HookHome& home) {
+  events_ = home.events;
+  if (!output_dir_ || *output_dir_ == home.model_dir) return;
+  own_ = std::make_unique<EventWriter>(*output_dir_, home.clock.WallSeconds());
+  events_ = own_.get();
+}
+
+void StepCounterHook::Begin(HookHome& home) {
+  home_ = &home;
+  output_.Open(home);
+}
+
+void StepCounterHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  const double now = home_->clock.Seconds();
+  if (values.steps.empty() || !timer_.IsDue(values.global_step, now)) return;
+  const std::optional<int64_t> last = timer_.last_step();
+  const double seconds = now - timer_.last_seconds();
+  timer_.Trigger(values.global_step, now);
+  if (!last || seconds <= 0) return;
+  const double rate = static_cast<double>(values.global_step - *last) / seconds;
+  home_->log.Info("global_step/sec: {:g}", rate);
+  output_.events().Scalar(home_->clock.WallSeconds(), values.global_step, "global_step/sec",
+                          static_cast<float>(rate));
+  output_.events().Flush();
+}
+
+void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
   if (!values.diverged_loss) return;
   const std::string message =
       fmt::format("Model diverged with loss = {}.",
                   std::isnan(*values.diverged_loss) ? "NaN" : PythonFloat(*values.diverged_loss));
-  log_.Write(Level::kError, message);
-  const std::string saved =
-      saver_.last_prefix().empty() ? "" : fmt::format("; {} is good", saver_.last_prefix());
+  if (!fail_on_nan_loss_) {
+    home_->log.Write(Level::kWarning, message);
+    return context.RequestStop("diverged");
+  }
+  home_->log.Write(Level::kError, message);
+  const std::string prefix = home_->saver->last_prefix();
+  const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
   throw Error(Code::kDiverged, message,
               fmt::format("step {} was not applied{}; try a lower learning rate, or clipping",
                           values.global_step + 1, saved));
+}
+
+StopAtStepHook::StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,
+                               std::string reason)
+    : num_steps_(num_steps), last_step_(last_step.value_or(0)), reason_(std::move(reason)) {
+  if (!num_steps && !last_step) {
+    throw Error(Code::kUsage, "One of num_steps or last_step must be specified.");
+  }
+  if (num_steps && last_step) {
+    throw Error(Code::kUsage, "Only one of num_steps or last_step can be specified.");
+  }
 }
 
 std::string PythonFloat(float value) {

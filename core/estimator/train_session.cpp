@@ -8,8 +8,27 @@
 
 namespace tpuest {
 
-bool SavesCheckpoints(const RunConfig& config) {
-  return config.save_checkpoints_steps.value_or(0) > 0 ||
+namespace {
+
+// The first of them, or nullptr.
+template <class Hook>
+Hook* Find(const std::vector<SessionRunHook*>& hooks) {
+  for (SessionRunHook* const hook : hooks) {
+    if (auto* const found = dynamic_cast<Hook*>(hook)) return found;
+  }
+  return nullptr;
+}
+
+bool EndsLoopsAtPeriods(const RunConfig& config) {
+  const auto counter = ParseIterationsPerLoop(config.tpu_config.iterations_per_loop);
+  return counter->unit == IterationsPerLoopCounter::Unit::kAuto;
+}
+
+}  // namespace
+
+bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks) {
+  return Find<CheckpointSaverHook>(hooks.hooks) != nullptr ||
+         config.save_checkpoints_steps.value_or(0) > 0 ||
          config.save_checkpoints_secs.value_or(0) > 0;
 }
 
@@ -30,7 +49,16 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
               .fsync = context_.home.fsync},
              plan_.newest ? plan_.newest->prefix : ""),
       metrics_(context_.model_dir),
-      events_(context_.model_dir, clock_.WallSeconds()) {
+      events_(context_.model_dir, clock_.WallSeconds()),
+      hook_graph_(context_.home.backend, context_.home.registry, variables_, *model_.graph),
+      hook_home_({.log = context_.home.log,
+                  .clock = clock_,
+                  .stop = context_.home.stop,
+                  .model_dir = context_.model_dir,
+                  .graph = hook_graph_,
+                  .events = &events_,
+                  .saver = &saver_,
+                  .loops_end_at_periods = EndsLoopsAtPeriods(config_)}) {
   saver_.resume = plan_.resume;
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
@@ -44,7 +72,8 @@ void TrainSession::WriteGraph() {
 }
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
-// metrics.jsonl, which TensorFlow does not have, goes first.
+// metrics.jsonl, which TensorFlow does not have, goes first. A user's saver or NaN check takes
+// the place of the run's own.
 void TrainSession::MakeHooks(const TrainHooks& user) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
@@ -53,25 +82,25 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   if (config_.log_step_count_steps) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }
-  if (SavesCheckpoints(config_)) {
-    add(std::make_unique<CheckpointSaverHook>(
-        CheckpointSaverHookArgs{.saver = saver_,
-                                .config = config_,
-                                .log = context_.home.log,
-                                .clock = clock_,
-                                .events = events_,
-                                .listeners = user.saving_listeners}));
+  auto* saver_hook = Find<CheckpointSaverHook>(user.hooks);
+  if (plan_.saves && saver_hook == nullptr) {
+    auto own = std::make_unique<CheckpointSaverHook>(config_.save_checkpoints_secs,
+                                                     config_.save_checkpoints_steps);
+    saver_hook = own.get();
+    add(std::move(own));
   }
+  if (saver_hook != nullptr) saver_hook->SetListeners(user.saving_listeners);
   if (config_.log_step_count_steps) {
-    add(std::make_unique<StepCounterHook>(*config_.log_step_count_steps, context_.home.log, clock_,
-                                          events_));
+    add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, context_.home.log,
+                                                clock_, events_));
   }
   if (config_.save_summary_steps > 0) {
-    add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, clock_, events_));
+    add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
   }
   hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
-  if (plan_.goal) add(std::make_unique<StopAtStepHook>(*plan_.goal, plan_.goal_reason));
-  add(std::make_unique<NanTensorHook>(saver_, context_.home.log));
+  if (plan_.goal)
+    add(std::make_unique<StopAtStepHook>(std::nullopt, plan_.goal, plan_.goal_reason));
+  if (Find<NanTensorHook>(user.hooks) == nullptr) add(std::make_unique<NanTensorHook>());
 }
 
 // What all hooks' periods divide by.
@@ -88,8 +117,9 @@ void TrainSession::Begin() {
                             .global_step = start_,
                             .restored = plan_.newest.has_value(),
                             .batch_size = plan_.batch_size,
+                            .has_learning_rate = model_.spec.learning_rate.valid(),
                             .summary_tags = tags};
-  for (SessionRunHook* const hook : hooks_) hook->Begin();
+  for (SessionRunHook* const hook : hooks_) hook->Begin(hook_home_);
   for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
   // TensorBoard takes what older files of this folder say about this step and later as undone.
   events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
@@ -110,7 +140,7 @@ TrainResult TrainSession::Run(Infeed& infeed,
                   .variables = variables_,
                   .infeed = infeed,
                   .saver = saver_,
-                  .saves = SavesCheckpoints(config_),
+                  .saves = plan_.saves,
                   .hooks = hooks_,
                   .step_for = step_for,
                   .batch_size = plan_.batch_size,

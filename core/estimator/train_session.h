@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/estimator/hook_graph.h"
 #include "core/estimator/train_hooks.h"
 #include "core/estimator/train_loop.h"
 
@@ -19,6 +20,7 @@ struct TrainPlan {
   std::optional<int64_t> goal;  // global step
   std::string goal_reason;      // "steps" or "max_steps"
   ResumePoint resume;
+  bool saves = true;  // checkpoints are written at all
 };
 
 struct TrainSessionArgs {
@@ -53,11 +55,13 @@ class TrainSession {
   Saver saver_;
   MetricsLog metrics_;
   EventWriter events_;
+  HookGraph hook_graph_;
+  HookHome hook_home_;
   std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
   std::vector<SessionRunHook*> hooks_;
 };
 
-// Whether a run with these options writes checkpoints.
-[[nodiscard]] bool SavesCheckpoints(const RunConfig& config);
+// Whether a run with these options and hooks writes checkpoints.
+[[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks);
 
 }  // namespace tpuest

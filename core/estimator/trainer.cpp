@@ -44,7 +44,7 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
 }
 
 void CheckListeners(const TrainHooks& hooks, const RunConfig& config) {
-  if (hooks.saving_listeners.empty() || SavesCheckpoints(config)) return;
+  if (hooks.saving_listeners.empty() || SavesCheckpoints(config, hooks)) return;
   throw Error(
       Code::kUsage,
       "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
@@ -78,6 +78,7 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          std::unique_ptr<FileLock> lock) {
   CheckListeners(hooks, context_.options.run_config);
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
+  plan.saves = SavesCheckpoints(context_.options.run_config, hooks);
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
   const std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
@@ -165,7 +166,7 @@ TrainStep Trainer::StepFor(const Batch& batch) {
 
 void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
   Log& log = context_.home.log;
-  if (SavesCheckpoints(context_.options.run_config)) log.Info("Create CheckpointSaverHook.");
+  if (plan.saves) log.Info("Create CheckpointSaverHook.");
   log.Info("Graph was finalized.");
   Backend& backend = context_.home.backend;
   if (plan.newest) {

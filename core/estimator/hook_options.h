@@ -1,0 +1,228 @@
+#pragma once
+// The hooks that a job can name, with TensorFlow's names, arguments and rules. To add one: a struct
+// here and in AnyHook, a row in hook_factory.cpp.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+struct StopAtStepHookOptions {
+  static constexpr std::string_view kType = "StopAtStepHook";
+  std::optional<int64_t> num_steps;
+  std::optional<int64_t> last_step;
+
+  template <class V>
+  void Visit(V& v) {
+    v("num_steps", num_steps, {.help = "stop this many steps after the start of this run"});
+    v("last_step", last_step, {.help = "stop at this global step"});
+  }
+};
+
+struct CheckpointSaverHookOptions {
+  static constexpr std::string_view kType = "CheckpointSaverHook";
+  std::optional<int64_t> save_secs;
+  std::optional<int64_t> save_steps;
+
+  template <class V>
+  void Visit(V& v) {
+    v("save_secs", save_secs, {.help = "seconds from one checkpoint to the next"});
+    v("save_steps", save_steps,
+      {.help = "steps from one to the next; this hook takes the place of run_config's"});
+  }
+};
+
+struct LoggingTensorHookOptions {
+  static constexpr std::string_view kType = "LoggingTensorHook";
+  std::variant<std::vector<std::string>, std::map<std::string, std::string>> tensors;
+  std::optional<int64_t> every_n_iter;
+  std::optional<double> every_n_secs;
+  bool at_end = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("tensors", tensors,
+      {.help = "loss, learning_rate, global_step, summaries' tags, variables; or name: tensor",
+       .required = true});
+    v("every_n_iter", every_n_iter, {.help = "steps from one line to the next"});
+    v("every_n_secs", every_n_secs, {.help = "seconds from one line to the next"});
+    v("at_end", at_end, {.help = "a line at the end of the run"});
+  }
+};
+
+struct StepCounterHookOptions {
+  static constexpr std::string_view kType = "StepCounterHook";
+  std::optional<int64_t> every_n_steps = 100;
+  std::optional<double> every_n_secs;
+  std::optional<std::string> output_dir;
+
+  template <class V>
+  void Visit(V& v) {
+    v("every_n_steps", every_n_steps, {.help = "at least so many steps from one to the next"});
+    v("every_n_secs", every_n_secs, {.help = "seconds; then every_n_steps must be null"});
+    v("output_dir", output_dir, {.help = "folder of its events; null: model_dir"});
+  }
+};
+
+struct SummarySaverHookOptions {
+  static constexpr std::string_view kType = "SummarySaverHook";
+  std::optional<int64_t> save_steps;
+  std::optional<double> save_secs;
+  std::optional<std::string> output_dir;
+
+  template <class V>
+  void Visit(V& v) {
+    v("save_steps", save_steps, {.help = "steps from one event to the next"});
+    v("save_secs", save_secs, {.help = "seconds from one to the next"});
+    v("output_dir", output_dir, {.help = "folder of its events; null: model_dir"});
+  }
+};
+
+struct NanTensorHookOptions {
+  static constexpr std::string_view kType = "NanTensorHook";
+  bool fail_on_nan_loss = true;
+
+  template <class V>
+  void Visit(V& v) {
+    v("fail_on_nan_loss", fail_on_nan_loss,
+      {.help = "false: a loss that is no number ends the run without an error"});
+  }
+};
+
+struct ExecHookOptions {
+  static constexpr std::string_view kType = "ExecHook";
+  std::vector<std::string> on;
+  std::vector<std::string> command;
+  bool check = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("on", on,
+      {.help = "when it runs: begin, end, checkpoint_saved, evaluated",
+       .required = true,
+       .tpuest = true});
+    v("command", command,
+      {.help = "program and arguments; {model_dir}, {checkpoint}, {global_step} are put in",
+       .required = true,
+       .tpuest = true});
+    v("check", check,
+      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+  }
+};
+
+// What the four early-stopping hooks share.
+struct EarlyStoppingOptions {
+  std::string metric_name;
+  std::optional<std::string> eval_dir;
+  std::optional<std::string> eval;
+  int64_t min_steps = 0;
+  std::optional<double> run_every_secs = 60;
+  std::optional<int64_t> run_every_steps;
+
+  template <class V>
+  void VisitShared(V& v) {
+    v("metric_name", metric_name, {.help = "of the evaluations", .required = true});
+    v("eval_dir", eval_dir, {.help = "folder of their events; null: model_dir/eval"});
+    v("eval", eval, {.help = "name of the evaluation, for model_dir/eval_<name>", .tpuest = true});
+    v("min_steps", min_steps, {.help = "evaluations before this global step do not count"});
+    v("run_every_secs", run_every_secs, {.help = "seconds from one look to the next"});
+    v("run_every_steps", run_every_steps,
+      {.help = "steps from one look to the next; then run_every_secs must be null"});
+  }
+};
+
+struct StopIfHigherHookOptions : EarlyStoppingOptions {
+  static constexpr std::string_view kType = "stop_if_higher_hook";
+  double threshold = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitShared(v);
+    v("threshold", threshold, {.help = "stop above this", .required = true});
+  }
+};
+
+struct StopIfLowerHookOptions : EarlyStoppingOptions {
+  static constexpr std::string_view kType = "stop_if_lower_hook";
+  double threshold = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitShared(v);
+    v("threshold", threshold, {.help = "stop below this", .required = true});
+  }
+};
+
+struct StopIfNoIncreaseHookOptions : EarlyStoppingOptions {
+  static constexpr std::string_view kType = "stop_if_no_increase_hook";
+  int64_t max_steps_without_increase = 0;
+  double min_delta = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitShared(v);
+    v("max_steps_without_increase", max_steps_without_increase,
+      {.help = "stop so many steps after the best evaluation", .required = true});
+    v("min_delta", min_delta,
+      {.help = "what is better by no more than this is no increase", .tpuest = true});
+  }
+};
+
+struct StopIfNoDecreaseHookOptions : EarlyStoppingOptions {
+  static constexpr std::string_view kType = "stop_if_no_decrease_hook";
+  int64_t max_steps_without_decrease = 0;
+  double min_delta = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitShared(v);
+    v("max_steps_without_decrease", max_steps_without_decrease,
+      {.help = "stop so many steps after the best evaluation", .required = true});
+    v("min_delta", min_delta,
+      {.help = "what is better by no more than this is no decrease", .tpuest = true});
+  }
+};
+
+// Hooks of train_spec.
+using AnyHook =
+    std::variant<StopAtStepHookOptions, CheckpointSaverHookOptions, LoggingTensorHookOptions,
+                 StepCounterHookOptions, SummarySaverHookOptions, NanTensorHookOptions,
+                 ExecHookOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
+                 StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
+
+// A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
+struct CheckpointSaverListenerOptions {
+  static constexpr std::string_view kType = "CheckpointSaverListener";
+  std::vector<std::string> begin;
+  std::vector<std::string> before_save;
+  std::vector<std::string> after_save;
+  std::vector<std::string> end;
+  bool check = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("begin", begin, {.help = "command before the first step", .tpuest = true});
+    v("before_save", before_save, {.help = "command before a checkpoint", .tpuest = true});
+    v("after_save", after_save, {.help = "command after a checkpoint", .tpuest = true});
+    v("end", end, {.help = "command after the last checkpoint", .tpuest = true});
+    v("check", check,
+      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+  }
+};
+using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;
+
+// With keys below `section` ("train_spec.hooks").
+[[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks,
+                                               std::string_view section);
+[[nodiscard]] std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& listeners,
+                                                   std::string_view section);
+
+}  // namespace tpuest

@@ -1,0 +1,38 @@
+#pragma once
+// TensorFlow's SecondOrStepTimer: tells a hook that does something every so often when it is due.
+
+#include <cstdint>
+#include <optional>
+
+namespace tpuest {
+
+class SecondOrStepTimer {
+ public:
+  // Exactly one of the two.
+  SecondOrStepTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs)
+      : every_steps_(every_steps), every_secs_(every_secs) {}
+
+  // Always before the first Trigger.
+  [[nodiscard]] bool IsDue(int64_t step, double now) const {
+    if (!last_step_) return true;
+    if (*last_step_ == step) return false;
+    if (every_secs_) return now >= last_seconds_ + *every_secs_;
+    return step >= *last_step_ + *every_steps_;
+  }
+  void Trigger(int64_t step, double now) {
+    last_step_ = step;
+    last_seconds_ = now;
+  }
+  [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
+  [[nodiscard]] double last_seconds() const { return last_seconds_; }
+  // Steps from one to the next; 0 where it goes by time.
+  [[nodiscard]] int64_t period() const { return every_steps_.value_or(0); }
+
+ private:
+  std::optional<int64_t> every_steps_;
+  std::optional<double> every_secs_;
+  std::optional<int64_t> last_step_;
+  double last_seconds_ = 0;
+};
+
+}  // namespace tpuest
