@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "cli/job_hparams.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "core/base/files.h"
@@ -179,7 +180,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .progress = &console_,
                            .fsync = loaded_.job.tpuest.fsync,
                            .device = device_.backend(),
-                           .device_options = DeviceOptionsOf(loaded_.job.tpuest)};
+                           .device_options = DeviceOptionsOf(loaded_.job.tpuest),
+                           .hparams = HParamsOf(loaded_.tree)};
   try {
     estimator_ =
         std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);

@@ -16,6 +16,7 @@
 #include "core/estimator/hooks.h"
 #include "core/estimator/options.h"
 #include "core/estimator/stop_signal.h"
+#include "core/io/hparams.h"
 
 namespace tpuest {
 
@@ -30,6 +31,7 @@ struct EstimatorHome {
   bool fsync = true;          // off only for tests
   Backend* device = nullptr;  // where steps run; nullptr: on `backend`
   DeviceOptions device_options = {};
+  HParams hparams = {};  // for TensorBoard
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};

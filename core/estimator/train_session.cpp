@@ -121,6 +121,9 @@ void TrainSession::Begin() {
                             .summary_tags = tags};
   for (SessionRunHook* const hook : hooks_) hook->Begin(hook_home_);
   for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
+  const HParams& hparams = context_.home.hparams;
+  const double now = clock_.WallSeconds();
+  if (!hparams.empty()) events_.Summary(now, 0, {HParamsStart(hparams, now)});
   // TensorBoard takes what older files of this folder say about this step and later as undone.
   events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
   events_.Flush();
@@ -128,6 +131,10 @@ void TrainSession::Begin() {
 
 void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
   // The last checkpoint makes the run complete, so what else there is goes first.
+  if (!context_.home.hparams.empty() && !stopped_by_signal) {
+    const double now = clock_.WallSeconds();
+    events_.Summary(now, 0, {HParamsEnd(now)});
+  }
   events_.Flush();
   for (SessionRunHook* const hook : hooks_) hook->End(global_step);
   if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);

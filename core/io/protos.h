@@ -8,6 +8,7 @@
 #include "core/io/event.pb.h"
 #include "core/io/example.pb.h"
 #include "core/io/graph.pb.h"
+#include "core/io/hparams.pb.h"
 #include "core/io/meta_graph.pb.h"
 #include "core/io/tensor.pb.h"
 #pragma pop_macro("Check")

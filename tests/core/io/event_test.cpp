@@ -1,5 +1,6 @@
 #include "core/io/event_reader.h"
 #include "core/io/event_writer.h"
+#include "core/io/hparams.h"
 #include "tests/core/io/testdata.h"
 
 namespace tpuest {
@@ -21,6 +22,27 @@ std::vector<std::string> Strings(const SummaryValue& value) {
 }
 
 }  // namespace
+
+TEST_CASE("hyperparameters are a summary of TensorBoard's plugin") {
+  const SummaryValue start = HParamsStart({{"lr", 0.5}, {"act", "relu"}, {"bn", true}}, 7);
+  CHECK(start.tag == "_hparams_/session_start_info");
+  CHECK(start.plugin_name == "hparams");
+  // HParamsPluginData.session_start_info (3): a map entry (1) with a google.protobuf.Value (number
+  // 2, string 3, bool 4) each, in no promised order, and start_time_secs (5).
+  const auto has = [&](std::string_view part) {
+    return start.plugin_content.find(part) != std::string::npos;
+  };
+  using namespace std::string_view_literals;
+  CHECK(has("\n\x02lr\x12\x09\x11\0\0\0\0\0\0\xe0\x3f"sv));
+  CHECK(
+      has("\n\x03"
+          "act\x12\x06\x1a\x04relu"sv));
+  CHECK(
+      has("\n\x02"
+          "bn\x12\x02\x20\x01"sv));
+  CHECK(has("\x29\0\0\0\0\0\0\x1c\x40"sv));
+  CHECK(HParamsEnd(7).tag == "_hparams_/session_end_info");
+}
 
 TEST_CASE("TensorFlow's events are read, of every kind") {
   EventReader reader(kTheirs);

@@ -1,0 +1,20 @@
+#pragma once
+// A run's hyperparameters, as TensorBoard's HParams plugin shows them in a table of runs.
+
+#include <map>
+#include <string>
+#include <variant>
+
+#include "core/io/event.h"
+
+namespace tpuest {
+
+using HParam = std::variant<bool, double, std::string>;
+using HParams = std::map<std::string, HParam>;
+
+// The summary that begins a session, at this time in seconds since the epoch, and the one that ends
+// it well.
+[[nodiscard]] SummaryValue HParamsStart(const HParams& hparams, double now);
+[[nodiscard]] SummaryValue HParamsEnd(double now);
+
+}  // namespace tpuest
