@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "core/base/text.h"
+#include "core/estimator/hook_factory.h"
 
 namespace tpuest::cli {
 namespace {
@@ -36,8 +37,11 @@ int Evaluate(const Invocation& invocation) {
                     "eval_spec: {input_fn: test, steps: null}");
       }
       const EvalSpec& spec = *session.job().eval_spec;
-      const EvaluateArgs args{spec.steps, session.Checkpoint(),
-                              invocation.name.value_or(spec.name.value_or(""))};
+      const JobHooks hooks = MakeHooks(spec.hooks);
+      const EvaluateArgs args{.steps = spec.steps,
+                              .checkpoint = session.Checkpoint(),
+                              .name = invocation.name.value_or(spec.name.value_or("")),
+                              .hooks = hooks.hooks()};
       const EvaluateResult result =
           session.estimator().Evaluate(MakeJobInputFn(session.job(), spec.input_fn), args);
       session.console().Clear();

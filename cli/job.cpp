@@ -27,6 +27,7 @@ class Validator {
     CheckAverages();
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
+    Take(ValidateHooks(job_.predict.hooks, "predict.hooks"));
     Take(Validate(job_.export_options));
     const double most = job_.tpuest.data_errors.max_fraction;
     if (!(most >= 0 && most <= 1)) {
@@ -88,6 +89,7 @@ class Validator {
   void CheckEvaluate() {
     CheckInput("eval_spec.input_fn", job_.eval_spec->input_fn);
     Take(ValidateEvalSteps(job_.eval_spec->steps));
+    Take(ValidateHooks(job_.eval_spec->hooks, "eval_spec.hooks"));
     CheckBatch("eval", job_.estimator.eval_batch_size);
   }
 

@@ -31,6 +31,7 @@ struct PredictOptions {
   std::optional<std::string> input_fn;
   std::optional<std::vector<std::string>> predict_keys;
   bool yield_single_examples = true;
+  std::vector<AnyPredictHook> hooks;
   PredictOutput output;
 
   template <class V>
@@ -39,6 +40,7 @@ struct PredictOptions {
     v("predict_keys", predict_keys, {.help = "predictions that are written; null: all"});
     v("yield_single_examples", yield_single_examples,
       {.help = "true: a row an example; false: a row a batch"});
+    v("hooks", hooks, {.help = "SessionRunHooks of a prediction, in this order"});
     v("output", output, {.help = "where predictions go", .tpuest = true});
   }
 };

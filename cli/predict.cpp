@@ -10,6 +10,7 @@
 #include "cli/prediction_writer.h"
 #include "cli/report.h"
 #include "cli/session.h"
+#include "core/estimator/hook_factory.h"
 #include "data/input_fn.h"
 #include "data/other_file.h"
 
@@ -52,6 +53,8 @@ int Predict(const Invocation& invocation) {
       args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
       args.yield_single_examples = options.yield_single_examples;
       args.limit = invocation.limit;
+      const JobHooks hooks = MakeHooks(options.hooks);
+      args.hooks = hooks.hooks();
       const PredictResult result =
           session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
                                       [&](const PredictionRow& row) { return writer.Write(row); });

@@ -52,6 +52,7 @@ struct EvaluateArgs {
   std::optional<int64_t> steps;           // batches; nullopt: the whole input
   std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
   std::string name;                       // eval_<name>/; empty: eval/
+  std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
 };
 struct EvaluateResult {
   int64_t global_step = 0;
@@ -71,7 +72,8 @@ struct PredictArgs {
   std::optional<std::string> checkpoint;
   std::vector<std::string> predict_keys;  // empty: all
   bool yield_single_examples = true;
-  std::optional<int64_t> limit;  // examples
+  std::optional<int64_t> limit;        // examples
+  std::vector<SessionRunHook*> hooks;  // called around every batch; the caller owns them
 };
 struct PredictResult {
   int64_t global_step = 0;

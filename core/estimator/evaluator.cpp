@@ -59,12 +59,16 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
   Infeed infeed(std::move(infeed_args));
-  Run(infeed, args, result);
+  InferenceHooks hooks(context_, model_, args.hooks);
+  hooks.Begin(saved.has_value(), batch_size);
+  Run(infeed, args, hooks, result);
   Publish(args, result);
+  hooks.End();
   return result;
 }
 
-void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result) {
+void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,
+                    EvaluateResult& result) {
   const EstimatorHome& home = context_.home;
   MetricRunner metrics(home.backend, home.registry, context_.threads, model_.variables());
   const double begin = home.clock.Seconds();
@@ -78,6 +82,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& re
     }
     if (items.empty()) break;
     const Batch& batch = items.front().batch;
+    hooks.BeforeBatch();
     const InferenceModel::Output output = model_.Run(batch);
     loss += output.values.front().AsDouble(0);
     if (output.spec.eval_metrics) {
@@ -85,6 +90,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& re
     }
     result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
+    if (hooks.AfterBatch(static_cast<float>(output.values.front().AsDouble(0)))) break;
   }
   if (result.batches == 0) {
     throw Error(Code::kData, "the input of evaluate has no examples",

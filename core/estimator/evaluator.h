@@ -2,6 +2,7 @@
 // Estimator::Evaluate.
 
 #include "core/estimator/infeed.h"
+#include "core/estimator/inference_hooks.h"
 #include "core/estimator/inference_model.h"
 #include "core/estimator/metric_runner.h"
 
@@ -15,7 +16,7 @@ class Evaluator {
 
  private:
   // Metrics and the mean loss over the batches.
-  void Run(Infeed& infeed, const EvaluateArgs& args, EvaluateResult& result);
+  void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
   void LogBatch(const EvaluateArgs& args, int64_t batches);
   // The log, the events and metrics.jsonl.
   void Publish(const EvaluateArgs& args, const EvaluateResult& result);

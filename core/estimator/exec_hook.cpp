@@ -75,7 +75,7 @@ void ExecHook::AfterCreateSession(const SessionInfo& session) {
 }
 
 void ExecHook::End(int64_t global_step) {
-  if (Has("end")) runner_.Run(options_.command, global_step);
+  if (Has("end") || Has("evaluated")) runner_.Run(options_.command, global_step);
 }
 
 CheckpointSaverListener* ExecHook::listener() {

@@ -62,12 +62,29 @@ Made Make(const StopIfNoDecreaseHookOptions& o) {
                             .min_delta = o.min_delta});
 }
 
+template <class Hook>
+JobHooks MakeAll(const std::vector<Hook>& hooks) {
+  JobHooks made;
+  for (const Hook& options : hooks) {
+    Made hook = std::visit([](const auto& o) { return Make(o); }, options);
+    auto* const exec = dynamic_cast<ExecHook*>(hook.get());
+    made.Add(std::move(hook), exec == nullptr ? nullptr : exec->listener());
+  }
+  return made;
+}
+
 }  // namespace
 
 TrainHooks JobHooks::With(SessionRunHook& first) const {
   TrainHooks all{&first};
   for (const auto& hook : hooks_) all.hooks.push_back(hook.get());
   all.saving_listeners = listeners_;
+  return all;
+}
+
+std::vector<SessionRunHook*> JobHooks::hooks() const {
+  std::vector<SessionRunHook*> all;
+  for (const auto& hook : hooks_) all.push_back(hook.get());
   return all;
 }
 
@@ -78,12 +95,7 @@ void JobHooks::Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener
 
 JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
                    const std::vector<AnySavingListener>& listeners) {
-  JobHooks made;
-  for (const AnyHook& options : hooks) {
-    Made hook = std::visit([](const auto& o) { return Make(o); }, options);
-    auto* const exec = dynamic_cast<ExecHook*>(hook.get());
-    made.Add(std::move(hook), exec == nullptr ? nullptr : exec->listener());
-  }
+  JobHooks made = MakeAll(hooks);
   for (const AnySavingListener& options : listeners) {
     auto hook = std::make_unique<ExecListener>(std::get<CheckpointSaverListenerOptions>(options));
     CheckpointSaverListener* const listener = hook->listener();
@@ -91,5 +103,8 @@ JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
   }
   return made;
 }
+
+JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks) { return MakeAll(hooks); }
+JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks) { return MakeAll(hooks); }
 
 }  // namespace tpuest

@@ -14,6 +14,8 @@ class JobHooks {
  public:
   // For Train: `first` (the caller's own) goes before the job's.
   [[nodiscard]] TrainHooks With(SessionRunHook& first) const;
+  // For Evaluate and Predict.
+  [[nodiscard]] std::vector<SessionRunHook*> hooks() const;
   void Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener* listener = nullptr);
 
  private:
@@ -23,6 +25,8 @@ class JobHooks {
 
 // Of options that ValidateHooks and ValidateListeners find nothing in.
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
-                                 const std::vector<AnySavingListener>& listeners = {});
+                                 const std::vector<AnySavingListener>& listeners);
+[[nodiscard]] JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks);
+[[nodiscard]] JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks);
 
 }  // namespace tpuest

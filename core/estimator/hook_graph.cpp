@@ -1,7 +1,5 @@
 #include "core/estimator/hook_graph.h"
 
-#include <algorithm>
-
 namespace tpuest {
 
 Graph& HookGraph::graph() {
@@ -26,18 +24,36 @@ std::vector<Tensor> HookGraph::Run(const std::vector<Value>& fetches) {
                 "add the op to the graph that Begin is given; the model's variables are there")
         .At(fetch.node->origin());
   }
-  auto found = std::find_if(compiled_.begin(), compiled_.end(),
-                            [&](const Compiled& made) { return made.fetches == fetches; });
-  if (found == compiled_.end()) {
-    compiled_.push_back(
-        {fetches, backend_.Compile({.graph = graph_.get(), .fetches = fetches}, {}, variables_)});
-    found = compiled_.end() - 1;
+  Compiled wanted{.fetches = fetches};
+  StepFeeds feeds;
+  for (const auto& [placeholder, value] : fed_) {
+    wanted.fed.push_back(placeholder);
+    wanted.shapes.push_back(value.shape());
+    feeds.push_back({value});
   }
-  const StepFeeds nothing;
-  const StepResult result = found->program->Run({&nothing, 1}).front();
+  const StepResult result = ProgramFor(std::move(wanted)).Run({&feeds, 1}).front();
   std::vector<Tensor> values;
   for (const std::vector<Tensor>& fetched : result.fetches) values.push_back(fetched.front());
   return values;
+}
+
+Program& HookGraph::ProgramFor(Compiled wanted) {
+  for (const Compiled& made : compiled_) {
+    if (made.fetches == wanted.fetches && made.fed == wanted.fed && made.shapes == wanted.shapes) {
+      return *made.program;
+    }
+  }
+  ProgramSpec spec{.graph = graph_.get(), .fetches = wanted.fetches};
+  for (size_t i = 0; i < wanted.fed.size(); ++i) {
+    spec.feeds.push_back({.placeholder = wanted.fed[i], .shape = wanted.shapes[i], .cut = false});
+  }
+  wanted.program = backend_.Compile(spec, {}, variables_);
+  compiled_.push_back(std::move(wanted));
+  return *compiled_.back().program;
+}
+
+void HookGraph::Feed(const std::vector<std::pair<Value, Tensor>>& feeds) {
+  for (const auto& [placeholder, value] : feeds) fed_.insert_or_assign(placeholder, value);
 }
 
 }  // namespace tpuest

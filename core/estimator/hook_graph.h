@@ -2,7 +2,9 @@
 // Where a hook adds nodes of its own: they run on the host between two loops and read the model's
 // variables as they are then. The model's graph, and what is saved of it, stays as it is.
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/backend/backend.h"
@@ -22,16 +24,24 @@ class HookGraph {
   // model's, which live on the device.
   [[nodiscard]] std::vector<Tensor> Run(const std::vector<Value>& fetches);
 
+  // Values of placeholders of graph(), for every Run from now on.
+  void Feed(const std::vector<std::pair<Value, Tensor>>& feeds);
+
  private:
   struct Compiled {
     std::vector<Value> fetches;
+    std::vector<Value> fed;
+    std::vector<Shape> shapes;  // of these
     std::unique_ptr<Program> program;
   };
+  [[nodiscard]] Program& ProgramFor(Compiled wanted);
+
   Backend& backend_;
   const OpRegistry& registry_;
   VariableStore& variables_;
   const Graph& model_;
   std::unique_ptr<Graph> graph_;  // made when it is asked for
+  std::map<Value, Tensor> fed_;
   std::vector<Compiled> compiled_;
 };
 

@@ -1,7 +1,6 @@
 #include "core/estimator/hook_options.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "core/base/text.h"
@@ -9,13 +8,17 @@
 namespace tpuest {
 namespace {
 
-constexpr std::array<std::string_view, 4> kMoments = {"begin", "end", "checkpoint_saved",
-                                                      "evaluated"};
+// When an ExecHook may run.
+using Moments = std::vector<std::string_view>;
+const Moments kTrainMoments = {"begin", "end", "checkpoint_saved"};
+const Moments kEvalMoments = {"begin", "end", "evaluated"};
+const Moments kPredictMoments = {"begin", "end"};
 
 // Gathers the faults of one hook.
 class HookCheck {
  public:
-  explicit HookCheck(std::string section) : section_(std::move(section)) {}
+  HookCheck(std::string section, Moments moments)
+      : section_(std::move(section)), moments_(std::move(moments)) {}
 
   void operator()(const StopAtStepHookOptions& hook) {
     Expect(hook.num_steps || hook.last_step, "",
@@ -55,8 +58,8 @@ class HookCheck {
   void operator()(const ExecHookOptions& hook) {
     Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());
     for (const std::string& moment : hook.on) {
-      Expect(std::find(kMoments.begin(), kMoments.end(), moment) != kMoments.end(), "on",
-             fmt::format("'{}' is no moment of a run", moment), MomentsText());
+      Expect(std::find(moments_.begin(), moments_.end(), moment) != moments_.end(), "on",
+             fmt::format("'{}' is no moment of this run", moment), MomentsText());
     }
     Expect(!hook.command.empty() && !hook.command.front().empty(), "command",
            "ExecHook has no command", "command: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
@@ -69,8 +72,8 @@ class HookCheck {
   [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
 
  private:
-  static std::string MomentsText() {
-    return "there are: " + Join({kMoments.begin(), kMoments.end()}, ", ");
+  [[nodiscard]] std::string MomentsText() const {
+    return "there are: " + Join({moments_.begin(), moments_.end()}, ", ");
   }
   void Expect(bool holds, std::string_view key, std::string message, std::string hint = "") {
     if (holds) return;
@@ -98,19 +101,35 @@ class HookCheck {
   }
 
   std::string section_;
+  Moments moments_;
   std::vector<Fault> faults_;
 };
 
-}  // namespace
-
-std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks, std::string_view section) {
+template <class Hook>
+std::vector<Fault> CheckAll(const std::vector<Hook>& hooks, std::string_view section,
+                            const Moments& moments) {
   std::vector<Fault> faults;
   for (size_t i = 0; i < hooks.size(); ++i) {
-    HookCheck check(fmt::format("{}[{}]", section, i));
+    HookCheck check(fmt::format("{}[{}]", section, i), moments);
     std::visit(check, hooks[i]);
     for (Fault& fault : check.Take()) faults.push_back(std::move(fault));
   }
   return faults;
+}
+
+}  // namespace
+
+std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks, std::string_view section) {
+  return CheckAll(hooks, section, kTrainMoments);
+}
+
+std::vector<Fault> ValidateHooks(const std::vector<AnyEvalHook>& hooks, std::string_view section) {
+  return CheckAll(hooks, section, kEvalMoments);
+}
+
+std::vector<Fault> ValidateHooks(const std::vector<AnyPredictHook>& hooks,
+                                 std::string_view section) {
+  return CheckAll(hooks, section, kPredictMoments);
 }
 
 std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& listeners,

@@ -106,7 +106,7 @@ struct ExecHookOptions {
   template <class V>
   void Visit(V& v) {
     v("on", on,
-      {.help = "when it runs: begin, end, checkpoint_saved, evaluated",
+      {.help = "when it runs: begin, end; checkpoint_saved of train, evaluated of eval_spec",
        .required = true,
        .tpuest = true});
     v("command", command,
@@ -198,6 +198,10 @@ using AnyHook =
                  ExecHookOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
                  StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
 
+// Hooks of eval_spec and of predict.
+using AnyEvalHook = std::variant<NanTensorHookOptions, ExecHookOptions>;
+using AnyPredictHook = std::variant<ExecHookOptions>;
+
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions {
   static constexpr std::string_view kType = "CheckpointSaverListener";
@@ -221,6 +225,10 @@ using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;
 
 // With keys below `section` ("train_spec.hooks").
 [[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks,
+                                               std::string_view section);
+[[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyEvalHook>& hooks,
+                                               std::string_view section);
+[[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyPredictHook>& hooks,
                                                std::string_view section);
 [[nodiscard]] std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& listeners,
                                                    std::string_view section);

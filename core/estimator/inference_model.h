@@ -27,6 +27,9 @@ class InferenceModel {
 
   // Their values, once it is loaded.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }
+  [[nodiscard]] VariableStore& store() { return variables_; }
+  // Of a full batch.
+  [[nodiscard]] const Graph& graph() const { return *full_->model.graph; }
   [[nodiscard]] const TPUEstimatorSpec& spec() { return full_->model.spec; }
   struct Output {
     // Of the model that ran: in EVAL one for a padded batch may give its metrics more tensors.

@@ -164,12 +164,14 @@ struct EvalSpec {
   std::string input_fn;
   std::optional<int64_t> steps;
   std::optional<std::string> name;
+  std::vector<AnyEvalHook> hooks;
 
   template <class V>
   void Visit(V& v) {
     v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
     v("steps", steps, {.help = "batches; null: the whole input once"});
     v("name", name, {.help = "events go to eval_<name>/; null: eval/"});
+    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/estimator/inference_hooks.h"
 
 namespace tpuest {
 namespace {
@@ -105,6 +106,8 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
   }
   const StopSignal& stop = context_.home.stop;
   Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = stop});
+  InferenceHooks hooks(context_, model_, args.hooks);
+  hooks.Begin(saved.has_value(), batch_size);
   int64_t batches = 0;
   while (true) {
     if (args.limit && result.examples >= *args.limit) {
@@ -119,6 +122,7 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
     }
     if (items.empty()) break;
     const Batch& batch = items.front().batch;
+    hooks.BeforeBatch();
     const int64_t examples =
         std::min(batch.examples, args.limit.value_or(INT64_MAX) - result.examples);
     const PredictionRow rows{.values = Run(batch, examples, args, keys),
@@ -129,10 +133,15 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
       result.stopped_because = "limit";
       break;
     }
+    if (hooks.AfterBatch(std::nullopt)) {
+      result.stopped_because = "hook";
+      break;
+    }
     if (ProgressListener* const progress = context_.home.progress) {
       progress->Report({.activity = "predict", .step = ++batches});
     }
   }
+  hooks.End();
   return result;
 }
 

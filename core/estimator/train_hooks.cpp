@@ -193,7 +193,7 @@ void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
     return context.RequestStop("diverged");
   }
   home_->log.Write(Level::kError, message);
-  const std::string prefix = home_->saver->last_prefix();
+  const std::string prefix = home_->saver == nullptr ? "" : home_->saver->last_prefix();
   const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
   throw Error(Code::kDiverged, message,
               fmt::format("step {} was not applied{}; try a lower learning rate, or clipping",

@@ -1,0 +1,35 @@
+#pragma once
+// The hooks of an evaluation or a prediction, called around every batch.
+
+#include <optional>
+#include <vector>
+
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/hook_graph.h"
+#include "core/estimator/hooks.h"
+#include "core/estimator/inference_model.h"
+
+namespace tpuest {
+
+class InferenceHooks {
+ public:
+  // Of a model that is loaded. All of them outlive it.
+  InferenceHooks(const EstimatorContext& context, InferenceModel& model,
+                 const std::vector<SessionRunHook*>& hooks);
+
+  void Begin(bool restored, int64_t batch_size);
+  void BeforeBatch();
+  // `loss`: nullopt of a prediction. Whether a hook wants no batch after this one.
+  [[nodiscard]] bool AfterBatch(const std::optional<float>& loss);
+  // Once the results are written.
+  void End();
+
+ private:
+  const std::vector<SessionRunHook*>& hooks_;
+  int64_t global_step_;
+  HookGraph graph_;
+  HookHome home_;
+  RunContext run_;
+};
+
+}  // namespace tpuest
