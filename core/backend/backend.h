@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/step_trace.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
 
@@ -102,6 +103,8 @@ struct CompileOptions {
   // replica need more bytes than may be staged.
   int64_t steps_per_call = 1;
   DeviceOptions device = {};
+  // Gets an event a kernel of the CPU engine; nullptr: nothing is measured.
+  StepTrace* trace = nullptr;
 };
 
 // The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.

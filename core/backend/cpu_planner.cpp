@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "core/backend/cpu_buffers.h"
@@ -278,6 +279,7 @@ class NodeContext final : public PlanContext {
     return planner_.buffers_.Address(planner_.VariableMemory(*node_.input(i).node));
   }
   void Run(Kernel kernel) override {
+    if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
     if (Phase().level == Level::kBlock) {
       Phase().kernels[variant_].push_back(std::move(kernel));
     } else {
@@ -287,6 +289,7 @@ class NodeContext final : public PlanContext {
   void RunRanges(int64_t n, RangeKernel kernel) override {
     if (Phase().level == Level::kBlock) return PlanContext::RunRanges(n, std::move(kernel));
     Work work = WorkOf({});
+    if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
     work.ranges = std::move(kernel);
     work.elements = n;
     Phase().work.AddNode(plan_.stage, std::move(work));
@@ -296,6 +299,17 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Shape CutShape(Shape shape, int i) const {
     if (plan_.cut_inputs[static_cast<size_t>(i)]) shape.set_dim(0, rows_);
     return shape;
+  }
+
+  // The same kernel, that writes down when it ran.
+  template <class Fn>
+  [[nodiscard]] Fn Traced(Fn kernel) const {
+    return [kernel = std::move(kernel), trace = planner_.options_.trace, name = node_.name(),
+            op = std::string(node_.type())](const Task& task, auto... range) {
+      const double begin = trace->Now();
+      kernel(task, range...);
+      trace->Add({name, op, task.thread, begin, trace->Now()});
+    };
   }
 
   // Strings that host ops make go into one list, so these run alone.

@@ -3,6 +3,7 @@
 #include "core/estimator/early_stopping.h"
 #include "core/estimator/exec_hook.h"
 #include "core/estimator/logging_tensor_hook.h"
+#include "core/estimator/profiler_hook.h"
 #include "core/estimator/train_hooks.h"
 
 namespace tpuest {
@@ -25,6 +26,9 @@ Made Make(const SummarySaverHookOptions& o) {
 }
 Made Make(const NanTensorHookOptions& o) {
   return std::make_unique<NanTensorHook>(o.fail_on_nan_loss);
+}
+Made Make(const ProfilerHookOptions& o) {
+  return std::make_unique<ProfilerHook>(o.save_steps, o.save_secs, o.output_dir);
 }
 Made Make(const ExecHookOptions& o) { return std::make_unique<ExecHook>(o); }
 

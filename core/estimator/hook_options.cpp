@@ -54,6 +54,11 @@ class HookCheck {
     ExpectPositive(hook.save_secs, "save_secs");
     ExpectPositive(hook.save_steps, "save_steps");
   }
+  void operator()(const ProfilerHookOptions& hook) {
+    CheckTimer(hook.save_secs.has_value(), hook.save_steps.has_value(), "save_steps");
+    ExpectPositive(hook.save_secs, "save_secs");
+    ExpectPositive(hook.save_steps, "save_steps");
+  }
   void operator()(const NanTensorHookOptions& /*hook*/) {}
   void operator()(const ExecHookOptions& hook) {
     Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());

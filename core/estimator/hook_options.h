@@ -97,6 +97,20 @@ struct NanTensorHookOptions {
   }
 };
 
+struct ProfilerHookOptions {
+  static constexpr std::string_view kType = "ProfilerHook";
+  std::optional<int64_t> save_steps;
+  std::optional<double> save_secs;
+  std::string output_dir;
+
+  template <class V>
+  void Visit(V& v) {
+    v("save_steps", save_steps, {.help = "steps from one trace to the next"});
+    v("save_secs", save_secs, {.help = "seconds from one to the next"});
+    v("output_dir", output_dir, {.help = "folder of timeline-<step>.json, for Chrome or Perfetto"});
+  }
+};
+
 struct ExecHookOptions {
   static constexpr std::string_view kType = "ExecHook";
   std::vector<std::string> on;
@@ -193,10 +207,10 @@ struct StopIfNoDecreaseHookOptions : EarlyStoppingOptions {
 
 // Hooks of train_spec.
 using AnyHook =
-    std::variant<StopAtStepHookOptions, CheckpointSaverHookOptions, LoggingTensorHookOptions,
-                 StepCounterHookOptions, SummarySaverHookOptions, NanTensorHookOptions,
-                 ExecHookOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
-                 StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
+    std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
+                 LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
+                 NanTensorHookOptions, ExecHookOptions, StopIfHigherHookOptions,
+                 StopIfLowerHookOptions, StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
 
 // Hooks of eval_spec and of predict.
 using AnyEvalHook = std::variant<NanTensorHookOptions, ExecHookOptions>;

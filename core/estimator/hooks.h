@@ -21,6 +21,7 @@ namespace tpuest {
 class EventWriter;
 class HookGraph;
 class Saver;
+class StepTrace;
 
 // What one step left.
 struct StepRecord {
@@ -54,6 +55,9 @@ class RunContext {
   void LimitIterations(int64_t iterations) {
     if (iterations < iterations_) iterations_ = iterations;
   }
+  // The first step of the loop leaves its events there.
+  void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
+  [[nodiscard]] StepTrace* trace() const { return trace_; }
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
   // No loop after this one. The first reason stands ("max_steps", "early_stopping").
   void RequestStop(std::string reason) {
@@ -65,6 +69,7 @@ class RunContext {
   int64_t global_step_;
   int64_t iterations_ = 0;
   std::optional<std::string> stop_reason_;
+  StepTrace* trace_ = nullptr;
 };
 
 struct RunValues {

@@ -35,7 +35,7 @@ std::string TrainLoop::Run() {
     RunContext context(step_);
     context.set_iterations(length_.Next(step_));
     for (SessionRunHook* const hook : args_.hooks) hook->BeforeRun(context);
-    const RunValues values = RunSteps(context.iterations());
+    const RunValues values = RunSteps(context.iterations(), context.trace());
     SettleEnd(context, values);
     for (SessionRunHook* const hook : args_.hooks) hook->AfterRun(context, values);
     if (input_ended_ && args_.context.options.use_tpu) FailAtEndOfInput();
@@ -43,17 +43,17 @@ std::string TrainLoop::Run() {
   }
 }
 
-RunValues TrainLoop::RunSteps(int64_t iterations) {
+RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   const double begin = args_.context.home.clock.Seconds();
   const int64_t first = step_;
   records_.clear();
   summaries_.clear();
   const int64_t last = step_ + iterations;
   while (step_ < last && !diverged_loss_ && !args_.context.home.stop.requested()) {
-    const size_t left = static_cast<size_t>(last - step_);
+    const size_t left = trace != nullptr ? 1 : static_cast<size_t>(last - step_);
     std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left), whole_chunks_);
     if (items.empty()) break;
-    RunChunk(items);
+    RunChunk(items, std::exchange(trace, nullptr));
     ReportProgress();
   }
   length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
@@ -64,23 +64,28 @@ RunValues TrainLoop::RunSteps(int64_t iterations) {
   return {.global_step = step_, .steps = records_, .diverged_loss = diverged_loss_};
 }
 
-void TrainLoop::RunChunk(std::vector<InfeedItem>& items) {
+void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
   const double waited = args_.infeed.waited() - std::exchange(waited_, args_.infeed.waited());
   const double begin = args_.context.home.clock.Seconds();
   const auto count = static_cast<double>(items.size());
   size_t first = 0;
   std::optional<int64_t> per_call;
   while (first < items.size() && !diverged_loss_) {
-    const TrainStep step = args_.step_for(items[first].batch);
+    const TrainStep step = args_.step_for(items[first].batch, trace);
     per_call = step.program->steps_per_call();
     size_t end = first + 1;
     while (end < items.size() && SameShapes(items[end].batch, items[first].batch) &&
            !ComputesWeights(step, step_ + static_cast<int64_t>(end - first))) {
       ++end;
     }
+    const double span_begin = args_.context.home.clock.Seconds();
     RunSpan(step, std::span(items).subspan(first, end - first), waited / count);
+    if (trace != nullptr && trace->events().empty()) {
+      trace->Add({"step", "session.run", 0, span_begin, args_.context.home.clock.Seconds()});
+    }
     first = end;
   }
+  if (trace != nullptr) return;  // its time says nothing about others
   const double per_step = (args_.context.home.clock.Seconds() - begin) / count;
   whole_chunks_ = per_call.has_value();
   const double most = per_call ? static_cast<double>(*per_call) : static_cast<double>(kMaxChunk);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/step_trace.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/infeed.h"
 #include "core/estimator/model_builder.h"
@@ -24,6 +25,10 @@ struct TrainStep {
   WeightSummaries* weights = nullptr;
 };
 
+// The step for a global batch of these shapes, compiled on first use; with a trace, one for this
+// batch that leaves its events there.
+using StepFor = std::function<TrainStep(const Batch&, StepTrace*)>;
+
 struct TrainLoopArgs {
   EstimatorContext& context;
   VariableStore& variables;
@@ -31,8 +36,7 @@ struct TrainLoopArgs {
   Saver& saver;
   bool saves = true;  // checkpoints are written at all
   std::vector<SessionRunHook*> hooks;
-  // The step for a global batch of these shapes, compiled on first use.
-  std::function<TrainStep(const Batch&)> step_for;
+  StepFor step_for;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   int64_t period = 0;           // see LoopLength
@@ -49,8 +53,9 @@ class TrainLoop {
   [[nodiscard]] int64_t steps_made() const { return steps_made_; }
 
  private:
-  RunValues RunSteps(int64_t iterations);
-  void RunChunk(std::vector<InfeedItem>& items);
+  // `trace`: of the first step, or nullptr.
+  RunValues RunSteps(int64_t iterations, StepTrace* trace);
+  void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
   // Items of the same shapes, of which the first alone may compute summaries of weights; `waited`:
   // seconds, for each.
   void RunSpan(const TrainStep& step, std::span<InfeedItem> items, double waited);

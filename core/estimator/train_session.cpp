@@ -140,8 +140,7 @@ void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
   if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);
 }
 
-TrainResult TrainSession::Run(Infeed& infeed,
-                              const std::function<TrainStep(const Batch&)>& step_for) {
+TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
   Begin();
   TrainLoop loop({.context = context_,
                   .variables = variables_,

@@ -35,7 +35,7 @@ class TrainSession {
  public:
   explicit TrainSession(const TrainSessionArgs& args);
 
-  TrainResult Run(Infeed& infeed, const std::function<TrainStep(const Batch&)>& step_for);
+  TrainResult Run(Infeed& infeed, const StepFor& step_for);
 
  private:
   void MakeHooks(const TrainHooks& user);

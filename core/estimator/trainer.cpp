@@ -102,7 +102,8 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                         .variables = variables_,
                         .model = model.model,
                         .user = hooks});
-  return session.Run(infeed, [this](const Batch& batch) { return StepFor(batch); });
+  return session.Run(infeed,
+                     [this](const Batch& batch, StepTrace* trace) { return StepOf(batch, trace); });
 }
 
 std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
@@ -143,23 +144,26 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
 }
 
 std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
-                                              const std::vector<Shape>& shapes) {
+                                              const std::vector<Shape>& shapes, StepTrace* trace) {
   const CompileOptions options{
       .replicas = context_.replicas,
       .threads = context_.threads,
       .seed = *context_.seed,
       .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
-      .device = context_.home.device_options};
+      .device = context_.home.device_options,
+      .trace = trace};
   return std::make_shared<StepProgram>(
       context_.home.backends(), variables_,
       TrainProgramArgs(made.model, *made.weights, shapes, options));
 }
 
-TrainStep Trainer::StepFor(const Batch& batch) {
+TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
   Compiled& compiled = ModelFor(RowsOf(batch));
   const TPUEstimatorSpec& spec = compiled.model.spec;
+  const std::vector<Shape> shapes = ShapesOf(InputsOf(compiled.model, batch));
+  const bool is_traced = trace != nullptr && context_.home.device == nullptr;
   return {.model = &compiled.model,
-          .program = compiled.programs->For(ShapesOf(InputsOf(compiled.model, batch))),
+          .program = is_traced ? Compile(compiled, shapes, trace) : compiled.programs->For(shapes),
           .has_learning_rate = spec.learning_rate.valid(),
           .weights = compiled.weights.get()};
 }
@@ -210,7 +214,7 @@ InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
   InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
   // What cannot be compiled is found before the run begins.
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
-  if (runs) args.ahead = StepFor(*first).program->steps_per_call();
+  if (runs) args.ahead = StepOf(*first).program->steps_per_call();
   args.first = std::move(first);
   if (plan.goal) args.limit = *plan.goal - GlobalStep();
   // What was not met yet is compiled, and prepared, by the thread that steps.

@@ -34,8 +34,9 @@ class Trainer {
   // The model for a global batch of so many rows, built on first use.
   Compiled& ModelFor(int64_t rows);
   // The step for such batches, compiled on first use; the variables are there.
-  [[nodiscard]] TrainStep StepFor(const Batch& batch);
-  std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes);
+  [[nodiscard]] TrainStep StepOf(const Batch& batch, StepTrace* trace = nullptr);
+  std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes,
+                                       StepTrace* trace = nullptr);
   // Forgets what was built for another stream's features.
   void KeepSpec(const StreamSpec& spec);
   // The variables as the run starts with them.

@@ -1,0 +1,43 @@
+#pragma once
+// What ran when in one step: an event a kernel, by thread. Written as a Chrome trace
+// (chrome://tracing, Perfetto): JSON objects with times in microseconds.
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+
+namespace tpuest {
+
+class StepTrace {
+ public:
+  explicit StepTrace(const Clock& clock) : clock_(clock) {}
+
+  struct Event {
+    std::string name;  // of the node
+    std::string op;
+    int thread = 0;
+    double begin = 0;  // Clock::Seconds
+    double end = 0;
+  };
+
+  [[nodiscard]] double Now() const { return clock_.Seconds(); }
+  // Any thread.
+  void Add(Event event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(event));
+  }
+  // Of a step that is over.
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+  void Clear() { events_.clear(); }
+  // One lane a thread; times count from the first event.
+  [[nodiscard]] std::string ChromeTrace() const;
+
+ private:
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+}  // namespace tpuest
