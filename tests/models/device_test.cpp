@@ -141,8 +141,9 @@ TEST_CASE("a step on a device changes every variable as the engine's does") {
   Both both("float32");
   const auto [engine, device] = both.Train(1);
   REQUIRE(device.variables.size() == engine.variables.size());
-  for (const auto& [name, value] : engine.variables) {
-    INFO(name);
+  for (const auto& entry : engine.variables) {
+    const auto& [name, value] = entry;
+    INFO(entry.first);
     const double change = LargestDifference(value, both.start.Get(name));
     CHECK(change > 0);
     CHECK(LargestDifference(device.variables.at(name), value) <= 1e-5 * change + LastBit(value));
