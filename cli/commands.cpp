@@ -6,6 +6,8 @@ const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
       {"train", "train a job, or go on where it stopped", "tpuest train job.yaml max_steps=2000",
        Train, Takes::kJob},
+      {"train-and-evaluate", "train a job, and evaluate and export after every checkpoint",
+       "tpuest train-and-evaluate job.yaml", TrainAndEvaluate, Takes::kJob},
       {"evaluate", "evaluate a checkpoint", "tpuest evaluate --checkpoint runs/mnist --json",
        Evaluate, Takes::kJob},
       {"predict", "predict with a checkpoint", "tpuest predict --checkpoint runs/mnist --limit 3",

@@ -1,8 +1,7 @@
-// tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest] [--name NAME]
-
-#include <cstdio>
+// tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best] [--name NAME]
 
 #include "cli/commands.h"
+#include "cli/eval_report.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "core/base/text.h"
@@ -11,19 +10,45 @@
 namespace tpuest::cli {
 namespace {
 
-Json MetricFields(const EvaluateResult& result) {
-  Json metrics = Json::object();
-  for (const auto& [name, value] : result.metrics) metrics[name] = JsonOf(value);
-  return {{"global_step", result.global_step},
-          {"metrics", metrics},
-          {"examples", result.examples},
-          {"path", result.checkpoint}};
+struct Wanted {
+  std::vector<NamedEvalSpec> specs;
+  bool several = false;  // results go by name
+};
+
+// Of several EvalSpecs the one that --name names, or all; --name gives a single one's events a
+// folder.
+Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
+  Wanted wanted{.specs = EvalSpecsOf(job)};
+  if (wanted.specs.empty()) {
+    throw Error(Code::kUsage, "evaluate needs an eval_spec",
+                "eval_spec: {input_fn: test, steps: null}");
+  }
+  wanted.several = wanted.specs.size() > 1 && !name;
+  if (!name) return wanted;
+  if (wanted.specs.size() == 1) {
+    NamedEvalSpec& only = wanted.specs[0];
+    if (*name != only.label) only.label = only.name = *name;
+    return wanted;
+  }
+  std::vector<std::string> labels;
+  for (const NamedEvalSpec& named : wanted.specs) labels.push_back(named.label);
+  std::erase_if(wanted.specs, [&](const NamedEvalSpec& named) { return named.label != *name; });
+  if (wanted.specs.empty()) {
+    throw Error(Code::kUsage, fmt::format("--name {}: it is none of eval_spec", *name),
+                fmt::format("there are: {}", Join(labels, ", ")));
+  }
+  return wanted;
 }
 
-void PrintMetrics(const EvaluateResult& result) {
-  for (const auto& [name, value] : result.metrics) {
-    if (value.elements() == 1) fmt::print("{} = {}\n", name, JsonOf(value.Reshaped({})).dump());
-  }
+EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
+                            const std::optional<std::string>& checkpoint) {
+  const JobHooks hooks = MakeHooks(named.spec->hooks);
+  return session.estimator().Evaluate(MakeJobInputFn(session.job(), named.spec->input_fn),
+                                      {.steps = named.spec->steps,
+                                       .checkpoint = checkpoint,
+                                       .name = named.name,
+                                       .hooks = hooks.hooks(),
+                                       .label = named.label});
 }
 
 }  // namespace
@@ -32,24 +57,20 @@ int Evaluate(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {
-      if (!session.job().eval_spec) {
-        throw Error(Code::kUsage, "evaluate needs an eval_spec",
-                    "eval_spec: {input_fn: test, steps: null}");
+      const Wanted wanted = SpecsFor(session.job(), invocation.name);
+      const std::optional<std::string> checkpoint = session.Checkpoint();
+      Json fields;
+      for (const NamedEvalSpec& named : wanted.specs) {
+        const EvaluateResult result = EvaluateSpec(session, named, checkpoint);
+        session.console().Clear();
+        fields["global_step"] = result.global_step;
+        Json& metrics = wanted.several ? fields["metrics"][named.label] : fields["metrics"];
+        metrics = MetricsJson(result);
+        if (!wanted.several) fields["examples"] = result.examples;
+        fields["path"] = result.checkpoint;
+        if (!invocation.json) PrintMetrics(result, wanted.several ? named.label + "/" : "");
       }
-      const EvalSpec& spec = *session.job().eval_spec;
-      const JobHooks hooks = MakeHooks(spec.hooks);
-      const EvaluateArgs args{.steps = spec.steps,
-                              .checkpoint = session.Checkpoint(),
-                              .name = invocation.name.value_or(spec.name.value_or("")),
-                              .hooks = hooks.hooks()};
-      const EvaluateResult result =
-          session.estimator().Evaluate(MakeJobInputFn(session.job(), spec.input_fn), args);
-      session.console().Clear();
-      if (invocation.json) {
-        PrintDocument("evaluate", MetricFields(result));
-      } else {
-        PrintMetrics(result);
-      }
+      if (invocation.json) PrintDocument("evaluate", fields);
       return 0;
     });
   });

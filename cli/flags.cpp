@@ -173,8 +173,8 @@ void AddFlags(CLI::App& app, std::string_view command, Invocation& to) {
   const bool exports = command == "export" || command == "run";
   if (evaluates || predicts || exports) {
     app.add_option("--checkpoint", to.checkpoint,
-                   "a prefix, a step, a model_dir or latest; the job may then be left out")
-        ->option_text("PATH|STEP|latest");
+                   "a prefix, a step, a model_dir, latest or best; the job may then be left out")
+        ->option_text("PATH|STEP|latest|best");
   }
   if (evaluates) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
   if (predicts) AddPredictFlags(app, to);

@@ -51,7 +51,7 @@ void PrintHelp() {
       "  tpuest evaluate --checkpoint runs/mnist  no job file is needed where a run exists\n\n"
       "usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]\n\n");
   for (const Command& command : Commands()) {
-    fmt::print("  {:<10} {}\n", command.name, command.summary);
+    fmt::print("  {:<18} {}\n", command.name, command.summary);
   }
   fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
 }
@@ -83,6 +83,11 @@ std::string UnknownCommandHint(const std::string& word) {
   const auto nearest = Nearest(word, names);
   return nearest ? fmt::format("did you mean 'tpuest {}'?", *nearest)
                  : "'tpuest --help' lists the commands";
+}
+
+// TensorFlow's train_and_evaluate is a command's name too.
+std::string CanonicalName(std::string_view word) {
+  return word == "train_and_evaluate" ? "train-and-evaluate" : std::string(word);
 }
 
 // The first word that is no flag is the command; flags may stand before it.
@@ -201,7 +206,7 @@ Parsed ParseCommandLine(int argc, const char* const* argv) {
     parsed.exit_code = SayWhatThereIs(words);
     return parsed;
   }
-  to.command = argv[at];
+  to.command = CanonicalName(argv[at]);
   to.command_line = "tpuest";
   for (int i = 1; i < argc; ++i) to.command_line += " " + ShellQuoted(argv[i]);
   if (to.command == "help") {

@@ -9,6 +9,18 @@
 namespace tpuest::cli {
 namespace {
 
+EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
+  return std::visit(
+      [](auto& options) -> EarlyStoppingOptions* {
+        if constexpr (std::is_base_of_v<EarlyStoppingOptions, std::decay_t<decltype(options)>>) {
+          return &options;
+        } else {
+          return nullptr;
+        }
+      },
+      hook);
+}
+
 class Validator {
  public:
   explicit Validator(const Job& job) : job_(job) {}
@@ -28,6 +40,7 @@ class Validator {
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
     Take(ValidateHooks(job_.predict.hooks, "predict.hooks"));
+    CheckKeepBest();
     Take(Validate(job_.export_options));
     const double most = job_.tpuest.data_errors.max_fraction;
     if (!(most >= 0 && most <= 1)) {
@@ -87,10 +100,28 @@ class Validator {
   }
 
   void CheckEvaluate() {
-    CheckInput("eval_spec.input_fn", job_.eval_spec->input_fn);
-    Take(ValidateEvalSteps(job_.eval_spec->steps));
-    Take(ValidateHooks(job_.eval_spec->hooks, "eval_spec.hooks"));
+    Take(Validate(*job_.eval_spec));
+    for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
+      CheckInput(named.key + ".input_fn", named.spec->input_fn);
+      Take(ValidateHooks(named.spec->hooks, named.key + ".hooks"));
+    }
     CheckBatch("eval", job_.estimator.eval_batch_size);
+  }
+
+  // An evaluation that another section names by its key.
+  void CheckEval(const std::string& key, const std::string& name) {
+    std::vector<std::string> labels;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
+      if (named.label == name) return;
+      labels.push_back(named.label);
+    }
+    Say(key, fmt::format("'{}' is none of eval_spec", name),
+        fmt::format("there are: {}", labels.empty() ? "none" : Join(labels, ", ")));
+  }
+
+  void CheckKeepBest() {
+    const std::optional<KeepBest>& keep = job_.estimator.run_config.keep_best;
+    if (keep && keep->eval) CheckEval("run_config.keep_best.eval", *keep->eval);
   }
 
   void CheckBatch(std::string_view mode, const std::optional<int64_t>& size) {
@@ -167,9 +198,25 @@ ModelFn MakeJobModelFn(const Job& job) {
   return models::MakeModelFn(job.model, {job.optimizer, StepsPerEpoch(job), job.feature_columns});
 }
 
+std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {
+  return job.eval_spec ? SpecsOf(*job.eval_spec) : std::vector<NamedEvalSpec>();
+}
+
+std::vector<AnyHook> HooksOf(const Job& job) {
+  std::vector<AnyHook> hooks = job.train_spec->hooks;
+  for (AnyHook& hook : hooks) {
+    EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
+    if (stopping == nullptr || !stopping->eval) continue;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+      if (named.label == *stopping->eval && !named.name.empty()) stopping->eval = named.name;
+    }
+  }
+  return hooks;
+}
+
 std::string ServedInput(const Job& job) {
   if (job.predict.input_fn) return *job.predict.input_fn;
-  if (job.eval_spec) return job.eval_spec->input_fn;
+  if (job.eval_spec) return EvalSpecsOf(job)[0].spec->input_fn;
   if (job.train_spec) return job.train_spec->input_fn;
   throw Error(Code::kUsage, "the job does not say what the model is fed with",
               "predict: {input_fn: test}")

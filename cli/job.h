@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "core/estimator/contract.h"
+#include "core/estimator/eval_spec.h"
 #include "core/estimator/export_options.h"
 #include "core/estimator/options.h"
 #include "core/nn/optimizers.h"
@@ -76,7 +77,7 @@ struct Job {
   models::AnyModel model;
   std::optional<nn::AnyOptimizer> optimizer;
   std::optional<TrainSpec> train_spec;
-  std::optional<EvalSpec> eval_spec;
+  std::optional<EvalSpecs> eval_spec;
   PredictOptions predict;
   ExportOptions export_options;
   TpuestOptions tpuest;
@@ -88,7 +89,7 @@ struct Job {
     v("mode", mode,
       {.help = "what `tpuest run` does",
        .tpuest = true,
-       .values = {"train", "evaluate", "predict", "export"}});
+       .values = {"train", "evaluate", "predict", "export", "train_and_evaluate"}});
     estimator.Visit(v);
     v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
     v("feature_columns", feature_columns,
@@ -96,7 +97,7 @@ struct Job {
     v("model", model, {.help = "the model_fn", .required = true});
     v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
     v("train_spec", train_spec, {.help = "of TrainSpec"});
-    v("eval_spec", eval_spec, {.help = "of EvalSpec"});
+    v("eval_spec", eval_spec, {.help = "of EvalSpec: one, or several by name"});
     v("predict", predict, {.help = "arguments of Estimator.predict"});
     v("export", export_options, {.help = "arguments of Estimator.export_saved_model"});
     v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
@@ -120,8 +121,14 @@ using LoadedJob = config::Loaded<Job>;
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
 
-// The input_fn whose features a prediction or a server takes: predict's, else the eval_spec's, else
-// the train_spec's. Error kUsage if there is none.
+// The job's EvalSpecs; none where it has no eval_spec.
+[[nodiscard]] std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job);
+
+// The train_spec's hooks, which know an EvalSpec by its key, with its folder's name.
+[[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
+
+// The input_fn whose features a prediction or a server takes: predict's, else the (first)
+// eval_spec's, else the train_spec's. Error kUsage if there is none.
 [[nodiscard]] std::string ServedInput(const Job& job);
 
 }  // namespace tpuest::cli

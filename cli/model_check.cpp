@@ -26,7 +26,9 @@ std::vector<ModeInput> ModeInputs(const Job& job) {
   if (job.train_spec) {
     inputs.push_back({Mode::kTrain, job.train_spec->input_fn, estimator.train_batch_size});
   }
-  if (job.eval_spec) inputs.push_back({Mode::kEval, job.eval_spec->input_fn, eval_batch});
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+    inputs.push_back({Mode::kEval, named.spec->input_fn, eval_batch});
+  }
   if (job.predict.input_fn) {
     inputs.push_back({Mode::kPredict, *job.predict.input_fn, predict_batch});
   }

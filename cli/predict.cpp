@@ -19,7 +19,7 @@ namespace {
 
 std::string InputName(const Job& job) {
   if (job.predict.input_fn) return *job.predict.input_fn;
-  if (job.eval_spec) return job.eval_spec->input_fn;
+  if (job.eval_spec) return EvalSpecsOf(job)[0].spec->input_fn;
   throw Error(Code::kUsage, "predict needs an input_fn", "predict: {input_fn: test}");
 }
 

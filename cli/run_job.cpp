@@ -18,10 +18,10 @@ int RunJob(const Invocation& invocation) {
   });
   if (exit_code != 0) return exit_code;
   Invocation named = invocation;
-  named.command = mode;
+  named.command = mode == "train_and_evaluate" ? "train-and-evaluate" : mode;
   named.directory.reset();  // already there
   for (const Command& command : Commands()) {
-    if (command.name == mode) return command.run(named);
+    if (command.name == named.command) return command.run(named);
   }
   return static_cast<int>(Code::kInternal);
 }

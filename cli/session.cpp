@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/best_checkpoints.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
@@ -28,7 +29,7 @@ bool IsNumber(const std::string& text) {
 // Where a run exists the job is optional: this is that run's folder.
 std::optional<std::string> NamedRun(const Invocation& invocation) {
   const std::optional<std::string>& checkpoint = invocation.checkpoint;
-  if (checkpoint && *checkpoint != "latest" && !IsNumber(*checkpoint)) {
+  if (checkpoint && *checkpoint != "latest" && *checkpoint != "best" && !IsNumber(*checkpoint)) {
     return ModelDirOf(*checkpoint);
   }
   return invocation.model_dir;
@@ -214,6 +215,7 @@ void Session::LogOverrides() {
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
   const std::string given = invocation_.checkpoint.value_or(configured);
   if (given == "latest" || given == estimator_->model_dir()) return std::nullopt;
+  if (given == "best") return BestCheckpoint(estimator_->model_dir());
   if (DirectoryExists(given)) return given;
   const std::string prefix = IsNumber(given)
                                  ? JoinPath(estimator_->model_dir(), "model.ckpt-" + given)
@@ -263,7 +265,7 @@ void Session::JoinLog() {
 }
 
 int Session::Run(const std::function<int()>& body) {
-  if (invocation_.command != "train") JoinLog();
+  if (!invocation_.command.starts_with("train")) JoinLog();
   try {
     const int exit_code = body();
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");

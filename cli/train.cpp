@@ -23,7 +23,7 @@ int Train(const Invocation& invocation) {
                     "train_spec: {input_fn: train, max_steps: 1000}");
       }
       const TrainSpec& spec = *session.job().train_spec;
-      const JobHooks hooks = MakeHooks(spec.hooks, spec.saving_listeners);
+      const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
       const TrainResult result =
           session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
                                     hooks.With(session.recorder()));

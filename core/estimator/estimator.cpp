@@ -6,9 +6,12 @@
 
 #include "core/base/files.h"
 #include "core/estimator/estimator_context.h"
+#include "core/estimator/eval_listener.h"
+#include "core/estimator/evaluations.h"
 #include "core/estimator/evaluator.h"
 #include "core/estimator/exporter.h"
 #include "core/estimator/predictor.h"
+#include "core/estimator/train_and_evaluate.h"
 #include "core/estimator/trainer.h"
 #include "core/io/checkpoint_state.h"
 
@@ -45,6 +48,10 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   return context;
 }
 
+std::string PythonText(const std::optional<int64_t>& value) {
+  return value ? std::to_string(*value) : "None";
+}
+
 }  // namespace
 
 class Estimator::Impl {
@@ -77,6 +84,33 @@ Estimator::~Estimator() = default;
 TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
                              const TrainHooks& hooks) {
   return impl_->trainer.Train(input_fn, length, hooks);
+}
+
+TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
+                                                   const TrainLength& length,
+                                                   const TrainHooks& hooks,
+                                                   std::vector<EvalTask> tasks) {
+  EstimatorContext& context = impl_->context;
+  const RunConfig& config = context.options.run_config;
+  context.home.log.Info("Running training and evaluation locally (non-distributed).");
+  context.home.log.Info(
+      "Start train and evaluate loop. The evaluate will happen after every checkpoint. Checkpoint "
+      "frequency is determined based on RunConfig arguments: save_checkpoints_steps {} or "
+      "save_checkpoints_secs {}.",
+      PythonText(config.save_checkpoints_steps), PythonText(config.save_checkpoints_secs));
+  EvalRunner runner({.context = context,
+                     .evaluator = impl_->evaluator,
+                     .exporter = impl_->exporter,
+                     .tasks = std::move(tasks),
+                     .max_steps = length.max_steps});
+  EvaluationListener listener(context, runner, [this] { return impl_->trainer.Saved(); });
+  TrainHooks watched = hooks;
+  watched.saving_listeners.push_back(&listener);
+  TrainAndEvaluateResult result{.train = impl_->trainer.Train(input_fn, length, watched)};
+  if (!listener.has_begun()) listener.GoOnAfterEnd(result.train.global_step);
+  result.evaluations = runner.results();
+  result.exports = runner.exports();
+  return result;
 }
 
 EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {

@@ -53,6 +53,7 @@ struct EvaluateArgs {
   std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
   std::string name;                       // eval_<name>/; empty: eval/
   std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
+  std::string label;                      // in metrics.jsonl; empty: `name`, or "eval"
 };
 struct EvaluateResult {
   int64_t global_step = 0;
@@ -91,6 +92,8 @@ struct VerifyArgs {
 struct ExportArgs {
   std::string export_dir_base;
   std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
+  // The export's name is later than those of all that are there, even of the same second.
+  bool is_newest = false;
   std::optional<std::string> checkpoint;
   std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a file
   bool as_text = false;
@@ -116,6 +119,9 @@ struct ExportResult {
 // Returning false ends the prediction.
 using RowCallback = std::function<bool(const PredictionRow&)>;
 
+struct EvalTask;                // core/estimator/train_and_evaluate.h
+struct TrainAndEvaluateResult;  // likewise
+
 class Estimator {
  public:
   // Error kUsage with every fault of the options. Without model_dir a temporary folder is made and
@@ -130,6 +136,11 @@ class Estimator {
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
+  // tf.estimator.train_and_evaluate in one process: evaluates and exports after every checkpoint.
+  // A run that was cut goes on with the evaluations, exports and best checkpoints it would have
+  // had. Error kUsage where nothing is saved.
+  TrainAndEvaluateResult TrainAndEvaluate(const InputFn& input_fn, const TrainLength& length,
+                                          const TrainHooks& hooks, std::vector<EvalTask> tasks);
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
   // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained

@@ -30,6 +30,10 @@ namespace {
 
 }  // namespace
 
+SavedState EstimatorContext::Checkpoint(const std::string& path) const {
+  return in_memory && in_memory->prefix == path ? *in_memory : LoadCheckpoint(path);
+}
+
 uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
   if (seed) return *seed;
   if (options.run_config.tf_random_seed) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/estimator/estimator.h"
+#include "core/estimator/saved_state.h"
 
 namespace tpuest {
 
@@ -18,6 +19,12 @@ struct EstimatorContext {
   int threads = 1;
   std::optional<uint64_t> seed;  // settled by the first mode that runs
 
+  // What the newest checkpoint of model_dir holds, while a run that saved it evaluates it. Shares
+  // the trainer's variables, so it is gone before the next step.
+  std::optional<SavedState> in_memory;
+
+  // The checkpoint that `path` names; from memory where it is there.
+  [[nodiscard]] SavedState Checkpoint(const std::string& path) const;
   // The run's seed: tf_random_seed, else the checkpoint's, else one that is drawn and printed.
   uint64_t Seed(const std::optional<uint64_t>& saved);
   // The size of a mode's global batch. Error kUsage if there is none or it does not divide by the

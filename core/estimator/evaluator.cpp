@@ -50,7 +50,8 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
                 "eval_spec.steps=N, or repeat: 1 in the input_fn")
         .Key("eval_spec.steps");
   }
-  model_.Load(stream->spec(), saved, batch_size);
+  const bool is_new = model_.Load(stream->spec(), saved, batch_size);
+  if (is_new) metrics_.Forget();
   EvaluateResult result;
   result.global_step =
       *model_.variables().tensors().at(std::string(nn::kGlobalStepName)).data<int64_t>();
@@ -70,7 +71,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,
                     EvaluateResult& result) {
   const EstimatorHome& home = context_.home;
-  MetricRunner metrics(home.backend, home.registry, context_.threads, model_.variables());
+  metrics_.Reset();
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
@@ -86,7 +87,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     const InferenceModel::Output output = model_.Run(batch);
     loss += output.values.front().AsDouble(0);
     if (output.spec.eval_metrics) {
-      metrics.Update(*output.spec.eval_metrics, std::span(output.values).subspan(1));
+      metrics_.Update(*output.spec.eval_metrics, std::span(output.values).subspan(1));
     }
     result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
@@ -96,7 +97,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     throw Error(Code::kData, "the input of evaluate has no examples",
                 "look at its files, skip, take and filter");
   }
-  result.metrics = metrics.Values();
+  result.metrics = metrics_.Values();
   // Every batch counts as one, also a short one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
@@ -121,6 +122,8 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   const EstimatorHome& home = context_.home;
   const int64_t step = result.global_step;
   home.log.Info("Saving dict for global step {}: {}", step, DictText(result));
+  const std::string named = args.name.empty() ? "eval" : args.name;
+  const std::string label = args.label.empty() ? named : args.label;
   const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
   const double now = home.clock.WallSeconds();
   EventWriter events(JoinPath(context_.model_dir, folder), now);
@@ -140,8 +143,7 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
     events.String(now, step, "checkpoint_path", result.checkpoint);
   }
   events.Flush();
-  MetricsLog(context_.model_dir)
-      .AppendEvaluation(step, args.name.empty() ? "eval" : args.name, result.metrics);
+  MetricsLog(context_.model_dir).AppendEvaluation(step, label, result.metrics);
 }
 
 }  // namespace tpuest

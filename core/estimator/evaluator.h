@@ -10,7 +10,11 @@ namespace tpuest {
 
 class Evaluator {
  public:
-  explicit Evaluator(EstimatorContext& context) : context_(context), model_(context, Mode::kEval) {}
+  explicit Evaluator(EstimatorContext& context)
+      : context_(context),
+        model_(context, Mode::kEval),
+        metrics_(context.home.backend, context.home.registry, context.threads, model_.variables()) {
+  }
 
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
 
@@ -23,6 +27,7 @@ class Evaluator {
 
   EstimatorContext& context_;
   InferenceModel model_;
+  MetricRunner metrics_;
 };
 
 }  // namespace tpuest

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/files.h"
 
@@ -39,6 +41,23 @@ std::string ExportFolder::Commit(bool fsync) {
   RenameFolder(temporary_, path_, fsync);
   temporary_.clear();
   return path_;
+}
+
+std::vector<std::string> ExportsIn(const std::string& base) {
+  std::vector<std::string> paths;
+  if (!DirectoryExists(base)) return paths;
+  for (const std::string& name : ListDirectory(base)) {
+    const bool is_time =
+        name.size() == 10 && name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_time) paths.push_back(JoinPath(base, name));
+  }
+  return paths;
+}
+
+double TimeOfNewest(const std::string& base, double now) {
+  const std::vector<std::string> paths = ExportsIn(base);
+  if (paths.empty()) return now;
+  return std::max(now, std::stod(BaseName(paths.back())) + 1);
 }
 
 }  // namespace tpuest

@@ -3,6 +3,7 @@
 // which servers find the newest one. Destroyed without Commit it leaves nothing.
 
 #include <string>
+#include <vector>
 
 #include "core/base/log.h"
 
@@ -27,5 +28,11 @@ class ExportFolder {
   bool made_base_ = false;
   std::string base_;
 };
+
+// The exports in `base`, oldest first: only names of exactly 10 digits are one's.
+[[nodiscard]] std::vector<std::string> ExportsIn(const std::string& base);
+// The time for a new export that is to be the newest one there, though some may have been made in
+// the same second.
+[[nodiscard]] double TimeOfNewest(const std::string& base, double now);
 
 }  // namespace tpuest

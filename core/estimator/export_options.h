@@ -82,7 +82,7 @@ struct ExportOptions {
     v("as_text", as_text, {.help = "saved_model.pbtxt instead of saved_model.pb"});
     v("strip_default_attrs", strip_default_attrs,
       {.help = "leave out attributes that hold their default, for older readers"});
-    v("checkpoint_path", checkpoint_path, {.help = "latest, a step or a prefix"});
+    v("checkpoint_path", checkpoint_path, {.help = "latest, best, a step or a prefix"});
     v("batch_config", batch_config,
       {.help = "of BatchConfig: how a server gathers requests; API version 2, on TPU"});
     v("verify", verify,

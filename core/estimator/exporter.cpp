@@ -79,7 +79,9 @@ ExportResult Exporter::Export(const ExportArgs& args) {
   Log& log = context_.home.log;
   for (const Part& part : parts) LogSignatures(part.signatures, log);
   log.Info("Restoring parameters from {}", saved.prefix);
-  ExportFolder folder(args.export_dir_base, context_.home.clock.WallSeconds(), log);
+  const double now = context_.home.clock.WallSeconds();
+  ExportFolder folder(args.export_dir_base,
+                      args.is_newest ? TimeOfNewest(args.export_dir_base, now) : now, log);
   Write(folder.temporary(), parts, saved, args);
   if (args.verify) {
     VerifyExport(folder.temporary(), *args.verify, saved, seed, context_);
@@ -133,7 +135,7 @@ void Exporter::CheckArgs(const ExportArgs& args) const {
 }
 
 SavedState Exporter::FindModel(const std::optional<std::string>& path) const {
-  if (path) return LoadCheckpoint(*path);
+  if (path) return context_.Checkpoint(*path);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest) return std::move(*newest);
   if (context_.options.warm_start_from) {

@@ -48,7 +48,7 @@ Batch WithoutPadding(const Batch& batch) {
 }  // namespace
 
 std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>& path) const {
-  if (path) return LoadCheckpoint(*path);
+  if (path) return context_.Checkpoint(*path);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (!newest) {
     context_.home.log.Info(
@@ -59,9 +59,10 @@ std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>&
   return newest;
 }
 
-void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
+bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
                           int64_t batch_size) {
-  if (!stream_ || !SameSpec(*stream_, stream)) {
+  const bool is_new = !stream_ || !SameSpec(*stream_, stream);
+  if (is_new) {
     full_ = nullptr;
     variants_.clear();
     stream_ = stream;
@@ -77,7 +78,7 @@ void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
     InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
     if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
-    return;
+    return is_new;
   }
   InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
   if (context_.options.warm_start_from) {
@@ -85,6 +86,7 @@ void InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
               {.backend = backend, .seed = *context_.seed, .log = log}, variables_);
   }
   if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
+  return is_new;
 }
 
 InferenceModel::Variant& InferenceModel::VariantFor(Key key) {

@@ -23,7 +23,9 @@ class InferenceModel {
   // is logged.
   [[nodiscard]] std::optional<SavedState> Find(const std::optional<std::string>& path) const;
   // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started).
-  void Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
+  // Programs of an earlier call are kept, unless its stream had other features: true then, and the
+  // first time.
+  bool Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
   // Their values, once it is loaded.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }

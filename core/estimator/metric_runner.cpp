@@ -24,19 +24,33 @@ void CheckNames(const std::map<std::string, MetricOps>& metrics) {
   }
 }
 
-// Values of the variables that the store does not have yet: the model's, or initial ones.
-void InitializeMissing(Backend& backend, const Graph& graph, const VariableStore& model,
-                       VariableStore& store) {
-  VariableStore initial;
-  InitializeVariables(backend, graph, Which::kAll, 0, initial);
-  for (const auto& [name, value] : initial.tensors()) {
-    if (store.Has(name)) continue;
-    const bool is_model = !graph.FindVariable(name)->local && model.Has(name);
-    store.Set(name, is_model ? model.tensors().at(name) : value);
+}  // namespace
+
+void MetricRunner::Reset() {
+  has_rows_ = false;
+  for (const auto& [name, value] : initial_) {
+    variables_.Set(name, value.valid() ? value : model_.tensors().at(name));
   }
 }
 
-}  // namespace
+void MetricRunner::Forget() {
+  built_.clear();
+  initial_.clear();
+  variables_ = {};
+  has_rows_ = false;
+}
+
+// Values of the variables that the store does not have yet: the model's, or initial ones.
+void MetricRunner::InitializeMissing(const Graph& graph) {
+  VariableStore initial;
+  InitializeVariables(backend_, graph, Which::kAll, 0, initial);
+  for (const auto& [name, value] : initial.tensors()) {
+    if (variables_.Has(name)) continue;
+    const bool is_model = !graph.FindVariable(name)->local && model_.Has(name);
+    variables_.Set(name, is_model ? model_.tensors().at(name) : value);
+    initial_[name] = is_model ? Tensor() : value;
+  }
+}
 
 MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
   std::vector<std::string> names;
@@ -53,7 +67,7 @@ MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
   }
   built.metrics = metrics.fn(*built.graph, placeholders);
   CheckNames(built.metrics);
-  InitializeMissing(backend_, *built.graph, model_, variables_);
+  InitializeMissing(*built.graph);
   return built_.emplace(std::move(names), std::move(built)).first->second;
 }
 
@@ -75,6 +89,7 @@ Program& MetricRunner::UpdateFor(Built& built, std::span<const Tensor> tensors) 
 }
 
 void MetricRunner::Update(const EvalMetrics& metrics, std::span<const Tensor> tensors) {
+  has_rows_ = true;
   Program& update = UpdateFor(BuiltFor(metrics), tensors);
   StepFeeds feeds;
   for (const Tensor& tensor : tensors) feeds.push_back({tensor});
@@ -83,14 +98,16 @@ void MetricRunner::Update(const EvalMetrics& metrics, std::span<const Tensor> te
 
 std::map<std::string, Tensor> MetricRunner::Values() {
   std::map<std::string, Tensor> values;
-  if (built_.empty()) return values;
-  const Built& built = built_.begin()->second;
-  ProgramSpec spec{.graph = built.graph.get()};
-  for (const auto& [name, metric] : built.metrics) spec.fetches.push_back(metric.value);
-  if (spec.fetches.empty()) return values;
+  if (!has_rows_) return values;
+  Built& built = built_.begin()->second;
+  if (built.metrics.empty()) return values;
+  if (built.values == nullptr) {
+    ProgramSpec spec{.graph = built.graph.get()};
+    for (const auto& [name, metric] : built.metrics) spec.fetches.push_back(metric.value);
+    built.values = backend_.Compile(spec, {.threads = threads_}, variables_);
+  }
   const StepFeeds nothing;
-  const std::vector<StepResult> results =
-      backend_.Compile(spec, {.threads = threads_}, variables_)->Run({&nothing, 1});
+  const std::vector<StepResult> results = built.values->Run({&nothing, 1});
   size_t next = 0;
   for (const auto& [name, metric] : built.metrics) {
     values[name] = results.front().fetches[next++].front();

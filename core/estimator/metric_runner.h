@@ -19,6 +19,11 @@ class MetricRunner {
                const VariableStore& model)
       : backend_(backend), registry_(registry), threads_(threads), model_(model) {}
 
+  // Starts afresh: the variables are as before the first batch, programs stay.
+  void Reset();
+  // The model that gave the metric_fn is another one.
+  void Forget();
+
   // Adds a batch: the tensors of `metrics`, in the order of their names, every row of the global
   // batch. Batches may come with tensors of other names (a padded one has weights): the metric_fn
   // is then called anew, on the same variables. Error kUsage for a metric named as one that
@@ -34,7 +39,9 @@ class MetricRunner {
     std::vector<Value> inputs;
     std::map<std::string, MetricOps> metrics;
     std::map<std::vector<int64_t>, std::unique_ptr<Program>> updates;  // by rows of each input
+    std::unique_ptr<Program> values;
   };
+  void InitializeMissing(const Graph& graph);
   Built& BuiltFor(const EvalMetrics& metrics);
   Program& UpdateFor(Built& built, std::span<const Tensor> tensors);
 
@@ -43,6 +50,9 @@ class MetricRunner {
   const int threads_;
   const VariableStore& model_;
   VariableStore variables_;
+  // What each started with, or nothing where it is the model's.
+  std::map<std::string, Tensor> initial_;
+  bool has_rows_ = false;                            // since it was started
   std::map<std::vector<std::string>, Built> built_;  // by the tensors' names
 };
 

@@ -37,12 +37,24 @@ MetricsLog::MetricsLog(const std::string& model_dir)
 }
 
 void MetricsLog::CutAfter(int64_t step) {
+  Keep([step](const std::string& line) {
+    const std::optional<int64_t> at = StepOf(line);
+    return at && *at <= step;
+  });
+}
+
+void MetricsLog::CutEvaluationsAt(int64_t step) {
+  Keep([step](const std::string& line) {
+    return StepOf(line) != step || line.find("\"eval\":") == std::string::npos;
+  });
+}
+
+void MetricsLog::Keep(const std::function<bool(const std::string& line)>& keeps) {
   if (!FileExists(path_)) return;
   const std::string before = ReadFile(path_);
   std::string kept;
   for (const std::string& line : Split(before, '\n')) {
-    const std::optional<int64_t> at = StepOf(line);
-    if (at && *at <= step) kept += line + "\n";
+    if (!line.empty() && keeps(line)) kept += line + "\n";
   }
   if (kept == before) return;
   file_.reset();

@@ -10,6 +10,7 @@
 // Losses and metrics have the digits that give the same float back; what is not finite is null.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,12 +35,15 @@ class MetricsLog {
 
   // Takes out what was written about steps after this one, and a last line that was cut.
   void CutAfter(int64_t step);
+  // Takes out the evaluations of this step. Only while nobody else appends.
+  void CutEvaluationsAt(int64_t step);
   void Append(const StepLine& line);
   // Tensors with one numeric element; others are left out.
   void AppendEvaluation(int64_t step, const std::string& name,
                         const std::map<std::string, Tensor>& metrics);
 
  private:
+  void Keep(const std::function<bool(const std::string& line)>& keeps);
   void Write(const std::string& line);
 
   std::string path_;

@@ -74,12 +74,19 @@ void CheckSaving(const RunConfig& config, Faults& faults) {
                 "keep_checkpoint_every_n_hours should be > 0");
 }
 
+void CheckKeepBest(const RunConfig& config, Faults& faults) {
+  if (!config.keep_best) return;
+  faults.Expect(config.keep_best->n > 0, "run_config.keep_best.n",
+                fmt::format("keep_best.n must be positive, got {}", config.keep_best->n));
+}
+
 void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
                 "model_dir should be non-empty", "leave it out for a temporary folder");
   faults.Expect(config.save_summary_steps >= 0, "run_config.save_summary_steps",
                 "save_summary_steps should be >= 0");
   CheckSaving(config, faults);
+  CheckKeepBest(config, faults);
   faults.Expect(config.log_step_count_steps.value_or(1) > 0, "run_config.log_step_count_steps",
                 "log_step_count_steps should be > 0", "null logs nothing");
   faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/visit.h"
+#include "core/estimator/best_checkpoints.h"
 #include "core/estimator/hook_options.h"
 #include "core/estimator/iterations_per_loop.h"
 #include "core/estimator/warm_start_settings.h"
@@ -53,6 +54,7 @@ struct RunConfig {
   SessionConfig session_config;
   std::optional<int64_t> keep_checkpoint_max = 5;
   double keep_checkpoint_every_n_hours = 10000;
+  std::optional<KeepBest> keep_best;
   std::optional<int64_t> log_step_count_steps = 100;
   bool checkpoint_save_graph_def = true;
   std::string checkpoint_format = "saver";
@@ -74,6 +76,10 @@ struct RunConfig {
       {.help = "newest checkpoints that are kept; null or 0: all"});
     v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
       {.help = "and one for every so many hours"});
+    v("keep_best", keep_best,
+      {.help =
+           "the best checkpoints of train_and_evaluate's evaluations stay, and `best` names them",
+       .tpuest = true});
     v("log_step_count_steps", log_step_count_steps,
       {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none"});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
@@ -158,21 +164,6 @@ struct TrainSpec {
     v("saving_listeners", saving_listeners, {.help = "called around every checkpoint"});
   }
   [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
-};
-
-struct EvalSpec {
-  std::string input_fn;
-  std::optional<int64_t> steps;
-  std::optional<std::string> name;
-  std::vector<AnyEvalHook> hooks;
-
-  template <class V>
-  void Visit(V& v) {
-    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
-    v("steps", steps, {.help = "batches; null: the whole input once"});
-    v("name", name, {.help = "events go to eval_<name>/; null: eval/"});
-    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
-  }
 };
 
 }  // namespace tpuest

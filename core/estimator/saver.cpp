@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/best_checkpoints.h"
 #include "core/graph/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
@@ -95,9 +96,10 @@ void Saver::WriteState() const {
   WriteCheckpointState(args_.model_dir, state, "checkpoint", args_.fsync);
 }
 
-// One for every keep_checkpoint_every_n_hours stays.
+// One for every keep_checkpoint_every_n_hours stays, and what was kept as the best.
 void Saver::RemoveOld(const std::deque<Kept>& old) {
   for (const Kept& kept : old) {
+    if (args_.config.keep_best && IsKeptAsBest(args_.model_dir, kept.prefix)) continue;
     if (kept.saved_at > next_preserved_) {
       next_preserved_ += args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
     } else {

@@ -106,6 +106,15 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                      [this](const Batch& batch, StepTrace* trace) { return StepOf(batch, trace); });
 }
 
+SavedState Trainer::Saved() const {
+  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
+  Check(newest.has_value(), "{}: nothing was saved", context_.model_dir);
+  SavedState saved{.prefix = *newest, .tensors = variables_.tensors()};
+  saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  saved.resume.seed = context_.seed;
+  return saved;
+}
+
 std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
   MakeRunFolders(context_.model_dir);
   std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);

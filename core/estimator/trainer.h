@@ -17,6 +17,9 @@ class Trainer {
   explicit Trainer(EstimatorContext& context) : context_(context) {}
 
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
+  // What the newest checkpoint of the run holds, right after it was written: it shares the
+  // variables.
+  [[nodiscard]] SavedState Saved() const;
 
  private:
   struct Compiled {

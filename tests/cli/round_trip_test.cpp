@@ -24,8 +24,9 @@ std::vector<BuiltFor> ModesOf(const Job& job) {
   std::vector<BuiltFor> modes;
   if (job.train_spec) modes.push_back({Mode::kTrain, job.train_spec->input_fn});
   if (job.eval_spec) {
-    modes.push_back({Mode::kEval, job.eval_spec->input_fn});
-    modes.push_back({Mode::kPredict, job.predict.input_fn.value_or(job.eval_spec->input_fn)});
+    const std::string& input_fn = EvalSpecsOf(job)[0].spec->input_fn;
+    modes.push_back({Mode::kEval, input_fn});
+    modes.push_back({Mode::kPredict, job.predict.input_fn.value_or(input_fn)});
   }
   return modes;
 }

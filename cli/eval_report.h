@@ -1,0 +1,16 @@
+#pragma once
+// Results of evaluations, as JSON and as lines.
+
+#include <string>
+
+#include "cli/report.h"
+#include "core/estimator/estimator.h"
+
+namespace tpuest::cli {
+
+// {"accuracy": 0.9, "loss": 0.3}
+[[nodiscard]] Json MetricsJson(const EvaluateResult& result);
+// "accuracy = 0.9" on stdout, a line a metric with one value; `prefix` before each name.
+void PrintMetrics(const EvaluateResult& result, const std::string& prefix = "");
+
+}  // namespace tpuest::cli

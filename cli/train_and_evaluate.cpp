@@ -1,0 +1,70 @@
+// tpuest train-and-evaluate JOB.yaml
+
+#include "core/estimator/train_and_evaluate.h"
+
+#include "cli/commands.h"
+#include "cli/eval_report.h"
+#include "cli/eval_tasks.h"
+#include "cli/report.h"
+#include "cli/session.h"
+#include "core/estimator/hook_factory.h"
+
+namespace tpuest::cli {
+namespace {
+
+// Without an evaluation metrics and exports are null.
+Json Fields(const TrainAndEvaluateResult& result) {
+  const TrainResult& train = result.train;
+  Json metrics;
+  Json exports;
+  for (const auto& [label, evaluation] : result.evaluations) {
+    metrics[label] = MetricsJson(evaluation);
+    exports = Json::object();
+  }
+  for (const auto& [name, path] : result.exports) exports[name] = path;
+  return {{"global_step", train.global_step},
+          {"loss", train.loss ? JsonNumber(*train.loss) : Json()},
+          {"metrics", metrics},
+          {"exports", exports},
+          {"stopped_because", train.stopped_because},
+          {"path", train.checkpoint}};
+}
+
+void PrintResult(const TrainAndEvaluateResult& result) {
+  const bool several = result.evaluations.size() > 1;
+  for (const auto& [label, evaluation] : result.evaluations) {
+    PrintMetrics(evaluation, several ? label + "/" : "");
+  }
+  for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
+}
+
+}  // namespace
+
+int TrainAndEvaluate(const Invocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      const Job& job = session.job();
+      if (!job.train_spec) {
+        throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
+                    "train_spec: {input_fn: train, max_steps: 1000}");
+      }
+      const TrainSpec& spec = *job.train_spec;
+      const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
+      const TrainAndEvaluateResult result = session.estimator().TrainAndEvaluate(
+          MakeJobInputFn(job, spec.input_fn), spec.length(), hooks.With(session.recorder()),
+          EvalTasksOf(job, "train-and-evaluate"));
+      session.log().Info("stopped at step {}: {}", result.train.global_step,
+                         result.train.stopped_because);
+      session.console().Clear();
+      if (invocation.json) {
+        PrintDocument("train-and-evaluate", Fields(result));
+      } else {
+        PrintResult(result);
+      }
+      return result.train.exit_code;
+    });
+  });
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,63 @@
+#pragma once
+// keep_best: the checkpoints that an evaluation liked best stay, whatever keep_checkpoint_max says.
+// They stand in model_dir/best, a state file like "checkpoint", the best one as
+// model_checkpoint_path.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/base/visit.h"
+#include "core/estimator/metric_order.h"
+
+namespace tpuest {
+
+struct KeepBest {
+  std::string metric;
+  std::string mode;
+  int64_t n = 1;
+  std::optional<std::string> eval;
+
+  template <class V>
+  void Visit(V& v) {
+    v("metric", metric, {.help = "of the evaluation", .required = true, .tpuest = true});
+    v("mode", mode,
+      {.help = "whether the smaller or the larger is better",
+       .required = true,
+       .tpuest = true,
+       .values = {"min", "max"}});
+    v("n", n, {.help = "checkpoints that stay", .tpuest = true});
+    v("eval", eval, {.help = "one of eval_spec; null: the first", .tpuest = true});
+  }
+};
+
+class BestCheckpoints {
+ public:
+  // `label`: of the evaluation, in metrics.jsonl, where the metrics of those kept so far stand.
+  BestCheckpoints(std::string model_dir, const KeepBest& options, std::string label, bool fsync)
+      : model_dir_(std::move(model_dir)),
+        options_(options),
+        label_(std::move(label)),
+        fsync_(fsync) {}
+
+  // Keeps the checkpoint if it is among the best; removes one that no longer is, unless the run
+  // still has it for its age.
+  void Offer(const std::string& prefix, int64_t step, float value);
+  // No longer believes in those of later steps.
+  void ForgetAfter(int64_t step);
+
+ private:
+  std::string model_dir_;
+  KeepBest options_;
+  std::string label_;
+  bool fsync_;
+};
+
+// Whether model_dir/best names the checkpoint.
+[[nodiscard]] bool IsKeptAsBest(const std::string& model_dir, const std::string& prefix);
+
+// The best checkpoint's prefix. Error kCheckpoint if none was kept.
+[[nodiscard]] std::string BestCheckpoint(const std::string& model_dir);
+
+}  // namespace tpuest

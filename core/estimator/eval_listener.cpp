@@ -1,0 +1,105 @@
+#include "core/estimator/eval_listener.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/estimator/evaluations.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest {
+
+void EvaluationListener::Begin() {
+  timers_.assign(runner_.tasks().size(), {});
+  is_first_ = true;
+}
+
+std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
+  if (is_first_) {
+    is_first_ = false;
+    last_saved_ = step;
+    const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+    const bool was_cut = settled && *settled < step;
+    settled_ = was_cut ? *settled : step;
+    if (step > 0) runner_.GoOnFrom(step, was_cut);
+    if (!was_cut) {
+      Settle(step);
+      return std::nullopt;
+    }
+  }
+  if (!IsLeaving(step)) {
+    Evaluate(step, [&](size_t task) { return IsDue(task, step); });
+  }
+  last_saved_ = step;
+  return std::nullopt;
+}
+
+void EvaluationListener::End(int64_t step) {
+  if (IsLeaving(step)) return;
+  const auto is_open = [&](size_t task) { return timers_[task].step != step; };
+  for (size_t task = 0; task < timers_.size(); ++task) {
+    if (is_open(task)) return Evaluate(step, is_open);
+  }
+}
+
+void EvaluationListener::GoOnAfterEnd(int64_t step) {
+  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+  if (!settled || *settled >= step || context_.home.stop.requested()) return;
+  runner_.GoOnFrom(step, true);
+  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
+  for (size_t task = 0; newest && task < runner_.tasks().size(); ++task) {
+    (void)runner_.Run(task, *newest);
+  }
+  Settle(step);
+}
+
+bool EvaluationListener::IsDue(size_t task, int64_t step) const {
+  const EvalTask& of = runner_.tasks()[task];
+  const Timer& timer = timers_[task];
+  if (of.every_steps && step / *of.every_steps == settled_ / *of.every_steps) return false;
+  if (!timer.step) return true;
+  if (*timer.step == step) return false;
+  if (context_.home.clock.Seconds() >= timer.seconds + of.throttle_secs) return true;
+  context_.home.log.Info("Skip the current checkpoint eval due to throttle secs ({} secs).",
+                         NumberText(of.throttle_secs));
+  return false;
+}
+
+void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)>& wants) {
+  // What was saved is at hand: nothing is read back from the disk.
+  struct Sharing {
+    explicit Sharing(EstimatorContext& of) : context(of) {}
+    ~Sharing() { context.in_memory.reset(); }
+    Sharing(const Sharing&) = delete;
+    Sharing& operator=(const Sharing&) = delete;
+    EstimatorContext& context;
+  } sharing(context_);
+  context_.in_memory = saved_();
+  const std::string checkpoint = context_.in_memory->prefix;
+  try {
+    for (size_t task = 0; task < timers_.size(); ++task) {
+      if (!wants(task)) continue;
+      timers_[task] = {step, context_.home.clock.Seconds()};
+      (void)runner_.Run(task, checkpoint);
+    }
+  } catch (const Error&) {
+    if (!context_.home.stop.requested()) throw;
+    return;  // the run that goes on from this checkpoint makes it anew
+  }
+  Settle(step);
+}
+
+bool EvaluationListener::IsLeaving(int64_t step) {
+  if (!context_.home.stop.requested()) return false;
+  const std::optional<int64_t> every = context_.options.run_config.save_checkpoints_steps;
+  // A checkpoint that only the request has made would not have been evaluated without it.
+  const bool is_scheduled = (every && step - last_saved_ >= *every) || runner_.IsLast(step);
+  if (!is_scheduled && step != last_saved_) Settle(step);
+  return true;
+}
+
+void EvaluationListener::Settle(int64_t step) {
+  settled_ = step;
+  WriteSettledStep(context_.model_dir, step);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,105 @@
+#include "core/estimator/eval_runner.h"
+
+#include "core/base/text.h"
+#include "core/estimator/metrics_log.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest {
+namespace {
+
+// As events have them: what is no number is left out.
+std::map<std::string, float> Numbers(const std::map<std::string, Tensor>& metrics) {
+  std::map<std::string, float> numbers;
+  for (const auto& [name, value] : metrics) {
+    if (value.dtype() == DType::kString || value.elements() != 1) continue;
+    numbers[name] = static_cast<float>(value.AsDouble(0));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+EvalRunner::EvalRunner(EvalRunnerArgs args) : args_(std::move(args)) {
+  for (const EvalTask& task : args_.tasks) {
+    auto& exporters = exporters_.emplace_back();
+    for (const ExporterTask& exporter : task.exporters) {
+      exporters.push_back(MakeExporter(exporter.options, args_.context.home.log));
+    }
+  }
+}
+
+bool EvalRunner::Judges(size_t task) const {
+  const std::optional<KeepBest>& keep = args_.context.options.run_config.keep_best;
+  if (!keep) return false;
+  return keep->eval ? args_.tasks[task].label == *keep->eval : task == 0;
+}
+
+void EvalRunner::GoOnFrom(int64_t step, bool again) const {
+  const std::string& model_dir = args_.context.model_dir;
+  if (again) MetricsLog(model_dir).CutEvaluationsAt(step);
+  for (const auto& exporters : exporters_) {
+    for (const auto& exporter : exporters) {
+      RemoveLaterExports(model_dir, exporter->name(), again ? step - 1 : step,
+                         args_.context.home.log);
+    }
+  }
+  for (size_t task = 0; task < args_.tasks.size(); ++task) {
+    if (!Judges(task)) continue;
+    BestCheckpoints(model_dir, *args_.context.options.run_config.keep_best, args_.tasks[task].label,
+                    args_.context.home.fsync)
+        .ForgetAfter(step);
+  }
+}
+
+const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint) {
+  const EvalTask& of = args_.tasks[task];
+  EvaluateArgs evaluate = of.args;
+  evaluate.checkpoint = checkpoint;
+  evaluate.label = of.label;
+  if (of.hooks != nullptr) evaluate.hooks = of.hooks->hooks();
+  EvaluateResult& result = results_[of.label];
+  result = args_.evaluator.Evaluate(of.input_fn, evaluate);
+  const Evaluated evaluated{.model_dir = args_.context.model_dir,
+                            .label = of.label,
+                            .global_step = result.global_step,
+                            .metrics = Numbers(result.metrics),
+                            .is_the_final_export = IsLast(result.global_step)};
+  KeepIfBest(task, evaluated, checkpoint);
+  Export(task, evaluated, checkpoint);
+  return result;
+}
+
+void EvalRunner::Export(size_t task, const Evaluated& evaluated, const std::string& checkpoint) {
+  for (size_t i = 0; i < exporters_[task].size(); ++i) {
+    const auto save = [&](const std::string& base) {
+      ExportArgs args = args_.tasks[task].exporters[i].args;
+      args.export_dir_base = base;
+      args.is_newest = true;
+      args.checkpoint = checkpoint;
+      return args_.exporter.Export(args).path;
+    };
+    ModelExporter& exporter = *exporters_[task][i];
+    const std::optional<std::string> path = exporter.Export(evaluated, save);
+    if (path) exports_[exporter.name()] = *path;
+  }
+}
+
+void EvalRunner::KeepIfBest(size_t task, const Evaluated& evaluated,
+                            const std::string& checkpoint) {
+  if (!Judges(task)) return;
+  const KeepBest& keep = *args_.context.options.run_config.keep_best;
+  const auto found = evaluated.metrics.find(keep.metric);
+  if (found == evaluated.metrics.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : evaluated.metrics) names.push_back(name);
+    throw Error(Code::kUsage,
+                fmt::format("keep_best: the evaluation has no metric '{}'", keep.metric),
+                fmt::format("there are: {}", Join(names, ", ")))
+        .Key("run_config.keep_best.metric");
+  }
+  if (!CheckpointExists(checkpoint)) return;  // another process has removed it meanwhile
+  BestCheckpoints(args_.context.model_dir, keep, evaluated.label, args_.context.home.fsync)
+      .Offer(checkpoint, evaluated.global_step, found->second);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,59 @@
+#pragma once
+// What train_and_evaluate does with a checkpoint: evaluates it by each EvalSpec, calls the
+// exporters, and keeps it if it is among the best.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimator/best_checkpoints.h"
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/evaluator.h"
+#include "core/estimator/exporter.h"
+#include "core/estimator/model_exporter.h"
+#include "core/estimator/train_and_evaluate.h"
+
+namespace tpuest {
+
+struct EvalRunnerArgs {
+  EstimatorContext& context;
+  Evaluator& evaluator;
+  Exporter& exporter;
+  std::vector<EvalTask> tasks;
+  std::optional<int64_t> max_steps;
+};
+
+class EvalRunner {
+ public:
+  explicit EvalRunner(EvalRunnerArgs args);
+
+  [[nodiscard]] const std::vector<EvalTask>& tasks() const { return args_.tasks; }
+  // Whether training ends with this step.
+  [[nodiscard]] bool IsLast(int64_t step) const {
+    return args_.max_steps && step >= *args_.max_steps;
+  }
+  // Takes back what a cut run left of evaluations past `step`, and of those at it too if they are
+  // to be made again.
+  void GoOnFrom(int64_t step, bool again) const;
+  // The checkpoint of this prefix by one of the tasks. Returns what the evaluation said.
+  const EvaluateResult& Run(size_t task, const std::string& checkpoint);
+
+  // Of each task that ran, by its label: the last result. Of each exporter: the last export.
+  [[nodiscard]] const std::map<std::string, EvaluateResult>& results() const { return results_; }
+  [[nodiscard]] const std::map<std::string, std::string>& exports() const { return exports_; }
+
+ private:
+  void Export(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
+  void KeepIfBest(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
+  // The task whose evaluations say which checkpoints are kept.
+  [[nodiscard]] bool Judges(size_t task) const;
+
+  EvalRunnerArgs args_;
+  std::vector<std::vector<std::unique_ptr<ModelExporter>>> exporters_;  // of each task
+  std::map<std::string, EvaluateResult> results_;
+  std::map<std::string, std::string> exports_;
+};
+
+}  // namespace tpuest

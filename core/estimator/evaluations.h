@@ -1,0 +1,22 @@
+#pragma once
+// What a run remembers of its evaluations, so that one that was cut goes on with the same choices.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace tpuest {
+
+// The metrics of the evaluation `label` at this global step, from metrics.jsonl; empty if there is
+// none. As floats, like events have them; what was not finite is NaN.
+[[nodiscard]] std::map<std::string, float> EvaluationAt(const std::string& model_dir,
+                                                        const std::string& label, int64_t step);
+
+// The global step up to which train_and_evaluate has evaluated, exported and kept what it wanted:
+// .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past it is one whose evaluation was
+// cut. nullopt: there was no such run.
+[[nodiscard]] std::optional<int64_t> ReadSettledStep(const std::string& model_dir);
+void WriteSettledStep(const std::string& model_dir, int64_t step);
+
+}  // namespace tpuest

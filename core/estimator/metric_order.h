@@ -1,0 +1,30 @@
+#pragma once
+// Which of two evaluations is the better one.
+
+#include <cmath>
+#include <string>
+
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+struct MetricOrder {
+  std::string metric = "loss";
+  std::string mode = "min";
+
+  template <class V>
+  void Visit(V& v) {
+    v("metric", metric, {.help = "of the evaluation", .tpuest = true});
+    v("mode", mode,
+      {.help = "whether the smaller or the larger is better",
+       .tpuest = true,
+       .values = {"min", "max"}});
+  }
+  // Strictly; every number is better than NaN.
+  [[nodiscard]] bool Better(float current, float best) const {
+    if (std::isnan(best)) return !std::isnan(current);
+    return mode == "max" ? current > best : current < best;
+  }
+};
+
+}  // namespace tpuest

@@ -1,0 +1,79 @@
+#include "core/estimator/best_checkpoints.h"
+
+#include "core/estimator/metrics_log.h"
+#include "core/io/checkpoint_state.h"
+#include "tests/core/estimator/fixture.h"
+
+namespace tpuest {
+namespace {
+
+// A model_dir with checkpoints of one byte, each with an evaluation.
+struct Checkpoints {
+  TemporaryFolder folder;
+  KeepBest keep{.metric = "accuracy", .mode = "max", .n = 2, .eval = {}};
+
+  [[nodiscard]] std::string Prefix(int64_t step) const {
+    return folder.File(fmt::format("model.ckpt-{}", step));
+  }
+  void Add(int64_t step, float accuracy) {
+    WriteFileAtomically(Prefix(step) + ".index", "i");
+    MetricsLog(folder.path())
+        .AppendEvaluation(step, "eval", {{"accuracy", Tensor::Scalar<float>(accuracy)}});
+    BestCheckpoints(folder.path(), keep, "eval", false).Offer(Prefix(step), step, accuracy);
+  }
+  [[nodiscard]] std::vector<std::string> Best() const {
+    const auto state = ReadCheckpointState(folder.path(), "best");
+    std::vector<std::string> names;
+    for (const auto& path : state->all_model_checkpoint_paths) names.push_back(BaseName(path));
+    CHECK(state->model_checkpoint_path == state->all_model_checkpoint_paths.back());
+    return names;
+  }
+};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the best checkpoints stay, the best one last") {
+  Checkpoints run;
+  run.Add(10, 0.5F);
+  run.Add(20, 0.7F);
+  run.Add(30, 0.6F);
+  CHECK(run.Best() == Names{"model.ckpt-30", "model.ckpt-20"});
+  CHECK(BestCheckpoint(run.folder.path()) == run.Prefix(20));
+  CHECK(IsKeptAsBest(run.folder.path(), run.Prefix(30)));
+  CHECK(!CheckpointExists(run.Prefix(10)));
+  run.Add(40, 0.7F);  // of equals the older one is the better
+  CHECK(run.Best() == Names{"model.ckpt-40", "model.ckpt-20"});
+}
+
+TEST_CASE("a checkpoint that the run still has is not removed with the best") {
+  Checkpoints run;
+  run.keep.n = 1;
+  run.Add(10, 0.5F);
+  WriteCheckpointState(run.folder.path(), {.model_checkpoint_path = run.Prefix(10),
+                                           .all_model_checkpoint_paths = {run.Prefix(10)}});
+  run.Add(20, 0.7F);
+  CHECK(CheckpointExists(run.Prefix(10)));
+  CHECK(run.Best() == Names{"model.ckpt-20"});
+}
+
+TEST_CASE("an offer that is made again changes nothing") {
+  Checkpoints run;
+  run.Add(10, 0.5F);
+  run.Add(20, 0.7F);
+  run.Add(20, 0.7F);
+  CHECK(run.Best() == Names{"model.ckpt-10", "model.ckpt-20"});
+}
+
+TEST_CASE("best checkpoints of steps that were undone are forgotten") {
+  Checkpoints run;
+  run.Add(10, 0.5F);
+  run.Add(20, 0.7F);
+  BestCheckpoints(run.folder.path(), run.keep, "eval", false).ForgetAfter(10);
+  CHECK(run.Best() == Names{"model.ckpt-10"});
+  BestCheckpoints(run.folder.path(), run.keep, "eval", false).ForgetAfter(0);
+  CHECK(ErrorOf([&] { (void)BestCheckpoint(run.folder.path()); }).code() == Code::kCheckpoint);
+}
+
+}  // namespace tpuest
