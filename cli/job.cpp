@@ -125,7 +125,10 @@ class Validator {
   }
 
   void CheckBatch(std::string_view mode, const std::optional<int64_t>& size) {
-    if (!job_.estimator.use_tpu || !size || *size <= 0) return;
+    const EstimatorOptions& options = job_.estimator;
+    const bool on_host = mode == "eval" && !options.eval_on_tpu.value_or(true);
+    if (!options.use_tpu || on_host || !size || *size <= 0) return;
+    if (Broadcasts(options.run_config.tpu_config)) return;
     const int replicas = ReplicasOf(job_.estimator);
     if (replicas <= 0) return;
     if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.push_back(*fault);
@@ -195,7 +198,8 @@ std::string ShownText(const Job& job, const config::Tree& tree) {
 std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
 
 ModelFn MakeJobModelFn(const Job& job) {
-  return models::MakeModelFn(job.model, {job.optimizer, StepsPerEpoch(job), job.feature_columns});
+  return models::MakeModelFn(
+      job.model, {job.optimizer, StepsPerEpoch(job), job.feature_columns, job.summaries});
 }
 
 std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {

@@ -76,6 +76,7 @@ struct Job {
   nn::FeatureColumns feature_columns;
   models::AnyModel model;
   std::optional<nn::AnyOptimizer> optimizer;
+  std::vector<std::string> summaries;
   std::optional<TrainSpec> train_spec;
   std::optional<EvalSpecs> eval_spec;
   PredictOptions predict;
@@ -96,6 +97,10 @@ struct Job {
       {.help = "tf.feature_column by name, for premade estimators", .tpuest = true});
     v("model", model, {.help = "the model_fn", .required = true});
     v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
+    v("summaries", summaries,
+      {.help = "a host_call: scalars of training that are recorded at every step: loss, "
+               "learning_rate, global_norm/gradient_norm, and those of the model by their tags",
+       .tpuest = true});
     v("train_spec", train_spec, {.help = "of TrainSpec"});
     v("eval_spec", eval_spec, {.help = "of EvalSpec: one, or several by name"});
     v("predict", predict, {.help = "arguments of Estimator.predict"});

@@ -41,10 +41,11 @@ void Build(const Job& job, const ModeInput& input) {
   if (!spec || !input.batch_size) return;
   const EstimatorOptions& estimator = job.estimator;
   const int replicas = ReplicasOf(estimator);
-  const int64_t rows = *input.batch_size / replicas;
+  const bool whole = !estimator.use_tpu || Broadcasts(estimator.run_config.tpu_config);
+  const int64_t rows = whole ? *input.batch_size : *input.batch_size / replicas;
   const OpRegistry registry(ops::AllOps());
-  const ModelFn model_fn =
-      models::MakeModelFn(job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns});
+  const ModelFn model_fn = models::MakeModelFn(
+      job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns, job.summaries});
   std::ignore = BuildModel(
       model_fn, registry,
       {.mode = input.mode,

@@ -1,9 +1,12 @@
 #include "models/build_spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 
 namespace tpuest::models {
 namespace {
@@ -53,10 +56,17 @@ InferenceOnTpu WholeModel(const SpecParts& parts) {
   return call;
 }
 
+constexpr const char* kGradientNorm = "global_norm/gradient_norm";
+
+bool Records(const JobContext& job, std::string_view tag) {
+  return std::find(job.summaries.begin(), job.summaries.end(), tag) != job.summaries.end();
+}
+
 nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
   const nn::MinimizeOptions options{.replicas = parts.params.replicas,
                                     .dense_gradients = parts.params.use_tpu,
                                     .steps_per_epoch = parts.job.steps_per_epoch,
+                                    .gradient_norm = Records(parts.job, kGradientNorm),
                                     .updates = parts.layers.updates};
   if (!parts.optimizers.empty()) return nn::MinimizeParts(loss, parts.optimizers, options);
   if (!parts.job.optimizer) {
@@ -67,13 +77,52 @@ nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
   return nn::Minimize(loss, *parts.job.optimizer, options);
 }
 
+// The scalars that a training step has, by tag.
+std::map<std::string, Value> Scalars(const TPUEstimatorSpec& spec) {
+  std::map<std::string, Value> scalars = spec.summaries;
+  scalars["loss"] = spec.loss;
+  if (spec.learning_rate.valid()) scalars["learning_rate"] = spec.learning_rate;
+  return scalars;
+}
+
+[[noreturn]] void ThrowNoScalar(const std::string& tag, size_t index,
+                                const std::map<std::string, Value>& scalars) {
+  std::vector<std::string> tags;
+  for (const auto& [known, value] : scalars) tags.push_back(known);
+  if (!scalars.contains(kGradientNorm)) tags.emplace_back(kGradientNorm);
+  throw Error(Code::kUsage, fmt::format("summaries: the model has no scalar '{}'", tag),
+              "there are: " + Join(tags, ", "))
+      .Key(fmt::format("summaries.{}", index));
+}
+
+// Records these scalars: each leaves the device as [1], and what all replicas have is averaged.
+HostCall Recorded(const std::vector<std::string>& tags,
+                  const std::map<std::string, Value>& scalars) {
+  HostCall call;
+  for (size_t i = 0; i < tags.size(); ++i) {
+    const auto found = scalars.find(tags[i]);
+    if (found == scalars.end()) ThrowNoScalar(tags[i], i, scalars);
+    call.tensors[tags[i]] = ops::ExpandDims(ops::Cast(found->second, DType::kFloat), 0);
+    call.tags.insert(tags[i]);
+  }
+  call.fn = [](Graph& /*graph*/, const std::map<std::string, Value>& tensors) {
+    HostCallOps built;
+    for (const auto& [tag, of_replicas] : tensors) built.scalars[tag] = ops::Mean(of_replicas);
+    return built;
+  };
+  return call;
+}
+
 void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
   spec.train_op = train_op.node;
   spec.learning_rate = train_op.learning_rate;
-  if (train_op.gradient_norm.valid()) {
-    spec.summaries["global_norm/gradient_norm"] = train_op.gradient_norm;
-  }
+  spec.summaries = parts.summaries;
+  if (train_op.gradient_norm.valid()) spec.summaries[kGradientNorm] = train_op.gradient_norm;
+  const std::vector<std::string>& recorded = parts.job.summaries;
+  if (recorded.empty()) return;
+  spec.host_call = Recorded(recorded, Scalars(spec));
+  for (const std::string& tag : recorded) spec.summaries.erase(tag);
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ struct JobContext {
   std::optional<nn::AnyOptimizer> optimizer;  // for TRAIN, of models that do not name theirs
   std::optional<double> steps_per_epoch;      // for schedules in epochs
   nn::FeatureColumns feature_columns;
+  // Tags of scalars that a host_call records in TRAIN: loss, learning_rate,
+  // global_norm/gradient_norm and the model's own.
+  std::vector<std::string> summaries;
 };
 
 inline constexpr std::string_view kPrecisionHelp =
@@ -52,6 +55,7 @@ struct SpecParts {
   std::vector<nn::OptimizerPart> optimizers;
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
+  std::map<std::string, Value> summaries;  // the model's own scalars, for TRAIN
 };
 
 // Error kUsage where TRAIN has no optimizer, and for whatever head, metrics or optimizer refuse.

@@ -1,5 +1,7 @@
 #include "models/premade.h"
 
+#include <utility>
+
 namespace tpuest::models {
 
 nn::AnyHead Classifier::Head(const Place& place) const {
@@ -34,17 +36,16 @@ TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts, const Bui
   nn::ColumnValues values(layers, columns, parts.inputs.features);
   std::map<std::string, Value> summaries;
   const Value result = logits(values, nn::LogitsDimensionOf(parts.head), summaries);
-  TPUEstimatorSpec spec = BuildSpec({.head = parts.head,
-                                     .logits = result,
-                                     .inputs = parts.inputs,
-                                     .mode = parts.mode,
-                                     .params = parts.params,
-                                     .layers = layers,
-                                     .job = parts.job,
-                                     .optimizers = parts.optimizers,
-                                     .metrics = parts.metrics});
-  if (parts.mode == Mode::kTrain) spec.summaries.merge(summaries);
-  return spec;
+  return BuildSpec({.head = parts.head,
+                    .logits = result,
+                    .inputs = parts.inputs,
+                    .mode = parts.mode,
+                    .params = parts.params,
+                    .layers = layers,
+                    .job = parts.job,
+                    .optimizers = parts.optimizers,
+                    .metrics = parts.metrics,
+                    .summaries = std::move(summaries)});
 }
 
 }  // namespace tpuest::models

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,8 @@ using HostCallFn =
 struct HostCall {
   HostCallFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each; none: nothing is called
+  // Of its scalars: in TRAIN these are events of the host_call alone, not of SummarySaverHook.
+  std::set<std::string> tags;
 };
 
 // tf.compat.v1.train.Scaffold.

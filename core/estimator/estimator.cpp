@@ -29,6 +29,20 @@ std::string MakeTemporaryFolder() {
   return path;
 }
 
+// Where modes run, if that is not as always.
+void LogPlaces(const EstimatorContext& context) {
+  const EstimatorOptions& options = context.options;
+  Log& log = context.home.log;
+  if (options.eval_on_tpu) {
+    log.Info("_TPUContext: eval_on_tpu {}", *options.eval_on_tpu ? "True" : "False");
+    if (!options.use_tpu) log.Warning("eval_on_tpu ignored because use_tpu is False.");
+  }
+  const RunConfig& config = options.run_config;
+  if (config.train_distribute || config.eval_distribute) {
+    log.Info("Initializing RunConfig with distribution strategies.");
+  }
+}
+
 EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
                              const EstimatorHome& home) {
   ThrowFaults(Validate(options));
@@ -43,7 +57,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     context.model_dir_is_temporary = true;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
-  context.replicas = ReplicasOf(context.options);
+  LogPlaces(context);
   context.threads = ThreadsOf(config);
   return context;
 }
@@ -128,7 +142,7 @@ ExportResult Estimator::ExportSavedModel(const ExportArgs& args) {
 
 const std::string& Estimator::model_dir() const { return impl_->context.model_dir; }
 const EstimatorOptions& Estimator::options() const { return impl_->context.options; }
-int Estimator::replicas() const { return impl_->context.replicas; }
+int Estimator::replicas() const { return impl_->context.ReplicasIn(Mode::kTrain); }
 
 std::optional<std::string> Estimator::LatestCheckpoint() const {
   return tpuest::LatestCheckpoint(impl_->context.model_dir);

@@ -61,13 +61,40 @@ int64_t EstimatorContext::BatchSize(Mode mode) const {
   if (mode == Mode::kEval) word = "eval";
   if (!size) size = options.train_batch_size;
   if (!size) ThrowNoBatchSize(mode);
+  const int replicas = ReplicasIn(mode);
+  if (!options.use_tpu) return *size * replicas;  // each replica of a strategy takes a batch
+  if (BroadcastsIn(mode)) return *size;
   std::optional<Fault> fault = CheckBatchSize(word, *size, replicas);
   if (fault) ThrowFaults({std::move(*fault)});
   return *size;
 }
 
-Params EstimatorContext::ParamsFor(int64_t rows_of_replica, int of_replicas) const {
-  return {.batch_size = rows_of_replica, .use_tpu = options.use_tpu, .replicas = of_replicas};
+bool EstimatorContext::OnTpu(Mode mode) const {
+  return options.use_tpu && (mode != Mode::kEval || options.eval_on_tpu.value_or(true));
+}
+
+int EstimatorContext::ReplicasIn(Mode mode) const {
+  const RunConfig& config = options.run_config;
+  if (options.use_tpu) return OnTpu(mode) ? ReplicasOf(options) : 1;
+  if (mode == Mode::kTrain) return ReplicasOf(options);
+  if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->num_replicas;
+  return 1;
+}
+
+bool EstimatorContext::BroadcastsIn(Mode mode) const {
+  const TpuConfig& config = options.run_config.tpu_config;
+  const bool sliced = mode != Mode::kTrain && config.eval_training_input_configuration == "SLICED";
+  return OnTpu(mode) && Broadcasts(config) && !sliced;
+}
+
+int64_t EstimatorContext::RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const {
+  return BroadcastsIn(mode) ? rows : rows / of_replicas;
+}
+
+Params EstimatorContext::ParamsFor(Mode mode, int64_t rows, int of_replicas) const {
+  return {.batch_size = RowsOfReplica(mode, rows, of_replicas),
+          .use_tpu = OnTpu(mode),
+          .replicas = of_replicas};
 }
 
 int ThreadsOf(const RunConfig& config) {

@@ -15,7 +15,6 @@ struct EstimatorContext {
   EstimatorHome home;
   std::string model_dir;
   bool model_dir_is_temporary = false;
-  int replicas = 1;
   int threads = 1;
   std::optional<uint64_t> seed;  // settled by the first mode that runs
 
@@ -27,10 +26,17 @@ struct EstimatorContext {
   [[nodiscard]] SavedState Checkpoint(const std::string& path) const;
   // The run's seed: tf_random_seed, else the checkpoint's, else one that is drawn and printed.
   uint64_t Seed(const std::optional<uint64_t>& saved);
-  // The size of a mode's global batch. Error kUsage if there is none or it does not divide by the
-  // replicas.
+  // Whether the mode runs on TPU: evaluation may not.
+  [[nodiscard]] bool OnTpu(Mode mode) const;
+  [[nodiscard]] int ReplicasIn(Mode mode) const;
+  // Whether every replica gets the whole batch.
+  [[nodiscard]] bool BroadcastsIn(Mode mode) const;
+  // The size of a mode's global batch: what the input_fn gives. Error kUsage if there is none or it
+  // does not divide by the replicas.
   [[nodiscard]] int64_t BatchSize(Mode mode) const;
-  [[nodiscard]] Params ParamsFor(int64_t rows_of_replica, int of_replicas) const;
+  // Of a global batch of so many rows.
+  [[nodiscard]] int64_t RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const;
+  [[nodiscard]] Params ParamsFor(Mode mode, int64_t rows, int of_replicas) const;
 };
 
 // Step threads of this process: as the job says, or as many as the machine has cores.

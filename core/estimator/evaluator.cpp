@@ -75,6 +75,11 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
+  HostCallRunner host_call(home.backend, home.registry, context_.threads,
+                           [&](int64_t step, const std::vector<SummaryValue>& values) {
+                             summaries_.emplace_back(step, values);
+                           });
+  summaries_.clear();
   double loss = 0;
   while (true) {
     const std::vector<InfeedItem> items = infeed.Take(1);
@@ -86,8 +91,14 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     hooks.BeforeBatch();
     const InferenceModel::Output output = model_.Run(batch);
     loss += output.values.front().AsDouble(0);
+    const size_t of_metrics =
+        output.spec.eval_metrics ? output.spec.eval_metrics->tensors.size() : 0;
+    const auto tensors = std::span(output.values).subspan(1);
     if (output.spec.eval_metrics) {
-      metrics_.Update(*output.spec.eval_metrics, std::span(output.values).subspan(1));
+      metrics_.Update(*output.spec.eval_metrics, tensors.subspan(0, of_metrics));
+    }
+    if (output.spec.host_call) {
+      host_call.Run(*output.spec.host_call, tensors.subspan(of_metrics), result.global_step);
     }
     result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
@@ -127,6 +138,7 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
   const double now = home.clock.WallSeconds();
   EventWriter events(JoinPath(context_.model_dir, folder), now);
+  for (const auto& [at, scalars] : summaries_) events.Summary(now, at, scalars);
   std::vector<SummaryValue> values;
   for (const auto& [name, value] : result.metrics) {
     if (value.dtype() == DType::kString) continue;

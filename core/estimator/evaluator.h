@@ -1,6 +1,10 @@
 #pragma once
 // Estimator::Evaluate.
 
+#include <utility>
+#include <vector>
+
+#include "core/estimator/host_call_runner.h"
 #include "core/estimator/infeed.h"
 #include "core/estimator/inference_hooks.h"
 #include "core/estimator/inference_model.h"
@@ -28,6 +32,8 @@ class Evaluator {
   EstimatorContext& context_;
   InferenceModel model_;
   MetricRunner metrics_;
+  // Of the host_calls of the evaluation that runs, by step.
+  std::vector<std::pair<int64_t, std::vector<SummaryValue>>> summaries_;
 };
 
 }  // namespace tpuest

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ struct SessionInfo {
   int64_t batch_size = 0;   // global
   bool has_learning_rate = false;
   std::span<const std::string> summary_tags;
+  std::set<std::string> host_call_tags;  // the host_call records these
 };
 
 // A loop that is about to run, or ran.

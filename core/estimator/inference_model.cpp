@@ -1,5 +1,6 @@
 #include "core/estimator/inference_model.h"
 
+#include "core/estimator/host_call_runner.h"
 #include "core/estimator/scaffold.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
@@ -19,19 +20,10 @@ std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   if (spec.eval_metrics) {
     for (const auto& [name, value] : spec.eval_metrics->tensors) fetches.push_back(value);
   }
-  return fetches;
-}
-
-void CheckMetricTensors(const TPUEstimatorSpec& spec) {
-  if (!spec.eval_metrics) return;
-  for (const auto& [name, value] : spec.eval_metrics->tensors) {
-    if (value.shape().rank() > 0) continue;
-    throw Error(Code::kUsage,
-                fmt::format("All tensors outfed from TPU should preserve batch size dimension, but "
-                            "got scalar '{}'",
-                            value.name()))
-        .At(value.node->origin());
+  if (spec.host_call) {
+    for (const auto& [name, value] : spec.host_call->tensors) fetches.push_back(value);
   }
+  return fetches;
 }
 
 // Padding stands at a batch's end.
@@ -68,7 +60,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     stream_ = stream;
   }
   batch_size_ = batch_size;
-  full_ = &VariantFor({false, context_.replicas});
+  full_ = &VariantFor({false, context_.ReplicasIn(mode_)});
   const Graph& graph = *full_->model.graph;
   Log& log = context_.home.log;
   log.Info("Graph was finalized.");
@@ -94,15 +86,21 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   if (variant != nullptr) return *variant;
   const auto [with_weight, replicas] = key;
   context_.home.log.Info("Calling model_fn.");
+  if (context_.options.use_tpu && !context_.OnTpu(mode_)) {
+    context_.home.log.Info("_is_running_on_cpu: eval_on_tpu disabled");
+    context_.home.log.Info("Running {} on CPU/GPU", ModeName(mode_));
+  }
   auto made = std::make_unique<Variant>();
   made->model = BuildModel(context_.model_fn, context_.home.registry,
                            {.mode = mode_,
                             .stream = *stream_,
                             .with_example_weight = with_weight,
                             .with_scaffold = full_ == nullptr,
-                            .params = context_.ParamsFor(batch_size_ / replicas, replicas)});
+                            .params = context_.ParamsFor(mode_, batch_size_, replicas)});
   context_.home.log.Info("Done calling model_fn.");
-  if (replicas > 1) CheckMetricTensors(made->model.spec);
+  if (replicas > 1 && made->model.spec.eval_metrics) {
+    CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
+  }
   made->programs = std::make_unique<StepPrograms>(
       [this, &model = made->model, replicas = replicas](const std::vector<Shape>& shapes) {
         return std::make_shared<StepProgram>(
@@ -111,6 +109,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                             .inputs = model.inputs,
                             .shapes = shapes,
                             .fetches = Fetches(model.spec, mode_),
+                            .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
                             .options = {.replicas = replicas,
                                         .threads = context_.threads,
                                         .seed = *context_.seed,
@@ -126,8 +125,8 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
     return RunVariant(*full_, batch);
   }
   if (mode_ == Mode::kPredict) return RunPadded(batch, *full_);
-  if (context_.replicas > 1) {
-    Variant& weighted = VariantFor({true, context_.replicas});
+  if (const int replicas = context_.ReplicasIn(mode_); replicas > 1) {
+    Variant& weighted = VariantFor({true, replicas});
     if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
   }
   return RunVariant(VariantFor({false, 1}), batch);

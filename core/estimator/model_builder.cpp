@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/estimator/host_call_runner.h"
 #include "core/estimator/int64_check.h"
 #include "core/estimator/scaffold.h"
 #include "core/nn/global_step.h"
@@ -33,6 +34,9 @@ class Builder {
     CheckSpec(*model_.graph, args_.mode, args_.params, model_.spec);
     if (args_.with_scaffold) model_.scaffold = CallScaffoldFn(*model_.graph, model_.spec);
     if (args_.params.use_tpu) CheckTypes();
+    if (args_.params.use_tpu && model_.spec.host_call && args_.mode != Mode::kPredict) {
+      CheckOutfedTensors(model_.spec.host_call->tensors);
+    }
     if (args_.with_example_weight) model_.uses_example_weight = IsRead(inputs.example_weight);
     return std::move(model_);
   }

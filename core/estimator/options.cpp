@@ -9,6 +9,11 @@
 namespace tpuest {
 namespace {
 
+constexpr std::string_view kInputModes[] = {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2",
+                                            "BROADCAST", "SLICED"};
+constexpr std::string_view kStrategies[] = {"MirroredStrategy", "MultiWorkerMirroredStrategy",
+                                            "CentralStorageStrategy"};
+
 constexpr std::string_view kReservedParams[] = {"batch_size", "context"};
 
 constexpr std::string_view kIterationsPerLoop =
@@ -55,6 +60,22 @@ void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
                 key + "iterations_per_loop", std::string(kIterationsPerLoop),
                 "auto follows the periods of saves and logs");
   faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
+  const std::string& in_eval = config.eval_training_input_configuration;
+  faults.Expect(
+      in_eval == "PER_HOST_V1" || in_eval == "SLICED", key + "eval_training_input_configuration",
+      fmt::format("eval_training_input_configuration must be PER_HOST_V1 or SLICED; got {}",
+                  in_eval));
+  if (const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training)) {
+    const bool known =
+        std::find(std::begin(kInputModes), std::end(kInputModes), *mode) != std::end(kInputModes);
+    faults.Expect(known, key + "per_host_input_for_training",
+                  fmt::format("'{}' is not a valid InputPipelineConfig", *mode),
+                  "true, false, PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST or SLICED");
+  }
+  faults.Expect(config.experimental_host_call_every_n_steps > 0,
+                key + "experimental_host_call_every_n_steps",
+                fmt::format("experimental_host_call_every_n_steps must be positive, got {}",
+                            config.experimental_host_call_every_n_steps));
 }
 
 void CheckSaving(const RunConfig& config, Faults& faults) {
@@ -92,6 +113,39 @@ void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,
                 "run_config.session_config.intra_op_parallelism_threads",
                 "intra_op_parallelism_threads should be >= 0", "0 takes every core");
+}
+
+void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use_tpu,
+                   const std::string& key, Faults& faults) {
+  if (!strategy) return;
+  const std::string& type = strategy->type;
+  if (type == "ParameterServerStrategy") {
+    faults.Expect(
+        false, key + ".type",
+        "ParameterServerStrategy is not there: workers that update variables on their own "
+        "never give the same bits twice",
+        "MultiWorkerMirroredStrategy sums the gradients of all workers at each step");
+  } else if (std::find(std::begin(kStrategies), std::end(kStrategies), type) ==
+             std::end(kStrategies)) {
+    faults.Expect(false, key + ".type", fmt::format("'{}' is no strategy of tf.distribute", type),
+                  "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy");
+  }
+  faults.Expect(strategy->num_replicas > 0, key + ".num_replicas",
+                fmt::format("num_replicas must be positive, got {}", strategy->num_replicas));
+  faults.Expect(!use_tpu, key,
+                fmt::format("{} is for use_tpu: false", key.substr(key.rfind('.') + 1)),
+                "on TPU, tpu_config.num_shards says how many replicas share the batch");
+}
+
+void CheckReplicas(const EstimatorOptions& options, Faults& faults) {
+  const RunConfig& config = options.run_config;
+  CheckStrategy(config.train_distribute, options.use_tpu, "run_config.train_distribute", faults);
+  CheckStrategy(config.eval_distribute, options.use_tpu, "run_config.eval_distribute", faults);
+  faults.Expect(
+      options.use_tpu || config.tpu_config.eval_training_input_configuration != "SLICED",
+      "run_config.tpu_config.eval_training_input_configuration",
+      "Invalid TPUConfig `eval_training_input_configuration` value. SLICED mode only works on "
+      "use_tpu = True.");
 }
 
 // "{'batch_size': 1, 'rate': 0.1}", as Python prints a dict.
@@ -132,13 +186,21 @@ void RunConfig::Resolve() {
 }
 
 int ReplicasOf(const EstimatorOptions& options) {
-  return options.use_tpu ? options.run_config.tpu_config.num_shards.value_or(kDefaultNumShards) : 1;
+  const RunConfig& config = options.run_config;
+  if (options.use_tpu) return config.tpu_config.num_shards.value_or(kDefaultNumShards);
+  return config.train_distribute ? config.train_distribute->num_replicas : 1;
+}
+
+bool Broadcasts(const TpuConfig& config) {
+  const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training);
+  return mode != nullptr && *mode == "BROADCAST";
 }
 
 std::vector<Fault> Validate(const EstimatorOptions& options) {
   Faults faults;
   CheckTpuConfig(options.run_config.tpu_config, faults);
   CheckRunConfig(options.run_config, faults);
+  CheckReplicas(options, faults);
   CheckParams(options, faults);
   faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
                 "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");

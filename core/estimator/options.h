@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/base/error.h"
@@ -31,9 +32,15 @@ struct SessionConfig {
   }
 };
 
+// true: PER_HOST_V1, false: PER_SHARD_V1, or InputPipelineConfig by name.
+using InputPipelineConfig = std::variant<bool, std::string>;
+
 struct TpuConfig {
   IterationsPerLoop iterations_per_loop = int64_t{2};
   std::optional<int> num_shards;
+  InputPipelineConfig per_host_input_for_training = true;
+  std::string eval_training_input_configuration = "PER_HOST_V1";
+  int64_t experimental_host_call_every_n_steps = 1;
 
   template <class V>
   void Visit(V& v) {
@@ -42,6 +49,29 @@ struct TpuConfig {
            "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
            "that time; auto: by the periods of what looks"});
     v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
+    v("per_host_input_for_training", per_host_input_for_training,
+      {.help =
+           "PER_HOST_V1 (true), PER_SHARD_V1 (false), PER_HOST_V2, SLICED: each replica gets its "
+           "part of the batch, in order; BROADCAST: each gets all of it"});
+    v("eval_training_input_configuration", eval_training_input_configuration,
+      {.help = "PER_HOST_V1: as per_host_input_for_training; SLICED: outside of training each "
+               "replica gets its part of the batch, also under BROADCAST"});
+    v("experimental_host_call_every_n_steps", experimental_host_call_every_n_steps,
+      {.help = "steps from one host_call to the next, counted anew in each loop"});
+  }
+};
+
+// A tf.distribute strategy, for use_tpu: false: replicas that each take a batch of the size given.
+struct DistributionStrategy {
+  std::string type;
+  int num_replicas = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("type", type,
+      {.help = "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
+       .required = true});
+    v("num_replicas", num_replicas, {.help = "each takes a batch", .tpuest = true});
   }
 };
 
@@ -58,6 +88,8 @@ struct RunConfig {
   std::optional<int64_t> log_step_count_steps = 100;
   bool checkpoint_save_graph_def = true;
   std::string checkpoint_format = "saver";
+  std::optional<DistributionStrategy> train_distribute;
+  std::optional<DistributionStrategy> eval_distribute;
   TpuConfig tpu_config;
 
   template <class V>
@@ -88,6 +120,10 @@ struct RunConfig {
       {.help = "saver: by variables' names; checkpoint: by objects, for tf.train.Checkpoint",
        .tpuest = true,
        .values = {"saver", "checkpoint"}});
+    v("train_distribute", train_distribute,
+      {.help = "with use_tpu: false: replicas of a tf.distribute strategy that train; "
+               "train_batch_size is then of one replica"});
+    v("eval_distribute", eval_distribute, {.help = "the same for evaluate and eval_batch_size"});
     v("tpu_config", tpu_config, {.help = "of TPUConfig"});
   }
 
@@ -101,6 +137,7 @@ struct EstimatorOptions {
   std::optional<int64_t> train_batch_size;
   std::optional<int64_t> eval_batch_size;     // null: train_batch_size
   std::optional<int64_t> predict_batch_size;  // null: eval_batch_size
+  std::optional<bool> eval_on_tpu;
   std::map<std::string, Raw> params;
   std::optional<WarmStartFrom> warm_start_from;
   std::optional<bool> export_to_tpu;
@@ -115,6 +152,8 @@ struct EstimatorOptions {
     v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
     v("eval_batch_size", eval_batch_size, {.help = "null: train_batch_size"});
     v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
+    v("eval_on_tpu", eval_on_tpu,
+      {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true"});
     v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
     v("warm_start_from", warm_start_from,
       {.help = "checkpoint prefix, folder or SavedModel whose trainable variables a new run starts "
@@ -130,8 +169,10 @@ struct EstimatorOptions {
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
-// Replicas of a run: num_shards, or 1 of a plain Estimator.
+// Replicas that train: num_shards, or of a plain Estimator those of its strategy, or 1.
 [[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
+// Whether every replica gets the whole batch in training.
+[[nodiscard]] bool Broadcasts(const TpuConfig& config);
 
 // Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and
 // each fault's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas are checked

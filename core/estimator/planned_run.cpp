@@ -27,13 +27,14 @@ PlannedRun PlanTraining(const PlanArgs& args) {
   ThrowFaults(Validate(args.length, args.options.use_tpu));
   EstimatorContext context{
       .model_fn = args.model_fn, .options = args.options, .home = args.home, .model_dir = {}};
-  context.replicas = ReplicasOf(args.options);
-  PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain), .replicas = context.replicas};
+  PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain),
+                 .replicas = context.ReplicasIn(Mode::kTrain),
+                 .broadcast = context.BroadcastsIn(Mode::kTrain)};
   run.model = BuildModel(args.model_fn, args.home.registry,
                          {.mode = Mode::kTrain,
                           .stream = args.stream,
                           .rows = run.share(),
-                          .params = context.ParamsFor(run.share(), run.replicas)});
+                          .params = context.ParamsFor(Mode::kTrain, run.batch_size, run.replicas)});
   const Graph& graph = *run.model.graph;
   const std::optional<std::string>& model_dir = args.options.run_config.model_dir;
   std::optional<SavedState> newest;

@@ -20,10 +20,11 @@ struct PlannedRun {
   TrainGoal goal;
   int64_t batch_size = 1;  // of all replicas together
   int replicas = 1;
+  bool broadcast = false;                // every replica takes all of it
   BuiltModel model;                      // in TRAIN, for one replica's share of the batch
   std::vector<WarmStartRow> warm_start;  // empty: there is none
 
-  [[nodiscard]] int64_t share() const { return batch_size / replicas; }
+  [[nodiscard]] int64_t share() const { return broadcast ? batch_size : batch_size / replicas; }
   // Steps to do: none where the goal is behind the start, nullopt for the whole input.
   [[nodiscard]] std::optional<int64_t> steps() const;
 };

@@ -1,6 +1,7 @@
 #include "core/estimator/step_program.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/sharding/split.h"
 #include "core/sharding/tree.h"
@@ -25,13 +26,6 @@ void Append(std::vector<FeedSpec>& feeds, const std::vector<FeedSpec>& more) {
   feeds.insert(feeds.end(), more.begin(), more.end());
 }
 
-// The rows of every replica; the mean of a scalar.
-Tensor Whole(const std::vector<Tensor>& parts) {
-  if (parts.size() == 1 || parts.front().shape().rank() > 0) return ConcatRows(parts);
-  if (!IsFloating(parts.front().dtype())) return parts.front();
-  return Tensor::Scalar<float>(ReplicaMean(parts)).Cast(parts.front().dtype());
-}
-
 }  // namespace
 
 float ReplicaMean(const std::vector<Tensor>& values) {
@@ -42,14 +36,15 @@ float ReplicaMean(const std::vector<Tensor>& values) {
 
 StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
                          const StepProgramArgs& args)
-    : replicas_(args.options.replicas), inputs_(args.inputs) {
+    : replicas_(args.options.replicas), broadcast_(args.broadcast), inputs_(args.inputs) {
   const int64_t rows = args.shapes.front().dim(0);
-  share_ = rows / replicas_;
-  Check(share_ * replicas_ == rows, "{} rows over {} replicas", rows, replicas_);
+  const int parts = broadcast_ ? 1 : replicas_;
+  share_ = rows / parts;
+  Check(share_ * parts == rows, "{} rows over {} replicas", rows, replicas_);
   Check(args.shapes.size() == inputs_.size(), "{} shapes for {} inputs", args.shapes.size(),
         inputs_.size());
   for (const Shape& shape : args.shapes) {
-    input_shapes_.push_back(WithRows(shape, shape.dim(0) / replicas_));
+    input_shapes_.push_back(WithRows(shape, shape.dim(0) / parts));
   }
   std::vector<Value> fetches = args.fetches;
   if (args.guard.valid()) fetches.push_back(args.guard);
@@ -127,7 +122,8 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
   ProgramSpec spec{.graph = &args.graph, .fetches = after_values_};
   const auto add = [&](const Value& value, const Shape& of_replica) {
     const bool batch = IsBatch(value);
-    const Shape shape = batch ? WithRows(of_replica, of_replica.dim(0) * replicas_) : of_replica;
+    const int parts = broadcast_ ? 1 : replicas_;
+    const Shape shape = batch ? WithRows(of_replica, of_replica.dim(0) * parts) : of_replica;
     spec.feeds.push_back({.placeholder = value, .shape = shape, .cut = batch});
     after_feeds_.push_back(Find(value));
     after_feeds_.back().batch = batch || value.shape().rank() == 0;
@@ -142,7 +138,10 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
 
 StepFeeds StepProgram::Prepare(const std::vector<Tensor>& inputs) {
   StepFeeds feeds;
-  for (const Tensor& input : inputs) feeds.push_back(SplitRows(input, replicas_));
+  for (const Tensor& input : inputs) {
+    feeds.push_back(broadcast_ ? std::vector<Tensor>(static_cast<size_t>(replicas_), input)
+                               : SplitRows(input, replicas_));
+  }
   if (before_ == nullptr) return feeds;
   const std::lock_guard lock(preparing_);
   std::vector<StepResult> results = before_->Run({&feeds, 1});
@@ -159,35 +158,52 @@ size_t StepProgram::DeviceIndex(size_t fetch) const {
   return fetches_[fetch].index;
 }
 
-std::vector<Tensor> StepProgram::RunWhole(const std::vector<Tensor>& inputs) {
-  const StepFeeds feeds = Prepare(inputs);
-  const StepResult device = device_->Run({&feeds, 1}).front();
+// The rows of every replica; the mean of a scalar.
+Tensor StepProgram::Whole(const std::vector<Tensor>& parts, bool batch) const {
+  const bool has_rows = parts.front().shape().rank() > 0;
+  if (parts.size() == 1 || !batch || (broadcast_ && has_rows)) return parts.front();
+  if (has_rows) return ConcatRows(parts);
+  if (!IsFloating(parts.front().dtype())) return parts.front();
+  return Tensor::Scalar<float>(ReplicaMean(parts)).Cast(parts.front().dtype());
+}
+
+Tensor StepProgram::Get(const From& from, const StepFeeds& feeds, const StepResult& device,
+                        const StepResult& after) const {
+  switch (from.source) {
+    case Source::kInput:
+      return Whole(feeds[from.index], true);
+    case Source::kBefore:
+      return Whole(feeds[inputs_.size() + from.index], from.batch);
+    case Source::kDevice:
+      return Whole(device.fetches[from.index], from.batch);
+    case Source::kAfter:
+      return after.fetches[from.index].front();
+  }
+  return {};
+}
+
+std::vector<Tensor> StepProgram::Finish(const StepFeeds& feeds, const StepResult& device,
+                                        std::span<const size_t> wanted) {
   StepResult after;
-  const auto get = [&](const From& from) {
-    switch (from.source) {
-      case Source::kInput:
-        return inputs[from.index];
-      case Source::kBefore: {
-        const std::vector<Tensor>& parts = feeds[inputs_.size() + from.index];
-        return from.batch ? Whole(parts) : parts.front();
-      }
-      case Source::kDevice: {
-        const std::vector<Tensor>& parts = device.fetches[from.index];
-        return from.batch ? Whole(parts) : parts.front();
-      }
-      case Source::kAfter:
-        return after.fetches[from.index].front();
-    }
-    return Tensor();
-  };
-  if (after_ != nullptr) {
+  const bool runs_after = std::any_of(wanted.begin(), wanted.end(), [this](size_t fetch) {
+    return fetches_[fetch].source == Source::kAfter;
+  });
+  if (runs_after) {
     StepFeeds whole;
-    for (const From& from : after_feeds_) whole.push_back({get(from)});
+    for (const From& from : after_feeds_) whole.push_back({Get(from, feeds, device, after)});
     after = after_->Run({&whole, 1}).front();
   }
   std::vector<Tensor> fetched;
-  for (const From& from : fetches_) fetched.push_back(get(from));
+  for (const size_t fetch : wanted) fetched.push_back(Get(fetches_[fetch], feeds, device, after));
   return fetched;
+}
+
+std::vector<Tensor> StepProgram::RunWhole(const std::vector<Tensor>& inputs) {
+  const StepFeeds feeds = Prepare(inputs);
+  const StepResult device = device_->Run({&feeds, 1}).front();
+  std::vector<size_t> all(fetches_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return Finish(feeds, device, all);
 }
 
 std::shared_ptr<StepProgram> StepPrograms::Find(const std::vector<Shape>& shapes) {

@@ -16,9 +16,10 @@ namespace tpuest {
 struct StepProgramArgs {
   const Graph& graph;
   std::vector<Value> inputs;  // placeholders; axis 0 is the batch
-  // Of the inputs; axis 0 is the global batch, a multiple of options.replicas.
+  // Of the inputs; axis 0 is the global batch, a multiple of options.replicas unless `broadcast`.
   std::vector<Shape> shapes;
   std::vector<Value> fetches;
+  bool broadcast = false;  // every replica gets the whole batch, and the first one's rows count
   std::vector<Node*> targets;
   Value guard;  // see ProgramSpec
   CompileOptions options;
@@ -39,6 +40,11 @@ class StepProgram {
   // Steps on the device. Fetch i, which must live there, is entry DeviceIndex(i) of the results.
   [[nodiscard]] std::vector<StepResult> RunDevice(std::span<const StepFeeds> steps);
   [[nodiscard]] size_t DeviceIndex(size_t fetch) const;
+
+  // Fetches of a step that the device made, each for the whole batch as below. `wanted`: by their
+  // order in StepProgramArgs.
+  [[nodiscard]] std::vector<Tensor> Finish(const StepFeeds& feeds, const StepResult& device,
+                                           std::span<const size_t> wanted);
 
   // One step; every fetch for the whole batch: the rows of all replicas in order, and the mean of a
   // floating scalar over replicas.
@@ -61,6 +67,10 @@ class StepProgram {
   void CompileDevice(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   void CompileAfter(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   [[nodiscard]] From Find(Value value) const;
+  // `after`: what that part gave, if it ran.
+  [[nodiscard]] Tensor Get(const From& from, const StepFeeds& feeds, const StepResult& device,
+                           const StepResult& after) const;
+  [[nodiscard]] Tensor Whole(const std::vector<Tensor>& parts, bool batch) const;
   [[nodiscard]] bool IsBatch(Value value) const;
   // Of one replica, or of all.
   [[nodiscard]] std::vector<FeedSpec> Feeds(const std::vector<Value>& values,
@@ -68,6 +78,7 @@ class StepProgram {
 
   GraphCut cut_;
   int replicas_ = 1;
+  bool broadcast_ = false;
   int64_t share_ = 1;  // rows of a replica
   std::vector<Value> inputs_;
   std::vector<Shape> input_shapes_;  // these of one replica

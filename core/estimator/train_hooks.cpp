@@ -123,6 +123,7 @@ void ExamplesPerSecondHook::Report(const StepRecord& record) {
 
 void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {
   tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
+  elsewhere_ = session.host_call_tags;
 }
 
 void SummarySaverHook::Begin(HookHome& home) {
@@ -144,8 +145,9 @@ bool SummarySaverHook::IsDue(const StepRecord& record) const {
 
 void SummarySaverHook::Write(const StepRecord& record) {
   timer_.Trigger(record.step, record.seconds);
-  std::vector<SummaryValue> summaries = {{.tag = "loss", .value = record.loss}};
-  if (record.learning_rate) {
+  std::vector<SummaryValue> summaries;
+  if (!elsewhere_.contains("loss")) summaries.push_back({.tag = "loss", .value = record.loss});
+  if (record.learning_rate && !elsewhere_.contains("learning_rate")) {
     summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
   }
   for (size_t i = 0; i < tags_.size(); ++i) {
@@ -154,6 +156,7 @@ void SummarySaverHook::Write(const StepRecord& record) {
     if (std::isnan(record.summaries[i])) continue;
     summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
   }
+  if (summaries.empty()) return;
   output_.events().Summary(home_->clock.WallSeconds(), record.step, summaries);
 }
 

@@ -131,6 +131,7 @@ class SummarySaverHook final : public SessionRunHook {
   HookEvents output_;
   HookHome* home_ = nullptr;
   std::vector<std::string> tags_;
+  std::set<std::string> elsewhere_;
 };
 
 // TensorFlow's: a line of the log and the event global_step/sec at the first end of a loop that is

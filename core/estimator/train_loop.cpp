@@ -45,7 +45,7 @@ std::string TrainLoop::Run() {
 
 RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   const double begin = args_.context.home.clock.Seconds();
-  const int64_t first = step_;
+  loop_begin_ = step_;
   records_.clear();
   summaries_.clear();
   const int64_t last = step_ + iterations;
@@ -56,7 +56,7 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
     RunChunk(items, std::exchange(trace, nullptr));
     ReportProgress();
   }
-  length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
+  length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - loop_begin_);
   const size_t count = records_.empty() ? 0 : summaries_.size() / records_.size();
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].summaries = {summaries_.data() + i * count, count};
@@ -109,6 +109,7 @@ void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, doub
     Record(step, results[i], weights);
     weights.clear();  // of the first step alone
     if (diverged_loss_) break;
+    CallHost(step, feeds[i], results[i]);
     records_.back().seconds = begin + seconds * static_cast<double>(i + 1);
     records_.back().input_wait = waited;
     args_.saver.resume.position = items[i].batch.after;
@@ -144,6 +145,16 @@ void TrainLoop::Record(const TrainStep& step, const StepResult& result,
   records_.push_back(record);
   loss_ = loss;
   ++steps_made_;
+}
+
+void TrainLoop::CallHost(const TrainStep& step, const StepFeeds& feeds, const StepResult& result) {
+  const EstimatorOptions& options = args_.context.options;
+  const int64_t every =
+      options.use_tpu ? options.run_config.tpu_config.experimental_host_call_every_n_steps : 1;
+  const int64_t began = step_ - 1;
+  if (step.host_call.empty() || (began - loop_begin_) % every != 0) return;
+  const std::vector<Tensor> tensors = step.program->Finish(feeds, result, step.host_call);
+  args_.host_call->Run(*step.model->spec.host_call, tensors, began);
 }
 
 // Why this loop is the last one, before the hooks see it: a checkpoint that they save knows whether

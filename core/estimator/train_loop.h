@@ -8,6 +8,7 @@
 
 #include "core/base/step_trace.h"
 #include "core/estimator/estimator_context.h"
+#include "core/estimator/host_call_runner.h"
 #include "core/estimator/infeed.h"
 #include "core/estimator/model_builder.h"
 #include "core/estimator/saver.h"
@@ -23,6 +24,7 @@ struct TrainStep {
   std::shared_ptr<StepProgram> program;
   bool has_learning_rate = false;
   WeightSummaries* weights = nullptr;
+  std::vector<size_t> host_call;  // fetches of its tensors; none: there is no call
 };
 
 // The step for a global batch of these shapes, compiled on first use; with a trace, one for this
@@ -37,6 +39,7 @@ struct TrainLoopArgs {
   bool saves = true;  // checkpoints are written at all
   std::vector<SessionRunHook*> hooks;
   StepFor step_for;
+  HostCallRunner* host_call = nullptr;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   int64_t period = 0;           // see LoopLength
@@ -63,6 +66,8 @@ class TrainLoop {
   void Record(const TrainStep& step, const StepResult& result, std::span<const float> weights);
   // Whether the step that begins at this global step has summaries of weights to write.
   [[nodiscard]] bool ComputesWeights(const TrainStep& step, int64_t global_step) const;
+  // Where the step that was recorded last has a host_call.
+  void CallHost(const TrainStep& step, const StepFeeds& feeds, const StepResult& result);
   void SettleEnd(RunContext& context, const RunValues& values);
   void FailAtEndOfInput();
   void CheckGlobalStep() const;
@@ -75,6 +80,7 @@ class TrainLoop {
   int64_t step_ = 0;
   int64_t steps_made_ = 0;
   std::optional<float> loss_;
+  int64_t loop_begin_ = 0;           // global step before the loop that runs
   size_t chunk_ = 1;                 // steps of one call of a program
   bool whole_chunks_ = false;        // the program wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs

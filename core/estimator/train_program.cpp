@@ -17,6 +17,9 @@ StepProgramArgs TrainProgramArgs(const BuiltModel& model, const WeightSummaries&
   for (const auto& [tag, value] : spec.summaries) {
     if (!weights.among()[summary++]) args.fetches.push_back(value);
   }
+  if (spec.host_call) {
+    for (const auto& [name, value] : spec.host_call->tensors) args.fetches.push_back(value);
+  }
   return args;
 }
 

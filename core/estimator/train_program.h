@@ -10,7 +10,8 @@
 namespace tpuest {
 
 // The step of a model that is built for TRAIN, for inputs of these shapes. Fetches, in this order:
-// the loss, the learning rate where there is one, and the summaries that `weights` leaves.
+// the loss, the learning rate where there is one, the summaries that `weights` leaves, and the
+// host_call's tensors.
 [[nodiscard]] StepProgramArgs TrainProgramArgs(const BuiltModel& model,
                                                const WeightSummaries& weights,
                                                const std::vector<Shape>& shapes,

@@ -58,7 +58,11 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .graph = hook_graph_,
                   .events = &events_,
                   .saver = &saver_,
-                  .loops_end_at_periods = EndsLoopsAtPeriods(config_)}) {
+                  .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
+      host_call_(context_.home.backend, context_.home.registry, context_.threads,
+                 [this](int64_t step, const std::vector<SummaryValue>& values) {
+                   events_.Summary(clock_.WallSeconds(), step, values);
+                 }) {
   saver_.resume = plan_.resume;
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
@@ -118,7 +122,9 @@ void TrainSession::Begin() {
                             .restored = plan_.newest.has_value(),
                             .batch_size = plan_.batch_size,
                             .has_learning_rate = model_.spec.learning_rate.valid(),
-                            .summary_tags = tags};
+                            .summary_tags = tags,
+                            .host_call_tags = model_.spec.host_call ? model_.spec.host_call->tags
+                                                                    : std::set<std::string>()};
   for (SessionRunHook* const hook : hooks_) hook->Begin(hook_home_);
   for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
   const HParams& hparams = context_.home.hparams;
@@ -149,6 +155,7 @@ TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
                   .saves = plan_.saves,
                   .hooks = hooks_,
                   .step_for = step_for,
+                  .host_call = &host_call_,
                   .batch_size = plan_.batch_size,
                   .goal = plan_.goal,
                   .period = Period()});

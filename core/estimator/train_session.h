@@ -57,6 +57,7 @@ class TrainSession {
   EventWriter events_;
   HookGraph hook_graph_;
   HookHome hook_home_;
+  HostCallRunner host_call_;
   std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
   std::vector<SessionRunHook*> hooks_;
 };

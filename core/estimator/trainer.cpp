@@ -1,5 +1,7 @@
 #include "core/estimator/trainer.h"
 
+#include <algorithm>
+
 #include "core/base/files.h"
 #include "core/estimator/scaffold.h"
 #include "core/estimator/train_goal.h"
@@ -43,6 +45,25 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
       .Key("train_spec.input_fn");
 }
 
+// A stream that ends before a batch that does not give every replica of a strategy its own.
+class FullBatches final : public BatchStream {
+ public:
+  FullBatches(std::unique_ptr<BatchStream> of, int64_t rows) : of_(std::move(of)), rows_(rows) {}
+  [[nodiscard]] const StreamSpec& spec() const override { return of_->spec(); }
+  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return of_->epoch_size(); }
+  [[nodiscard]] bool endless() const override { return of_->endless(); }
+  void Seek(const StreamPosition& position) override { of_->Seek(position); }
+  [[nodiscard]] const std::vector<std::string>& files() const override { return of_->files(); }
+  [[nodiscard]] std::optional<Batch> Next() override {
+    std::optional<Batch> batch = of_->Next();
+    return batch && RowsOf(*batch) == rows_ ? std::move(batch) : std::nullopt;
+  }
+
+ private:
+  const std::unique_ptr<BatchStream> of_;
+  const int64_t rows_;
+};
+
 void CheckListeners(const TrainHooks& hooks, const RunConfig& config) {
   if (hooks.saving_listeners.empty() || SavesCheckpoints(config, hooks)) return;
   throw Error(
@@ -81,10 +102,16 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks);
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
-  const std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
-                                                        .batch_size = plan.batch_size,
-                                                        .seed = *plan.resume.seed,
-                                                        .threads = context_.threads});
+  std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
+                                                  .batch_size = plan.batch_size,
+                                                  .seed = *plan.resume.seed,
+                                                  .threads = context_.threads});
+  if (const auto& strategy = context_.options.run_config.train_distribute) {
+    context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
+                           strategy->type, strategy->num_replicas,
+                           plan.batch_size / strategy->num_replicas, plan.batch_size);
+    stream = std::make_unique<FullBatches>(std::move(stream), plan.batch_size);
+  }
   KeepSpec(stream->spec());
   const Compiled& model = ModelFor(plan.batch_size);
   LoadVariables(*model.model.graph, plan);
@@ -135,14 +162,14 @@ void Trainer::KeepSpec(const StreamSpec& spec) {
 Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
   const auto found = compiled_.find(rows);
   if (found != compiled_.end()) return found->second;
-  const int64_t share = rows / context_.replicas;
+  const int replicas = context_.ReplicasIn(Mode::kTrain);
   context_.home.log.Info("Calling model_fn.");
   BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
                                 {.mode = Mode::kTrain,
                                  .stream = *spec_,
-                                 .rows = share,
+                                 .rows = context_.RowsOfReplica(Mode::kTrain, rows, replicas),
                                  .with_scaffold = compiled_.empty(),
-                                 .params = context_.ParamsFor(share, context_.replicas)});
+                                 .params = context_.ParamsFor(Mode::kTrain, rows, replicas)});
   context_.home.log.Info("Done calling model_fn.");
   Compiled& made = compiled_[rows];
   made.model = std::move(model);
@@ -155,15 +182,15 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
 std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
                                               const std::vector<Shape>& shapes, StepTrace* trace) {
   const CompileOptions options{
-      .replicas = context_.replicas,
+      .replicas = context_.ReplicasIn(Mode::kTrain),
       .threads = context_.threads,
       .seed = *context_.seed,
       .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
       .device = context_.home.device_options,
       .trace = trace};
-  return std::make_shared<StepProgram>(
-      context_.home.backends(), variables_,
-      TrainProgramArgs(made.model, *made.weights, shapes, options));
+  StepProgramArgs args = TrainProgramArgs(made.model, *made.weights, shapes, options);
+  args.broadcast = options.replicas > 1 && context_.BroadcastsIn(Mode::kTrain);
+  return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
 }
 
 TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
@@ -174,7 +201,19 @@ TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
   return {.model = &compiled.model,
           .program = is_traced ? Compile(compiled, shapes, trace) : compiled.programs->For(shapes),
           .has_learning_rate = spec.learning_rate.valid(),
-          .weights = compiled.weights.get()};
+          .weights = compiled.weights.get(),
+          .host_call = HostCallFetches(compiled)};
+}
+
+std::vector<size_t> Trainer::HostCallFetches(const Compiled& compiled) {
+  const TPUEstimatorSpec& spec = compiled.model.spec;
+  std::vector<size_t> fetches;
+  if (!spec.host_call) return fetches;
+  const auto& among = compiled.weights->among();
+  const auto summaries = std::count(among.begin(), among.end(), false);
+  size_t next = 1 + (spec.learning_rate.valid() ? 1 : 0) + static_cast<size_t>(summaries);
+  for (size_t i = 0; i < spec.host_call->tensors.size(); ++i) fetches.push_back(next++);
+  return fetches;
 }
 
 void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {

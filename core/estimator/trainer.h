@@ -40,6 +40,8 @@ class Trainer {
   [[nodiscard]] TrainStep StepOf(const Batch& batch, StepTrace* trace = nullptr);
   std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes,
                                        StepTrace* trace = nullptr);
+  // Of its step's fetches.
+  [[nodiscard]] static std::vector<size_t> HostCallFetches(const Compiled& compiled);
   // Forgets what was built for another stream's features.
   void KeepSpec(const StreamSpec& spec);
   // The variables as the run starts with them.

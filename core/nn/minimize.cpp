@@ -71,14 +71,19 @@ void SetValues(Gradient& gradient, Value values) {
   }
 }
 
+// tf.linalg.global_norm.
+Value GlobalNorm(const std::vector<Trained>& trained) {
+  std::vector<Value> squares;
+  for (const Trained& t : trained) squares.push_back(ops::Sum(ops::Square(ValuesOf(t.gradient))));
+  return ops::Sqrt(ops::AddN(squares), "global_norm");
+}
+
 // tf.clip_by_global_norm: every gradient times clip_norm * min(1 / norm, 1 / clip_norm). Returns
 // the norm. A norm that is not finite makes every gradient NaN.
 Value ClipByGlobalNorm(std::vector<Trained>& trained, double clip_norm) {
   Graph& graph = trained[0].variable->handle.graph();
   const NameScope scope(graph, "clip_by_global_norm");
-  std::vector<Value> squares;
-  for (const Trained& t : trained) squares.push_back(ops::Sum(ops::Square(ValuesOf(t.gradient))));
-  const Value norm = ops::Sqrt(ops::AddN(squares), "global_norm");
+  const Value norm = GlobalNorm(trained);
   const Value one = graph.ScalarOf(DType::kFloat, 1.0);
   const Value factor =
       ops::Mul(ops::Minimum(ops::RealDiv(one, norm),
@@ -147,6 +152,8 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, const GradientOptions& 
   TrainOp result;
   if (gradients.clip_by_global_norm) {
     result.gradient_norm = ClipByGlobalNorm(trained, *gradients.clip_by_global_norm);
+  } else if (options.gradient_norm) {
+    result.gradient_norm = GlobalNorm(trained);
   }
   result.learning_rate = LearningRateAt(graph, rate, options.steps_per_epoch);
   std::vector<Node*> updates = options.updates;
@@ -261,6 +268,9 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                        updates);
     });
     if (!result.learning_rate.valid()) result = part;
+  }
+  if (options.gradient_norm && !result.gradient_norm.valid()) {
+    result.gradient_norm = GlobalNorm(all);
   }
   result.node = TrainOpAfter(graph, updates);
   return result;

@@ -18,13 +18,15 @@ struct MinimizeOptions {
   // optimizer's sparse rule (one replica only).
   bool dense_gradients = true;
   std::optional<double> steps_per_epoch;  // for schedules in epochs
+  bool gradient_norm = false;             // TrainOp has it also without clipping
   std::vector<Node*> updates;             // moving averages: run in the same step
 };
 
 struct TrainOp {
   Node* node = nullptr;  // NoOp after all updates and global_step += 1
   Value learning_rate;   // float32 []
-  Value gradient_norm;   // float32 [], before clipping; valid() only with clip_by_global_norm
+  Value gradient_norm;   // float32 [], before clipping; valid() with clip_by_global_norm, or if
+                         // asked for
 };
 
 // Updates all trainable variables that the loss depends on. loss: this replica's, float32 [];
