@@ -46,7 +46,7 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .job = job,
        .metrics = metrics,
        .optimizers = {{optimizer, kLearningRate, ""}}},
-      [&](nn::ColumnValues& values, int64_t units, std::map<std::string, Value>& /*summaries*/) {
+      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& /*summaries*/) {
         const int first = graph.next_node();
         const Variable* const bias =
             nn::AddWeight(values.layers(), "baseline/bias", Shape({units}), nn::ZerosInitializer{});

@@ -90,6 +90,7 @@ std::map<std::string, Value> Scalars(const TPUEstimatorSpec& spec) {
   std::vector<std::string> tags;
   for (const auto& [known, value] : scalars) tags.push_back(known);
   if (!scalars.contains(kGradientNorm)) tags.emplace_back(kGradientNorm);
+  tags.insert(tags.end(), {"variables", "gradients"});
   throw Error(Code::kUsage, fmt::format("summaries: the model has no scalar '{}'", tag),
               "there are: " + Join(tags, ", "))
       .Key(fmt::format("summaries.{}", index));
@@ -113,13 +114,32 @@ HostCall Recorded(const std::vector<std::string>& tags,
   return call;
 }
 
+// Puts in the histograms that a job asks for, and returns the tags of scalars.
+std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const Graph& graph,
+                                           const nn::TrainOp& train_op, TPUEstimatorSpec& spec) {
+  if (std::erase(tags, "variables") > 0) {
+    for (const auto& variable : graph.variables()) {
+      if (variable->trainable) spec.histograms[variable->name] = variable->value;
+    }
+  }
+  if (std::erase(tags, "gradients") > 0) {
+    for (const auto& [name, gradient] : train_op.gradients) {
+      spec.histograms["gradients/" + name] = gradient;
+    }
+  }
+  return tags;
+}
+
 void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
   spec.train_op = train_op.node;
   spec.learning_rate = train_op.learning_rate;
-  spec.summaries = parts.summaries;
+  spec.summaries = parts.summaries.scalars;
+  spec.activations = parts.summaries.activations;
+  spec.histograms = parts.summaries.histograms;
   if (train_op.gradient_norm.valid()) spec.summaries[kGradientNorm] = train_op.gradient_norm;
-  const std::vector<std::string>& recorded = parts.job.summaries;
+  const std::vector<std::string> recorded =
+      WithoutHistograms(parts.job.summaries, parts.layers.graph, train_op, spec);
   if (recorded.empty()) return;
   spec.host_call = Recorded(recorded, Scalars(spec));
   for (const std::string& tag : recorded) spec.summaries.erase(tag);

@@ -13,6 +13,7 @@
 #include "core/nn/heads.h"
 #include "core/nn/layer.h"
 #include "core/nn/minimize.h"
+#include "core/nn/summaries.h"
 #include "core/nn/weight_decay.h"
 
 namespace tpuest::models {
@@ -23,7 +24,7 @@ struct JobContext {
   std::optional<double> steps_per_epoch;      // for schedules in epochs
   nn::FeatureColumns feature_columns;
   // Tags of scalars that a host_call records in TRAIN: loss, learning_rate,
-  // global_norm/gradient_norm and the model's own.
+  // global_norm/gradient_norm and the model's own; "variables" and "gradients" for histograms.
   std::vector<std::string> summaries;
 };
 
@@ -55,7 +56,7 @@ struct SpecParts {
   std::vector<nn::OptimizerPart> optimizers;
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
-  std::map<std::string, Value> summaries;  // the model's own scalars, for TRAIN
+  nn::Summaries summaries;  // the model's own, for TRAIN
 };
 
 // Error kUsage where TRAIN has no optimizer, and for whatever head, metrics or optimizer refuse.

@@ -17,7 +17,7 @@ TPUEstimatorSpec DnnOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mod
        .job = job,
        .metrics = metrics,
        .optimizers = {{optimizer, std::nullopt, ""}}},
-      [&](nn::ColumnValues& values, int64_t units, std::map<std::string, Value>& summaries) {
+      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
         const nn::DnnModel model{
             .columns = values.columns().Select(feature_columns, "model.feature_columns"),
             .hidden_units = hidden_units,

@@ -61,7 +61,7 @@ TPUEstimatorSpec DnnLinearCombinedOf<Kind>::Build(Graph& graph, const ModelInput
        .job = job,
        .metrics = metrics,
        .optimizers = optimizers},
-      [&](nn::ColumnValues& values, int64_t units, std::map<std::string, Value>& summaries) {
+      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
         std::vector<Value> logits;
         if (dnn) {
           const nn::DnnModel model{

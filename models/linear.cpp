@@ -22,7 +22,7 @@ TPUEstimatorSpec LinearOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, 
        .job = job,
        .metrics = metrics,
        .optimizers = {{optimizer, kLearningRate, ""}}},
-      [&](nn::ColumnValues& values, int64_t units, std::map<std::string, Value>& summaries) {
+      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
         const nn::LinearModel model{
             .columns = values.columns().Select(feature_columns, "model.feature_columns"),
             .units = units,

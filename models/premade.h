@@ -11,6 +11,7 @@
 
 #include "core/nn/column_values.h"
 #include "core/nn/keras_optimizers.h"
+#include "core/nn/summaries.h"
 #include "models/build_spec.h"
 
 namespace tpuest::models {
@@ -93,8 +94,8 @@ struct PremadeParts {
   std::vector<nn::OptimizerPart> optimizers;
 };
 // `logits` builds the network [B, units] and may add to the summaries.
-using BuildLogits = std::function<Value(nn::ColumnValues& values, int64_t units,
-                                        std::map<std::string, Value>& summaries)>;
+using BuildLogits =
+    std::function<Value(nn::ColumnValues& values, int64_t units, nn::Summaries& summaries)>;
 [[nodiscard]] TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts,
                                             const BuildLogits& logits);
 

@@ -167,6 +167,9 @@ struct TPUEstimatorSpec {
   std::optional<InferenceOnTpu> inference_on_tpu;
   Value learning_rate;                     // [], for logs; may be invalid
   std::map<std::string, Value> summaries;  // scalars by tag
+  // Whole tensors, looked at when summaries are written: see nn::Summaries.
+  std::map<std::string, Value> activations;
+  std::map<std::string, Value> histograms;
   // Labels outside are a data error (exit code 3) by row; without a range any label will do.
   nn::Labels<nn::LabelRange> label_ranges;
 };

@@ -15,6 +15,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/estimator/stop_signal.h"
+#include "core/io/event.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -34,6 +35,7 @@ struct StepRecord {
   // In the order of SessionInfo::summary_tags. Those of weights alone are NaN but where summaries
   // are written.
   std::span<const float> summaries;
+  std::vector<SummaryValue> distributions;  // where summaries are written
 };
 
 struct SessionInfo {

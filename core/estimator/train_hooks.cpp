@@ -156,6 +156,7 @@ void SummarySaverHook::Write(const StepRecord& record) {
     if (std::isnan(record.summaries[i])) continue;
     summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
   }
+  summaries.insert(summaries.end(), record.distributions.begin(), record.distributions.end());
   if (summaries.empty()) return;
   output_.events().Summary(home_->clock.WallSeconds(), record.step, summaries);
 }

@@ -75,7 +75,7 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
     per_call = step.program->steps_per_call();
     size_t end = first + 1;
     while (end < items.size() && SameShapes(items[end].batch, items[first].batch) &&
-           !ComputesWeights(step, step_ + static_cast<int64_t>(end - first))) {
+           !HasSummariesDue(step, step_ + static_cast<int64_t>(end - first))) {
       ++end;
     }
     const double span_begin = args_.context.home.clock.Seconds();
@@ -100,7 +100,11 @@ void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, doub
     feeds.push_back(std::move(item.feeds));
   }
   std::vector<float> weights;
-  if (ComputesWeights(step, step_)) weights = step.weights->Compute();
+  std::vector<SummaryValue> distributions;
+  if (HasSummariesDue(step, step_)) {
+    weights = step.weights->Compute();
+    if (!step.distributions->empty()) distributions = step.distributions->Compute(items[0].batch);
+  }
   const Clock& clock = args_.context.home.clock;
   const double begin = clock.Seconds();
   const std::vector<StepResult> results = step.program->RunDevice(feeds);
@@ -109,6 +113,7 @@ void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, doub
     Record(step, results[i], weights);
     weights.clear();  // of the first step alone
     if (diverged_loss_) break;
+    records_.back().distributions = std::exchange(distributions, {});
     CallHost(step, feeds[i], results[i]);
     records_.back().seconds = begin + seconds * static_cast<double>(i + 1);
     records_.back().input_wait = waited;
@@ -117,9 +122,10 @@ void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, doub
   CheckGlobalStep();
 }
 
-bool TrainLoop::ComputesWeights(const TrainStep& step, int64_t global_step) const {
+bool TrainLoop::HasSummariesDue(const TrainStep& step, int64_t global_step) const {
+  if (step.weights->empty() && step.distributions->empty()) return false;
   const int64_t every = args_.context.options.run_config.save_summary_steps;
-  return !step.weights->empty() && every > 0 && global_step % every == 0;
+  return every > 0 && global_step % every == 0;
 }
 
 void TrainLoop::Record(const TrainStep& step, const StepResult& result,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/step_trace.h"
+#include "core/estimator/distributions.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/host_call_runner.h"
 #include "core/estimator/infeed.h"
@@ -24,6 +25,7 @@ struct TrainStep {
   std::shared_ptr<StepProgram> program;
   bool has_learning_rate = false;
   WeightSummaries* weights = nullptr;
+  Distributions* distributions = nullptr;
   std::vector<size_t> host_call;  // fetches of its tensors; none: there is no call
 };
 
@@ -59,13 +61,14 @@ class TrainLoop {
   // `trace`: of the first step, or nullptr.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
-  // Items of the same shapes, of which the first alone may compute summaries of weights; `waited`:
-  // seconds, for each.
+  // Items of the same shapes, of which the first alone may compute summaries for them alone;
+  // `waited`: seconds, for each.
   void RunSpan(const TrainStep& step, std::span<InfeedItem> items, double waited);
   // `weights`: values of step.weights, empty where they are not written.
   void Record(const TrainStep& step, const StepResult& result, std::span<const float> weights);
-  // Whether the step that begins at this global step has summaries of weights to write.
-  [[nodiscard]] bool ComputesWeights(const TrainStep& step, int64_t global_step) const;
+  // Whether the step that begins at this global step has summaries to write that are computed for
+  // them alone.
+  [[nodiscard]] bool HasSummariesDue(const TrainStep& step, int64_t global_step) const;
   // Where the step that was recorded last has a host_call.
   void CallHost(const TrainStep& step, const StepFeeds& feeds, const StepResult& result);
   void SettleEnd(RunContext& context, const RunValues& values);

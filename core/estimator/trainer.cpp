@@ -174,22 +174,32 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
   Compiled& made = compiled_[rows];
   made.model = std::move(model);
   made.weights = std::make_unique<WeightSummaries>(context_.home.backend, variables_, made.model);
+  made.distributions = std::make_unique<Distributions>(context_.home.backends(), variables_,
+                                                       made.model, Options(), Broadcasts());
   made.programs = std::make_unique<StepPrograms>(
       [this, &made](const std::vector<Shape>& shapes) { return Compile(made, shapes); });
   return made;
 }
 
-std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
-                                              const std::vector<Shape>& shapes, StepTrace* trace) {
-  const CompileOptions options{
+bool Trainer::Broadcasts() const {
+  return context_.ReplicasIn(Mode::kTrain) > 1 && context_.BroadcastsIn(Mode::kTrain);
+}
+
+CompileOptions Trainer::Options(StepTrace* trace) const {
+  return {
       .replicas = context_.ReplicasIn(Mode::kTrain),
       .threads = context_.threads,
       .seed = *context_.seed,
       .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
       .device = context_.home.device_options,
       .trace = trace};
+}
+
+std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
+                                              const std::vector<Shape>& shapes, StepTrace* trace) {
+  const CompileOptions options = Options(trace);
   StepProgramArgs args = TrainProgramArgs(made.model, *made.weights, shapes, options);
-  args.broadcast = options.replicas > 1 && context_.BroadcastsIn(Mode::kTrain);
+  args.broadcast = Broadcasts();
   return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
 }
 
@@ -202,6 +212,7 @@ TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
           .program = is_traced ? Compile(compiled, shapes, trace) : compiled.programs->For(shapes),
           .has_learning_rate = spec.learning_rate.valid(),
           .weights = compiled.weights.get(),
+          .distributions = compiled.distributions.get(),
           .host_call = HostCallFetches(compiled)};
 }
 

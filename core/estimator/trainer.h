@@ -25,6 +25,7 @@ class Trainer {
   struct Compiled {
     BuiltModel model;
     std::unique_ptr<WeightSummaries> weights;
+    std::unique_ptr<Distributions> distributions;
     std::unique_ptr<StepPrograms> programs;
   };
 
@@ -38,6 +39,8 @@ class Trainer {
   Compiled& ModelFor(int64_t rows);
   // The step for such batches, compiled on first use; the variables are there.
   [[nodiscard]] TrainStep StepOf(const Batch& batch, StepTrace* trace = nullptr);
+  [[nodiscard]] bool Broadcasts() const;  // every replica gets the whole batch
+  [[nodiscard]] CompileOptions Options(StepTrace* trace = nullptr) const;
   std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes,
                                        StepTrace* trace = nullptr);
   // Of its step's fetches.

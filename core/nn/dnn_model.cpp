@@ -8,7 +8,7 @@
 
 namespace tpuest::nn {
 
-Value DnnModel::Logits(ColumnValues& values, std::map<std::string, Value>& /*summaries*/) const {
+Value DnnModel::Logits(ColumnValues& values, Summaries& summaries) const {
   LayerContext& layers = values.layers();
   const std::string input_scope = scope + "/input_from_feature_columns/input_layer";
   std::vector<Value> inputs;
@@ -26,8 +26,10 @@ Value DnnModel::Logits(ColumnValues& values, std::map<std::string, Value>& /*sum
       x = BatchNormalization{.momentum = 0.999, .name = fmt::format("{}/batchnorm_{}", name, i)}
               .Apply(layers, x);
     }
+    summaries.activations[name] = x;
   }
-  return Dense{.units = units, .name = scope + "/logits"}.Apply(layers, x);
+  const std::string name = scope + "/logits";
+  return summaries.activations[name] = Dense{.units = units, .name = name}.Apply(layers, x);
 }
 
 }  // namespace tpuest::nn

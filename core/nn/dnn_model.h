@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/nn/column_values.h"
+#include "core/nn/summaries.h"
 
 namespace tpuest::nn {
 
@@ -19,7 +20,9 @@ struct DnnModel {
   std::string scope = "dnn";
 
   // float32 [B, units]. Variables "<scope>/hiddenlayer_<i>/..." and "<scope>/logits/...".
-  [[nodiscard]] Value Logits(ColumnValues& values, std::map<std::string, Value>& summaries) const;
+  // Summaries: the outputs of the hidden layers, behind dropout and batch normalization, and the
+  // logits.
+  [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };
 
 }  // namespace tpuest::nn

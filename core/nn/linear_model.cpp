@@ -40,7 +40,7 @@ Value FractionOfZeros(Graph& graph, const LinearModel& model, const Variable& bi
 
 }  // namespace
 
-Value LinearModel::Logits(ColumnValues& values, std::map<std::string, Value>& summaries) const {
+Value LinearModel::Logits(ColumnValues& values, Summaries& summaries) const {
   std::vector<Value> sums;
   for (const ColumnRef& column : columns) {
     const auto sum = [&] { return WeightedSum(*this, column, values); };
@@ -51,8 +51,12 @@ Value LinearModel::Logits(ColumnValues& values, std::map<std::string, Value>& su
   const Variable* const bias =
       AddWeight(values.layers(), scope + "/bias_weights", Shape({units}), ZerosInitializer{});
   const NameScope nodes(graph, scope);
-  if (units == 1) summaries["bias"] = ops::Squeeze(bias->value, {0}, "bias");
-  summaries["fraction_of_zero_weights"] = FractionOfZeros(graph, *this, *bias);
+  if (units == 1) {
+    summaries.scalars["bias"] = ops::Squeeze(bias->value, {0}, "bias");
+  } else {
+    summaries.histograms["bias"] = bias->value;
+  }
+  summaries.scalars["fraction_of_zero_weights"] = FractionOfZeros(graph, *this, *bias);
   const Value sum = ops::AddN(sums, "weighted_sum_no_bias");
   const Value logits = ops::BiasAdd(sum, bias->value, "weighted_sum");
   graph.AddLayer(scope, "linear_model", first, logits);

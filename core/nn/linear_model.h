@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/nn/column_values.h"
+#include "core/nn/summaries.h"
 
 namespace tpuest::nn {
 
@@ -16,8 +17,8 @@ struct LinearModel {
 
   // float32 [B, units]. Variables "<scope>/<column>/weights" [ids or numbers, units] and
   // "<scope>/bias_weights" [units], zeros at first. Summaries: bias,
-  // if it is one, and fraction_of_zero_weights, both of the variables alone.
-  [[nodiscard]] Value Logits(ColumnValues& values, std::map<std::string, Value>& summaries) const;
+  // a histogram if there are several, and fraction_of_zero_weights, both of the variables alone.
+  [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };
 
 }  // namespace tpuest::nn

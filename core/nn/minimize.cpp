@@ -138,6 +138,12 @@ std::vector<Trained> GradientsOverReplicas(Value loss, bool mean, const Minimize
   return trained;
 }
 
+std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained) {
+  std::map<std::string, Value> gradients;
+  for (const Trained& t : trained) gradients[t.variable->name] = ValuesOf(t.gradient);
+  return gradients;
+}
+
 TrainOp Build(Value loss, const AnyOptimizer& optimizer, const GradientOptions& gradients,
               const LearningRate& rate, const MinimizeOptions& options) {
   CheckOptions(optimizer);
@@ -150,6 +156,7 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, const GradientOptions& 
   std::vector<Trained> trained = GradientsOverReplicas(loss, mean, options);
 
   TrainOp result;
+  result.gradients = ByVariable(trained);
   if (gradients.clip_by_global_norm) {
     result.gradient_norm = ClipByGlobalNorm(trained, *gradients.clip_by_global_norm);
   } else if (options.gradient_norm) {
@@ -272,6 +279,7 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
   if (options.gradient_norm && !result.gradient_norm.valid()) {
     result.gradient_norm = GlobalNorm(all);
   }
+  result.gradients = ByVariable(all);
   result.node = TrainOpAfter(graph, updates);
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // From a loss to the train_op.
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct TrainOp {
   Value learning_rate;   // float32 []
   Value gradient_norm;   // float32 [], before clipping; valid() with clip_by_global_norm, or if
                          // asked for
+  // By variable, over all replicas, before clipping; of embedded rows those that are there.
+  std::map<std::string, Value> gradients;
 };
 
 // Updates all trainable variables that the loss depends on. loss: this replica's, float32 [];

@@ -1,0 +1,20 @@
+#pragma once
+// What a model shows of itself in TensorBoard, by tag.
+
+#include <map>
+#include <string>
+
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+struct Summaries {
+  std::map<std::string, Value> scalars;  // []
+  // Outputs of layers, [batch, ...], by the layer's name: a scalar
+  // "<name>/fraction_of_zero_values" and a histogram "<name>/activation".
+  std::map<std::string, Value> activations;
+  // Of what is the same on all replicas: variables, gradients.
+  std::map<std::string, Value> histograms;
+};
+
+}  // namespace tpuest::nn
