@@ -8,25 +8,24 @@ template <class Kind>
 TPUEstimatorSpec DnnOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                     const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
-  return BuildPremade(
-      graph,
-      {.head = head,
-       .inputs = inputs,
-       .mode = mode,
-       .params = params,
-       .job = job,
-       .metrics = metrics,
-       .optimizers = {{optimizer, std::nullopt, ""}}},
-      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
-        const nn::DnnModel model{
-            .columns = values.columns().Select(feature_columns, "model.feature_columns"),
-            .hidden_units = hidden_units,
-            .activation = activation_fn,
-            .dropout = dropout,
-            .batch_norm = batch_norm,
-            .units = units};
-        return model.Logits(values, summaries);
-      });
+  return BuildPremade(graph,
+                      {.head = head,
+                       .inputs = inputs,
+                       .mode = mode,
+                       .params = params,
+                       .job = job,
+                       .metrics = metrics,
+                       .optimizers = {{optimizer, std::nullopt, ""}}},
+                      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
+                        const nn::DnnModel model{.columns = values.columns().Select(
+                                                     feature_columns, "model.feature_columns"),
+                                                 .hidden_units = hidden_units,
+                                                 .activation = activation_fn,
+                                                 .dropout = dropout,
+                                                 .batch_norm = batch_norm,
+                                                 .units = units};
+                        return model.Logits(values, summaries);
+                      });
 }
 
 template struct DnnOf<Classifier>;

@@ -13,22 +13,21 @@ template <class Kind>
 TPUEstimatorSpec LinearOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                        const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
-  return BuildPremade(
-      graph,
-      {.head = head,
-       .inputs = inputs,
-       .mode = mode,
-       .params = params,
-       .job = job,
-       .metrics = metrics,
-       .optimizers = {{optimizer, kLearningRate, ""}}},
-      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
-        const nn::LinearModel model{
-            .columns = values.columns().Select(feature_columns, "model.feature_columns"),
-            .units = units,
-            .sparse_combiner = sparse_combiner};
-        return model.Logits(values, summaries);
-      });
+  return BuildPremade(graph,
+                      {.head = head,
+                       .inputs = inputs,
+                       .mode = mode,
+                       .params = params,
+                       .job = job,
+                       .metrics = metrics,
+                       .optimizers = {{optimizer, kLearningRate, ""}}},
+                      [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
+                        const nn::LinearModel model{.columns = values.columns().Select(
+                                                        feature_columns, "model.feature_columns"),
+                                                    .units = units,
+                                                    .sparse_combiner = sparse_combiner};
+                        return model.Logits(values, summaries);
+                      });
 }
 
 template struct LinearOf<Classifier>;
