@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +50,13 @@ void SyncDirectory(const std::string& folder) {
   if (fd < 0) return;
   ::fsync(fd);
   ::close(fd);
+}
+
+struct flock WholeFile(short type) {
+  struct flock whole {};
+  whole.l_type = type;
+  whole.l_whence = SEEK_SET;
+  return whole;
 }
 
 }  // namespace
@@ -225,14 +231,31 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
 }
 
+// Of the open file, not of the process; flock's would have to be taken to be asked for.
 std::unique_ptr<FileLock> FileLock::TryAcquire(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) ThrowErrno(path, "create");
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  struct flock whole = WholeFile(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+    const int number = errno;
     ::close(fd);
-    return nullptr;
+    if (number == EAGAIN || number == EACCES) return nullptr;
+    errno = number;
+    ThrowErrno(path, "lock");
   }
   return std::unique_ptr<FileLock>(new FileLock(fd));
+}
+
+bool FileLock::IsHeld(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno == ENOENT) return false;
+    ThrowErrno(path, "open");
+  }
+  struct flock whole = WholeFile(F_WRLCK);
+  const bool is_known = ::fcntl(fd, F_OFD_GETLK, &whole) == 0;
+  ::close(fd);
+  return is_known && whole.l_type != F_UNLCK;
 }
 
 FileLock::~FileLock() { ::close(fd_); }

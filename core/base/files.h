@@ -85,6 +85,8 @@ class MappedFile {
 class FileLock {
  public:
   [[nodiscard]] static std::unique_ptr<FileLock> TryAcquire(const std::string& path);
+  // Whether somebody holds it; asking takes it from nobody. The file may be missing.
+  [[nodiscard]] static bool IsHeld(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
