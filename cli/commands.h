@@ -6,6 +6,7 @@
 namespace tpuest::cli {
 
 int Train(const Invocation& invocation);
+int Follow(const Invocation& invocation);
 int TrainAndEvaluate(const Invocation& invocation);
 int Evaluate(const Invocation& invocation);
 int Predict(const Invocation& invocation);

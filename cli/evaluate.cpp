@@ -1,4 +1,4 @@
-// tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best] [--name NAME]
+// tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best] [--name NAME] [--follow]
 
 #include "cli/commands.h"
 #include "cli/eval_report.h"
@@ -54,6 +54,7 @@ EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
 }  // namespace
 
 int Evaluate(const Invocation& invocation) {
+  if (invocation.follow) return Follow(invocation);
   return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {

@@ -177,6 +177,10 @@ void AddFlags(CLI::App& app, std::string_view command, Invocation& to) {
         ->option_text("PATH|STEP|latest|best");
   }
   if (evaluates) app.add_option("--name", to.name, "events go to eval_NAME/")->option_text("NAME");
+  if (command == "evaluate") {
+    app.add_flag("--follow", to.follow, "the newest checkpoints of a run, until it is over")
+        ->disable_flag_override();
+  }
   if (predicts) AddPredictFlags(app, to);
   if (exports) AddExportFlags(app, to);
   if (command == "plan") {

@@ -35,6 +35,7 @@ struct Invocation {
   // Flags of some commands.
   std::optional<std::string> checkpoint;  // evaluate, predict
   std::optional<std::string> name;        // evaluate
+  bool follow = false;                    // evaluate
   std::optional<std::string> input;       // predict
   std::optional<std::string> output;      // predict, convert
   std::optional<std::string> format;      // predict

@@ -52,6 +52,12 @@ class Validator {
           fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
+    const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
+    if (!(evaluator_secs > 0)) {
+      Say("tpuest.deadlines.evaluator_secs",
+          fmt::format("evaluator_secs is {}; expected more than 0", NumberText(evaluator_secs)),
+          "600 is ten minutes");
+    }
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
     return std::move(faults_);

@@ -46,11 +46,23 @@ struct PredictOptions {
   }
 };
 
+struct DeadlineOptions {
+  double evaluator_secs = 600;
+
+  template <class V>
+  void Visit(V& v) {
+    v("evaluator_secs", evaluator_secs,
+      {.help = "a process that follows a run ends after so long without a trainer and a checkpoint",
+       .tpuest = true});
+  }
+};
+
 struct TpuestOptions {
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
   DataErrorOptions data_errors;
+  DeadlineOptions deadlines;
 
   template <class V>
   void Visit(V& v) {
@@ -64,6 +76,7 @@ struct TpuestOptions {
        .tpuest = true,
        .values = {"default", "high", "highest"}});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
+    v("deadlines", deadlines, {.help = "seconds after which waiting ends", .tpuest = true});
   }
 };
 

@@ -47,6 +47,22 @@ bool RunFolder::ExistsIn(const std::string& model_dir) {
   return DirectoryExists(JoinPath(model_dir, ".tpuest"));
 }
 
+// A run that starts holds its lock before run.json speaks of it. One that ends lets it go before
+// run.json does: for a moment it seems gone.
+TrainerState RunFolder::StateOf(const std::string& model_dir) {
+  const std::string folder = JoinPath(model_dir, ".tpuest");
+  if (FileLock::IsHeld(JoinPath(folder, "lock"))) return TrainerState::kTraining;
+  const std::string path = JoinPath(folder, "run.json");
+  if (!FileExists(path)) return TrainerState::kNone;
+  const Json run = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
+  const bool is_known = run.is_object() && run.contains("status") && run.contains("exit_code");
+  if (!is_known || !run["exit_code"].is_number_integer()) return TrainerState::kGone;
+  const auto code = static_cast<Code>(run["exit_code"].get<int>());
+  if (code == Code::kPreempted) return TrainerState::kPreempted;
+  if (code == Code::kInterrupted) return TrainerState::kInterrupted;
+  return run["status"] == "done" ? TrainerState::kDone : TrainerState::kFailed;
+}
+
 std::string RunFolder::log_path() const { return JoinPath(folder_, "log.txt"); }
 
 void RunFolder::WriteJob(const std::optional<std::string>& source_file,

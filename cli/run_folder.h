@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/invocation.h"
+#include "core/estimator/train_and_evaluate.h"
 #include "data/data_errors.h"
 
 namespace tpuest::cli {
@@ -20,6 +21,8 @@ class RunFolder {
  public:
   // Makes the folder where it is not there.
   explicit RunFolder(const std::string& model_dir);
+  // How the run of model_dir stands, asked from outside.
+  [[nodiscard]] static TrainerState StateOf(const std::string& model_dir);
   // Whether a run has left its folder in model_dir.
   [[nodiscard]] static bool ExistsIn(const std::string& model_dir);
   [[nodiscard]] std::string log_path() const;

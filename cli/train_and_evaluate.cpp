@@ -7,6 +7,7 @@
 #include "cli/eval_tasks.h"
 #include "cli/report.h"
 #include "cli/session.h"
+#include "cli/tf_config.h"
 #include "core/estimator/hook_factory.h"
 
 namespace tpuest::cli {
@@ -41,6 +42,13 @@ void PrintResult(const TrainAndEvaluateResult& result) {
 }  // namespace
 
 int TrainAndEvaluate(const Invocation& invocation) {
+  bool is_evaluator = false;
+  const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
+    is_evaluator = IsEvaluatorTask();
+    return 0;
+  });
+  if (exit_code != 0) return exit_code;
+  if (is_evaluator) return Follow(invocation);
   return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {

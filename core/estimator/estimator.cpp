@@ -10,6 +10,7 @@
 #include "core/estimator/evaluations.h"
 #include "core/estimator/evaluator.h"
 #include "core/estimator/exporter.h"
+#include "core/estimator/follower.h"
 #include "core/estimator/predictor.h"
 #include "core/estimator/train_and_evaluate.h"
 #include "core/estimator/trainer.h"
@@ -122,6 +123,30 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
   watched.saving_listeners.push_back(&listener);
   TrainAndEvaluateResult result{.train = impl_->trainer.Train(input_fn, length, watched)};
   if (!listener.has_begun()) listener.GoOnAfterEnd(result.train.global_step);
+  result.evaluations = runner.results();
+  result.exports = runner.exports();
+  return result;
+}
+
+FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tasks) {
+  EstimatorContext& context = impl_->context;
+  EvalRunner runner({.context = context,
+                     .evaluator = impl_->evaluator,
+                     .exporter = impl_->exporter,
+                     .tasks = std::move(tasks),
+                     .max_steps = args.max_steps});
+  Follower follower({.tasks = runner.tasks(),
+                     .follow = args,
+                     .model_dir = context.model_dir,
+                     .clock = context.home.clock,
+                     .log = context.home.log,
+                     .stop = context.home.stop,
+                     .newest = [this] { return LatestCheckpoint(); },
+                     .evaluate =
+                         [&](size_t task, const std::string& checkpoint) {
+                           return runner.Run(task, checkpoint).global_step;
+                         }});
+  FollowResult result{.stopped_because = follower.Run()};
   result.evaluations = runner.results();
   result.exports = runner.exports();
   return result;

@@ -121,6 +121,8 @@ using RowCallback = std::function<bool(const PredictionRow&)>;
 
 struct EvalTask;                // core/estimator/train_and_evaluate.h
 struct TrainAndEvaluateResult;  // likewise
+struct FollowArgs;              // likewise
+struct FollowResult;            // likewise
 
 class Estimator {
  public:
@@ -141,6 +143,9 @@ class Estimator {
   // had. Error kUsage where nothing is saved.
   TrainAndEvaluateResult TrainAndEvaluate(const InputFn& input_fn, const TrainLength& length,
                                           const TrainHooks& hooks, std::vector<EvalTask> tasks);
+  // TensorFlow's evaluator task: evaluates and exports the newest checkpoints that another process
+  // leaves in model_dir, until that run is over. Errors as Follower::Run's.
+  FollowResult Follow(const FollowArgs& args, std::vector<EvalTask> tasks);
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
   // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained

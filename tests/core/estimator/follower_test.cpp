@@ -1,0 +1,229 @@
+#include "core/estimator/follower.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+namespace {
+
+// Stands still but for what sleeps and evaluations take.
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] double WallSeconds() const override { return now; }
+  [[nodiscard]] double Seconds() const override { return now; }
+  double now = 0;
+};
+
+// A follower of a run that happens as the test says, on a clock of its own.
+struct Followed {
+  std::vector<EvalTask> tasks = {{.label = "eval"}};
+  std::optional<int64_t> max_steps;
+  double deadline_secs = 600;
+  std::map<double, int64_t> saves;  // steps, by the second from which they are there
+  std::map<double, TrainerState> states = {{0, TrainerState::kTraining}};
+  std::map<double, StopSignal::Kind> signals;
+  double evaluation_secs = 1;
+
+  ManualClock clock;
+  Log log;
+  StopSignal stop;
+  std::vector<std::string> lines;
+  std::vector<std::pair<double, int64_t>> evaluated;  // when it began, and the step
+
+  std::string Run() {
+    log.AddSink([this](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+    return Follower({.tasks = tasks,
+                     .follow = {.max_steps = max_steps,
+                                .deadline_secs = deadline_secs,
+                                .trainer = [this] { return *At(states); },
+                                .sleep = [this](double secs) { Sleep(secs); }},
+                     .model_dir = "run",
+                     .clock = clock,
+                     .log = log,
+                     .stop = stop,
+                     .newest = [this] { return Newest(); },
+                     .evaluate =
+                         [this](size_t /*task*/, const std::string& checkpoint) {
+                           const int64_t step = std::stoll(checkpoint.substr(11));
+                           evaluated.emplace_back(clock.now, step);
+                           clock.now += evaluation_secs;
+                           return step;
+                         }})
+        .Run();
+  }
+  [[nodiscard]] int64_t Count(std::string_view part) const {
+    return std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    });
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] std::optional<T> At(const std::map<double, T>& events) const {
+    const auto after = events.upper_bound(clock.now);
+    if (after == events.begin()) return std::nullopt;
+    return std::prev(after)->second;
+  }
+  [[nodiscard]] std::optional<std::string> Newest() const {
+    const std::optional<int64_t> step = At(saves);
+    if (!step) return std::nullopt;
+    return "model.ckpt-" + std::to_string(*step);
+  }
+  void Sleep(double secs) {
+    REQUIRE(secs > 0);
+    REQUIRE(clock.now < 1e5);  // it ends
+    clock.now += secs;
+    if (const auto kind = At(signals)) stop.Request(*kind);
+  }
+};
+
+Error ErrorOf(Followed& run) {
+  try {
+    (void)run.Run();
+  } catch (const Error& error) {
+    return error;
+  }
+  FAIL("nothing was thrown");
+  return {Code::kInternal, ""};
+}
+
+using Evaluated = std::vector<std::pair<double, int64_t>>;
+
+}  // namespace
+
+TEST_CASE("the newest checkpoint is evaluated after the delay and each throttle, to max_steps") {
+  Followed run;
+  run.tasks[0].start_delay_secs = 120;
+  run.tasks[0].throttle_secs = 60;
+  run.max_steps = 40;
+  run.saves = {{50, 10}, {100, 20}, {150, 30}, {200, 40}};
+  CHECK(run.Run() == "max_steps");
+  CHECK(run.evaluated == Evaluated{{120, 20}, {180, 30}, {240, 40}});
+  CHECK(run.clock.now == 241);
+  CHECK(run.Count("Waiting 120.000000 secs before starting eval.") == 1);
+  CHECK(run.Count("Waiting 59.000000 secs before starting next eval run.") == 2);
+  CHECK(run.Count("Exiting evaluation, global_step=40 >= train max_steps=40") == 1);
+}
+
+TEST_CASE("what is not there yet is told every ten minutes, until it is there") {
+  Followed run;
+  run.tasks[0].throttle_secs = 100;
+  run.max_steps = 10;
+  run.saves = {{650, 5}, {1450, 10}};
+  (void)run.Run();
+  CHECK(run.evaluated == Evaluated{{700, 5}, {1500, 10}});
+  CHECK(run.Count("Estimator is not trained yet. Will start an evaluation when a checkpoint is "
+                  "ready.") == 2);
+  CHECK(run.Count("No new checkpoint ready for evaluation. Skip the current evaluation pass as "
+                  "evaluation results are expected to be same for the same checkpoint.") == 2);
+}
+
+TEST_CASE("without a throttle it looks twice a second, and warns") {
+  Followed run;
+  run.max_steps = 10;
+  run.saves = {{0.2, 5}, {7.2, 10}};
+  (void)run.Run();
+  CHECK(run.evaluated == Evaluated{{0.5, 5}, {7.5, 10}});
+  CHECK(run.Count("Waiting") == 0);
+  CHECK(run.Count("EvalSpec.throttle_secs is set as 0. This might overload the job before finding "
+                  "(next) new checkpoint. Please consider to increase it.") == 1);
+}
+
+TEST_CASE("it ends with a run that stopped early, whose last checkpoint is not kept waiting") {
+  Followed run;
+  run.tasks[0].throttle_secs = 600;
+  run.max_steps = 1000;
+  run.saves = {{0, 10}, {200, 20}, {300, 25}};
+  run.states[300] = TrainerState::kDone;
+  CHECK(run.Run() == "the run ended");
+  REQUIRE(run.evaluated.size() == 2);
+  CHECK(run.evaluated[1].second == 25);
+  CHECK(run.clock.now < 302);
+  CHECK(run.Count("Exiting evaluation, the run ended at global_step=25") == 1);
+}
+
+TEST_CASE("a run that was over before is evaluated once") {
+  Followed run;
+  run.tasks[0].start_delay_secs = 120;
+  run.saves = {{0, 10}};
+  run.states[0] = TrainerState::kInterrupted;
+  CHECK(run.Run() == "the run was interrupted");
+  CHECK(run.evaluated == Evaluated{{120, 10}});
+}
+
+TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline says what happened") {
+  Followed run;
+  run.tasks[0].throttle_secs = 3000;
+  run.saves = {{0, 10}, {100, 20}};
+  run.states[200] = TrainerState::kGone;
+  const Error error = ErrorOf(run);
+  CHECK(error.code() == Code::kLost);
+  CHECK(error.message().starts_with("run: the trainer seems to have died at step 20, 60"));
+  CHECK(error.faults()[0].hint.find("run the training command again") == 0);
+  REQUIRE(run.evaluated.size() == 2);
+  CHECK(run.evaluated[1].first == doctest::Approx(800).epsilon(0.001));
+}
+
+TEST_CASE("a trainer that comes back in time sets the deadline back") {
+  Followed run;
+  run.max_steps = 40;
+  run.saves = {{0, 10}, {1200, 40}};
+  run.states = {{0, TrainerState::kTraining},
+                {100, TrainerState::kGone},
+                {600, TrainerState::kTraining},
+                {700, TrainerState::kPreempted},
+                {1190, TrainerState::kTraining}};
+  CHECK(run.Run() == "max_steps");
+}
+
+TEST_CASE("a preempted, a failed and a missing trainer are told apart") {
+  const auto message = [](TrainerState state, bool is_saved) {
+    Followed run;
+    run.deadline_secs = 5;
+    if (is_saved) run.saves[0] = 10;
+    run.states[0] = state;
+    const Error error = ErrorOf(run);
+    CHECK(error.code() == Code::kLost);
+    return error.message();
+  };
+  CHECK(message(TrainerState::kPreempted, true)
+            .starts_with("run: the trainer was preempted at step 10, and has not gone on since"));
+  CHECK(message(TrainerState::kFailed, true) == "run: the trainer failed after step 10");
+  CHECK(message(TrainerState::kNone, false).starts_with("run: no training has started for 5"));
+}
+
+TEST_CASE("a signal ends the follower's waiting") {
+  Followed run;
+  run.tasks[0].throttle_secs = 600;
+  run.saves = {{0, 10}};
+  run.signals[30] = StopSignal::Kind::kPreempted;
+  const Error error = ErrorOf(run);
+  CHECK(error.code() == Code::kPreempted);
+  CHECK(error.message() == "the evaluator was preempted after step 10");
+  CHECK(run.clock.now < 31);
+}
+
+TEST_CASE("every_steps leaves out checkpoints, but not the last of the training") {
+  Followed run;
+  run.tasks[0].every_steps = 25;
+  run.max_steps = 62;
+  run.saves = {{0, 10}, {10, 20}, {20, 30}, {30, 40}, {40, 50}, {50, 60}, {60, 62}};
+  (void)run.Run();
+  CHECK(run.evaluated == Evaluated{{20, 30}, {40, 50}, {60, 62}});
+}
+
+TEST_CASE("each of several EvalSpecs keeps its own time") {
+  Followed run;
+  run.tasks = {{.label = "a", .throttle_secs = 10}, {.label = "b", .start_delay_secs = 15}};
+  run.max_steps = 20;
+  run.saves = {{0, 10}, {14, 20}};
+  run.evaluation_secs = 0;
+  (void)run.Run();
+  CHECK(run.evaluated == Evaluated{{0, 10}, {15, 20}, {20, 20}});
+}
+
+}  // namespace tpuest
