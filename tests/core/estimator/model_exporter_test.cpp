@@ -18,7 +18,7 @@ struct Bench {
   explicit Bench(const AnyExporter& options) : exporter(MakeExporter(options, log)) {}
   bool Exports(const std::map<std::string, float>& metrics, bool is_final = false) {
     const auto save = [&](const std::string& base) {
-      const std::string path = JoinPath(base, std::to_string(next++));
+      std::string path = JoinPath(base, std::to_string(next++));
       MakeDirectories(path);
       return path;
     };

@@ -203,8 +203,9 @@ TEST_CASE("an evaluation from memory is one of the checkpoint, bit for bit") {
     const EvaluateResult from_disk = other.Evaluate(kEvalInput);
     CHECK(from_disk.global_step == 12);
     REQUIRE(from_memory.metrics.size() == from_disk.metrics.size());
-    for (const auto& [name, value] : from_disk.metrics) {
-      CAPTURE(name);
+    for (const auto& metric : from_disk.metrics) {
+      const auto& [name, value] = metric;
+      CAPTURE(metric.first);
       CHECK(value.data<float>()[0] == from_memory.metrics.at(name).data<float>()[0]);
     }
   }
