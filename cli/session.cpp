@@ -173,6 +173,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   HandleSignals(process_stop);
   LogOverrides();
+  ReadEnvironment();
   const EstimatorHome home{.registry = *registry_,
                            .backend = *backend_,
                            .log = log(),
@@ -209,6 +210,18 @@ void Session::ListBadRecords() {
 void Session::LogOverrides() {
   for (const config::AppliedOverride& applied : loaded_.overrides) {
     if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
+  }
+}
+
+void Session::ReadEnvironment() {
+  try {
+    const TfConfig config = ReadTfConfig();
+    CheckTask(config, invocation_);
+    ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
+  } catch (const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    config::Locate(loaded_.tree, faults);
+    throw Error(error.code(), std::move(faults));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "cli/invocation.h"
 #include "cli/job.h"
 #include "cli/run_folder.h"
+#include "cli/tf_config.h"
 #include "core/estimator/estimator.h"
 
 namespace tpuest::cli {
@@ -60,6 +61,7 @@ class Session {
   // Bad records are told in the log and listed in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
+  void ReadEnvironment();
   void WriteJob();
   void StartRun();
   void EndRun(int exit_code, const std::string& status);

@@ -44,7 +44,7 @@ void PrintResult(const TrainAndEvaluateResult& result) {
 int TrainAndEvaluate(const Invocation& invocation) {
   bool is_evaluator = false;
   const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
-    is_evaluator = IsEvaluatorTask();
+    is_evaluator = ReadTfConfig().is_evaluator();
     return 0;
   });
   if (exit_code != 0) return exit_code;
