@@ -9,6 +9,7 @@
 #include "cli/report.h"
 #include "cli/run_folder.h"
 #include "cli/session.h"
+#include "core/base/heap.h"
 
 namespace tpuest::cli {
 namespace {
@@ -56,6 +57,7 @@ void PrintResult(const FollowResult& result) {
 }  // namespace
 
 int Follow(const Invocation& invocation) {
+  ShareHeap();
   return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {

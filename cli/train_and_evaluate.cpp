@@ -8,6 +8,7 @@
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/tf_config.h"
+#include "core/base/heap.h"
 #include "core/estimator/hook_factory.h"
 
 namespace tpuest::cli {
@@ -42,6 +43,7 @@ void PrintResult(const TrainAndEvaluateResult& result) {
 }  // namespace
 
 int TrainAndEvaluate(const Invocation& invocation) {
+  ShareHeap();
   bool is_evaluator = false;
   const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
     is_evaluator = ReadTfConfig().is_evaluator();

@@ -43,11 +43,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
   for (const std::string& kept : BestOf(model_dir_)) {
     const std::optional<int64_t> at = StepOfCheckpoint(kept);
     if (kept == prefix || !at) continue;
-    const auto metrics = EvaluationAt(model_dir_, label_, *at);
-    const auto found = metrics.find(options_.metric);
-    all.push_back(
-        {kept, *at,
-         found == metrics.end() ? std::numeric_limits<float>::quiet_NaN() : found->second});
+    all.push_back({kept, *at, ValueOf(kept, *at)});
   }
   // Of equals the older one is the better.
   const MetricOrder order{options_.metric, options_.mode};
@@ -69,6 +65,18 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
   }
   ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
   WriteBest(model_dir_, ranked, fsync_);
+  values_.clear();
+  for (const Kept& kept : all) {
+    if (Holds(ranked, kept.prefix)) values_[kept.prefix] = kept.value;
+  }
+}
+
+float BestCheckpoints::ValueOf(const std::string& prefix, int64_t step) {
+  const auto known = values_.find(prefix);
+  if (known != values_.end()) return known->second;
+  const auto metrics = EvaluationAt(model_dir_, label_, step);
+  const auto found = metrics.find(options_.metric);
+  return found == metrics.end() ? std::numeric_limits<float>::quiet_NaN() : found->second;
 }
 
 void BestCheckpoints::ForgetAfter(int64_t step) {

@@ -4,6 +4,7 @@
 // model_checkpoint_path.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -48,10 +49,16 @@ class BestCheckpoints {
   void ForgetAfter(int64_t step);
 
  private:
+  // The metric of a checkpoint that was kept; NaN where nothing says it.
+  [[nodiscard]] float ValueOf(const std::string& prefix, int64_t step);
+
   std::string model_dir_;
   KeepBest options_;
   std::string label_;
   bool fsync_;
+  // By prefix, of those kept: the log, which grows with the run, is read for what an earlier
+  // process kept alone.
+  std::map<std::string, float> values_;
 };
 
 // Whether model_dir/best names the checkpoint.

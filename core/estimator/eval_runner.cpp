@@ -1,5 +1,6 @@
 #include "core/estimator/eval_runner.h"
 
+#include "core/base/heap.h"
 #include "core/base/text.h"
 #include "core/estimator/metrics_log.h"
 #include "core/io/checkpoint_state.h"
@@ -20,7 +21,12 @@ std::map<std::string, float> Numbers(const std::map<std::string, Tensor>& metric
 }  // namespace
 
 EvalRunner::EvalRunner(EvalRunnerArgs args) : args_(std::move(args)) {
-  for (const EvalTask& task : args_.tasks) {
+  for (size_t i = 0; i < args_.tasks.size(); ++i) {
+    const EvalTask& task = args_.tasks[i];
+    if (Judges(i)) {
+      best_.emplace(args_.context.model_dir, *args_.context.options.run_config.keep_best,
+                    task.label, args_.context.home.fsync);
+    }
     auto& exporters = exporters_.emplace_back();
     for (const ExporterTask& exporter : task.exporters) {
       exporters.push_back(MakeExporter(exporter.options, args_.context.home.log));
@@ -34,7 +40,7 @@ bool EvalRunner::Judges(size_t task) const {
   return keep->eval ? args_.tasks[task].label == *keep->eval : task == 0;
 }
 
-void EvalRunner::GoOnFrom(int64_t step, bool again) const {
+void EvalRunner::GoOnFrom(int64_t step, bool again) {
   const std::string& model_dir = args_.context.model_dir;
   if (again) MetricsLog(model_dir).CutEvaluationsAt(step);
   for (const auto& exporters : exporters_) {
@@ -43,12 +49,7 @@ void EvalRunner::GoOnFrom(int64_t step, bool again) const {
                          args_.context.home.log);
     }
   }
-  for (size_t task = 0; task < args_.tasks.size(); ++task) {
-    if (!Judges(task)) continue;
-    BestCheckpoints(model_dir, *args_.context.options.run_config.keep_best, args_.tasks[task].label,
-                    args_.context.home.fsync)
-        .ForgetAfter(step);
-  }
+  if (best_) best_->ForgetAfter(step);
 }
 
 const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint) {
@@ -66,6 +67,8 @@ const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint
                             .is_the_final_export = IsLast(result.global_step)};
   KeepIfBest(task, evaluated, checkpoint);
   Export(task, evaluated, checkpoint);
+  // The next evaluation is a while away, and its input may be as large as the training's.
+  ReturnFreeMemory();
   return result;
 }
 
@@ -98,8 +101,7 @@ void EvalRunner::KeepIfBest(size_t task, const Evaluated& evaluated,
         .Key("run_config.keep_best.metric");
   }
   if (!CheckpointExists(checkpoint)) return;  // another process has removed it meanwhile
-  BestCheckpoints(args_.context.model_dir, keep, evaluated.label, args_.context.home.fsync)
-      .Offer(checkpoint, evaluated.global_step, found->second);
+  best_->Offer(checkpoint, evaluated.global_step, found->second);
 }
 
 }  // namespace tpuest

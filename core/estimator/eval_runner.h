@@ -36,7 +36,7 @@ class EvalRunner {
   }
   // Takes back what a cut run left of evaluations past `step`, and of those at it too if they are
   // to be made again.
-  void GoOnFrom(int64_t step, bool again) const;
+  void GoOnFrom(int64_t step, bool again);
   // The checkpoint of this prefix by one of the tasks. Returns what the evaluation said.
   const EvaluateResult& Run(size_t task, const std::string& checkpoint);
 
@@ -47,11 +47,12 @@ class EvalRunner {
  private:
   void Export(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
   void KeepIfBest(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
-  // The task whose evaluations say which checkpoints are kept.
+  // Whether the task's evaluations say which checkpoints are kept.
   [[nodiscard]] bool Judges(size_t task) const;
 
   EvalRunnerArgs args_;
   std::vector<std::vector<std::unique_ptr<ModelExporter>>> exporters_;  // of each task
+  std::optional<BestCheckpoints> best_;                                 // nullopt: none are kept
   std::map<std::string, EvaluateResult> results_;
   std::map<std::string, std::string> exports_;
 };

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/base/files.h"
-#include "core/base/text.h"
 #include "core/estimator/metrics_log.h"
 
 namespace tpuest {
@@ -23,6 +24,14 @@ bool IsEvaluation(const Json& line, const std::string& label, int64_t step) {
          line.value("step", Json()) == step && line.contains("metrics");
 }
 
+// The text up to the next line's begin, which `rest` then is.
+std::string_view TakeLine(std::string_view& rest) {
+  const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return line;
+}
+
 }  // namespace
 
 std::map<std::string, float> EvaluationAt(const std::string& model_dir, const std::string& label,
@@ -30,8 +39,11 @@ std::map<std::string, float> EvaluationAt(const std::string& model_dir, const st
   std::map<std::string, float> metrics;
   const std::string path = JoinPath(PrivateDir(model_dir), "metrics.jsonl");
   if (!FileExists(path)) return metrics;
-  for (const std::string& text : Split(ReadFile(path), '\n')) {
-    if (text.find("\"eval\"") == std::string::npos) continue;
+  const MappedFile file(path);
+  std::string_view rest = file.bytes();
+  while (!rest.empty()) {
+    const std::string_view text = TakeLine(rest);
+    if (text.find("\"eval\"") == std::string_view::npos) continue;
     const Json line = Json::parse(text, nullptr, false);
     if (!IsEvaluation(line, label, step)) continue;
     metrics.clear();  // a later line of the same step holds

@@ -6,7 +6,6 @@
 #include "core/base/text.h"
 #include "core/estimator/metrics_log.h"
 #include "core/estimator/train_hooks.h"
-#include "core/io/event_writer.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -137,7 +136,7 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   const std::string label = args.label.empty() ? named : args.label;
   const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
   const double now = home.clock.WallSeconds();
-  EventWriter events(JoinPath(context_.model_dir, folder), now);
+  EventWriter& events = EventsIn(JoinPath(context_.model_dir, folder), now);
   for (const auto& [at, scalars] : summaries_) events.Summary(now, at, scalars);
   std::vector<SummaryValue> values;
   for (const auto& [name, value] : result.metrics) {
@@ -156,6 +155,15 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   }
   events.Flush();
   MetricsLog(context_.model_dir).AppendEvaluation(step, label, result.metrics);
+}
+
+EventWriter& Evaluator::EventsIn(const std::string& folder, double now) {
+  std::unique_ptr<EventWriter>& events = events_[folder];
+  // Somebody may have cleared the folder meanwhile.
+  if (events == nullptr || !FileExists(events->path())) {
+    events = std::make_unique<EventWriter>(folder, now);
+  }
+  return *events;
 }
 
 }  // namespace tpuest

@@ -1,6 +1,9 @@
 #pragma once
 // Estimator::Evaluate.
 
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "core/estimator/inference_hooks.h"
 #include "core/estimator/inference_model.h"
 #include "core/estimator/metric_runner.h"
+#include "core/io/event_writer.h"
 
 namespace tpuest {
 
@@ -28,10 +32,13 @@ class Evaluator {
   void LogBatch(const EvaluateArgs& args, int64_t batches);
   // The log, the events and metrics.jsonl.
   void Publish(const EvaluateArgs& args, const EvaluateResult& result);
+  // One file a folder and process, as TensorFlow's FileWriterCache has it.
+  EventWriter& EventsIn(const std::string& folder, double now);
 
   EstimatorContext& context_;
   InferenceModel model_;
   MetricRunner metrics_;
+  std::map<std::string, std::unique_ptr<EventWriter>> events_;  // by folder
   // Of the host_calls of the evaluation that runs, by step.
   std::vector<std::pair<int64_t, std::vector<SummaryValue>>> summaries_;
 };
