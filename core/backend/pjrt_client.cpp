@@ -175,7 +175,9 @@ class Client final : public PjrtClient {
   std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas) override {
     if (replicas > devices()) {
       throw Error(Code::kUsage,
-                  fmt::format("{} replicas, {} has {} devices", replicas, api_.path(), devices()),
+                  fmt::format("TPUConfig.num_shards is not set correctly. {0} has {1} devices: "
+                              "num_replicas should be at most ({1}), got ({2})",
+                              api_.path(), devices(), replicas),
                   fmt::format("tpu_config.num_shards={}", devices()))
           .Key("run_config.tpu_config.num_shards");
     }

@@ -46,6 +46,7 @@ void LogPlaces(const EstimatorContext& context) {
 
 EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
                              const EstimatorHome& home) {
+  if (!model_fn) throw Error(Code::kUsage, "model_fn must be provided to Estimator.");
   ThrowFaults(Validate(options));
   options.run_config.Resolve();
   EstimatorContext context{

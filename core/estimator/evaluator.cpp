@@ -37,7 +37,7 @@ std::string DictText(const EvaluateResult& result) {
 }  // namespace
 
 EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
-  ThrowFaults(ValidateEvalSteps(args.steps));
+  ThrowFaults(ValidateEvalSteps(args.steps, context_.OnTpu(Mode::kEval)));
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint);
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
@@ -74,7 +74,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
-  HostCallRunner host_call(home.backend, home.registry, context_.threads,
+  HostCallRunner host_call(home.backend, home.registry, home.log, context_.threads,
                            [&](int64_t step, const std::vector<SummaryValue>& values) {
                              summaries_.emplace_back(step, values);
                            });

@@ -21,8 +21,8 @@ class Evaluator {
   explicit Evaluator(EstimatorContext& context)
       : context_(context),
         model_(context, Mode::kEval),
-        metrics_(context.home.backend, context.home.registry, context.threads, model_.variables()) {
-  }
+        metrics_(context.home.backend, context.home.registry, context.home.log, context.threads,
+                 model_.variables()) {}
 
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
 

@@ -1,5 +1,6 @@
 #include "core/estimator/host_call_runner.h"
 
+#include "core/estimator/call_named.h"
 #include "core/estimator/variables.h"
 
 namespace tpuest {
@@ -41,7 +42,7 @@ HostCallRunner::Built& HostCallRunner::BuiltFor(const HostCall& call) {
         built.graph->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
     placeholders[name] = built.inputs.back();
   }
-  built.ops = call.fn(*built.graph, placeholders);
+  built.ops = CallNamed("host_call", log_, [&] { return call.fn(*built.graph, placeholders); });
   CheckScalars(built.ops);
   VariableStore initial;
   InitializeVariables(backend_, *built.graph, Which::kAll, 0, initial);

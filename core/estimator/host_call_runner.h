@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/base/log.h"
 #include "core/estimator/contract.h"
 #include "core/io/event_writer.h"
 
@@ -19,9 +20,14 @@ using SummarySink = std::function<void(int64_t step, const std::vector<SummaryVa
 
 class HostCallRunner {
  public:
-  // Backend and registry outlive it.
-  HostCallRunner(Backend& backend, const OpRegistry& registry, int threads, SummarySink sink)
-      : backend_(backend), registry_(registry), threads_(threads), sink_(std::move(sink)) {}
+  // Backend, registry and log outlive it.
+  HostCallRunner(Backend& backend, const OpRegistry& registry, Log& log, int threads,
+                 SummarySink sink)
+      : backend_(backend),
+        registry_(registry),
+        log_(log),
+        threads_(threads),
+        sink_(std::move(sink)) {}
 
   // Calls it on its tensors, in the order of their names, every row of the global batch, of a step
   // that began with this global step. The fn is called once for tensors of the same names; its
@@ -40,6 +46,7 @@ class HostCallRunner {
 
   Backend& backend_;
   const OpRegistry& registry_;
+  Log& log_;
   const int threads_;
   const SummarySink sink_;
   VariableStore variables_;

@@ -86,8 +86,10 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   if (variant != nullptr) return *variant;
   const auto [with_weight, replicas] = key;
   context_.home.log.Info("Calling model_fn.");
-  if (context_.options.use_tpu && !context_.OnTpu(mode_)) {
-    context_.home.log.Info("_is_running_on_cpu: eval_on_tpu disabled");
+  if (!context_.OnTpu(mode_)) {
+    if (context_.options.use_tpu) {
+      context_.home.log.Info("_is_running_on_cpu: eval_on_tpu disabled");
+    }
     context_.home.log.Info("Running {} on CPU/GPU", ModeName(mode_));
   }
   auto made = std::make_unique<Variant>();

@@ -1,5 +1,6 @@
 #include "core/estimator/metric_runner.h"
 
+#include "core/estimator/call_named.h"
 #include "core/estimator/variables.h"
 
 namespace tpuest {
@@ -65,7 +66,8 @@ MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
         built.graph->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
     placeholders[name] = built.inputs.back();
   }
-  built.metrics = metrics.fn(*built.graph, placeholders);
+  built.metrics =
+      CallNamed("eval_metrics", log_, [&] { return metrics.fn(*built.graph, placeholders); });
   CheckNames(built.metrics);
   InitializeMissing(*built.graph);
   return built_.emplace(std::move(names), std::move(built)).first->second;

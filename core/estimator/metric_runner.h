@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/base/log.h"
 #include "core/estimator/contract.h"
 
 namespace tpuest {
@@ -15,9 +16,9 @@ namespace tpuest {
 class MetricRunner {
  public:
   // `model` has the values of the model's variables, for a metric_fn that reads them by name.
-  MetricRunner(Backend& backend, const OpRegistry& registry, int threads,
+  MetricRunner(Backend& backend, const OpRegistry& registry, Log& log, int threads,
                const VariableStore& model)
-      : backend_(backend), registry_(registry), threads_(threads), model_(model) {}
+      : backend_(backend), registry_(registry), log_(log), threads_(threads), model_(model) {}
 
   // Starts afresh: the variables are as before the first batch, programs stay.
   void Reset();
@@ -47,6 +48,7 @@ class MetricRunner {
 
   Backend& backend_;
   const OpRegistry& registry_;
+  Log& log_;
   const int threads_;
   const VariableStore& model_;
   VariableStore variables_;

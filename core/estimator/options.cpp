@@ -234,9 +234,13 @@ std::vector<Fault> Validate(const TrainLength& length, bool use_tpu) {
   return faults.Take();
 }
 
-std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps) {
+std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps, bool on_tpu) {
   Faults faults;
-  CheckSteps(steps, "steps", "eval_spec", faults);
+  if (on_tpu) {
+    faults.ExpectPositive(steps, "eval_spec.steps", "Eval steps");
+  } else {
+    CheckSteps(steps, "steps", "eval_spec", faults);
+  }
   return faults.Take();
 }
 

@@ -187,7 +187,8 @@ struct TrainLength {
 // Key "train_spec.steps" or "train_spec.max_steps".
 [[nodiscard]] std::vector<Fault> Validate(const TrainLength& length, bool use_tpu);
 // `steps` of an evaluation; key "eval_spec.steps".
-[[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps);
+[[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps,
+                                                   bool on_tpu);
 
 struct TrainSpec {
   std::string input_fn;

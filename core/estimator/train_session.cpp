@@ -59,7 +59,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .events = &events_,
                   .saver = &saver_,
                   .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
-      host_call_(context_.home.backend, context_.home.registry, context_.threads,
+      host_call_(context_.home.backend, context_.home.registry, context_.home.log, context_.threads,
                  [this](int64_t step, const std::vector<SummaryValue>& values) {
                    events_.Summary(clock_.WallSeconds(), step, values);
                  }) {

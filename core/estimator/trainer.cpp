@@ -164,6 +164,7 @@ Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
   if (found != compiled_.end()) return found->second;
   const int replicas = context_.ReplicasIn(Mode::kTrain);
   context_.home.log.Info("Calling model_fn.");
+  if (!context_.options.use_tpu) context_.home.log.Info("Running train on CPU/GPU");
   BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
                                 {.mode = Mode::kTrain,
                                  .stream = *spec_,

@@ -156,9 +156,9 @@ void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& 
     }
     if (plan.name == "loss" || plan.name == "global_step") {
       throw Error(Code::kUsage,
-                  fmt::format("Metric with name \"{}\" is not allowed, because Estimator already "
+                  fmt::format("Metric with name {} is not allowed, because Estimator already "
                               "defines a default metric with the same name.",
-                              plan.name));
+                              plan.name == "loss" ? "\"loss\"" : "`global_step`"));
     }
     if (builders.contains(plan.name)) {
       throw Error(Code::kUsage, fmt::format("two metrics are called '{}'", plan.name),

@@ -375,5 +375,41 @@ TEST_CASE("options of an export that cannot be") {
         "final entry in allowed_batch_sizes must equal max_batch_size, 8; got 6");
 }
 
+TEST_CASE("an export without a receiver, or of variables that were not saved, says so") {
+  TemporaryFolder folder;
+  TrainIn(folder);
+  Home home;
+  Estimator estimator(LinearModel(), Options(folder.path()), home.get());
+  ExportArgs args = RawArgs(folder);
+  args.input_receivers[Mode::kPredict] = {};
+  CHECK(ErrorOf([&] { estimator.ExportSavedModel(args); }).message() ==
+        "An input_receiver_fn must be defined.");
+  args.input_receivers.clear();
+  CHECK(ErrorOf([&] { estimator.ExportSavedModel(args); }).message() ==
+        "No valid modes for exporting found. Got {}.");
+  Estimator wider(LinearModel({.bias_size = 2}), Options(folder.path()), home.get());
+  const Error error = ErrorOf([&] { wider.ExportSavedModel(RawArgs(folder)); });
+  CHECK(error.code() == Code::kCheckpoint);
+  CHECK(error.message().starts_with(
+      "Could not load all requested variables from checkpoint. Please make sure your model_fn does "
+      "not expect variables that were not saved in the checkpoint. Encountered error with mode "
+      "`infer` while restoring checkpoint from: `" +
+      folder.File("model.ckpt-3") + "`. "));
+  CHECK_FALSE(DirectoryExists(folder.File("export")));
+}
+
+TEST_CASE("an export without signatures, or without a default, is warned of") {
+  const Home home;
+  const Exported e(home.registry, {{"serving_default", ExportKind::kClassification}});
+  Home loud;
+  LogSignatures(ServingSignatures(e.spec, e.raw), loud.log);
+  CHECK(loud.Logged("Export includes no signatures!"));
+  const Exported other(home.registry, {{"serving_default", ExportKind::kClassification},
+                                       {"mine", ExportKind::kPredict}});
+  Home second;
+  LogSignatures(ServingSignatures(other.spec, other.raw), second.log);
+  CHECK(second.Logged("Export includes no default signature!"));
+}
+
 }  // namespace
 }  // namespace tpuest

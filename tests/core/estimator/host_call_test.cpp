@@ -168,4 +168,30 @@ TEST_CASE("a summary that is no scalar is refused") {
   CHECK(error.message() == "host_call: the summary 'sum' is [?,1], expected a scalar");
 }
 
+TEST_CASE("a fn that its tensors do not suit is named in a warning, and its error goes on") {
+  const HostCallFn asks_for_y = [](Graph&, const Tensors& tensors) {
+    HostCallOps built;
+    built.scalars["sum"] = ops::Sum(tensors.at("y"));
+    return built;
+  };
+  TemporaryFolder folder;
+  Home home;
+  Estimator training(WithHostCall(asks_for_y), Options(folder.path(), 2), home.get());
+  CHECK_THROWS_AS(training.Train(RangeInput({}), {.max_steps = 1}), std::out_of_range);
+  CHECK(home.Logged("Exception while calling host_call: "));
+  CHECK(
+      home.Logged("It is likely the tensors (host_call[1]) do not match the function's arguments"));
+
+  const ModelFn model = [](Graph& graph, const ModelInputs& inputs, Mode mode,
+                           const Params& params) {
+    TPUEstimatorSpec spec = LinearModel()(graph, inputs, mode, params);
+    if (spec.eval_metrics) spec.eval_metrics->tensors.erase("x");
+    return spec;
+  };
+  Estimator evaluation(model, Options(folder.File("new"), 2), home.get());
+  CHECK_THROWS_AS((void)evaluation.Evaluate(RangeInput({.repeat = 1})), std::out_of_range);
+  CHECK(home.Logged("Exception while calling eval_metrics: "));
+  CHECK(home.Logged("It is likely the tensors (eval_metrics[1]) do not match"));
+}
+
 }  // namespace tpuest

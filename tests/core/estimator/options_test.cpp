@@ -110,8 +110,9 @@ TEST_CASE("steps and max_steps are positive and exclude each other") {
   CHECK(Validate(TrainLength{}, false).empty());
   CHECK(Validate(TrainLength{}, true).at(0).message ==
         "For TPU training, one of `steps` or `max_steps` must be set. Cannot be both `None`.");
-  CHECK(ValidateEvalSteps(-321).at(0).message == "Must specify steps > 0, given: -321");
-  CHECK(ValidateEvalSteps(std::nullopt).empty());
+  CHECK(ValidateEvalSteps(-321, false).at(0).message == "Must specify steps > 0, given: -321");
+  CHECK(ValidateEvalSteps(-321, true).at(0).message == "Eval steps must be positive, got -321");
+  CHECK(ValidateEvalSteps(std::nullopt, true).empty());
 }
 
 }  // namespace tpuest

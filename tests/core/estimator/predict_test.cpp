@@ -144,4 +144,47 @@ TEST_CASE("without a checkpoint fresh variables predict, and the log says so") {
   CHECK(home.Logged("running initialization to predict."));
 }
 
+TEST_CASE("four rows in batches of two are two batches, five are three; padding is no output") {
+  // Calls of a hook are batches that ran.
+  class Count final : public SessionRunHook {
+   public:
+    void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) override { ++batches; }
+    int batches = 0;
+  };
+  TemporaryFolder folder;
+  for (const int shards : {0, 1, 2}) {
+    CAPTURE(shards);
+    Home home;
+    Estimator estimator(LinearModel(), PredictOptions(folder.path(), shards, 2), home.get());
+    Count four;
+    CHECK(Predict(estimator, 4, {.hooks = {&four}}).indices == UpTo(4));
+    CHECK(four.batches == 2);
+    Count five;
+    CHECK(Predict(estimator, 5, {.hooks = {&five}}).indices == UpTo(5));
+    CHECK(five.batches == 3);
+  }
+}
+
+TEST_CASE("predictions that cannot be given row by row are refused, in TensorFlow's words") {
+  TemporaryFolder folder;
+  Home home;
+  const auto with = [](const std::function<void(Graph&, TPUEstimatorSpec&)>& change) -> ModelFn {
+    return [change](Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
+      TPUEstimatorSpec spec = LinearModel()(graph, inputs, mode, params);
+      change(graph, spec);
+      return spec;
+    };
+  };
+  const EstimatorOptions options = PredictOptions(folder.path(), 0, 2);
+  Estimator none(with([](Graph&, auto& spec) { spec.predictions.clear(); }), options, home.get());
+  CHECK(ErrorOf([&] { Predict(none, 2); }).message() == "Missing predictions.");
+  Estimator scalar(with([](Graph& graph, auto& spec) {
+                     spec.predictions["bias"] = graph.template Scalar<float>(1);
+                   }),
+                   options, home.get());
+  CHECK(ErrorOf([&] { Predict(scalar, 2); }).message() ==
+        "Batch length of predictions should be same. bias has different batch length than others.");
+  CHECK(Predict(scalar, 2, {.yield_single_examples = false}).indices == UpTo(2));
+}
+
 }  // namespace tpuest

@@ -2,6 +2,7 @@
 
 #include "core/io/checkpoint_state.h"
 #include "core/io/event_reader.h"
+#include "core/ops/array.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -348,6 +349,25 @@ TEST_CASE("a model_fn must give what its mode needs") {
     return good(graph, inputs, mode, {.batch_size = params.batch_size, .replicas = 1});
   };
   CHECK(message(without_sum) == "CrossShardOptimizer must be used for model training on TPUs.");
+}
+
+TEST_CASE("a train_op that leaves global_step as it is, and no model_fn, are refused") {
+  TemporaryFolder folder;
+  Home home;
+  const ModelFn stands_still = [](Graph& graph, const ModelInputs& inputs, Mode mode,
+                                  const Params& params) {
+    TPUEstimatorSpec spec = LinearModel()(graph, inputs, mode, params);
+    spec.train_op = ops::NoOp(graph, {}, "nothing");
+    return spec;
+  };
+  Estimator estimator(stands_still, Options(folder.path()), home.get());
+  const Error error = ErrorOf([&] { estimator.Train(RangeInput({}), {.max_steps = 2}); });
+  CHECK(error.message().starts_with(
+      "It seems that global step (tf.train.get_global_step) has not been increased. Current value "
+      "(could be stable): 0 vs previous value: 0."));
+  const Error none = ErrorOf([&] { Estimator(ModelFn(), Options(folder.path()), home.get()); });
+  CHECK(none.message() == "model_fn must be provided to Estimator.");
+  CHECK(none.code() == Code::kUsage);
 }
 
 }  // namespace tpuest
