@@ -153,6 +153,9 @@ struct Scaffold {
 };
 using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 
+class SessionRunHook;
+using SpecHooks = std::vector<std::shared_ptr<SessionRunHook>>;
+
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
@@ -163,6 +166,13 @@ struct TPUEstimatorSpec {
   // Called once, when the model is built. Nodes that it adds may not read values of the device.
   ScaffoldFn scaffold_fn;
   std::optional<HostCall> host_call;  // TRAIN, EVAL
+  // Called after the hooks of the call and of the loop, in their mode.
+  SpecHooks training_hooks;
+  SpecHooks evaluation_hooks;
+  SpecHooks prediction_hooks;
+  // Of an EstimatorSpec alone: ModelFnOf fills them.
+  SpecHooks training_chief_hooks;
+  std::map<std::string, MetricOps> eval_metric_ops;
   // PREDICT with params.use_tpu. Without it the TPU's MetaGraph of API version 2 has no TPU call.
   std::optional<InferenceOnTpu> inference_on_tpu;
   Value learning_rate;                     // [], for logs; may be invalid

@@ -59,7 +59,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
   Infeed infeed(std::move(infeed_args));
-  InferenceHooks hooks(context_, model_, args.hooks);
+  InferenceHooks hooks(context_, model_, args.hooks, model_.spec().evaluation_hooks);
   hooks.Begin(saved.has_value(), batch_size);
   Run(infeed, args, hooks, result);
   Publish(args, result);
@@ -108,6 +108,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
                 "look at its files, skip, take and filter");
   }
   result.metrics = metrics_.Values();
+  result.metrics.merge(model_.MetricValues());
   // Every batch counts as one, also a short one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));

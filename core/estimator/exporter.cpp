@@ -35,10 +35,14 @@ Value UpdateTensor(Graph& graph, Node* update) {
 std::map<std::string, std::pair<Value, Value>> BuildMetrics(Graph& graph,
                                                             const TPUEstimatorSpec& spec) {
   std::map<std::string, std::pair<Value, Value>> metrics;
-  if (spec.mode == Mode::kPredict || !spec.eval_metrics) return metrics;
-  for (const auto& [name, metric] : spec.eval_metrics->fn(graph, spec.eval_metrics->tensors)) {
-    metrics[name] = {metric.value, UpdateTensor(graph, metric.update)};
-  }
+  if (spec.mode == Mode::kPredict) return metrics;
+  const auto add = [&](const std::map<std::string, MetricOps>& ops) {
+    for (const auto& [name, metric] : ops) {
+      metrics[name] = {metric.value, UpdateTensor(graph, metric.update)};
+    }
+  };
+  add(spec.eval_metric_ops);
+  if (spec.eval_metrics) add(spec.eval_metrics->fn(graph, spec.eval_metrics->tensors));
   return metrics;
 }
 

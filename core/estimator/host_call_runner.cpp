@@ -6,12 +6,6 @@
 namespace tpuest {
 namespace {
 
-Shape AnyRows(const Shape& shape) {
-  Shape result = shape;
-  if (result.rank() > 0) result.set_dim(0, kUnknownDim);
-  return result;
-}
-
 void CheckScalars(const HostCallOps& ops) {
   for (const auto& [tag, value] : ops.scalars) {
     if (value.shape() == Shape()) continue;
@@ -30,22 +24,16 @@ void CheckScalars(const HostCallOps& ops) {
 }  // namespace
 
 HostCallRunner::Built& HostCallRunner::BuiltFor(const HostCall& call) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : call.tensors) names.push_back(name);
+  std::vector<std::string> names = NamesOf(call.tensors);
   const auto found = built_.find(names);
   if (found != built_.end()) return found->second;
-  Built built{.graph = std::make_unique<Graph>(registry_)};
-  const AfterScope after(*built.graph);
-  std::map<std::string, Value> placeholders;
-  for (const auto& [name, value] : call.tensors) {
-    built.inputs.push_back(
-        built.graph->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
-    placeholders[name] = built.inputs.back();
-  }
-  built.ops = CallNamed("host_call", log_, [&] { return call.fn(*built.graph, placeholders); });
+  Built built{.on = MakeOutfedGraph(registry_, call.tensors)};
+  Graph& graph = *built.on.graph;
+  const AfterScope after(graph);
+  built.ops = CallNamed("host_call", log_, [&] { return call.fn(graph, built.on.placeholders); });
   CheckScalars(built.ops);
   VariableStore initial;
-  InitializeVariables(backend_, *built.graph, Which::kAll, 0, initial);
+  InitializeVariables(backend_, graph, Which::kAll, 0, initial);
   for (const auto& [name, value] : initial.tensors()) {
     if (!variables_.Has(name)) variables_.Set(name, value);
   }
@@ -53,16 +41,12 @@ HostCallRunner::Built& HostCallRunner::BuiltFor(const HostCall& call) {
 }
 
 Program& HostCallRunner::ProgramFor(Built& built, std::span<const Tensor> tensors) {
-  std::vector<int64_t> rows;
-  ProgramSpec spec{.graph = built.graph.get(), .targets = built.ops.targets};
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Shape& shape = tensors[i].shape();
-    rows.push_back(shape.rank() > 0 ? shape.dim(0) : 0);
-    // Tensors differ in rows: of examples, and of one number a replica.
-    spec.feeds.push_back({built.inputs[i], shape, false});
-  }
-  std::unique_ptr<Program>& program = built.programs[rows];
+  std::unique_ptr<Program>& program = built.programs[RowsOf(tensors)];
   if (program != nullptr) return *program;
+  // Tensors differ in rows: of examples, and of one number a replica.
+  ProgramSpec spec{.graph = built.on.graph.get(),
+                   .feeds = FeedSpecsOf(built.on, tensors, false),
+                   .targets = built.ops.targets};
   for (const auto& [tag, value] : built.ops.scalars) spec.fetches.push_back(value);
   if (built.ops.step.valid()) spec.fetches.push_back(built.ops.step);
   program = backend_.Compile(spec, {.threads = threads_}, variables_);
@@ -73,8 +57,7 @@ void HostCallRunner::Run(const HostCall& call, std::span<const Tensor> tensors,
                          int64_t global_step) {
   if (call.tensors.empty()) return;
   Built& built = BuiltFor(call);
-  StepFeeds feeds;
-  for (const Tensor& tensor : tensors) feeds.push_back({tensor});
+  const StepFeeds feeds = FeedsOf(tensors);
   const std::vector<StepResult> results = ProgramFor(built, tensors).Run({&feeds, 1});
   const auto& fetches = results.front().fetches;
   std::vector<SummaryValue> values;

@@ -11,6 +11,7 @@
 #include "core/backend/backend.h"
 #include "core/base/log.h"
 #include "core/estimator/contract.h"
+#include "core/estimator/outfed_graph.h"
 #include "core/io/event_writer.h"
 
 namespace tpuest {
@@ -36,8 +37,7 @@ class HostCallRunner {
 
  private:
   struct Built {
-    std::unique_ptr<Graph> graph;
-    std::vector<Value> inputs;
+    OutfedGraph on;
     HostCallOps ops;
     std::map<std::vector<int64_t>, std::unique_ptr<Program>> programs;  // by rows of each input
   };

@@ -7,8 +7,9 @@
 namespace tpuest {
 
 InferenceHooks::InferenceHooks(const EstimatorContext& context, InferenceModel& model,
-                               const std::vector<SessionRunHook*>& hooks)
-    : hooks_(hooks),
+                               const std::vector<SessionRunHook*>& of_call,
+                               const SpecHooks& of_spec)
+    : hooks_(of_call),
       global_step_(*model.store().Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
       graph_(context.home.backend, context.home.registry, model.store(), model.graph()),
       home_({.log = context.home.log,
@@ -16,7 +17,9 @@ InferenceHooks::InferenceHooks(const EstimatorContext& context, InferenceModel& 
              .stop = context.home.stop,
              .model_dir = context.model_dir,
              .graph = graph_}),
-      run_(global_step_) {}
+      run_(global_step_) {
+  for (const auto& hook : of_spec) hooks_.push_back(hook.get());
+}
 
 void InferenceHooks::Begin(bool restored, int64_t batch_size) {
   const SessionInfo session{.model_dir = home_.model_dir,

@@ -13,9 +13,9 @@ namespace tpuest {
 
 class InferenceHooks {
  public:
-  // Of a model that is loaded. All of them outlive it.
+  // Of a model that is loaded: the call's, then the spec's. All of them outlive it.
   InferenceHooks(const EstimatorContext& context, InferenceModel& model,
-                 const std::vector<SessionRunHook*>& hooks);
+                 const std::vector<SessionRunHook*>& of_call, const SpecHooks& of_spec);
 
   void Begin(bool restored, int64_t batch_size);
   void BeforeBatch();
@@ -25,7 +25,7 @@ class InferenceHooks {
   void End();
 
  private:
-  const std::vector<SessionRunHook*>& hooks_;
+  std::vector<SessionRunHook*> hooks_;
   int64_t global_step_;
   HookGraph graph_;
   HookHome home_;

@@ -1,6 +1,7 @@
 #include "core/estimator/inference_model.h"
 
 #include "core/estimator/host_call_runner.h"
+#include "core/estimator/metric_runner.h"
 #include "core/estimator/scaffold.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
@@ -24,6 +25,15 @@ std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
     for (const auto& [name, value] : spec.host_call->tensors) fetches.push_back(value);
   }
   return fetches;
+}
+
+// What each batch does to the variables.
+std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
+  std::vector<Node*> targets;
+  for (const auto& [name, metric] : spec.eval_metric_ops) {
+    if (metric.update != nullptr) targets.push_back(metric.update);
+  }
+  return targets;
 }
 
 // Padding stands at a batch's end.
@@ -100,6 +110,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                             .with_scaffold = full_ == nullptr,
                             .params = context_.ParamsFor(mode_, batch_size_, replicas)});
   context_.home.log.Info("Done calling model_fn.");
+  CheckMetricNames(made->model.spec.eval_metric_ops);
   if (replicas > 1 && made->model.spec.eval_metrics) {
     CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
   }
@@ -112,6 +123,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                             .shapes = shapes,
                             .fetches = Fetches(model.spec, mode_),
                             .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+                            .targets = Targets(model.spec),
                             .options = {.replicas = replicas,
                                         .threads = context_.threads,
                                         .seed = *context_.seed,
@@ -132,6 +144,23 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
     if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
   }
   return RunVariant(VariantFor({false, 1}), batch);
+}
+
+std::map<std::string, Tensor> InferenceModel::MetricValues() {
+  std::map<std::string, Tensor> values;
+  const TPUEstimatorSpec& spec = full_->model.spec;
+  if (spec.eval_metric_ops.empty()) return values;
+  ProgramSpec program{.graph = full_->model.graph.get()};
+  for (const auto& [name, metric] : spec.eval_metric_ops) program.fetches.push_back(metric.value);
+  const StepFeeds nothing;
+  const std::vector<StepResult> results =
+      context_.home.backend.Compile(program, {.threads = context_.threads}, variables_)
+          ->Run({&nothing, 1});
+  size_t next = 0;
+  for (const auto& [name, metric] : spec.eval_metric_ops) {
+    values[name] = results.front().fetches[next++].front();
+  }
+  return values;
 }
 
 InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,8 @@ class InferenceModel {
   // A short batch of EVAL runs padded if the model reads example_weight, else on one replica; of
   // PREDICT, padded. So results may have more rows than the batch: padding comes last.
   [[nodiscard]] Output Run(const Batch& batch);
+  // eval_metric_ops of the batches since Load.
+  [[nodiscard]] std::map<std::string, Tensor> MetricValues();
 
  private:
   struct Variant {

@@ -4,15 +4,7 @@
 #include "core/estimator/variables.h"
 
 namespace tpuest {
-namespace {
-
-Shape AnyRows(const Shape& shape) {
-  Shape result = shape;
-  if (result.rank() > 0) result.set_dim(0, kUnknownDim);
-  return result;
-}
-
-void CheckNames(const std::map<std::string, MetricOps>& metrics) {
+void CheckMetricNames(const std::map<std::string, MetricOps>& metrics) {
   if (metrics.contains("loss")) {
     throw Error(Code::kUsage,
                 "Metric with name \"loss\" is not allowed, because Estimator already defines a "
@@ -24,8 +16,6 @@ void CheckNames(const std::map<std::string, MetricOps>& metrics) {
                 "a default metric with the same name.");
   }
 }
-
-}  // namespace
 
 void MetricRunner::Reset() {
   has_rows_ = false;
@@ -54,35 +44,22 @@ void MetricRunner::InitializeMissing(const Graph& graph) {
 }
 
 MetricRunner::Built& MetricRunner::BuiltFor(const EvalMetrics& metrics) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : metrics.tensors) names.push_back(name);
+  std::vector<std::string> names = NamesOf(metrics.tensors);
   const auto found = built_.find(names);
   if (found != built_.end()) return found->second;
-  Built built{.graph = std::make_unique<Graph>(registry_)};
-  const AfterScope after(*built.graph);
-  std::map<std::string, Value> placeholders;
-  for (const auto& [name, value] : metrics.tensors) {
-    built.inputs.push_back(
-        built.graph->Placeholder(value.dtype(), AnyRows(value.shape()), "input"));
-    placeholders[name] = built.inputs.back();
-  }
-  built.metrics =
-      CallNamed("eval_metrics", log_, [&] { return metrics.fn(*built.graph, placeholders); });
-  CheckNames(built.metrics);
-  InitializeMissing(*built.graph);
+  Built built{.on = MakeOutfedGraph(registry_, metrics.tensors)};
+  const AfterScope after(*built.on.graph);
+  built.metrics = CallNamed("eval_metrics", log_,
+                            [&] { return metrics.fn(*built.on.graph, built.on.placeholders); });
+  CheckMetricNames(built.metrics);
+  InitializeMissing(*built.on.graph);
   return built_.emplace(std::move(names), std::move(built)).first->second;
 }
 
 Program& MetricRunner::UpdateFor(Built& built, std::span<const Tensor> tensors) {
-  std::vector<int64_t> rows;
-  ProgramSpec spec{.graph = built.graph.get()};
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Shape& shape = tensors[i].shape();
-    rows.push_back(shape.rank() > 0 ? shape.dim(0) : 0);
-    spec.feeds.push_back({built.inputs[i], shape, shape.rank() > 0});
-  }
-  std::unique_ptr<Program>& update = built.updates[rows];
+  std::unique_ptr<Program>& update = built.updates[RowsOf(tensors)];
   if (update != nullptr) return *update;
+  ProgramSpec spec{.graph = built.on.graph.get(), .feeds = FeedSpecsOf(built.on, tensors, true)};
   for (const auto& [name, metric] : built.metrics) {
     if (metric.update != nullptr) spec.targets.push_back(metric.update);
   }
@@ -93,8 +70,7 @@ Program& MetricRunner::UpdateFor(Built& built, std::span<const Tensor> tensors) 
 void MetricRunner::Update(const EvalMetrics& metrics, std::span<const Tensor> tensors) {
   has_rows_ = true;
   Program& update = UpdateFor(BuiltFor(metrics), tensors);
-  StepFeeds feeds;
-  for (const Tensor& tensor : tensors) feeds.push_back({tensor});
+  const StepFeeds feeds = FeedsOf(tensors);
   (void)update.Run({&feeds, 1});
 }
 
@@ -104,7 +80,7 @@ std::map<std::string, Tensor> MetricRunner::Values() {
   Built& built = built_.begin()->second;
   if (built.metrics.empty()) return values;
   if (built.values == nullptr) {
-    ProgramSpec spec{.graph = built.graph.get()};
+    ProgramSpec spec{.graph = built.on.graph.get()};
     for (const auto& [name, metric] : built.metrics) spec.fetches.push_back(metric.value);
     built.values = backend_.Compile(spec, {.threads = threads_}, variables_);
   }

@@ -10,6 +10,7 @@
 #include "core/backend/backend.h"
 #include "core/base/log.h"
 #include "core/estimator/contract.h"
+#include "core/estimator/outfed_graph.h"
 
 namespace tpuest {
 
@@ -36,8 +37,7 @@ class MetricRunner {
  private:
   // A metric_fn's graph for tensors of certain names.
   struct Built {
-    std::unique_ptr<Graph> graph;
-    std::vector<Value> inputs;
+    OutfedGraph on;
     std::map<std::string, MetricOps> metrics;
     std::map<std::vector<int64_t>, std::unique_ptr<Program>> updates;  // by rows of each input
     std::unique_ptr<Program> values;
@@ -57,5 +57,8 @@ class MetricRunner {
   bool has_rows_ = false;                            // since it was started
   std::map<std::vector<std::string>, Built> built_;  // by the tensors' names
 };
+
+// Error kUsage, in TensorFlow's words, for a metric named as one that Estimator has itself.
+void CheckMetricNames(const std::map<std::string, MetricOps>& metrics);
 
 }  // namespace tpuest

@@ -106,7 +106,7 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
   }
   const StopSignal& stop = context_.home.stop;
   Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = stop});
-  InferenceHooks hooks(context_, model_, args.hooks);
+  InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);
   hooks.Begin(saved.has_value(), batch_size);
   int64_t batches = 0;
   while (true) {

@@ -17,4 +17,8 @@ namespace tpuest {
                                                const std::vector<Shape>& shapes,
                                                const CompileOptions& options);
 
+// The host_call's tensors among its fetches; none without one.
+[[nodiscard]] std::vector<size_t> HostCallFetches(const BuiltModel& model,
+                                                  const WeightSummaries& weights);
+
 }  // namespace tpuest

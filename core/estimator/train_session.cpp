@@ -19,6 +19,14 @@ Hook* Find(const std::vector<SessionRunHook*>& hooks) {
   return nullptr;
 }
 
+// Of what the call or the spec gave.
+template <class Hook>
+Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec) {
+  for (const auto& hook : spec.training_hooks) hooks.push_back(hook.get());
+  for (const auto& hook : spec.training_chief_hooks) hooks.push_back(hook.get());
+  return Find<Hook>(hooks);
+}
+
 bool EndsLoopsAtPeriods(const RunConfig& config) {
   const auto counter = ParseIterationsPerLoop(config.tpu_config.iterations_per_loop);
   return counter->unit == IterationsPerLoopCounter::Unit::kAuto;
@@ -26,8 +34,9 @@ bool EndsLoopsAtPeriods(const RunConfig& config) {
 
 }  // namespace
 
-bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks) {
-  return Find<CheckpointSaverHook>(hooks.hooks) != nullptr ||
+bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
+                      const TPUEstimatorSpec& spec) {
+  return FindGiven<CheckpointSaverHook>(hooks.hooks, spec) != nullptr ||
          config.save_checkpoints_steps.value_or(0) > 0 ||
          config.save_checkpoints_secs.value_or(0) > 0;
 }
@@ -77,7 +86,7 @@ void TrainSession::WriteGraph() {
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
 // metrics.jsonl, which TensorFlow does not have, goes first. A user's saver or NaN check takes
-// the place of the run's own.
+// the place of the run's own. The spec's hooks are last, its chief hooks come after the saver.
 void TrainSession::MakeHooks(const TrainHooks& user) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
@@ -86,7 +95,8 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   if (config_.log_step_count_steps) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }
-  auto* saver_hook = Find<CheckpointSaverHook>(user.hooks);
+  const TPUEstimatorSpec& spec = model_.spec;
+  auto* saver_hook = FindGiven<CheckpointSaverHook>(user.hooks, spec);
   if (plan_.saves && saver_hook == nullptr) {
     auto own = std::make_unique<CheckpointSaverHook>(config_.save_checkpoints_secs,
                                                      config_.save_checkpoints_steps);
@@ -94,6 +104,7 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     add(std::move(own));
   }
   if (saver_hook != nullptr) saver_hook->SetListeners(user.saving_listeners);
+  for (const auto& hook : spec.training_chief_hooks) hooks_.push_back(hook.get());
   if (config_.log_step_count_steps) {
     add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, context_.home.log,
                                                 clock_, events_));
@@ -102,9 +113,13 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
   }
   hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
-  if (plan_.goal)
+  if (plan_.goal) {
     add(std::make_unique<StopAtStepHook>(std::nullopt, plan_.goal, plan_.goal_reason));
-  if (Find<NanTensorHook>(user.hooks) == nullptr) add(std::make_unique<NanTensorHook>());
+  }
+  if (FindGiven<NanTensorHook>(user.hooks, spec) == nullptr) {
+    add(std::make_unique<NanTensorHook>());
+  }
+  for (const auto& hook : spec.training_hooks) hooks_.push_back(hook.get());
 }
 
 // What all hooks' periods divide by.

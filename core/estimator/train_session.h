@@ -62,7 +62,8 @@ class TrainSession {
   std::vector<SessionRunHook*> hooks_;
 };
 
-// Whether a run with these options and hooks writes checkpoints.
-[[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks);
+// Whether a run with these options and hooks, the call's and the spec's, writes checkpoints.
+[[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
+                                    const TPUEstimatorSpec& spec);
 
 }  // namespace tpuest

@@ -64,8 +64,8 @@ class FullBatches final : public BatchStream {
   const int64_t rows_;
 };
 
-void CheckListeners(const TrainHooks& hooks, const RunConfig& config) {
-  if (hooks.saving_listeners.empty() || SavesCheckpoints(config, hooks)) return;
+void CheckListeners(const TrainHooks& hooks, bool saves) {
+  if (hooks.saving_listeners.empty() || saves) return;
   throw Error(
       Code::kUsage,
       "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
@@ -97,9 +97,7 @@ TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          const TrainHooks& hooks, std::optional<SavedState> newest,
                          std::unique_ptr<FileLock> lock) {
-  CheckListeners(hooks, context_.options.run_config);
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
-  plan.saves = SavesCheckpoints(context_.options.run_config, hooks);
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
   std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
@@ -114,6 +112,8 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   }
   KeepSpec(stream->spec());
   const Compiled& model = ModelFor(plan.batch_size);
+  plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.model.spec);
+  CheckListeners(hooks, plan.saves);
   LoadVariables(*model.model.graph, plan);
   if (model.model.scaffold) {
     RunLocalInit(context_.home.backend, *model.model.graph, *model.model.scaffold, variables_);
@@ -214,18 +214,7 @@ TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
           .has_learning_rate = spec.learning_rate.valid(),
           .weights = compiled.weights.get(),
           .distributions = compiled.distributions.get(),
-          .host_call = HostCallFetches(compiled)};
-}
-
-std::vector<size_t> Trainer::HostCallFetches(const Compiled& compiled) {
-  const TPUEstimatorSpec& spec = compiled.model.spec;
-  std::vector<size_t> fetches;
-  if (!spec.host_call) return fetches;
-  const auto& among = compiled.weights->among();
-  const auto summaries = std::count(among.begin(), among.end(), false);
-  size_t next = 1 + (spec.learning_rate.valid() ? 1 : 0) + static_cast<size_t>(summaries);
-  for (size_t i = 0; i < spec.host_call->tensors.size(); ++i) fetches.push_back(next++);
-  return fetches;
+          .host_call = HostCallFetches(compiled.model, *compiled.weights)};
 }
 
 void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {

@@ -43,8 +43,6 @@ class Trainer {
   [[nodiscard]] CompileOptions Options(StepTrace* trace = nullptr) const;
   std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes,
                                        StepTrace* trace = nullptr);
-  // Of its step's fetches.
-  [[nodiscard]] static std::vector<size_t> HostCallFetches(const Compiled& compiled);
   // Forgets what was built for another stream's features.
   void KeepSpec(const StreamSpec& spec);
   // The variables as the run starts with them.
