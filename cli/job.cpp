@@ -182,6 +182,11 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
 }
 
+ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
+  return models::MakeModelFn(job.model,
+                             {job.optimizer, steps_per_epoch, job.feature_columns, job.summaries});
+}
+
 }  // namespace
 
 LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
@@ -203,9 +208,11 @@ std::string ShownText(const Job& job, const config::Tree& tree) {
 
 std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
 
-ModelFn MakeJobModelFn(const Job& job) {
-  return models::MakeModelFn(
-      job.model, {job.optimizer, StepsPerEpoch(job), job.feature_columns, job.summaries});
+ModelFn MakeJobModelFn(const Job& job) { return ModelFnOf(job, StepsPerEpoch(job)); }
+
+ModelFn MakeModelFnForShapes(const Job& job) {
+  constexpr double kAnyStepsPerEpoch = 1;
+  return ModelFnOf(job, kAnyStepsPerEpoch);
 }
 
 std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {

@@ -137,6 +137,9 @@ using LoadedJob = config::Loaded<Job>;
 // The job's model with all that it is built from, and the job's input with the labels that the
 // model takes.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
+// The same without a look at the data: epochs are of any length, so only the rates of schedules in
+// epochs are not the job's.
+[[nodiscard]] ModelFn MakeModelFnForShapes(const Job& job);
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
 
 // The job's EvalSpecs; none where it has no eval_spec.

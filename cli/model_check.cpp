@@ -7,9 +7,6 @@
 namespace tpuest::cli {
 namespace {
 
-// The model does not depend on the length of an epoch, only its rate does.
-constexpr double kAnyStepsPerEpoch = 1;
-
 struct ModeInput {
   Mode mode;
   std::string input_fn;
@@ -44,8 +41,7 @@ void Build(const Job& job, const ModeInput& input) {
   const bool whole = !estimator.use_tpu || Broadcasts(estimator.run_config.tpu_config);
   const int64_t rows = whole ? *input.batch_size : *input.batch_size / replicas;
   const OpRegistry registry(ops::AllOps());
-  const ModelFn model_fn = models::MakeModelFn(
-      job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns, job.summaries});
+  const ModelFn model_fn = MakeModelFnForShapes(job);
   std::ignore = BuildModel(
       model_fn, registry,
       {.mode = input.mode,

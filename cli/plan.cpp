@@ -18,9 +18,6 @@
 namespace tpuest::cli {
 namespace {
 
-// Shapes do not depend on the length of an epoch, only the rates of schedules do.
-constexpr double kAnyStepsPerEpoch = 1;
-
 struct TrainInput {
   StreamSpec spec;
   std::optional<int64_t> epoch_size;
@@ -158,8 +155,7 @@ Planned PlanJob(const Invocation& invocation, const LoadedJob& loaded, Log& cons
   const SystemClock clock;
   const StopSignal never;
   const TrainInput input = TrainInputOf(job);
-  const ModelFn model_fn =
-      models::MakeModelFn(job.model, {job.optimizer, kAnyStepsPerEpoch, job.feature_columns});
+  const ModelFn model_fn = MakeModelFnForShapes(job);
   const PlanArgs args{.model_fn = model_fn,
                       .options = options,
                       .stream = input.spec,

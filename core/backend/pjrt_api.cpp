@@ -183,6 +183,14 @@ std::string PjrtCompileOptions(int replicas) {
   return options + build;
 }
 
+void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units) {
+  if (replicas <= available) return;
+  throw Error(Code::kUsage,
+              fmt::format("{} replicas, {} has {} {}", replicas, where, available, units),
+              fmt::format("tpu_config.num_shards={}", available))
+      .Key("run_config.tpu_config.num_shards");
+}
+
 PJRT_Program PjrtProgramOf(std::string& module) {
   static constexpr std::string_view kFormat = "mlir";
   PJRT_ARGS(program, PJRT_Program);

@@ -73,6 +73,9 @@ class PjrtApi {
 // A serialized CompileOptionsProto for so many replicas of one partition.
 [[nodiscard]] std::string PjrtCompileOptions(int replicas);
 
+// Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough.
+void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units);
+
 // The module as the interface takes it; both texts outlive it.
 [[nodiscard]] PJRT_Program PjrtProgramOf(std::string& module);
 

@@ -173,14 +173,7 @@ class Client final : public PjrtClient {
   [[nodiscard]] int devices() const override { return static_cast<int>(devices_.size()); }
 
   std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas) override {
-    if (replicas > devices()) {
-      throw Error(Code::kUsage,
-                  fmt::format("TPUConfig.num_shards is not set correctly. {0} has {1} devices: "
-                              "num_replicas should be at most ({1}), got ({2})",
-                              api_.path(), devices(), replicas),
-                  fmt::format("tpu_config.num_shards={}", devices()))
-          .Key("run_config.tpu_config.num_shards");
-    }
+    CheckReplicas(replicas, devices(), api_.path(), "devices");
     std::string code = module;
     PJRT_Program program = PjrtProgramOf(code);
     const std::string options = PjrtCompileOptions(replicas);

@@ -204,12 +204,7 @@ CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
 }
 
 CompiledSize Topology::Compile(const std::string& module, int replicas) {
-  if (replicas > info_.cores) {
-    throw Error(Code::kUsage,
-                fmt::format("{} replicas, {} has {} cores", replicas, info_.name, info_.cores),
-                fmt::format("tpu_config.num_shards={}", info_.cores))
-        .Key("run_config.tpu_config.num_shards");
-  }
+  CheckReplicas(replicas, info_.cores, info_.name, "cores");
   std::string code = module;
   PJRT_Program program = PjrtProgramOf(code);
   const std::string options = PjrtCompileOptions(replicas);
