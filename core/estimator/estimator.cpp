@@ -64,6 +64,16 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   return context;
 }
 
+// As in TensorFlow, a run without a last step has no final export.
+void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view why, Log& log) {
+  for (const EvalTask& task : tasks) {
+    for (const ExporterTask& exporter : task.exporters) {
+      if (!std::holds_alternative<FinalExporterOptions>(exporter.options)) continue;
+      log.Warning("FinalExporter '{}' exports nothing: {}", CommonOf(exporter.options).name, why);
+    }
+  }
+}
+
 std::string PythonText(const std::optional<int64_t>& value) {
   return value ? std::to_string(*value) : "None";
 }
@@ -118,7 +128,10 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
                      .evaluator = impl_->evaluator,
                      .exporter = impl_->exporter,
                      .tasks = std::move(tasks),
-                     .max_steps = length.max_steps});
+                     .goal = [this] { return impl_->trainer.goal(); }});
+  if (!length.max_steps && !length.steps) {
+    WarnOfFinalExporters(runner.tasks(), "train_spec has no max_steps", context.home.log);
+  }
   EvaluationListener listener(context, runner, [this] { return impl_->trainer.Saved(); });
   TrainHooks watched = hooks;
   watched.saving_listeners.push_back(&listener);
@@ -135,7 +148,11 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
                      .evaluator = impl_->evaluator,
                      .exporter = impl_->exporter,
                      .tasks = std::move(tasks),
-                     .max_steps = args.max_steps});
+                     .goal = [&args] { return args.max_steps; }});
+  if (!args.max_steps) {
+    WarnOfFinalExporters(runner.tasks(), "an evaluator knows the run's end by max_steps alone",
+                         context.home.log);
+  }
   Follower follower({.tasks = runner.tasks(),
                      .follow = args,
                      .model_dir = context.model_dir,

@@ -2,6 +2,7 @@
 // What train_and_evaluate does with a checkpoint: evaluates it by each EvalSpec, calls the
 // exporters, and keeps it if it is among the best.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,7 +23,7 @@ struct EvalRunnerArgs {
   Evaluator& evaluator;
   Exporter& exporter;
   std::vector<EvalTask> tasks;
-  std::optional<int64_t> max_steps;
+  std::function<std::optional<int64_t>()> goal;  // global step; nullopt: there is none
 };
 
 class EvalRunner {
@@ -32,7 +33,8 @@ class EvalRunner {
   [[nodiscard]] const std::vector<EvalTask>& tasks() const { return args_.tasks; }
   // Whether training ends with this step.
   [[nodiscard]] bool IsLast(int64_t step) const {
-    return args_.max_steps && step >= *args_.max_steps;
+    const std::optional<int64_t> goal = args_.goal();
+    return goal && step >= *goal;
   }
   // Takes back what a cut run left of evaluations past `step`, and of those at it too if they are
   // to be made again.

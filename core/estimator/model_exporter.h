@@ -22,7 +22,7 @@ struct Evaluated {
   std::string label;  // in metrics.jsonl
   int64_t global_step = 0;
   std::map<std::string, float> metrics;
-  bool is_the_final_export = false;  // global_step >= max_steps
+  bool is_the_final_export = false;  // the run is complete with this step
 };
 
 // Writes a SavedModel to a new folder in `base`, named by the time; returns its path.

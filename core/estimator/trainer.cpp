@@ -78,6 +78,7 @@ void CheckListeners(const TrainHooks& hooks, bool saves) {
 TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
                            const TrainHooks& hooks) {
   ThrowFaults(Validate(length, context_.options.use_tpu));
+  goal_ = length.max_steps;
   std::unique_ptr<FileLock> lock;
   if (DirectoryExists(PrivateDir(context_.model_dir))) lock = LockRun(context_.model_dir);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
@@ -244,6 +245,7 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
   const TrainGoal goal = GoalOf(length, GlobalStep(), unfinished);
   plan.goal = goal.step;
   plan.goal_reason = goal.reason;
+  goal_ = plan.goal;
   if (!length.steps) return;
   plan.resume.goal = Goal{.step = *plan.goal, .steps = *length.steps};
   if (goal.goes_on) {

@@ -20,6 +20,8 @@ class Trainer {
   // What the newest checkpoint of the run holds, right after it was written: it shares the
   // variables.
   [[nodiscard]] SavedState Saved() const;
+  // The global step with which the run, or the last one, is complete; nullopt: its input's end is.
+  [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
 
  private:
   struct Compiled {
@@ -54,6 +56,7 @@ class Trainer {
   VariableStore variables_;
   std::optional<StreamSpec> spec_;
   std::map<int64_t, Compiled> compiled_;  // by rows of the global batch
+  std::optional<int64_t> goal_;
 };
 
 }  // namespace tpuest
