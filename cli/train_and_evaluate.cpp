@@ -40,30 +40,37 @@ void PrintResult(const TrainAndEvaluateResult& result) {
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
 
+// The chief of a cluster trains alone: its evaluator is a process of its own.
+TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
+  const Job& job = session.job();
+  const TrainSpec& spec = *job.train_spec;
+  const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
+  const TrainHooks watched = hooks.With(session.recorder());
+  const InputFn input_fn = MakeJobInputFn(job, spec.input_fn);
+  if (is_chief) return {.train = session.estimator().Train(input_fn, spec.length(), watched)};
+  return session.estimator().TrainAndEvaluate(input_fn, spec.length(), watched,
+                                              EvalTasksOf(job, "train-and-evaluate"));
+}
+
 }  // namespace
 
 int TrainAndEvaluate(const Invocation& invocation) {
   ShareHeap();
-  bool is_evaluator = false;
+  TfConfig task;
   const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
-    is_evaluator = ReadTfConfig().is_evaluator();
+    task = ReadTfConfig();
     return 0;
   });
   if (exit_code != 0) return exit_code;
-  if (is_evaluator) return Follow(invocation);
+  if (task.is_evaluator()) return Follow(invocation);
   return Guarded(invocation, [&](config::Sources& sources) {
     Session session(invocation, sources);
     return session.Run([&] {
-      const Job& job = session.job();
-      if (!job.train_spec) {
+      if (!session.job().train_spec) {
         throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
                     "train_spec: {input_fn: train, max_steps: 1000}");
       }
-      const TrainSpec& spec = *job.train_spec;
-      const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
-      const TrainAndEvaluateResult result = session.estimator().TrainAndEvaluate(
-          MakeJobInputFn(job, spec.input_fn), spec.length(), hooks.With(session.recorder()),
-          EvalTasksOf(job, "train-and-evaluate"));
+      const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
       session.log().Info("stopped at step {}: {}", result.train.global_step,
                          result.train.stopped_because);
       session.console().Clear();
