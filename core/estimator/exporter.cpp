@@ -213,6 +213,13 @@ std::vector<NamedTensor> Exporter::Variables(const std::vector<Part>& parts,
                                              const SavedState& saved) const {
   VariableStore restored;
   for (const Part& part : parts) {
+    // The last part's values stay.
+    if (part.restore_names != parts.back().restore_names) {
+      context_.home.log.Warning(
+          "An export has one value of each variable for all its modes: {} gets those of {}, where "
+          "moving averages are restored otherwise",
+          part.tags.front(), parts.back().tags.front());
+    }
     try {
       RestoreVariables(saved, *part.graph, restored, nullptr, part.restore_names);
     } catch (const Error& error) {
