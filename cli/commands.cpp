@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include "cli/flags.h"
+
 namespace tpuest::cli {
 
 const std::vector<Command>& Commands() {
@@ -9,29 +11,51 @@ const std::vector<Command>& Commands() {
       {"train-and-evaluate", "train a job, and evaluate and export after every checkpoint",
        "tpuest train-and-evaluate job.yaml", TrainAndEvaluate, Takes::kJob},
       {"evaluate", "evaluate a checkpoint", "tpuest evaluate --checkpoint runs/mnist --json",
-       Evaluate, Takes::kJob},
+       Evaluate, Takes::kJob, AddEvaluateFlags},
       {"predict", "predict with a checkpoint", "tpuest predict --checkpoint runs/mnist --limit 3",
-       Predict, Takes::kJob},
+       Predict, Takes::kJob, AddPredictFlags},
       {"export", "write a SavedModel for TensorFlow Serving",
-       "tpuest export --api-version 2 --checkpoint runs/mnist", Export, Takes::kJob},
-      {"run", "do what the job's mode says", "tpuest run job.yaml", RunJob, Takes::kJob},
+       "tpuest export --api-version 2 --checkpoint runs/mnist", Export, Takes::kJob,
+       AddExportFlags},
+      {"run", "do what the job's mode says", "tpuest run job.yaml", RunJob, Takes::kJob,
+       AddRunJobFlags},
       {"validate", "check a job without running it", "tpuest validate job.yaml", ValidateCommand,
        Takes::kJob},
       {"plan", "say what training a job would take: steps, shapes, parameters, FLOPs",
-       "tpuest plan job.yaml --compile v5e:2x2", PlanCommand, Takes::kJob},
-      {"config", "show a job: config show", "tpuest config show job.yaml --full", ConfigCommand,
-       Takes::kJob},
+       "tpuest plan job.yaml --compile v5e:2x2", PlanCommand, Takes::kJob, AddPlanFlags},
+      {"config",
+       "show a job: config show",
+       "tpuest config show job.yaml --full",
+       ConfigCommand,
+       Takes::kJob,
+       AddConfigFlags,
+       {"show"},
+       true},
       {"init", "write a job for a CSV file", "tpuest init --from data.csv --label price", Init,
-       Takes::kNothing},
+       Takes::kNothing, AddInitFlags},
       {"convert", "write TFRecords from IDX files or drawn digits",
        "tpuest convert --images i.gz --labels l.gz --output train.tfrecord", Convert,
-       Takes::kNothing},
+       Takes::kNothing, AddConvertFlags},
       {"inspect", "look into a checkpoint, TFRecord or event file", "tpuest inspect runs/mnist",
-       Inspect, Takes::kPath},
-      {"ls", "list what there is: ls models", "tpuest ls models", List, Takes::kNothing},
+       Inspect, Takes::kPath, AddInspectFlags},
+      {"ls",
+       "list what there is: ls models",
+       "tpuest ls models",
+       List,
+       Takes::kNothing,
+       nullptr,
+       {"models"},
+       true},
       {"version", "print the version", "tpuest version --json", Version, Takes::kNothing},
   };
   return kCommands;
+}
+
+const Command* FindCommand(std::string_view name) {
+  for (const Command& command : Commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
 }
 
 }  // namespace tpuest::cli

@@ -1,18 +1,22 @@
 #pragma once
-// The flags of the commands, and what each writes into the invocation.
-
-#include <string_view>
+// The flags of the commands, and what each writes into the invocation. Errors (CLI::ParseError) say
+// what a flag expects and what it found.
 
 #include "cli/invocation.h"
 
-namespace CLI {
-class App;
-}
-
 namespace tpuest::cli {
 
-// `app` reads flags into `to`, which outlives it. Its errors (CLI::ParseError) say what a flag
-// expects and what it found.
-void AddFlags(CLI::App& app, std::string_view command, Invocation& to);
+// Of every command.
+void AddCommonFlags(CLI::App& app, Invocation& to);
+
+void AddEvaluateFlags(CLI::App& app, Invocation& to);
+void AddPredictFlags(CLI::App& app, Invocation& to);
+void AddExportFlags(CLI::App& app, Invocation& to);
+void AddRunJobFlags(CLI::App& app, Invocation& to);
+void AddPlanFlags(CLI::App& app, Invocation& to);
+void AddConfigFlags(CLI::App& app, Invocation& to);
+void AddInspectFlags(CLI::App& app, Invocation& to);
+void AddInitFlags(CLI::App& app, Invocation& to);
+void AddConvertFlags(CLI::App& app, Invocation& to);
 
 }  // namespace tpuest::cli

@@ -19,15 +19,21 @@ bool IsOverride(const std::string& argument) {
   return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
 }
 
-void SortArguments(const std::vector<std::string>& given, bool takes_job, Invocation& to) {
-  const bool has_subject = to.command == "config" || to.command == "ls";
+template <class Words>
+bool Holds(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void SortArguments(const std::vector<std::string>& given, const Command& command, Invocation& to) {
+  const bool takes_job = command.takes == Takes::kJob;
   for (const std::string& argument : given) {
+    const bool may_be_subject = to.subject.empty() && to.arguments.empty();
     if (takes_job && IsOverride(argument)) {
       to.overrides.push_back(argument);
-    } else if (has_subject && to.subject.empty()) {
-      to.subject = argument;
     } else if (takes_job && IsJobFile(argument) && !to.job) {
       to.job = argument;
+    } else if (may_be_subject && (command.needs_subject || Holds(command.subjects, argument))) {
+      to.subject = argument;
     } else {
       to.arguments.push_back(argument);
     }
@@ -56,10 +62,6 @@ void PrintHelp() {
   fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
 }
 
-bool Holds(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // --json holds for errors of the command line, too.
 int UsageError(const std::vector<std::string>& words, const std::string& message,
                const std::string& hint) {
@@ -67,13 +69,6 @@ int UsageError(const std::vector<std::string>& words, const std::string& message
   fmt::print(stderr, "error: {}\n", message);
   if (!hint.empty()) fmt::print(stderr, "      = {}\n", hint);
   return static_cast<int>(Code::kUsage);
-}
-
-const Command* FindCommand(std::string_view name) {
-  for (const Command& command : Commands()) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
 }
 
 std::string UnknownCommandHint(const std::string& word) {
@@ -145,9 +140,10 @@ class HelpText final : public CLI::Formatter {
   std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
     static constexpr const char* kJob = " [JOB.yaml] [KEY=VALUE ...]";
     return fmt::format("\nusage: {}{} [flags]\n", name,
-                       takes_ == Takes::kJob    ? kJob
-                       : takes_ == Takes::kPath ? " PATH"
-                                                : "");
+                       takes_ == Takes::kJob     ? kJob
+                       : takes_ == Takes::kPath  ? " PATH"
+                       : takes_ == Takes::kPaths ? " PATH..."
+                                                 : "");
   }
   std::string make_positionals(const CLI::App* /*app*/) const override { return ""; }
 
@@ -164,7 +160,8 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   app.allow_extras();
   std::vector<std::string> given;
   app.add_option("arguments", given);
-  AddFlags(app, to.command, to);
+  if (command.flags != nullptr) command.flags(app, to);
+  AddCommonFlags(app, to);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -180,7 +177,7 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
                       nearest ? fmt::format("did you mean '{}'?", *nearest)
                               : fmt::format("'tpuest {} --help' lists its flags", to.command));
   }
-  SortArguments(given, command.takes == Takes::kJob, to);
+  SortArguments(given, command, to);
   if (command.takes == Takes::kNothing && !to.arguments.empty()) {
     return UsageError(words, fmt::format("'{}' takes no '{}'", to.command, to.arguments[0]),
                       std::string(command.example));

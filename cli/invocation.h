@@ -5,7 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace tpuest::cli {
 
@@ -14,7 +19,7 @@ enum class LogFormat { kText, kTensorFlow, kJson };
 
 struct Invocation {
   std::string command;
-  std::string subject;                 // of `config` and `ls`: "show", "models"
+  std::string subject;                 // one of Command::subjects: "show", "models"
   std::vector<std::string> arguments;  // what is neither the job nor KEY=VALUE
   std::optional<std::string> job;      // path of the job file
   std::vector<std::string> overrides;  // KEY=VALUE, in order
@@ -69,7 +74,10 @@ struct Invocation {
 };
 
 // What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.
-enum class Takes { kJob, kPath, kNothing };
+enum class Takes { kJob, kPath, kPaths, kNothing };
+
+// Reads a command's own flags into the invocation, which outlives the app (cli/flags.h).
+using AddFlags = void (*)(CLI::App& app, Invocation& to);
 
 // One of the program's commands.
 struct Command {
@@ -78,8 +86,14 @@ struct Command {
   std::string_view example;                  // shown first in the command's own help
   int (*run)(const Invocation& invocation);  // returns the exit code
   Takes takes = Takes::kJob;
+  AddFlags flags = nullptr;
+  // Words that may follow the command: `config show`. The first word beside the flags is one.
+  std::vector<std::string_view> subjects;
+  bool needs_subject = false;
 };
 [[nodiscard]] const std::vector<Command>& Commands();
+// By name; nullptr: there is none.
+[[nodiscard]] const Command* FindCommand(std::string_view name);
 
 // Whether a word of the command line is a job file, by its ending.
 [[nodiscard]] bool IsJobFile(const std::string& argument);
