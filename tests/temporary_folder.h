@@ -1,10 +1,6 @@
 #pragma once
 // A folder of its own for a test.
 
-#include <doctest/doctest.h>
-#include <unistd.h>
-
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -15,9 +11,7 @@ namespace tpuest {
 // It goes away, with all that is in it, when the test ends.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tpuest_test.XXXXXX")) {
-    REQUIRE(::mkdtemp(path_.data()) != nullptr);
-  }
+  TemporaryFolder() : path_(MakeTemporaryFolder("tpuest_test")) {}
   ~TemporaryFolder() { RemoveTree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

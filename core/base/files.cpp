@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -112,6 +113,16 @@ void RemoveFile(const std::string& path) { ::unlink(path.c_str()); }
 void RemoveTree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
+}
+
+std::string MakeTemporaryFolder(std::string_view prefix) {
+  const char* const base = std::getenv("TMPDIR");
+  const bool is_set = base != nullptr && *base != '\0';
+  std::string path = JoinPath(is_set ? base : "/tmp", fmt::format("{}.XXXXXX", prefix));
+  if (::mkdtemp(path.data()) != nullptr) return path;
+  throw Error(Code::kResource,
+              fmt::format("{}: cannot create a temporary folder: {}", path, std::strerror(errno)),
+              "TMPDIR=DIR names a folder for them");
 }
 
 void RenameFolder(const std::string& from, const std::string& to, bool fsync) {

@@ -20,6 +20,9 @@ void MakeDirectories(const std::string& path);
 void RemoveFile(const std::string& path);
 // Removes a folder with all that it holds, if it is there.
 void RemoveTree(const std::string& path);
+// A new, empty folder of this process's own below TMPDIR (/tmp unless set); its name begins with
+// `prefix`. The caller removes it. Error kResource where none can be made.
+[[nodiscard]] std::string MakeTemporaryFolder(std::string_view prefix);
 // Gives a folder another name, which must be free; `fsync` waits until the disk has it.
 void RenameFolder(const std::string& from, const std::string& to, bool fsync = true);
 // Entries of a folder, sorted, without "." and "..".

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "core/base/files.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/eval_listener.h"
@@ -19,15 +17,12 @@
 namespace tpuest {
 namespace {
 
-std::string MakeTemporaryFolder() {
-  const char* const base = std::getenv("TMPDIR");
-  std::string path = JoinPath(base == nullptr || *base == '\0' ? "/tmp" : base, "tpuest.XXXXXX");
-  if (::mkdtemp(path.data()) == nullptr) {
-    throw Error(Code::kResource, fmt::format("{}: cannot create a temporary folder", path),
-                "name a model_dir")
-        .Key("run_config.model_dir");
+std::string TemporaryModelDir() {
+  try {
+    return MakeTemporaryFolder("tpuest");
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message(), "name a model_dir").Key("run_config.model_dir");
   }
-  return path;
 }
 
 // Where modes run, if that is not as always.
@@ -55,7 +50,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   if (config.model_dir) {
     context.model_dir = *config.model_dir;
   } else {
-    context.model_dir = MakeTemporaryFolder();
+    context.model_dir = TemporaryModelDir();
     context.model_dir_is_temporary = true;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }

@@ -42,9 +42,9 @@ class Exporter {
   // Finds the files that the parts' graphs name: where they are, by their name in assets/.
   [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
   [[nodiscard]] TpuInference CallOf(const Part& part) const;
-  // The variables of all parts, each once. A SavedModel has one value of each for all its modes; the
-  // last mode's stay, so that servers get the moving averages, and a warning says so. TensorFlow
-  // writes the first mode's.
+  // The variables of all parts, each once. A SavedModel has one value of each for all its modes;
+  // the last mode's stay, so that servers get the moving averages, and a warning says so.
+  // TensorFlow writes the first mode's.
   [[nodiscard]] std::vector<NamedTensor> Variables(const std::vector<Part>& parts,
                                                    const SavedState& saved) const;
   void Write(const std::string& folder, std::vector<Part>& parts, const SavedState& saved,

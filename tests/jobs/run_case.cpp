@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -23,11 +22,7 @@ constexpr size_t kTailLines = 15;
 class CaseFolder {
  public:
   explicit CaseFolder(const CaseOptions& options)
-      : path_((fs::temp_directory_path() / "tpuest_job_XXXXXX").string()),
-        keep_(options.keep_folder) {
-    if (mkdtemp(path_.data()) == nullptr) {
-      throw Error(Code::kInternal, fmt::format("{}: {}", path_, std::strerror(errno)));
-    }
+      : path_(MakeTemporaryFolder("tpuest_job")), keep_(options.keep_folder) {
     for (const char* name : {"bin", "work", "home", "output"}) fs::create_directory(In(name));
     fs::create_symlink(fs::absolute(options.program), In("bin/tpuest"));
   }

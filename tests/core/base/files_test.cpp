@@ -1,10 +1,40 @@
 #include "core/base/files.h"
 
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
+#include <optional>
+#include <string>
+
+#include "core/base/error.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {
+namespace {
+
+// A variable of the environment, as long as it lives.
+class EnvironmentValue {
+ public:
+  EnvironmentValue(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = ::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~EnvironmentValue() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  EnvironmentValue(const EnvironmentValue&) = delete;
+  EnvironmentValue& operator=(const EnvironmentValue&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace
 
 TEST_CASE("a lock is held by one, and asking whether it is takes it from nobody") {
   const TemporaryFolder folder;
@@ -20,6 +50,23 @@ TEST_CASE("a lock is held by one, and asking whether it is takes it from nobody"
   }
   CHECK(!FileLock::IsHeld(path));
   CHECK(FileLock::TryAcquire(path) != nullptr);
+}
+
+TEST_CASE("a temporary folder is a new one below TMPDIR") {
+  const TemporaryFolder folder;
+  const EnvironmentValue tmpdir("TMPDIR", folder.path());
+  const std::string first = MakeTemporaryFolder("a");
+  const std::string second = MakeTemporaryFolder("a");
+  CHECK(DirName(first) == folder.path());
+  CHECK(BaseName(first).starts_with("a."));
+  CHECK(DirectoryExists(first));
+  CHECK(first != second);
+}
+
+TEST_CASE("where no temporary folder can be made an error names it") {
+  const TemporaryFolder folder;
+  const EnvironmentValue tmpdir("TMPDIR", folder.File("nowhere"));
+  CHECK_THROWS_AS((void)MakeTemporaryFolder("a"), Error);
 }
 
 }  // namespace tpuest

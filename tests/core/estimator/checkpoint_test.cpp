@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "core/estimator/saved_state.h"
 #include "core/io/bundle.h"
