@@ -48,6 +48,12 @@ void AddDevice(CLI::App& app, Invocation& to) {
 void AddRunFlags(CLI::App& app, Invocation& to) {
   AddText(app, "--model-dir", to.model_dir, "DIR", "the run's folder (run_config.model_dir)")
       ->group(kRunGroup);
+  app.add_option("--set-file", to.set_files,
+                 "a YAML file whose keys go over the job's; may be repeated")
+      ->option_text("FILE")
+      ->expected(1)
+      ->take_all()
+      ->group(kRunGroup);
   AddText(app, "-C", to.directory, "DIR", "change to this folder first")->group(kRunGroup);
   AddInteger(app, "--threads", to.threads, 1, "step threads; the bits do not depend on it")
       ->group(kRunGroup);

@@ -13,8 +13,9 @@
 namespace tpuest::cli {
 namespace {
 
-// "a.b=1", but not "dir/x=1".
+// "a.b=1", "a+=1" or "~a", but not "dir/x=1".
 bool IsOverride(const std::string& argument) {
+  if (argument.starts_with('~')) return argument.find('/') == std::string::npos;
   const size_t equals = argument.find('=');
   return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
 }

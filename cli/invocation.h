@@ -22,7 +22,8 @@ struct Invocation {
   std::string subject;                 // one of Command::subjects: "show", "models"
   std::vector<std::string> arguments;  // what is neither the job nor KEY=VALUE
   std::optional<std::string> job;      // path of the job file
-  std::vector<std::string> overrides;  // KEY=VALUE, in order
+  std::vector<std::string> set_files;  // over the job file, in order
+  std::vector<std::string> overrides;  // KEY=VALUE, KEY+=ITEM and ~KEY, in order
   std::string command_line;            // all of it, quoted for a shell
 
   // Flags of every command.

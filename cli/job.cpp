@@ -189,9 +189,9 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
 
 }  // namespace
 
-LoadedJob LoadJobFile(const std::string& path, const std::vector<config::Override>& overrides,
+LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
-  LoadedJob loaded = config::LoadJob<Job>(path, overrides, sources);
+  LoadedJob loaded = config::LoadJob<Job>(path, layers, sources);
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
   }

@@ -84,6 +84,7 @@ struct Job {
   int version = 0;
   std::optional<std::string> name;
   std::optional<std::string> mode;
+  std::vector<std::string> base;  // empty: config/layers.h has put them in
   EstimatorOptions estimator;
   std::map<std::string, InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
@@ -104,6 +105,9 @@ struct Job {
       {.help = "what `tpuest run` does",
        .tpuest = true,
        .values = {"train", "evaluate", "predict", "export", "train_and_evaluate"}});
+    v("base", base,
+      {.help = "a file, or a list of them, whose keys this job's go over; the first is the lowest",
+       .tpuest = true});
     estimator.Visit(v);
     v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
     v("feature_columns", feature_columns,
@@ -125,8 +129,7 @@ struct Job {
 using LoadedJob = config::Loaded<Job>;
 
 // Reads the job; the one place where the visitors meet the whole of it.
-[[nodiscard]] LoadedJob LoadJobFile(const std::string& path,
-                                    const std::vector<config::Override>& overrides,
+[[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                                     config::Sources& sources);
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);

@@ -122,7 +122,8 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
                            : fmt::format("'{}' is no job file and no KEY=VALUE", first),
                 second_job ? "a command takes one" : "job files end in .yaml");
   }
-  LoadedJob loaded = LoadJobFile(JobPath(invocation), OverridesOf(invocation), sources);
+  LoadedJob loaded =
+      LoadJobFile(JobPath(invocation), {invocation.set_files, OverridesOf(invocation)}, sources);
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) {
     config::Locate(loaded.tree, faults);

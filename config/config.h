@@ -5,7 +5,7 @@
 //   Sources sources;
 //   Loaded<Job> loaded;
 //   try {
-//     loaded = LoadJob<Job>("job.yaml", {{"train_batch_size=256"}}, sources);
+//     loaded = LoadJob<Job>("job.yaml", {.overrides = {{"train_batch_size=256"}}}, sources);
 //     ... loaded.job; WriteResolved(loaded.job, loaded.tree) ...
 //   } catch (const Error& error) {
 //     std::vector<Fault> faults = error.faults();
@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "config/diagnostics.h"
+#include "config/flatten.h"
+#include "config/layers.h"
 #include "config/overrides.h"
 #include "config/reader.h"
 #include "config/schema.h"
@@ -33,27 +35,23 @@ struct Loaded {
   std::vector<AppliedOverride> overrides;  // for the log, where given and path differ
 };
 
-// Reads text (of a job file with that name) and overrides into the section. Throws Error(kUsage)
+// Reads text (of a job file with that name) and its layers into the section. Throws Error(kUsage)
 // with every fault. `name` falls back on the file's name without its extension in ${name}.
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
-                                          const std::vector<Override>& overrides, Sources& sources,
+                                          const Layers& layers, Sources& sources,
                                           const Value& section, Tree& tree);
-
-// The file's text; an Error(kUsage) that names the nearest file name if there is none.
-[[nodiscard]] std::string ReadJobFile(const std::string& file);
 
 template <class Job>
 [[nodiscard]] Loaded<Job> ParseJob(std::string_view text, const std::string& file,
-                                   const std::vector<Override>& overrides, Sources& sources) {
+                                   const Layers& layers, Sources& sources) {
   Loaded<Job> loaded;
-  loaded.overrides = ParseJobInto(text, file, overrides, sources, ValueOf(loaded.job), loaded.tree);
+  loaded.overrides = ParseJobInto(text, file, layers, sources, ValueOf(loaded.job), loaded.tree);
   return loaded;
 }
 
 template <class Job>
-[[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const std::vector<Override>& overrides,
-                                  Sources& sources) {
-  return ParseJob<Job>(ReadJobFile(file), file, overrides, sources);
+[[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const Layers& layers, Sources& sources) {
+  return ParseJob<Job>(ReadJobFile(file), file, layers, sources);
 }
 
 }  // namespace tpuest::config

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "config/flow_text.h"
 #include "config/schema.h"
 #include "config/variant.h"
+#include "config/writer.h"
 #include "config/yaml_reader.h"
 #include "core/base/text.h"
 
@@ -59,7 +61,29 @@ bool EndsWithSteps(const std::vector<std::string>& path, const std::vector<std::
   return suffix.size() <= path.size() && std::equal(suffix.rbegin(), suffix.rend(), path.rbegin());
 }
 
-std::string WithoutKey(const std::string& text) { return text.substr(0, text.find('=')); }
+// An override's text in its parts.
+struct Parts {
+  enum class Kind { kSet, kAppend, kRemove };
+  Kind kind = Kind::kSet;
+  std::string key;
+  size_t key_at = 0;    // byte of the text
+  size_t value_at = 0;  // behind the '='
+};
+
+// nullopt: it is none.
+std::optional<Parts> PartsOf(const std::string& text) {
+  if (text.starts_with('~')) {
+    if (text.size() == 1 || text.find('=') != std::string::npos) return std::nullopt;
+    return Parts{Parts::Kind::kRemove, text.substr(1), 1, text.size()};
+  }
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) return std::nullopt;
+  const bool appends = equals > 0 && text[equals - 1] == '+';
+  Parts parts{appends ? Parts::Kind::kAppend : Parts::Kind::kSet,
+              text.substr(0, appends ? equals - 1 : equals), 0, equals + 1};
+  if (parts.key.empty()) return std::nullopt;
+  return parts;
+}
 
 class Overrider {
  public:
@@ -67,17 +91,32 @@ class Overrider {
 
   // Throws Error(kUsage).
   AppliedOverride Apply(const Override& override, const Place& place) {
-    const std::string key = WithoutKey(override.text);
-    if (key.size() == override.text.size() || key.empty()) {
+    const std::optional<Parts> parts = PartsOf(override.text);
+    if (!parts) {
       throw Fail(place, 1, static_cast<int>(override.text.size()),
-                 fmt::format("expected KEY=VALUE, found '{}'", override.text), "");
+                 fmt::format("expected KEY=VALUE, found '{}'", override.text),
+                 "KEY+=ITEM adds to a list, ~KEY goes back to the default");
     }
-    const std::string path = FullPath(key, place);
+    Place at = place;
+    at.column = static_cast<int>(parts->key_at) + 1;
+    const std::string path = FullPath(parts->key, at);
     const std::vector<std::string> steps = PathSteps(path);
-    const std::vector<const Type*> types = TypesAt(*defaults_.type, steps);
-    Node value = ReadOverrideValue(override, key.size() + 1, place, types);
-    Put(steps, key, place, std::move(value));
-    return {key, path};
+    if (parts->kind == Parts::Kind::kRemove) {
+      Remove(steps);
+      return {parts->key, path};
+    }
+    std::vector<const Type*> types = TypesAt(*defaults_.type, steps);
+    if (parts->kind == Parts::Kind::kSet) {
+      Put(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
+      return {parts->key, path};
+    }
+    types = StepInto(types, "0");
+    if (types.empty()) {
+      throw Fail(at, at.column, static_cast<int>(parts->key.size()),
+                 fmt::format("'{}' is no list", path), fmt::format("{}=VALUE", parts->key));
+    }
+    Append(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
+    return {parts->key, path};
   }
 
  private:
@@ -99,13 +138,15 @@ class Overrider {
     if (fitting.size() == 1) return fitting.front();
     const int width = static_cast<int>(key.size());
     if (fitting.empty()) {
-      throw Fail(place, 1, width, fmt::format("unknown key '{}'", key), NearestPath(key, paths));
+      throw Fail(place, place.column, width, fmt::format("unknown key '{}'", key),
+                 NearestPath(key, paths));
     }
     constexpr size_t kShown = 8;
     const size_t more = fitting.size() - std::min(fitting.size(), kShown);
     fitting.resize(fitting.size() - more);
     throw Fail(
-        place, 1, width, fmt::format("'{}' stands for more than one key; write one of them", key),
+        place, place.column, width,
+        fmt::format("'{}' stands for more than one key; write one of them", key),
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
@@ -152,19 +193,85 @@ class Overrider {
     return node;
   }
 
-  void Put(const std::vector<std::string>& steps, const std::string& key, const Place& place,
-           Node value) {
+  // The node at the path, made where it is not there.
+  Node& Reach(const std::vector<std::string>& steps, const std::string& key, const Place& place,
+              const Origin& origin) {
     Node* node = &tree_.root;
     std::vector<const Type*> types = {defaults_.type};
     for (const std::string& step : steps) {
-      MakeSection(*node, types, value.origin);
+      MakeSection(*node, types, origin);
       types = StepInto(types, step);
-      node = &Child(*node, step, key, place, value.origin);
+      node = &Child(*node, step, key, place, origin);
     }
-    value.key = node->key;
-    value.key_place = {place.file, place.line, 1};
+    return *node;
+  }
+
+  void Put(const std::vector<std::string>& steps, const std::string& key, const Place& place,
+           Node value) {
+    Node& node = Reach(steps, key, place, value.origin);
+    value.key = node.key;
+    value.key_place = {place.file, place.line, place.column};
     value.key_width = static_cast<int>(key.size());
-    *node = std::move(value);
+    value.earlier = std::move(node.earlier);
+    if (node.place.file != place.file || node.place.line != place.line) {
+      value.earlier.push_back({FlowText(node), OriginText(node)});
+    }
+    node = std::move(value);
+  }
+
+  void Append(const std::vector<std::string>& steps, const std::string& key, const Place& place,
+              Node item) {
+    Node& node = Reach(steps, key, place, item.origin);
+    if (node.kind == Node::Kind::kNull) {
+      if (auto items = DefaultItems(steps, place, item.origin)) node.children = *std::move(items);
+    } else if (node.kind != Node::Kind::kList) {
+      Node first = node;
+      first.key.clear();
+      node.children = {std::move(first)};
+    }
+    node.kind = Node::Kind::kList;
+    node.text.clear();
+    node.children.push_back(std::move(item));
+  }
+
+  // Of a list that starts with some.
+  std::optional<std::vector<Node>> DefaultItems(const std::vector<std::string>& steps,
+                                                const Place& place, const Origin& origin) const {
+    Value at = defaults_;
+    for (const std::string& step : steps) {
+      if (at.type->kind != Kind::kSection) return std::nullopt;
+      const std::vector<Member> members = MembersOf(at);
+      const auto member = std::find_if(members.begin(), members.end(),
+                                       [&](const Member& m) { return m.name == step; });
+      if (member == members.end()) return std::nullopt;
+      at = member->value;
+    }
+    if (at.type->kind != Kind::kList) return std::nullopt;
+    return ParseFlowValue("=" + config::FlowText(at), 1, place, origin).children;
+  }
+
+  void Remove(const std::vector<std::string>& steps) {
+    Node* parent = &tree_.root;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto child = ChildAt(*parent, steps[i]);
+      if (child == parent->children.end()) return;
+      if (i + 1 < steps.size()) {
+        parent = &*child;
+      } else {
+        parent->children.erase(child);
+      }
+    }
+  }
+
+  static std::vector<Node>::iterator ChildAt(Node& node, const std::string& step) {
+    auto& children = node.children;
+    if (node.kind != Node::Kind::kList) {
+      return std::find_if(children.begin(), children.end(),
+                          [&](const Node& child) { return child.key == step; });
+    }
+    const std::optional<size_t> index = IndexOf(step);
+    const bool is_there = index && *index < children.size();
+    return is_there ? children.begin() + static_cast<std::ptrdiff_t>(*index) : children.end();
   }
 
   // Turns what has no keys into a section: `accuracy` into {type: accuracy}, the rest into {}.
@@ -192,14 +299,14 @@ class Overrider {
       const std::optional<size_t> index = IndexOf(step);
       if (index && *index < node.children.size()) return node.children[*index];
       throw Fail(
-          place, 1, static_cast<int>(key.size()),
+          place, place.column, static_cast<int>(key.size()),
           fmt::format("'{}': the list has {} items, counted from 0", key, node.children.size()),
           "");
     }
     if (Node* const child = node.Find(step)) return *child;
     Node child;
     child.key = step;
-    child.key_place = {place.file, place.line, 1};
+    child.key_place = {place.file, place.line, place.column};
     child.key_width = static_cast<int>(key.size());
     child.place = child.key_place;
     child.origin = origin;

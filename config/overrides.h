@@ -1,5 +1,6 @@
 #pragma once
-// KEY=VALUE over the job. They act on the tree, in their order, before it is read.
+// KEY=VALUE, KEY+=ITEM and ~KEY over the job. They act on the tree, in their order, before it is
+// read.
 
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace tpuest::config {
 
 // KEY is a key path, dotted, with list indices (layers.3.units or layers[3].units), or a suffix of
 // one path only (max_steps). VALUE is a YAML flow value; where the key takes a string it is taken
-// as it stands.
+// as it stands. KEY+=ITEM adds an item to a list, the default's where the job has none; ~KEY takes
+// the key out, so that its default holds.
 struct Override {
   std::string text;                                // "train_batch_size=256"
   std::string origin = std::string(kCommandLine);  // "--model-dir" for a flag

@@ -1,5 +1,7 @@
 #include "config/tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -85,6 +87,12 @@ const Node* Node::Find(std::string_view name) const {
 
 Node* Node::Find(std::string_view name) {
   return const_cast<Node*>(std::as_const(*this).Find(name));
+}
+
+std::string OriginText(const Node& node) {
+  if (node.origin.kind == Origin::Kind::kOverride) return node.origin.text;
+  const Place& place = node.key_place.line != 0 ? node.key_place : node.place;
+  return fmt::format("{}:{}", place.file, place.line);
 }
 
 std::optional<std::string> ProcessEnvironment(const std::string& name) {

@@ -20,6 +20,12 @@ struct Origin {
   std::string text = "default";
 };
 
+// A value that another one was put over.
+struct Covered {
+  std::string text;    // YAML flow text
+  std::string origin;  // OriginText
+};
+
 // A node of the YAML document. Merge keys and aliases are resolved: each use is a copy, with the
 // places of the original.
 struct Node {
@@ -33,12 +39,16 @@ struct Node {
   Place key_place;      // inside a map
   int key_width = 0;
   Origin origin;
-  std::vector<Node> children;  // of a list or map, in the order written
+  std::vector<Node> children;    // of a list or map, in the order written
+  std::vector<Covered> earlier;  // what it was put over, the lowest first
 
   // The child of a map with that key, or nullptr.
   [[nodiscard]] const Node* Find(std::string_view name) const;
   [[nodiscard]] Node* Find(std::string_view name);
 };
+
+// Where a node's value comes from, as a reader is shown it: "job.yaml:14", "command line".
+[[nodiscard]] std::string OriginText(const Node& node);
 
 // Looks up an environment variable.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;

@@ -148,9 +148,7 @@ class Writer {
   [[nodiscard]] std::string OriginOf(const Node* node) const {
     if (!options_.origins) return "";
     if (node == nullptr) return "default";
-    if (node->origin.kind == Origin::Kind::kOverride) return node->origin.text;
-    const Place& place = node->key_place.line != 0 ? node->key_place : node->place;
-    return fmt::format("{}:{}", place.file, place.line);
+    return OriginText(*node);
   }
 
   // The lines of a value that does not fit one line; empty if it does.

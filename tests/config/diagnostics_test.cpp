@@ -66,7 +66,7 @@ TEST_CASE("a job is read from its file, and a missing one comes with the nearest
                                         << std::flush;
   Sources sources;
   const std::string path = folder.File("ok.yaml");
-  const Loaded<Sample> loaded = LoadJob<Sample>(path, {{"batch=3"}}, sources);
+  const Loaded<Sample> loaded = LoadJob<Sample>(path, {.overrides = {{"batch=3"}}}, sources);
   CHECK(loaded.job.run.model_dir == "ok");
   CHECK(loaded.job.batch == 3);
   CHECK(*sources.Line(path, 1) == "version: 1");

@@ -147,7 +147,8 @@ TEST_CASE("a wrong VALUE is shown with its column") {
   CHECK(Refused("batch") ==
         "command line: error: expected KEY=VALUE, found 'batch'\n"
         "      | batch\n"
-        "      | ^^^^^\n");
+        "      | ^^^^^\n"
+        "      = KEY+=ITEM adds to a list, ~KEY goes back to the default\n");
   CHECK_FALSE(Refused("rates=]").empty());
   CHECK_FALSE(Refused("=3").empty());
   CHECK_FALSE(Refused(".=3").empty());
@@ -175,6 +176,40 @@ TEST_CASE("faults of the job come before the command line's") {
         "2:8 batch: expected an integer, found 'x'\n"
         "1:7 scale: expected a number, found 'x'\n"
         "2:1 unknown key 'nope'\n");
+}
+
+TEST_CASE("KEY+=ITEM adds to the job's list, or to the default") {
+  const Outcome outcome =
+      With({{"rates+=1"}, {"rates+=2"}, {"files+=b"}, {"inputs.train.map+={op: scale, by: 2}"}});
+  CHECK(outcome.rendered.find("'files' stands for more than one key") != std::string::npos);
+  const Outcome added = With({{"rates+=1"},
+                              {"rates+=2"},
+                              {"inputs.train.files+=b"},
+                              {"inputs.train.map+={op: scale, by: 2}"}});
+  REQUIRE(added.rendered == "");
+  CHECK(added.job.rates == std::vector<double>{1, 2});
+  CHECK(added.job.inputs.at("train").files == std::vector<std::string>{"/jobs/a", "b"});
+  CHECK(std::get<Scale>(added.job.inputs.at("train").map.at(2)).by == 2);
+  CHECK(Refused("batch+=1") ==
+        "command line: error: 'batch' is no list\n"
+        "      | batch+=1\n"
+        "      | ^^^^^\n"
+        "      = batch=VALUE\n");
+}
+
+TEST_CASE("~KEY goes back to the default, by a suffix too") {
+  const Outcome outcome = With({{"~keep"}, {"~optimizer"}, {"~inputs.train.map[0]"}, {"~batch"}});
+  REQUIRE(outcome.rendered == "");
+  CHECK(outcome.job.run.keep == 5);
+  CHECK_FALSE(outcome.job.optimizer.has_value());
+  CHECK(outcome.job.inputs.at("train").map.size() == 1);
+  CHECK(outcome.overrides.at(0).path == "run.keep");
+  CHECK(Refused("~kep") ==
+        "command line: error: unknown key 'kep'\n"
+        "      | ~kep\n"
+        "      |  ^^^ did you mean 'run.keep'?\n");
+  CHECK(Refused("~version").find("version") != std::string::npos);
+  CHECK(Refused("~keep=3").find("expected KEY=VALUE, found '~keep=3'") != std::string::npos);
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ inline Outcome ReadSample(std::string_view text, const std::vector<Override>& ov
       return std::nullopt;
     };
     outcome.overrides =
-        ParseJobInto(text, file, overrides, sources, ValueOf(outcome.job), outcome.tree);
+        ParseJobInto(text, file, {.overrides = overrides}, sources, ValueOf(outcome.job), outcome.tree);
   } catch (const Error& error) {
     CHECK(error.code() == Code::kUsage);
     outcome.faults = error.faults();

@@ -80,8 +80,9 @@ TEST_CASE("a struct inside itself is listed once and read at any depth") {
   for (const SchemaKey& key : Schema<Nested>()) rows += key.path + "\n";
   CHECK(rows == "x\ninner\n");
   Sources sources;
-  const Loaded<Nested> loaded = ParseJob<Nested>("inner: [{inner: [{x: 5}]}]\n", "t.yaml",
-                                                 {{"inner.0.inner.0.inner=[{x: 6}]"}}, sources);
+  const Loaded<Nested> loaded =
+      ParseJob<Nested>("inner: [{inner: [{x: 5}]}]\n", "t.yaml",
+                       {.overrides = {{"inner.0.inner.0.inner=[{x: 6}]"}}}, sources);
   CHECK(loaded.job.inner.at(0).inner.at(0).x == 5);
   CHECK(loaded.job.inner.at(0).inner.at(0).inner.at(0).x == 6);
 }

@@ -1,0 +1,136 @@
+#include "config/layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "config/flow_text.h"
+#include "config/yaml_reader.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+
+namespace tpuest::config {
+namespace {
+
+constexpr std::string_view kBaseKey = "base";
+
+// Two sections of different types have no key in common that means the same.
+bool SameType(const Node& a, const Node& b) {
+  const Node* const type_a = a.Find("type");
+  const Node* const type_b = b.Find("type");
+  return type_a == nullptr || type_b == nullptr || type_a->text == type_b->text;
+}
+
+class LayerReader {
+ public:
+  LayerReader(Sources& sources, std::vector<Fault>& faults) : sources_(sources), faults_(faults) {}
+
+  Node Read(std::string_view text, const std::string& file, const Origin& origin) {
+    open_.push_back(std::filesystem::absolute(file).lexically_normal().string());
+    Node root = ParseYaml(text, file, origin, sources_, faults_);
+    Node below;
+    for (const Node& base : TakeBases(root)) {
+      Node next = ReadBase(base, file);
+      below = below.kind == Node::Kind::kMap ? Merged(std::move(below), std::move(next))
+                                             : std::move(next);
+    }
+    open_.pop_back();
+    const bool has_both = below.kind == Node::Kind::kMap && root.kind == Node::Kind::kMap;
+    if (!has_both) return root;
+    return Merged(std::move(below), std::move(root));
+  }
+
+ private:
+  // The files that `base:` names; takes the key out.
+  std::vector<Node> TakeBases(Node& root) {
+    Node* const found = root.Find(kBaseKey);
+    if (found == nullptr) return {};
+    const Node base = std::move(*found);
+    root.children.erase(root.children.begin() + (found - root.children.data()));
+    if (base.kind == Node::Kind::kNull) return {};
+    std::vector<Node> files = base.kind == Node::Kind::kList ? base.children : std::vector{base};
+    const bool are_names = std::all_of(files.begin(), files.end(), [](const Node& node) {
+      return node.kind == Node::Kind::kScalar && !node.text.empty();
+    });
+    if (are_names) return files;
+    faults_.push_back({"base: expected a file or a list of files", "base: [common.yaml]", "base",
+                       base.key_place, base.key_width});
+    return {};
+  }
+
+  Node ReadBase(const Node& base, const std::string& from) {
+    const std::filesystem::path folder = std::filesystem::path(from).parent_path();
+    const std::string file =
+        folder.empty() ? base.text : (folder / base.text).lexically_normal().string();
+    const auto fail = [&](std::string message, std::string hint) {
+      return Error(Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "base",
+                                                     base.place, base.width}});
+    };
+    const std::string full = std::filesystem::absolute(file).lexically_normal().string();
+    if (std::find(open_.begin(), open_.end(), full) != open_.end()) {
+      throw fail(fmt::format("{} is among its own bases", file), "take one of the two out");
+    }
+    std::string text;
+    try {
+      text = ReadJobFile(file);
+    } catch (const Error& error) {
+      throw fail(error.faults().front().message, error.faults().front().hint);
+    }
+    return Read(text, file, {Origin::Kind::kBaseFile, ""});
+  }
+
+  Sources& sources_;
+  std::vector<Fault>& faults_;
+  std::vector<std::string> open_;  // files that are being read, the job's first
+};
+
+}  // namespace
+
+Node Merged(Node below, Node above) {
+  const bool maps = below.kind == Node::Kind::kMap && above.kind == Node::Kind::kMap;
+  if (!maps || !SameType(below, above)) {
+    above.earlier = std::move(below.earlier);
+    above.earlier.push_back({FlowText(below), OriginText(below)});
+    return above;
+  }
+  for (Node& child : above.children) {
+    Node* const covered = below.Find(child.key);
+    if (covered == nullptr) continue;
+    child = Merged(std::move(*covered), std::move(child));
+    below.children.erase(below.children.begin() + (covered - below.children.data()));
+  }
+  // In the order of the file above, then what it does not name.
+  std::move(below.children.begin(), below.children.end(), std::back_inserter(above.children));
+  return above;
+}
+
+Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
+                Sources& sources, std::vector<Fault>& faults) {
+  return LayerReader(sources, faults).Read(text, file, origin);
+}
+
+std::string ReadJobFile(const std::string& file) {
+  if (DirectoryExists(file)) {
+    throw Error(Code::kUsage, fmt::format("{} is a folder", file), "name the job file in it");
+  }
+  if (!FileExists(file)) {
+    const std::string folder = std::filesystem::path(file).parent_path().string();
+    std::vector<std::string> names;
+    if (folder.empty() || DirectoryExists(folder)) {
+      names = ListDirectory(folder.empty() ? "." : folder);
+    }
+    const std::optional<std::string> near = Nearest(BaseName(file), names);
+    const std::string hint =
+        near ? fmt::format("did you mean '{}'?", folder.empty() ? *near : JoinPath(folder, *near))
+             : "";
+    throw Error(Code::kUsage, fmt::format("there is no file '{}'", file), hint);
+  }
+  try {
+    return ReadFile(file);
+  } catch (const Error& error) {
+    throw Error(Code::kUsage, error.faults());
+  }
+}
+
+}  // namespace tpuest::config

@@ -1,0 +1,48 @@
+#include <doctest/doctest.h>
+
+#include "tests/config/sample_job.h"
+
+namespace tpuest::config {
+namespace {
+
+std::string TextAt(const std::vector<FlatValue>& values, std::string_view path) {
+  for (const FlatValue& value : values) {
+    if (value.path == path) return value.text;
+  }
+  return "not there";
+}
+
+TEST_CASE("a struct is a list of paths and values") {
+  const Outcome outcome = ReadSample(
+      "version: 1\n"
+      "params: {lr: 0.05}\n"
+      "inputs: {train: {files: [a, b], map: [scale, {op: crop, size: [1, 2]}]}}\n"
+      "optimizer: {type: Momentum, rate: {type: decay, steps: 10}, momentum: 0.9}\n");
+  REQUIRE(outcome.rendered == "");
+  const std::vector<FlatValue> values = Flatten(outcome.job);
+  CHECK(TextAt(values, "version") == "1");
+  CHECK(TextAt(values, "params.lr") == "0.05");
+  CHECK(TextAt(values, "inputs.train.files[1]") == "b");
+  CHECK(TextAt(values, "inputs.train.vocabulary") == "null");
+  CHECK(TextAt(values, "inputs.train.map[0].op") == "scale");
+  CHECK(TextAt(values, "inputs.train.map[1].size[0]") == "1");
+  CHECK(TextAt(values, "optimizer.type") == "Momentum");
+  CHECK(TextAt(values, "optimizer.rate.steps") == "10");
+  CHECK(TextAt(values, "rates") == "[]");
+  CHECK(TextAt(values, "inputs") == "not there");
+}
+
+TEST_CASE("two structs differ in values, and in keys that one of them lacks") {
+  const Outcome a = ReadSample("version: 1\nbatch: 8\nrates: [1, 2]\noptimizer: {type: Sgd}\n");
+  const Outcome b = ReadSample("version: 1\nrates: [1]\noptimizer: {type: Sgd, rate: 0.5}\n");
+  std::vector<std::string> lines;
+  for (const Difference& difference : DifferencesOf(Flatten(a.job), Flatten(b.job))) {
+    lines.push_back(difference.path + " " + difference.a.value_or("-") + " " +
+                    difference.b.value_or("-"));
+  }
+  CHECK(lines == std::vector<std::string>{"batch 8 32", "optimizer.rate 0.1 0.5", "rates[1] 2 -"});
+  CHECK(DifferencesOf(Flatten(a.job), Flatten(a.job)).empty());
+}
+
+}  // namespace
+}  // namespace tpuest::config
