@@ -186,7 +186,9 @@ std::string PjrtCompileOptions(int replicas) {
 void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units) {
   if (replicas <= available) return;
   throw Error(Code::kUsage,
-              fmt::format("{} replicas, {} has {} {}", replicas, where, available, units),
+              fmt::format("TPUConfig.num_shards is not set correctly. {0} has {1} {2}: "
+                          "num_replicas should be at most ({1}), got ({3})",
+                          where, available, units, replicas),
               fmt::format("tpu_config.num_shards={}", available))
       .Key("run_config.tpu_config.num_shards");
 }

@@ -1,6 +1,8 @@
 #include "core/estimator/early_stopping.h"
 
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -98,20 +100,32 @@ void EarlyStoppingHook::Begin(HookHome& home) {
 
 void EarlyStoppingHook::AfterCreateSession(const SessionInfo& session) {
   start_step_ = session.global_step;
+  goes_on_ = session.restored;
   start_time_ = home_->clock.WallSeconds();
+}
+
+void EarlyStoppingHook::BeforeRun(RunContext& context) {
+  if (!std::exchange(goes_on_, false)) return;
+  if (StopsAt(context.global_step(), context)) context.LimitIterations(0);
 }
 
 void EarlyStoppingHook::AfterRun(RunContext& context, const RunValues& values) {
   const double now = home_->clock.Seconds();
-  if (values.diverged_loss || !timer_.IsDue(values.global_step, now)) return;
+  const bool is_over = context.stop_reason().has_value();
+  if (is_over || values.diverged_loss || !timer_.IsDue(values.global_step, now)) return;
   timer_.Trigger(values.global_step, now);
+  std::ignore = StopsAt(values.global_step, context);
+}
+
+bool EarlyStoppingHook::StopsAt(int64_t global_step, RunContext& context) {
   const EvalMetricsBySteps metrics =
       ReadEvalMetrics(*options_.eval_dir, home_->log, [&](int64_t step, double wall_time) {
         return step <= start_step_ || wall_time >= start_time_;
       });
-  if (!should_stop_(metrics, home_->log)) return;
-  home_->log.Info("Requesting early stopping at global step {}", values.global_step);
+  if (!should_stop_(metrics, home_->log)) return false;
+  home_->log.Info("Requesting early stopping at global step {}", global_step);
   context.RequestStop("early_stopping");
+  return true;
 }
 
 }  // namespace tpuest

@@ -53,16 +53,22 @@ class EarlyStoppingHook final : public SessionRunHook {
   EarlyStoppingHook(const EarlyStoppingOptions& options, ShouldStop should_stop);
   void Begin(HookHome& home) override;
   void AfterCreateSession(const SessionInfo& session) override;
+  // A run that goes on may have been cut between an evaluation that ends it and its end.
+  void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
 
  private:
+  // Whether the evaluations that count ask for the end.
+  bool StopsAt(int64_t global_step, RunContext& context);
+
   EarlyStoppingOptions options_;
   ShouldStop should_stop_;
   SecondOrStepTimer timer_;
   HookHome* home_ = nullptr;
   int64_t start_step_ = 0;
   double start_time_ = 0;
+  bool goes_on_ = false;  // before the first loop of a restored run
 };
 
 }  // namespace tpuest

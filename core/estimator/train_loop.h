@@ -55,6 +55,7 @@ class TrainLoop {
   std::string Run();
   [[nodiscard]] int64_t global_step() const { return step_; }
   [[nodiscard]] std::optional<float> loss() const { return loss_; }
+  [[nodiscard]] bool input_ended() const { return input_ended_; }
   [[nodiscard]] int64_t steps_made() const { return steps_made_; }
 
  private:

@@ -180,7 +180,7 @@ TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
   Log& log = context_.home.log;
   if (by_signal) {
     result.exit_code = ExitCodeOf(stop);
-  } else if (loop.steps_made() == 0) {
+  } else if (loop.steps_made() == 0 && loop.input_ended()) {
     log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
   }
   End(loop.global_step(), by_signal);

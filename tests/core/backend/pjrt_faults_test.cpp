@@ -121,8 +121,11 @@ TEST_CASE("a program for a topology is measured") {
   CHECK_FALSE(size.bytes_accessed.has_value());
   CHECK_FALSE(size.shortage.has_value());
   CHECK(topology->ArgumentBytes(DType::kFloat, Shape({3})) == 2);
-  CHECK_THROWS_WITH_AS((void)topology->Compile(kModule, 3), "3 replicas, v5e:1x2 has 2 cores",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      (void)topology->Compile(kModule, 3),
+      "TPUConfig.num_shards is not set correctly. v5e:1x2 has 2 cores: num_replicas "
+      "should be at most (2), got (3)",
+      Error);
 }
 
 TEST_CASE("a program that does not fit is no error yet") {

@@ -159,4 +159,21 @@ TEST_CASE("an evaluation made during the run ends it") {
   CHECK(home.Logged("Requesting early stopping at global step 3"));
 }
 
+TEST_CASE("a run that was cut before an evaluation ended it ends where it goes on") {
+  TemporaryFolder folder;
+  Home home;
+  EstimatorOptions options = Options(folder.path());
+  options.run_config.tpu_config.iterations_per_loop = 1;
+  Estimator(LinearModel(), options, home.get()).Train(RangeInput({}), {.max_steps = 3});
+  EventWriter events(folder.File("eval"), 1e9);
+  events.Scalar(1e9, 3, "loss", 0.1F);
+  events.Flush();
+  EarlyStoppingHook hook = StopBelow(0.5);
+  const TrainResult result = Estimator(LinearModel(), options, home.get())
+                                 .Train(RangeInput({}), {.max_steps = 5}, {&hook});
+  CHECK(result.global_step == 3);
+  CHECK(result.stopped_because == "early_stopping");
+  CHECK(!home.Logged("made no steps"));
+}
+
 }  // namespace tpuest
