@@ -1,5 +1,6 @@
 #include "cli/model_check.h"
 
+#include "core/estimator/batch_axis.h"
 #include "core/estimator/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"
@@ -41,7 +42,7 @@ void Build(const Job& job, const ModeInput& input) {
   const bool whole = !estimator.use_tpu || Broadcasts(estimator.run_config.tpu_config);
   const int64_t rows = whole ? *input.batch_size : *input.batch_size / replicas;
   const OpRegistry registry(ops::AllOps());
-  const ModelFn model_fn = MakeModelFnForShapes(job);
+  const ModelFn model_fn = WithBatchAxis(MakeModelFnForShapes(job), estimator.batch_axis);
   std::ignore = BuildModel(
       model_fn, registry,
       {.mode = input.mode,

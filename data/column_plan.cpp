@@ -68,7 +68,7 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
 }  // namespace
 
 StreamSpec InputPlan::spec() const {
-  StreamSpec spec;
+  StreamSpec spec{.features = {}, .labels = {}, .batch_first = true};
   for (const ColumnPlan& column : features) spec.features.push_back(column.spec);
   spec.labels = labels.Map([](const ColumnPlan& column) { return column.spec; });
   return spec;

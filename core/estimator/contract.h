@@ -45,8 +45,9 @@ struct Provenance {
 };
 
 struct Batch {
-  std::vector<Tensor> features;  // [batch, ...], in the order of StreamSpec::features
-  nn::Labels<Tensor> labels;     // of StreamSpec::labels
+  // [batch, ...], in the order of StreamSpec::features; with batch_axis the batch is there.
+  std::vector<Tensor> features;
+  nn::Labels<Tensor> labels;  // of StreamSpec::labels
   // [batch] float, 1 for an example and 0 for padding; invalid if every row is an example.
   Tensor example_weight;
   int64_t examples = 0;                     // rows that are not padding
@@ -58,6 +59,9 @@ struct Batch {
 struct StreamSpec {
   std::vector<TensorSpec> features;  // sorted by name
   nn::Labels<TensorSpec> labels;     // of each head, its column
+  // Batches have their batch on axis 0 even where TPUEstimator's batch_axis names another: it then
+  // says where model_fn finds it.
+  bool batch_first = false;
 };
 
 // Batches in an order that is a pure function of (seed, epoch, index).

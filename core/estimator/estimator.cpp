@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/base/files.h"
+#include "core/estimator/batch_axis.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/eval_listener.h"
 #include "core/estimator/evaluations.h"
@@ -46,6 +47,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   options.run_config.Resolve();
   EstimatorContext context{
       .model_fn = std::move(model_fn), .options = std::move(options), .home = home};
+  context.model_fn = WithBatchAxis(std::move(context.model_fn), context.options.batch_axis);
   const RunConfig& config = context.options.run_config;
   if (config.model_dir) {
     context.model_dir = *config.model_dir;

@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "core/estimator/batch_axis.h"
 #include "core/sharding/batch_size.h"
 
 namespace tpuest {
@@ -85,6 +86,13 @@ bool EstimatorContext::BroadcastsIn(Mode mode) const {
   const TpuConfig& config = options.run_config.tpu_config;
   const bool sliced = mode != Mode::kTrain && config.eval_training_input_configuration == "SLICED";
   return OnTpu(mode) && Broadcasts(config) && !sliced;
+}
+
+std::unique_ptr<BatchStream> EstimatorContext::Open(const InputFn& input_fn,
+                                                    const InputContext& context) const {
+  std::unique_ptr<BatchStream> stream = input_fn(context);
+  return options.batch_axis ? BatchFirst(std::move(stream), *options.batch_axis)
+                            : std::move(stream);
 }
 
 int64_t EstimatorContext::RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const {

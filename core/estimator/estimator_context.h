@@ -34,6 +34,9 @@ struct EstimatorContext {
   // The size of a mode's global batch: what the input_fn gives. Error kUsage if there is none or it
   // does not divide by the replicas.
   [[nodiscard]] int64_t BatchSize(Mode mode) const;
+  // A stream whose batches have their batch on axis 0.
+  [[nodiscard]] std::unique_ptr<BatchStream> Open(const InputFn& input_fn,
+                                                  const InputContext& context) const;
   // Of a global batch of so many rows.
   [[nodiscard]] int64_t RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const;
   [[nodiscard]] Params ParamsFor(Mode mode, int64_t rows, int of_replicas) const;

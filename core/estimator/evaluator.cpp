@@ -41,7 +41,8 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint);
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
-  const std::unique_ptr<BatchStream> stream = input_fn(
+  const std::unique_ptr<BatchStream> stream = context_.Open(
+      input_fn,
       {.mode = Mode::kEval, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
   if (stream->endless() && !args.steps) {
     throw Error(Code::kUsage,

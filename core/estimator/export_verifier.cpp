@@ -157,7 +157,7 @@ class Verifier {
                              .pad_last = fixed.has_value(),
                              .seed = seed_,
                              .threads = context_.threads};
-    const std::unique_ptr<BatchStream> stream = args_.input_fn(input);
+    const std::unique_ptr<BatchStream> stream = context_.Open(args_.input_fn, input);
     spec_ = stream->spec();
     features_ = ReadBatches(*stream, args_.records);
     if (args_.serialized_input_fn) {

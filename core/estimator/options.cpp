@@ -211,6 +211,9 @@ std::vector<Fault> Validate(const EstimatorOptions& options) {
       "export_saved_model_api_version",
       fmt::format("export_saved_model_api_version should be 1 or 2; got {}.",
                   options.export_saved_model_api_version));
+  for (const int64_t axis : options.batch_axis.value_or(std::vector<int64_t>())) {
+    faults.Expect(axis >= 0, "batch_axis", fmt::format("Dimension {} must be >= 0", axis));
+  }
   faults.ExpectBatchSize(options.train_batch_size, "train_batch_size");
   faults.ExpectBatchSize(options.eval_batch_size, "eval_batch_size");
   faults.ExpectBatchSize(options.predict_batch_size, "predict_batch_size");

@@ -137,6 +137,7 @@ struct EstimatorOptions {
   std::optional<int64_t> train_batch_size;
   std::optional<int64_t> eval_batch_size;     // null: train_batch_size
   std::optional<int64_t> predict_batch_size;  // null: eval_batch_size
+  std::optional<std::vector<int64_t>> batch_axis;
   std::optional<bool> eval_on_tpu;
   std::map<std::string, Raw> params;
   std::optional<WarmStartFrom> warm_start_from;
@@ -152,6 +153,9 @@ struct EstimatorOptions {
     v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
     v("eval_batch_size", eval_batch_size, {.help = "null: train_batch_size"});
     v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
+    v("batch_axis", batch_axis,
+      {.help = "where model_fn finds the batch in each feature, by name, and then each label; "
+               "[3, 0]: images in HWCN; null: first"});
     v("eval_on_tpu", eval_on_tpu,
       {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true"});
     v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/estimator/batch_axis.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/saved_state.h"
 #include "core/estimator/train_program.h"
@@ -25,12 +26,14 @@ std::optional<int64_t> PlannedRun::steps() const {
 
 PlannedRun PlanTraining(const PlanArgs& args) {
   ThrowFaults(Validate(args.length, args.options.use_tpu));
-  EstimatorContext context{
-      .model_fn = args.model_fn, .options = args.options, .home = args.home, .model_dir = {}};
+  EstimatorContext context{.model_fn = WithBatchAxis(args.model_fn, args.options.batch_axis),
+                           .options = args.options,
+                           .home = args.home,
+                           .model_dir = {}};
   PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain),
                  .replicas = context.ReplicasIn(Mode::kTrain),
                  .broadcast = context.BroadcastsIn(Mode::kTrain)};
-  run.model = BuildModel(args.model_fn, args.home.registry,
+  run.model = BuildModel(context.model_fn, args.home.registry,
                          {.mode = Mode::kTrain,
                           .stream = args.stream,
                           .rows = run.share(),

@@ -90,13 +90,19 @@ std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t example
 
 PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& args,
                                  const RowCallback& row) {
+  if (context_.options.batch_axis && context_.OnTpu(Mode::kPredict)) {
+    throw Error(Code::kUsage, "For mode PREDICT, batch_axis is not supported yet.",
+                "use_tpu: false predicts with it")
+        .Key("batch_axis");
+  }
   const int64_t batch_size = context_.BatchSize(Mode::kPredict);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint);
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
-  const std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kPredict,
-                                                        .batch_size = batch_size,
-                                                        .seed = seed,
-                                                        .threads = context_.threads});
+  const std::unique_ptr<BatchStream> stream =
+      context_.Open(input_fn, {.mode = Mode::kPredict,
+                               .batch_size = batch_size,
+                               .seed = seed,
+                               .threads = context_.threads});
   model_.Load(stream->spec(), saved, batch_size);
   const std::vector<std::string> keys = Keys(args);
   PredictResult result{.stopped_because = "end of input"};

@@ -101,10 +101,10 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   plan.resume.seed = context_.Seed(plan.resume.seed);
-  std::unique_ptr<BatchStream> stream = input_fn({.mode = Mode::kTrain,
-                                                  .batch_size = plan.batch_size,
-                                                  .seed = *plan.resume.seed,
-                                                  .threads = context_.threads});
+  std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
+                                                                 .batch_size = plan.batch_size,
+                                                                 .seed = *plan.resume.seed,
+                                                                 .threads = context_.threads});
   if (const auto& strategy = context_.options.run_config.train_distribute) {
     context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
                            strategy->type, strategy->num_replicas,

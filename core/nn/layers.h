@@ -11,9 +11,10 @@
 
 namespace tpuest::nn {
 
-using Layer = std::variant<Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D,
-                           AveragePooling2D, GlobalAveragePooling2D, GlobalMaxPooling2D,
-                           BatchNormalization, Dropout, Flatten, Reshape, ActivationLayer>;
+using Layer =
+    std::variant<Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D, AveragePooling2D,
+                 GlobalAveragePooling2D, GlobalMaxPooling2D, BatchNormalization, Dropout, Flatten,
+                 Reshape, Transpose, ActivationLayer>;
 
 // The layer on x. Errors carry the layer's place.
 [[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, Value x);

@@ -61,6 +61,22 @@ Value Reshape::Apply(LayerContext& context, Value x) const {
   return layer.Output(ops::Reshape(x, Shape(dims)));
 }
 
+Value Transpose::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  std::vector<int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  bool is_permutation = static_cast<int>(perm.size()) == x.shape().rank();
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
+  }
+  if (!is_permutation) {
+    layer.Fail(
+        fmt::format("perm {} is no order of the axes of {}", Shape(perm).Text(), x.shape().Text()));
+  }
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(ops::Transpose(x, perm));
+}
+
 Value Dropout::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   if (!(rate >= 0 && rate < 1)) {

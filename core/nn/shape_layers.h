@@ -1,5 +1,5 @@
 #pragma once
-// Layers without variables: flatten, reshape, dropout, activation.
+// Layers without variables: flatten, reshape, transpose, dropout, activation.
 
 #include <cstdint>
 #include <string>
@@ -37,6 +37,27 @@ struct Reshape {
   void Visit(V& v) {
     v("shape", shape, {.help = "of an example, without the batch", .required = true});
     v("name", name, {.help = "default: reshape, reshape_1, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// tf.transpose, the batch included: axis i is axis perm[i] of the input. For a model whose inputs
+// have their batch elsewhere (TPUEstimator's batch_axis).
+struct Transpose {
+  static constexpr std::string_view kType = "transpose";
+  std::vector<int64_t> perm;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("perm", perm,
+      {.help = "for each axis, the input's that it is, the batch counted; [3, 0, 1, 2]: images of "
+               "batch_axis 3 to NHWC",
+       .required = true,
+       .tpuest = true});
+    v("name", name, {.help = "default: transpose, transpose_1, ..."});
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

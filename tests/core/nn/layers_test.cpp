@@ -163,6 +163,16 @@ TEST_CASE("reshape works out a missing dimension") {
                        Error);
 }
 
+TEST_CASE("transpose moves the batch too") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  const Value x = session.graph().Placeholder(DType::kFloat, Shape{4, 5, 3, kUnknownDim}, "x");
+  CHECK(Transpose{.perm = {3, 0, 1, 2}}.Apply(context, x).shape() == Shape{kUnknownDim, 4, 5, 3});
+  for (const std::vector<int64_t>& perm : {std::vector<int64_t>{0, 1, 2}, {0, 1, 2, 2}}) {
+    CHECK_THROWS_AS((void)(Transpose{.perm = perm}.Apply(context, x)), Error);
+  }
+}
+
 TEST_CASE("a layer that does not fit its input says so at its place") {
   Session session;
   LayerContext context{.graph = session.graph()};
