@@ -18,5 +18,6 @@ void AddConfigFlags(CLI::App& app, Invocation& to);
 void AddInspectFlags(CLI::App& app, Invocation& to);
 void AddInitFlags(CLI::App& app, Invocation& to);
 void AddConvertFlags(CLI::App& app, Invocation& to);
+void AddSweepFlags(CLI::App& app, Invocation& to);
 
 }  // namespace tpuest::cli

@@ -17,6 +17,18 @@ namespace tpuest::cli {
 enum class Toggle { kAuto, kAlways, kNever };
 enum class LogFormat { kText, kTensorFlow, kJson };
 
+struct SweepFlags {
+  std::vector<std::string> grid;    // "KEY=V1,V2", in order
+  std::vector<std::string> random;  // "KEY=uniform(0,1)"
+  std::optional<int64_t> trials;    // draws of each point of the grid
+  int64_t seed = 0;
+  int jobs = 1;                    // trials at a time
+  std::optional<std::string> out;  // the sweep's folder
+  std::optional<std::string> index;
+  std::optional<std::string> metric;
+  std::optional<std::string> mode;
+};
+
 struct Invocation {
   std::string command;
   std::string subject;                 // one of Command::subjects: "show", "models"
@@ -72,6 +84,7 @@ struct Invocation {
   std::optional<std::string> eval;
   std::string model = "linear";
   bool force = false;
+  SweepFlags sweep;
 };
 
 // What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.
