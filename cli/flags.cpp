@@ -51,8 +51,7 @@ void AddRunFlags(CLI::App& app, Invocation& to) {
   app.add_option("--set-file", to.set_files,
                  "a YAML file whose keys go over the job's; may be repeated")
       ->option_text("FILE")
-      ->expected(1)
-      ->take_all()
+      ->allow_extra_args(false)
       ->group(kRunGroup);
   AddText(app, "-C", to.directory, "DIR", "change to this folder first")->group(kRunGroup);
   AddInteger(app, "--threads", to.threads, 1, "step threads; the bits do not depend on it")
@@ -125,7 +124,10 @@ void AddPlanFlags(CLI::App& app, Invocation& to) {
 }
 
 void AddConfigFlags(CLI::App& app, Invocation& to) {
-  AddSwitch(app, "--full", to.full, "every value, with its origin");
+  AddSwitch(app, "--minimal", to.minimal, "of show: what differs from the defaults");
+  AddSwitch(app, "--full", to.full, "of show: every value, with its origin");
+  AddSwitch(app, "--explain", to.explain,
+            "of show: keys (or those named) with origin, meaning and what they were put over");
 }
 
 void AddInspectFlags(CLI::App& app, Invocation& to) {

@@ -20,21 +20,30 @@ bool IsOverride(const std::string& argument) {
   return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
 }
 
-template <class Words>
-bool Holds(const Words& words, std::string_view word) {
+bool Holds(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+const Subject* FindSubject(const Command& command, std::string_view word) {
+  for (const Subject& subject : command.subjects) {
+    if (subject.name == word) return &subject;
+  }
+  return nullptr;
+}
+
 void SortArguments(const std::vector<std::string>& given, const Command& command, Invocation& to) {
-  const bool takes_job = command.takes == Takes::kJob;
+  bool takes_job = command.takes == Takes::kJob;
   for (const std::string& argument : given) {
     const bool may_be_subject = to.subject.empty() && to.arguments.empty();
     if (takes_job && IsOverride(argument)) {
       to.overrides.push_back(argument);
     } else if (takes_job && IsJobFile(argument) && !to.job) {
       to.job = argument;
-    } else if (may_be_subject && (command.needs_subject || Holds(command.subjects, argument))) {
+    } else if (may_be_subject &&
+               (command.needs_subject || FindSubject(command, argument) != nullptr)) {
       to.subject = argument;
+      const Subject* const subject = FindSubject(command, argument);
+      if (subject != nullptr && subject->takes) takes_job = *subject->takes == Takes::kJob;
     } else {
       to.arguments.push_back(argument);
     }

@@ -63,6 +63,8 @@ struct Invocation {
   std::optional<std::string> export_dir;  // export
   std::optional<int64_t> verify;          // export
   bool full = false;                      // config show
+  bool minimal = false;                   // config show
+  bool explain = false;                   // config show
   std::optional<std::string> compile;     // plan: a topology
   std::optional<std::string> dump_hlo;    // plan: a file
   // convert
@@ -93,6 +95,14 @@ enum class Takes { kJob, kPath, kPaths, kNothing };
 // Reads a command's own flags into the invocation, which outlives the app (cli/flags.h).
 using AddFlags = void (*)(CLI::App& app, Invocation& to);
 
+// A word that may follow a command: `config show`.
+struct Subject {
+  Subject(const char* word) : name(word) {}  // NOLINT(google-explicit-constructor): a list of words
+  Subject(const char* word, Takes what) : name(word), takes(what) {}
+  std::string_view name;
+  std::optional<Takes> takes = std::nullopt;  // nullopt: as its command
+};
+
 // One of the program's commands.
 struct Command {
   std::string_view name;
@@ -101,8 +111,7 @@ struct Command {
   int (*run)(const Invocation& invocation);  // returns the exit code
   Takes takes = Takes::kJob;
   AddFlags flags = nullptr;
-  // Words that may follow the command: `config show`. The first word beside the flags is one.
-  std::vector<std::string_view> subjects;
+  std::vector<Subject> subjects;  // the first word beside the flags may be one
   bool needs_subject = false;
 };
 [[nodiscard]] const std::vector<Command>& Commands();

@@ -192,6 +192,7 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
 LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
   LoadedJob loaded = config::LoadJob<Job>(path, layers, sources);
+  loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
   }
@@ -205,6 +206,12 @@ std::string ResolvedText(const Job& job, const config::Tree& tree) {
 std::string ShownText(const Job& job, const config::Tree& tree) {
   return config::WriteShown(job, tree);
 }
+
+std::string MinimalText(const Job& job, const config::Tree& tree) {
+  return config::WriteMinimal(job, tree);
+}
+
+std::vector<config::FlatValue> FlatJob(const Job& job) { return config::Flatten(job); }
 
 std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
 

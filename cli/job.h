@@ -133,6 +133,8 @@ using LoadedJob = config::Loaded<Job>;
                                     config::Sources& sources);
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);
+[[nodiscard]] std::string MinimalText(const Job& job, const config::Tree& tree);
+[[nodiscard]] std::vector<config::FlatValue> FlatJob(const Job& job);
 
 // Everything else that can be told wrong without touching data, with each fault's key.
 [[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "config/writer.h"
 
@@ -40,7 +41,7 @@ class Flattener {
   }
 
   void Leaf(const Value& value, const std::string& path) {
-    values_.push_back({path, FlowText(value)});
+    values_.push_back({path, FlowText(value), help_});
   }
 
   void Items(const Value& list, const std::string& path) {
@@ -59,19 +60,22 @@ class Flattener {
 
   void Members(const Value& section, const std::string& path) {
     for (const Member& member : MembersOf(section)) {
+      const std::string_view of_section = std::exchange(help_, member.field.help);
       Walk(member.value, Joined(path, member.name));
+      help_ = of_section;
     }
   }
 
   void Alternative(const Value& variant, const std::string& path) {
     const Type& chosen = *variant.type->alternatives[variant.type->index(variant.at)];
     if (!chosen.name.empty()) {
-      values_.push_back({Joined(path, chosen.type_key), std::string(chosen.name)});
+      values_.push_back({Joined(path, chosen.type_key), std::string(chosen.name), help_});
     }
     Walk({&chosen, variant.type->chosen(variant.at)}, path);
   }
 
   std::vector<FlatValue> values_;
+  std::string_view help_;  // of the key that is walked
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/reflect.h"
@@ -12,6 +13,7 @@ namespace tpuest::config {
 struct FlatValue {
   std::string path;  // "optimizer.learning_rate", "layers[2].units", "model.type"
   std::string text;  // YAML flow text
+  std::string_view help;
 };
 
 // Every value that is no section, in the order of Visit. An empty list or map is a value.

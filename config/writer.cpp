@@ -117,6 +117,8 @@ std::string Flow(const Value& value, const Context& context) {
   return Flow(chosen, ContextOf(*value.type, context));
 }
 
+bool Same(const Value& a, const Value& b) { return Flow(a, {}) == Flow(b, {}); }
+
 // A Raw without text was never given: null would be a value.
 bool IsAbsent(const Value& value) {
   return value.type->kind == Kind::kRaw && static_cast<const Raw*>(value.at)->text.empty();
@@ -135,9 +137,15 @@ class Writer {
       lines.push_back({fmt::format("{}: {}", section.type->type_key, section.type->name),
                        OriginOf(bare ? node : type)});
     }
-    for (const Member& member : MembersOf(section)) {
+    const Fresh fresh = section.type->make();
+    const std::vector<Member> defaults = MembersOf({section.type, fresh.get()});
+    const std::vector<Member> members = MembersOf(section);
+    for (size_t i = 0; i < members.size(); ++i) {
+      const Member& member = members[i];
       const Node* const child = node == nullptr ? nullptr : node->Find(member.name);
       if (child == nullptr && (!options_.defaults || IsAbsent(member.value))) continue;
+      const bool is_default = !member.field.required && Same(member.value, defaults[i].value);
+      if (is_default && !options_.unchanged) continue;
       const Context context{.input_path = member.field.input_path};
       Entry(std::string(member.name), member.value, child, context, lines);
     }

@@ -10,8 +10,9 @@
 namespace tpuest::config {
 
 struct WriteOptions {
-  bool defaults = true;  // values that neither the job nor an override gave, too
-  bool origins = true;   // "# default", "# job.yaml:14", "# command line" after each value
+  bool defaults = true;   // values that neither the job nor an override gave, too
+  bool unchanged = true;  // values that were given and are the default's, too
+  bool origins = true;    // "# default", "# job.yaml:14", "# command line" after each value
 };
 
 [[nodiscard]] std::string WriteValue(const Value& section, const Tree& tree,
@@ -27,6 +28,13 @@ template <class T>
 template <class T>
 [[nodiscard]] std::string WriteShown(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree, {.defaults = false, .origins = false});
+}
+
+// Of these what differs from the defaults: `config show --minimal`.
+template <class T>
+[[nodiscard]] std::string WriteMinimal(const T& section, const Tree& tree) {
+  return WriteValue(ValueOf(const_cast<T&>(section)), tree,
+                    {.defaults = false, .unchanged = false, .origins = false});
 }
 
 // One value in YAML flow style.

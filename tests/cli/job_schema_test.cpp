@@ -1,0 +1,95 @@
+// The JSON Schema knows every key that the reader knows.
+
+#include "cli/job_schema.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/job.h"
+
+namespace tpuest::cli {
+namespace {
+
+// All that a schema may stand for: itself, what it refers to, its alternatives.
+std::vector<const Json*> FormsOf(const Json& root, const Json& schema) {
+  if (schema.contains("$ref")) {
+    const std::string name = schema["$ref"].get<std::string>().substr(sizeof "#/$defs/" - 1);
+    return FormsOf(root, root["$defs"].at(name));
+  }
+  if (!schema.contains("anyOf")) return {&schema};
+  std::vector<const Json*> forms;
+  for (const Json& alternative : schema["anyOf"]) {
+    const std::vector<const Json*> more = FormsOf(root, alternative);
+    forms.insert(forms.end(), more.begin(), more.end());
+  }
+  return forms;
+}
+
+// The schemas of a step below these: a key, "[]" of a list, "<name>" of a map.
+std::vector<const Json*> Below(const Json& root, const std::vector<const Json*>& schemas,
+                               const std::string& step) {
+  std::vector<const Json*> found;
+  for (const Json* const schema : schemas) {
+    for (const Json* const form : FormsOf(root, *schema)) {
+      if (step == "[]" && form->contains("items")) found.push_back(&form->at("items"));
+      if (step == "<name>" && form->value("additionalProperties", Json()).is_object()) {
+        found.push_back(&form->at("additionalProperties"));
+      }
+      if (form->contains("properties") && form->at("properties").contains(step)) {
+        found.push_back(&form->at("properties").at(step));
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> StepsOf(std::string path) {
+  for (size_t at = path.find("[]"); at != std::string::npos; at = path.find("[]", at + 4)) {
+    path.insert(at, ".");
+  }
+  std::vector<std::string> steps;
+  std::string step;
+  for (const char c : path + ".") {
+    if (c != '.') {
+      step += c;
+    } else {
+      if (!step.empty()) steps.push_back(step);
+      step.clear();
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("every key of a job is in its schema, with its meaning") {
+  const Json root = JobSchema();
+  int keys = 0;
+  for (const config::SchemaKey& key : config::Schema<Job>()) {
+    std::vector<const Json*> schemas = {&root};
+    for (const std::string& step : StepsOf(key.path)) schemas = Below(root, schemas, step);
+    CAPTURE(key.path);
+    CHECK(!schemas.empty());
+    const bool is_told = std::any_of(schemas.begin(), schemas.end(), [&](const Json* schema) {
+      return schema->value("description", "") == key.help;
+    });
+    CHECK(is_told);
+    ++keys;
+  }
+  CHECK(keys > 300);
+}
+
+TEST_CASE("a schema says what a key takes, and what it is where the job does not say") {
+  const Json root = JobSchema();
+  const Json& properties = root["properties"];
+  CHECK(root["required"] == Json({"version", "model"}));
+  CHECK(root["additionalProperties"] == false);
+  CHECK(properties["use_tpu"]["default"] == true);
+  CHECK(properties["train_batch_size"]["default"].is_null());
+  CHECK(properties["mode"].dump().find("train_and_evaluate") != std::string::npos);
+  const Json& run_config = properties["run_config"]["properties"];
+  CHECK(run_config["save_summary_steps"]["default"] == 100);
+  CHECK(root["$defs"]["MomentumOptimizer"]["required"] ==
+        Json({"type", "learning_rate", "momentum"}));
+}
+
+}  // namespace tpuest::cli
