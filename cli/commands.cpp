@@ -40,6 +40,8 @@ const std::vector<Command>& Commands() {
        Takes::kJob,
        AddSweepFlags,
        {"expand", "run", "status", "best"}},
+      {"compare", "say where runs differ: keys, results, the first losses and parameters",
+       "tpuest compare runs/a runs/b", Compare, Takes::kPaths},
       {"convert", "write TFRecords from IDX files or drawn digits",
        "tpuest convert --images i.gz --labels l.gz --output train.tfrecord", Convert,
        Takes::kNothing, AddConvertFlags},

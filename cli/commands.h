@@ -19,6 +19,7 @@ int Init(const Invocation& invocation);
 int Convert(const Invocation& invocation);
 int Inspect(const Invocation& invocation);
 int List(const Invocation& invocation);
+int Compare(const Invocation& invocation);
 int Sweep(const Invocation& invocation);
 int Version(const Invocation& invocation);
 

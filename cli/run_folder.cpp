@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/cpu_features.h"
 #include "cli/report.h"
 #include "cli/version.h"
 #include "core/base/files.h"
@@ -92,12 +93,17 @@ void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_s
 void RunFolder::WriteRun() const {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  const Json run = {
-      {"argv", command_line_}, {"overrides", overrides_},
-      {"version", kVersion},   {"host", host},
-      {"device", device_},     {"seed", seed_},
-      {"start", start_},       {"end", end_ ? Json(*end_) : Json()},
-      {"status", status_},     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
+  const Json run = {{"argv", command_line_},
+                    {"overrides", overrides_},
+                    {"version", kVersion},
+                    {"host", host},
+                    {"device", device_},
+                    {"cpu", CpuText()},
+                    {"seed", seed_},
+                    {"start", start_},
+                    {"end", end_ ? Json(*end_) : Json()},
+                    {"status", status_},
+                    {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
   WriteFileAtomically(JoinPath(folder_, "run.json"),
                       run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                       /*fsync=*/false);

@@ -63,6 +63,12 @@ std::string RunSeries::NameOf(const Series& named) const {
   return is_plain ? named.metric : named.of + "/" + named.metric;
 }
 
+const Series* RunSeries::Named(const std::string& name) const {
+  const auto found = std::find_if(series.begin(), series.end(),
+                                  [&](const Series& each) { return NameOf(each) == name; });
+  return found == series.end() ? nullptr : &*found;
+}
+
 const Series* RunSeries::Find(const std::string& name) const {
   const auto first = [&](const auto& fits) -> const Series* {
     const auto found = std::find_if(series.begin(), series.end(), fits);

@@ -26,8 +26,10 @@ struct RunSeries {
   // "accuracy" where the run has one evaluation, "EVAL/accuracy" where it has several;
   // "train/loss".
   [[nodiscard]] std::string NameOf(const Series& series) const;
-  // By that name; by a metric's name alone that of the first evaluation that has it, or else of
-  // training. nullptr: there is none.
+  // Exactly that name. nullptr: there is none.
+  [[nodiscard]] const Series* Named(const std::string& name) const;
+  // By either form of it; by a metric's name alone that of the first evaluation that has it, or
+  // else of training. nullptr: there is none.
   [[nodiscard]] const Series* Find(const std::string& name) const;
   // The last logged step; nullopt where there is no line.
   [[nodiscard]] std::optional<int64_t> last_step() const;

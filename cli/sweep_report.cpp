@@ -71,8 +71,9 @@ std::vector<std::string> RowOf(const TrialResult& result, const std::vector<std:
   row.push_back(StatusText(result.status));
   const std::optional<int64_t> step = result.series.last_step();
   row.push_back(step ? WithCommas(*step) : "-");
-  row.push_back(Cell(LastOf(result.series.Find("train/loss"))));
-  for (const std::string& metric : metrics) row.push_back(Cell(LastOf(result.series.Find(metric))));
+  row.push_back(Cell(LastOf(result.series.Named("train/loss"))));
+  for (const std::string& metric : metrics)
+    row.push_back(Cell(LastOf(result.series.Named(metric))));
   return row;
 }
 
@@ -106,7 +107,7 @@ Json SweepJson(const SweepFolder& folder, const SweepRecord& record,
                       {"status", result.status.status},
                       {"exit_code", code ? Json(*code) : Json()},
                       {"global_step", step ? Json(*step) : Json()},
-                      {"loss", LastOf(result.series.Find("train/loss"))},
+                      {"loss", LastOf(result.series.Named("train/loss"))},
                       {"metrics", MetricsJson(result.series)}});
   }
   const TrialResult* const best = BestOf(results, order);

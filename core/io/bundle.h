@@ -43,6 +43,9 @@ class BundleReader {
   // Errors if there is no such tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
   [[nodiscard]] DType DTypeOf(std::string_view name) const;
   [[nodiscard]] Shape ShapeOf(std::string_view name) const;
+  // CRC-32C of the values, as the index has it; of a tensor that is stored in slices, whose own
+  // checksums follow how it was cut, that of the whole.
+  [[nodiscard]] uint32_t ChecksumOf(std::string_view name) const;
   // The values, their checksum verified, slices joined.
   [[nodiscard]] Tensor Read(std::string_view name) const;
 

@@ -318,6 +318,13 @@ Shape BundleReader::ShapeOf(std::string_view name) const {
   return FromProto(state_->Entry(name).shape());
 }
 
+uint32_t BundleReader::ChecksumOf(std::string_view name) const {
+  const pb::BundleEntryProto entry = state_->Entry(name);
+  if (entry.slices().empty()) return UnmaskCrc(entry.crc32c());
+  const Tensor whole = state_->ReadSlices(entry, name);
+  return Crc32c({static_cast<const char*>(whole.raw()), whole.bytes()});
+}
+
 Tensor BundleReader::Read(std::string_view name) const {
   const pb::BundleEntryProto entry = state_->Entry(name);
   return entry.slices().empty() ? state_->ReadEntry(entry, name) : state_->ReadSlices(entry, name);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "core/io/checkpoint_state.h"
+#include "core/io/crc32c.h"
 #include "core/io/object_graph.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
@@ -96,6 +97,19 @@ TEST_CASE("every tensor of TensorFlow's checkpoints is read, of any dtype, slice
   CheckAgainstTensorFlow(TestData("object_based/ckpt-2"), Expected("object_based"));
   CheckAgainstTensorFlow(TestData("partitioned/model.ckpt"), Expected("partitioned"));
   CheckAgainstTensorFlow(TestData("several_shards/model.ckpt"), Expected("several_shards"));
+}
+
+TEST_CASE("a tensor's checksum is that of its values, sliced or not") {
+  for (const char* const name : {"name_based/model.ckpt-7", "partitioned/model.ckpt"}) {
+    const BundleReader reader(TestData(name));
+    for (const std::string& tensor : reader.Names()) {
+      if (reader.DTypeOf(tensor) == DType::kString) continue;
+      const Tensor values = reader.Read(tensor);
+      CAPTURE(tensor);
+      CHECK(reader.ChecksumOf(tensor) ==
+            Crc32c({static_cast<const char*>(values.raw()), values.bytes()}));
+    }
+  }
 }
 
 TEST_CASE("the same tensors give TensorFlow's bytes, whatever their order") {

@@ -1,0 +1,32 @@
+// tpuest compare RUN RUN...
+
+#include "cli/commands.h"
+#include "cli/compare_report.h"
+#include "cli/session.h"
+
+namespace tpuest::cli {
+
+int Compare(const Invocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    if (invocation.arguments.size() < 2) {
+      throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");
+    }
+    CompareReport report;
+    for (const std::string& path : invocation.arguments) {
+      report.runs.push_back(ReadRun(path, sources));
+    }
+    report.keys = KeyDifferences(report.runs);
+    report.program = ProgramDifferences(report.runs);
+    for (size_t i = 1; i < report.runs.size(); ++i) {
+      report.partings.push_back(PartingOf(report.runs[0], report.runs[i]));
+    }
+    if (invocation.json) {
+      PrintDocument("compare", CompareJson(report));
+    } else {
+      fmt::print("{}", CompareText(report));
+    }
+    return 0;
+  });
+}
+
+}  // namespace tpuest::cli
