@@ -17,6 +17,7 @@ int PlanCommand(const Invocation& invocation);
 int ConfigCommand(const Invocation& invocation);
 int Init(const Invocation& invocation);
 int Convert(const Invocation& invocation);
+int CopyRecipe(const Invocation& invocation);
 int Inspect(const Invocation& invocation);
 int List(const Invocation& invocation);
 int Compare(const Invocation& invocation);

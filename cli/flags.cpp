@@ -131,7 +131,11 @@ void AddConfigFlags(CLI::App& app, Invocation& to) {
 }
 
 void AddInspectFlags(CLI::App& app, Invocation& to) {
-  AddText(app, "--value", to.value, "NAME", "print this variable's values");
+  AddText(app, "--value", to.inspect.value, "NAME", "print this variable's values");
+  AddText(app, "--diff", to.inspect.diff, "OTHER", "what is different in another checkpoint");
+  AddSwitch(app, "--verify", to.inspect.verify,
+            "of a TFRecord file: every damaged record, not only the first");
+  AddInteger(app, "--head", to.inspect.head, 0, "of a TFRecord file: print so many records");
 }
 
 void AddConvertFlags(CLI::App& app, Invocation& to) {
@@ -150,6 +154,10 @@ void AddConvertFlags(CLI::App& app, Invocation& to) {
                                         {{"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
                                         "of the TFRecord file");
   AddText(app, "--output", to.output, "FILE", "the TFRecord file");
+}
+
+void AddCopyFlags(CLI::App& app, Invocation& to) {
+  AddSwitch(app, "--force", to.force, "overwrite what is there");
 }
 
 void AddInitFlags(CLI::App& app, Invocation& to) {

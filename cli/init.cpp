@@ -1,11 +1,14 @@
-// tpuest init --from data.csv --label NAME [--model linear] [--output job.yaml]
+// tpuest init NAME, and tpuest init --from data.csv --label NAME [--model linear] [--output
+// job.yaml]
 
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/recipes.h"
 #include "cli/report.h"
 #include "cli/session.h"
 #include "cli/starter_job.h"
+#include "config/scalars.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 
@@ -143,14 +146,50 @@ void CheckFlags(const Invocation& invocation, const std::string& output) {
               "--force overwrites it; --output FILE writes another");
 }
 
+// The recipe `starter` as NAME.yaml.
+int InitStarter(const Invocation& invocation) {
+  const std::string given = invocation.arguments[0];
+  const std::string path = IsJobFile(given) ? given : given + ".yaml";
+  const std::string name = BaseName(path).substr(0, BaseName(path).find_last_of('.'));
+  const bool is_plain = !name.empty() && name.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789_-") == std::string::npos;
+  if (!is_plain || config::IsTypedText(name)) {
+    throw Error(Code::kUsage, fmt::format("init {}: expected a name of letters and digits", given),
+                "tpuest init digits");
+  }
+  CheckFlags(invocation, path);
+  const std::string folder = DirName(path);
+  if (!folder.empty()) MakeDirectories(folder);
+  WriteFileAtomically(path, RenamedText(FindRecipe("starter"), name, path), false);
+  if (!invocation.quiet) {
+    fmt::print(stderr, "written to {}; next: tpuest train {}\n", path, path);
+  }
+  if (invocation.json) PrintDocument("init", {{"path", path}});
+  return 0;
+}
+
+void CheckArguments(const Invocation& invocation) {
+  const std::vector<std::string>& arguments = invocation.arguments;
+  const bool of_csv = invocation.from || invocation.label;
+  if (arguments.size() > 1 || (of_csv && !arguments.empty())) {
+    throw Error(Code::kUsage, fmt::format("'init' takes no '{}' here", arguments.back()),
+                "tpuest init NAME, or " + std::string(kExample));
+  }
+  if (!arguments.empty() || (invocation.from && invocation.label)) return;
+  throw Error(Code::kUsage,
+              of_csv ? "init needs a CSV file and the column to learn: --from, --label"
+                     : "init needs a name for the job, or a CSV file and the column to learn: "
+                       "--from, --label",
+              of_csv ? kExample : "tpuest init digits, or " + std::string(kExample));
+}
+
 }  // namespace
 
 int Init(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (!invocation.from || !invocation.label) {
-      throw Error(Code::kUsage, "init needs a CSV file and the column to learn: --from, --label",
-                  kExample);
-    }
+    CheckArguments(invocation);
+    if (!invocation.arguments.empty()) return InitStarter(invocation);
     const std::string& from = *invocation.from;
     const std::string output = invocation.output.value_or(StemOf(from) + ".yaml");
     CheckFlags(invocation, output);

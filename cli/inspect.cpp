@@ -1,185 +1,122 @@
-// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a TFRecord or an event file
+// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord or an event file
 
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/inspect_checkpoint.h"
+#include "cli/inspect_events.h"
 #include "cli/inspect_export.h"
-#include "cli/report.h"
+#include "cli/inspect_records.h"
 #include "cli/session.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/event_reader.h"
-#include "core/io/object_graph.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {
 namespace {
 
-struct Statistics {
-  double least = 0;
-  double greatest = 0;
-  double mean = 0;
-  double sum = 0;
+enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords };
+
+// What a path is, and where that lies: a checkpoint's prefix, a folder, files.
+struct Found {
+  Kind kind;
+  std::string path;
+  std::vector<std::string> files = {};  // of kEvents
 };
-
-Statistics StatisticsOf(const Tensor& tensor) {
-  Statistics s{INFINITY, -INFINITY, 0, 0};
-  for (int64_t i = 0; i < tensor.elements(); ++i) {
-    const double value = tensor.AsDouble(i);
-    s.least = std::min(s.least, value);
-    s.greatest = std::max(s.greatest, value);
-    s.sum += value;
-  }
-  s.mean = tensor.elements() > 0 ? s.sum / static_cast<double>(tensor.elements()) : 0;
-  return s;
-}
-
-Json ShapeJson(const Shape& shape) { return shape.dims(); }
-
-// What the graph of objects tells about a tensor of an object-based checkpoint.
-struct ObjectNote {
-  std::string variable;  // its name, or that of the variable whose slot it is
-  std::string slot;      // "m"
-};
-
-std::map<std::string, ObjectNote> NotesOf(const BundleReader& reader) {
-  std::map<std::string, ObjectNote> notes;
-  const std::optional<ObjectGraph> objects = ReadObjectGraph(reader);
-  if (!objects) return notes;
-  for (const ObjectGraph::Node& node : objects->nodes) {
-    if (!node.key.empty()) notes[node.key].variable = node.full_name;
-  }
-  for (const ObjectGraph::Node& node : objects->nodes) {
-    for (const ObjectGraph::Slot& slot : node.slots) {
-      notes[objects->at(slot.node).key] = {objects->at(slot.variable).full_name, slot.name};
-    }
-  }
-  return notes;
-}
-
-int ShowValue(const Invocation& invocation, const BundleReader& reader) {
-  const Tensor tensor = reader.Read(*invocation.value);
-  const Json values = JsonOf(tensor);
-  if (invocation.json) {
-    PrintDocument("inspect", {{"kind", "variable"},
-                              {"name", *invocation.value},
-                              {"shape", ShapeJson(tensor.shape())},
-                              {"dtype", NameOf(tensor.dtype())},
-                              {"value", values}});
-  } else {
-    fmt::print("{}\n", values.dump());
-  }
-  return 0;
-}
-
-int ShowCheckpoint(const Invocation& invocation, const std::string& prefix) {
-  const BundleReader reader(prefix);
-  if (invocation.value) return ShowValue(invocation, reader);
-  Json variables = Json::object();
-  const std::map<std::string, ObjectNote> notes = NotesOf(reader);
-  if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
-  for (const std::string& name : reader.Names()) {
-    const DType dtype = reader.DTypeOf(name);
-    Json entry = {{"shape", ShapeJson(reader.ShapeOf(name))}, {"dtype", NameOf(dtype)}};
-    std::string text;
-    if (SizeOf(dtype) > 0 && dtype != DType::kBool && dtype != DType::kHalf) {
-      const Statistics s = StatisticsOf(reader.Read(name));
-      entry.update({{"min", s.least}, {"max", s.greatest}, {"mean", s.mean}, {"sum", s.sum}});
-      text = fmt::format("min {:.5g}  max {:.5g}  mean {:.5g}", s.least, s.greatest, s.mean);
-    }
-    if (const auto note = notes.find(name); note != notes.end()) {
-      const auto& [variable, slot] = note->second;
-      entry["variable"] = variable;
-      if (!slot.empty()) entry["slot"] = slot;
-      text +=
-          slot.empty() ? fmt::format("  {}", variable) : fmt::format("  {} of {}", slot, variable);
-    }
-    variables[name] = entry;
-    if (!invocation.json) {
-      fmt::print("  {:<36} {:<9} {:<16} {}\n", name, NameOf(dtype), reader.ShapeOf(name).Text(),
-                 text);
-    }
-  }
-  if (invocation.json) {
-    PrintDocument("inspect", {{"kind", "checkpoint"}, {"path", prefix}, {"variables", variables}});
-  }
-  return 0;
-}
-
-int ShowEvents(const Invocation& invocation, const std::vector<std::string>& files) {
-  Json tags = Json::object();
-  for (const std::string& file : files) {
-    for (const EventData& event : ReadEvents(file)) {
-      for (const auto& value : event.values) {
-        const auto* const scalar = std::get_if<float>(&value.value);
-        tags[value.tag].push_back({event.step, scalar ? JsonNumber(*scalar) : Json()});
-      }
-    }
-  }
-  if (invocation.json) {
-    PrintDocument("inspect", {{"kind", "events"}, {"tags", tags}});
-    return 0;
-  }
-  for (const auto& [tag, rows] : tags.items()) {
-    fmt::print("{}: {} values, last {} at step {}\n", tag, rows.size(), rows.back()[1].dump(),
-               rows.back()[0].dump());
-  }
-  return 0;
-}
-
-int ShowRecords(const Invocation& invocation, const std::string& path) {
-  RecordReader reader(path);
-  Record record;
-  int64_t count = 0;
-  uint64_t bytes = 0;
-  while (reader.Next(record)) {
-    ++count;
-    bytes += record.bytes.size();
-  }
-  if (invocation.json) {
-    PrintDocument("inspect",
-                  {{"kind", "tfrecord"}, {"path", path}, {"records", count}, {"bytes", bytes}});
-  } else {
-    fmt::print("TFRecord {}: {} records, {} bytes, every checksum right\n", path, WithCommas(count),
-               WithCommas(static_cast<int64_t>(bytes)));
-  }
-  return 0;
-}
 
 std::string FolderOf(const std::string& path) {
   const std::string folder = DirName(path);
   return folder.empty() ? "." : folder;
 }
 
-int InspectPath(const Invocation& invocation, const std::string& given) {
+Found FindInFolder(const std::string& path) {
+  if (const auto latest = LatestCheckpoint(path)) return {Kind::kCheckpoint, *latest};
+  if (std::vector<std::string> files = EventFiles(path); !files.empty()) {
+    return {Kind::kEvents, path, std::move(files)};
+  }
+  std::string hint;
+  for (const std::string& name : ListDirectory(path)) {
+    if (EndsWith(name, ".index")) hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
+  }
+  throw Error(Code::kData,
+              fmt::format("{}: there is no checkpoint, SavedModel or event file here", path), hint);
+}
+
+// The first record of an event file names the format.
+bool HoldsEvents(const std::string& path) {
+  try {
+    RecordReader reader(path);
+    Record record;
+    return reader.Next(record) && record.bytes.find("brain.Event:") != std::string_view::npos;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Found FindFile(const std::string& path, bool verify) {
+  if (EndsWith(path, ".pbtxt") || EndsWith(path, ".pb")) return {Kind::kGraph, path};
+  const bool is_named_so = BaseName(path).find(".tfevents.") != std::string::npos;
+  if (is_named_so || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
+  if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
+  throw Error(
+      Code::kData,
+      fmt::format("{}: this is no checkpoint, SavedModel, graph, event file or TFRecord file",
+                  path),
+      IsJobFile(path) ? fmt::format("tpuest config show {}", path)
+                      : "--verify reads it as a TFRecord file all the same");
+}
+
+// `verify`: a file is a TFRecord file, whatever it begins with.
+Found Find(const std::string& given, bool verify) {
   // A folder's state file stands for the folder.
   const bool is_state = BaseName(given) == "checkpoint" && FileExists(given);
   const std::string path = is_state ? FolderOf(given) : given;
-  if (const auto saved_model = SavedModelFolder(path); saved_model && !invocation.value) {
-    return ShowSavedModel(invocation, *saved_model);
-  } else if (saved_model) {
-    return ShowCheckpoint(invocation, JoinPath(*saved_model, "variables/variables"));
-  }
-  if (DirectoryExists(path)) {
-    if (const auto latest = LatestCheckpoint(path)) return ShowCheckpoint(invocation, *latest);
-    if (const auto files = EventFiles(path); !files.empty()) return ShowEvents(invocation, files);
-    throw Error(Code::kData,
-                fmt::format("{}: there is no checkpoint, SavedModel or event file here", path));
-  }
+  if (const auto folder = SavedModelFolder(path)) return {Kind::kSavedModel, *folder};
+  if (DirectoryExists(path)) return FindInFolder(path);
   const std::string prefix = CheckpointPrefix(path);
-  if (CheckpointExists(prefix)) return ShowCheckpoint(invocation, prefix);
-  if (!FileExists(path)) {
-    throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
+  if (CheckpointExists(prefix)) return {Kind::kCheckpoint, prefix};
+  if (FileExists(path)) return FindFile(path, verify);
+  throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
+}
+
+// The variables of a checkpoint or SavedModel; `flag` asks for them.
+std::string VariablesOf(const Found& found, std::string_view flag) {
+  if (found.kind == Kind::kCheckpoint) return found.path;
+  if (found.kind == Kind::kSavedModel) return JoinPath(found.path, "variables/variables");
+  throw Error(Code::kUsage, fmt::format("--{}: {} is no checkpoint", flag, found.path));
+}
+
+// A flag that the kind of file has no use for is a mistake.
+void CheckFlags(const InspectFlags& flags, const Found& found) {
+  if (found.kind == Kind::kRecords || (!flags.verify && !flags.head)) return;
+  throw Error(Code::kUsage, fmt::format("--{}: {} is no TFRecord file",
+                                        flags.verify ? "verify" : "head", found.path));
+}
+
+int Show(const Invocation& invocation, const Found& found) {
+  CheckFlags(invocation.inspect, found);
+  if (invocation.inspect.value) {
+    return ShowCheckpoint(invocation, VariablesOf(found, "value"));
   }
-  if (BaseName(path).find(".tfevents.") != std::string::npos) {
-    return ShowEvents(invocation, {path});
+  if (invocation.inspect.diff) {
+    return ShowDifference(invocation, VariablesOf(found, "diff"),
+                          VariablesOf(Find(*invocation.inspect.diff, false), "diff"));
   }
-  return ShowRecords(invocation, path);
+  switch (found.kind) {
+    case Kind::kCheckpoint:
+      return ShowCheckpoint(invocation, found.path);
+    case Kind::kSavedModel:
+      return ShowSavedModel(invocation, found.path);
+    case Kind::kGraph:
+      return ShowGraph(invocation, found.path);
+    case Kind::kEvents:
+      return ShowEvents(invocation, found.files);
+    case Kind::kRecords:
+      break;
+  }
+  return ShowRecords(invocation, found.path);
 }
 
 }  // namespace
@@ -189,7 +126,7 @@ int Inspect(const Invocation& invocation) {
     if (invocation.arguments.size() != 1) {
       throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
     }
-    return InspectPath(invocation, invocation.arguments[0]);
+    return Show(invocation, Find(invocation.arguments[0], invocation.inspect.verify));
   });
 }
 

@@ -29,6 +29,13 @@ struct SweepFlags {
   std::optional<std::string> mode;
 };
 
+struct InspectFlags {
+  std::optional<std::string> value;  // a variable
+  std::optional<std::string> diff;   // another checkpoint
+  bool verify = false;
+  std::optional<int64_t> head;  // records
+};
+
 struct Invocation {
   std::string command;
   std::string subject;                 // one of Command::subjects: "show", "models"
@@ -58,7 +65,6 @@ struct Invocation {
   std::optional<std::string> output;      // predict, convert
   std::optional<std::string> format;      // predict
   std::optional<int64_t> limit;           // predict
-  std::optional<std::string> value;       // inspect
   std::optional<int64_t> api_version;     // export
   std::optional<std::string> export_dir;  // export
   std::optional<int64_t> verify;          // export
@@ -80,6 +86,7 @@ struct Invocation {
   std::string field_delim = ",";
   std::string na_value;
   bool no_header = false;
+  InspectFlags inspect;
   // init; --output, --column-names and --no-header are its, too
   std::optional<std::string> from;
   std::optional<std::string> label;

@@ -1,12 +1,9 @@
 #include "data/convert.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-
 #include "core/base/files.h"
 #include "core/io/tfrecord.h"
 #include "data/example_encoder.h"
+#include "data/parse_example_text.h"
 #include "data/source.h"
 
 namespace tpuest {
@@ -51,37 +48,14 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   writer.Close();
 }
 
-std::string YamlEscaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '"' || c == '\\') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
-// A plain scalar in YAML, or else a quoted one.
-std::string YamlKey(const std::string& name) {
-  constexpr std::array<std::string_view, 8> kWords = {"true", "false", "null", "yes",
-                                                      "no",   "on",    "off",  "nan"};
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  constexpr std::string_view kRest = "0123456789_/.-";
-  std::string lower = name;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const size_t first_other = name.find_first_not_of(std::string(kLetters) + std::string(kRest));
-  const bool plain = name.find_first_of(kLetters) == 0 && first_other == std::string::npos &&
-                     std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
-  return plain ? name : fmt::format("\"{}\"", YamlEscaped(name));
-}
-
 std::string InputFnText(const std::vector<TensorSpec>& columns) {
   std::string features = "parse_example:\n";
   std::string map;
   for (const TensorSpec& column : columns) {
     const EncodedColumn encoded = EncodingOf(column);
-    features += fmt::format("  {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}\n",
-                            YamlKey(encoded.key), fmt::join(encoded.shape.dims(), ", "),
-                            NameOf(encoded.dtype));
+    features +=
+        FeatureLine(encoded.key, FixedLenFeature{.shape = encoded.shape.dims(),
+                                                 .dtype = std::string(NameOf(encoded.dtype))});
     if (encoded.key != column.name) {
       map += fmt::format("  - {{op: decode_raw, in: {}, out: {}, out_type: {}, shape: [{}]}}\n",
                          YamlKey(encoded.key), YamlKey(column.name), NameOf(column.dtype),

@@ -28,6 +28,10 @@ SignatureTensor TensorOf(const pb::TensorInfo& info) {
 MetaGraphInfo InfoOf(const pb::MetaGraphDef& meta) {
   MetaGraphInfo info;
   info.tags = {meta.meta_info_def().tags().begin(), meta.meta_info_def().tags().end()};
+  for (const pb::NodeDef& node : meta.graph_def().node()) ++info.ops[node.op()];
+  for (const pb::FunctionDef& function : meta.graph_def().library().function()) {
+    for (const pb::NodeDef& node : function.node_def()) ++info.ops[node.op()];
+  }
   for (const auto& [key, signature] : meta.signature_def()) {
     SignatureInfo& out = info.signatures[key];
     out.method_name = signature.method_name();

@@ -28,6 +28,7 @@ struct SignatureInfo {
 
 struct MetaGraphInfo {
   std::vector<std::string> tags;
+  std::map<std::string, int64_t> ops;  // how many nodes of each, those of functions too
   std::map<std::string, SignatureInfo> signatures;
 };
 

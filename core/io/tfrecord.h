@@ -85,6 +85,13 @@ class RecordFile {
   MappedFile file_;
 };
 
+// The file's bytes, inflated where they are compressed. "-" is the standard input.
+[[nodiscard]] std::unique_ptr<ByteStream> OpenRecordStream(const std::string& path);
+
+// Whether the file begins as TFRecords do: empty, compressed, or with a header whose checksum is
+// right.
+[[nodiscard]] bool BeginsAsRecords(const std::string& path);
+
 // Whether the file's bytes are compressed: decides between RecordFile and RecordReader. A file
 // whose first 12 bytes verify as a record's header is not, whatever they look like.
 [[nodiscard]] Compression RecordCompression(const std::string& path);

@@ -1,14 +1,11 @@
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/io/crc32c.h"
+#include "core/io/stream_window.h"
 #include "core/io/tfrecord.h"
 #include "core/io/wire.h"
 
 namespace tpuest {
 namespace {
-
-constexpr size_t kBufferBytes = size_t{1} << 18;
 
 // Where a record stands, for errors.
 struct Spot {
@@ -90,42 +87,6 @@ std::string ReadHead(ByteStream& stream) {
   return head;
 }
 
-// A window on a stream that grows as far as a record needs.
-class StreamWindow {
- public:
-  explicit StreamWindow(std::unique_ptr<ByteStream> stream)
-      : stream_(std::move(stream)), buffer_(kBufferBytes) {}
-
-  // Sees to it that `size` bytes, or all that are left, lie at data(); returns how many of them do.
-  uint64_t Ensure(uint64_t size) {
-    while (end_ - begin_ < size && !ended_) Grow(size);
-    return std::min<uint64_t>(size, end_ - begin_);
-  }
-  [[nodiscard]] const char* data() const { return buffer_.data() + begin_; }
-  void Drop(uint64_t size) { begin_ += size; }
-
- private:
-  // The buffer at most doubles each time, so a lying length costs no more than what is there.
-  void Grow(uint64_t size) {
-    if (begin_ > 0) {
-      std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-                buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
-      end_ -= begin_;
-      begin_ = 0;
-    }
-    if (size > buffer_.size() && end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-    const size_t n = stream_->Read(buffer_.data() + end_, buffer_.size() - end_);
-    end_ += n;
-    ended_ = n == 0;
-  }
-
-  std::unique_ptr<ByteStream> stream_;
-  std::vector<char> buffer_;
-  size_t begin_ = 0;
-  size_t end_ = 0;
-  bool ended_ = false;
-};
-
 }  // namespace
 
 struct RecordReader::State {
@@ -173,12 +134,7 @@ RecordReader::RecordReader(std::string path) : state_(std::make_unique<State>())
     if (CompressionOfRecords(head) == Compression::kNone) return;
     state_->file.reset();
   }
-  std::unique_ptr<ByteStream> raw = OpenRawStream(state_->path);
-  std::string head = ReadHead(*raw);
-  const Compression compression = CompressionOfRecords(head);
-  std::unique_ptr<ByteStream> whole = Rejoin(std::move(head), std::move(raw));
-  if (compression != Compression::kNone) whole = InflateStream(std::move(whole), state_->path);
-  state_->window = std::make_unique<StreamWindow>(std::move(whole));
+  state_->window = std::make_unique<StreamWindow>(OpenRecordStream(state_->path));
 }
 
 RecordReader::~RecordReader() = default;
@@ -191,6 +147,15 @@ bool RecordReader::Next(Record& record) {
 
 bool RecordReader::bytes_stay() const { return state_->file != nullptr; }
 const std::string& RecordReader::path() const { return state_->path; }
+
+std::unique_ptr<ByteStream> OpenRecordStream(const std::string& path) {
+  std::unique_ptr<ByteStream> raw = OpenRawStream(path);
+  std::string head = ReadHead(*raw);
+  const Compression compression = CompressionOfRecords(head);
+  std::unique_ptr<ByteStream> whole = Rejoin(std::move(head), std::move(raw));
+  return compression == Compression::kNone ? std::move(whole)
+                                           : InflateStream(std::move(whole), path);
+}
 
 RecordFile::RecordFile(std::string path) : path_(std::move(path)), file_(path_) {}
 
@@ -207,6 +172,11 @@ std::vector<uint64_t> RecordFile::Offsets() const {
 
 Record RecordFile::ReadRecordAt(uint64_t offset, int64_t index) const {
   return RecordAt(file_.bytes(), {path_, offset, index});
+}
+
+bool BeginsAsRecords(const std::string& path) {
+  const std::string head = ReadHead(*OpenRawStream(path));
+  return head.empty() || IsRecordHeader(head) || CompressionOf(head) != Compression::kNone;
 }
 
 Compression RecordCompression(const std::string& path) {

@@ -1,0 +1,16 @@
+#pragma once
+// The key `parse_example` of an input_fn as it stands in a job.
+
+#include <string>
+
+#include "data/options.h"
+
+namespace tpuest {
+
+// A key or a name in YAML: plain where it can be, else in quotes.
+[[nodiscard]] std::string YamlKey(const std::string& name);
+
+// "  image_raw: {type: FixedLenFeature, shape: [], dtype: string}\n".
+[[nodiscard]] std::string FeatureLine(const std::string& name, const FeatureOptions& feature);
+
+}  // namespace tpuest
