@@ -56,6 +56,14 @@ const std::vector<Command>& Commands() {
        {"models", "recipes"}},
       {"cp", "write a recipe down, with the data that it needs",
        "tpuest cp passengers_linear passengers.yaml", CopyRecipe, Takes::kPaths, AddCopyFlags},
+      {"completion",
+       "print a shell's completion script: completion bash|zsh|fish",
+       "source <(tpuest completion bash)",
+       Completion,
+       Takes::kNothing,
+       nullptr,
+       {"bash", "zsh", "fish"},
+       true},
       {"version", "print the version", "tpuest version --json", Version, Takes::kNothing},
   };
   return kCommands;

@@ -22,6 +22,7 @@ int Inspect(const Invocation& invocation);
 int List(const Invocation& invocation);
 int Compare(const Invocation& invocation);
 int Sweep(const Invocation& invocation);
+int Completion(const Invocation& invocation);
 int Version(const Invocation& invocation);
 
 }  // namespace tpuest::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/completion.h"
 #include "cli/flags.h"
 #include "cli/report.h"
 #include "cli/version.h"
@@ -211,6 +212,10 @@ Parsed ParseCommandLine(int argc, const char* const* argv) {
   }
   if (at == argc) {
     parsed.exit_code = SayWhatThereIs(words);
+    return parsed;
+  }
+  if (at == 1 && std::string_view(argv[at]) == "__complete") {
+    parsed.exit_code = PrintCompletions({argv + 2, argv + argc});
     return parsed;
   }
   to.command = CanonicalName(argv[at]);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/files.h"
+#include "core/estimator/check_numerics_hook.h"
 #include "core/graph/graphdef.h"
 #include "core/nn/global_step.h"
 
@@ -92,6 +93,10 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     hooks_.push_back(hook.get());
     own_hooks_.push_back(std::move(hook));
   };
+  const bool is_on_tpu = context_.options.use_tpu && !context_.BroadcastsIn(Mode::kTrain);
+  if (is_on_tpu && context_.home.device == nullptr) {  // a device looks at every step's gradients
+    add(std::make_unique<CheckNumericsHook>(*model_.graph, variables_));
+  }
   if (config_.log_step_count_steps) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }

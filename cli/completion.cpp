@@ -1,0 +1,275 @@
+#include "cli/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/job.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A flag, and the words that may follow it.
+struct Flag {
+  bool takes_value = false;
+  Words values;  // empty: anything
+};
+
+// "text|tf|json" has three; "FILE|-" none, because a shell knows files better.
+Words ChoicesOf(const std::string& shown) {
+  const bool has_names =
+      std::any_of(shown.begin(), shown.end(), [](unsigned char c) { return std::isupper(c) != 0; });
+  Words choices;
+  for (const std::string& word : Split(shown, '|')) {
+    const bool is_word =
+        !word.empty() && std::none_of(word.begin(), word.end(), [](unsigned char c) {
+          return std::isupper(c) != 0 || c == ':';
+        });
+    if (is_word && (!has_names || word.size() > 1)) choices.push_back(word);
+  }
+  return shown.find('|') == std::string::npos ? Words() : choices;
+}
+
+std::map<std::string, Flag> FlagsOf(const Command& command) {
+  CLI::App app;
+  Invocation unused;
+  if (command.flags != nullptr) command.flags(app, unused);
+  AddCommonFlags(app, unused);
+  std::map<std::string, Flag> flags;
+  for (const CLI::Option* const option : app.get_options()) {
+    const Flag flag{option->get_items_expected_max() > 0, ChoicesOf(option->get_option_text())};
+    for (const std::string& name : option->get_lnames()) flags["--" + name] = flag;
+    for (const std::string& name : option->get_snames()) flags["-" + name] = flag;
+  }
+  return flags;
+}
+
+// What stands on the line before the word that is completed.
+struct Line {
+  const Command* command = nullptr;
+  std::string subject;
+  std::string job;
+  std::string folder;     // of -C
+  std::string model_dir;  // of --model-dir
+  std::string flag;       // waits for its value
+};
+
+Line Read(const Words& words) {
+  Line line;
+  std::map<std::string, Flag> flags;
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (!line.flag.empty()) {
+      if (line.flag == "-C") line.folder = word;
+      if (line.flag == "--model-dir") line.model_dir = word;
+      line.flag.clear();
+    } else if (word.starts_with('-')) {
+      const auto flag = flags.find(word);
+      if (flag != flags.end() && flag->second.takes_value) line.flag = word;
+    } else if (line.command == nullptr) {
+      line.command = FindCommand(word == "train_and_evaluate" ? "train-and-evaluate" : word);
+      if (line.command == nullptr) return line;
+      flags = FlagsOf(*line.command);
+    } else if (line.job.empty() && IsJobFile(word)) {
+      line.job = word;
+    } else if (line.subject.empty()) {
+      line.subject = word;
+    }
+  }
+  if (!line.folder.empty() && !line.job.empty()) line.job = JoinPath(line.folder, line.job);
+  return line;
+}
+
+// The job as it is written, even where it is not valid yet.
+struct PartialJob {
+  Job job;
+  config::Tree tree;
+};
+
+std::optional<PartialJob> ReadPartialJob(const std::string& path) {
+  PartialJob partial;
+  try {
+    config::Sources sources;
+    std::vector<Fault> faults;
+    partial.tree.root = config::ReadLayers(config::ReadJobFile(path), path,
+                                           {config::Origin::Kind::kJobFile, ""}, sources, faults);
+    partial.tree.names["name"] = std::filesystem::path(path).stem().string();
+    config::ReadInto(partial.tree, config::ValueOf(partial.job), faults);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return partial;
+}
+
+std::string LastStep(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// Keys as an override takes them: whole paths, and last steps that only one path has.
+Words KeysOf(PartialJob& partial) {
+  const Words paths = config::ConcretePaths(partial.tree, config::ValueOf(partial.job));
+  std::map<std::string, int> endings;
+  for (const std::string& path : paths) ++endings[LastStep(path)];
+  Words keys = paths;
+  for (const auto& [ending, count] : endings) {
+    if (count == 1) keys.push_back(ending);
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+// "layers[2].units" as the schema has it: "layers[].units".
+bool IsSchemaPathOf(const std::string& schema, const std::string& path) {
+  const Words a = config::PathSteps(schema);
+  const Words b = config::PathSteps(path);
+  // The last steps of a path may be all that was typed.
+  if (b.size() > a.size()) return false;
+  return std::equal(b.rbegin(), b.rend(), a.rbegin(),
+                    [](const auto& x, const auto& y) { return x == y || x == "<name>"; });
+}
+
+void AddValues(const config::SchemaKey& key, std::set<std::string>& values) {
+  values.insert(key.values.begin(), key.values.end());
+  if (key.type.find("true or false") != std::string::npos ||
+      key.type.find("true, false") != std::string::npos) {
+    values.insert({"true", "false"});
+  }
+  if (EndsWith(key.type, "null")) values.insert("null");
+}
+
+// Of the key itself; of all that end like it where there is none.
+Words ValuesOf(const std::string& key) {
+  const std::vector<config::SchemaKey> schema = config::Schema<Job>();
+  // `type` is no key of its own: the section's words are its values.
+  const bool is_type = EndsWith(key, ".type");
+  const std::string path = is_type ? key.substr(0, key.rfind('.')) : key;
+  std::set<std::string> exact;
+  std::set<std::string> by_ending;
+  for (const config::SchemaKey& known : schema) {
+    if (!IsSchemaPathOf(known.path, path)) continue;
+    const bool is_exact = config::PathSteps(known.path).size() == config::PathSteps(path).size();
+    AddValues(known, is_exact ? exact : by_ending);
+  }
+  std::set<std::string>& values = exact.empty() ? by_ending : exact;
+  if (is_type) values.erase("null");
+  return {values.begin(), values.end()};
+}
+
+Words CheckpointsOf(const Line& line) {
+  std::string folder = line.model_dir;
+  if (folder.empty() && !line.job.empty()) {
+    if (const auto partial = ReadPartialJob(line.job)) {
+      folder = partial->job.estimator.run_config.model_dir.value_or("");
+    }
+  }
+  if (folder.empty()) return {};
+  if (!line.folder.empty() && !folder.starts_with('/')) folder = JoinPath(line.folder, folder);
+  Words steps;
+  constexpr std::string_view kPrefix = "model.ckpt-";
+  constexpr std::string_view kEnding = ".index";
+  if (DirectoryExists(folder)) {
+    for (const std::string& name : ListDirectory(folder)) {
+      if (!name.starts_with(kPrefix) || !EndsWith(name, kEnding)) continue;
+      steps.push_back(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kEnding.size()));
+    }
+  }
+  if (steps.empty()) return {};
+  steps.insert(steps.end(), {"latest", "best"});
+  return steps;
+}
+
+Words FlagValues(const Line& line) {
+  if (line.flag == "--checkpoint") return CheckpointsOf(line);
+  const auto flags = FlagsOf(*line.command);
+  return flags.at(line.flag).values;
+}
+
+Words Overrides(const Line& line, const std::string& word) {
+  const size_t equals = word.find('=');
+  Words candidates;
+  if (equals != std::string::npos) {
+    const bool appends = equals > 0 && word[equals - 1] == '+';
+    for (const std::string& value : ValuesOf(word.substr(0, equals - (appends ? 1 : 0)))) {
+      candidates.push_back(word.substr(0, equals + 1) + value);
+    }
+    return candidates;
+  }
+  std::optional<PartialJob> partial = ReadPartialJob(line.job);
+  if (!partial) return {};
+  const bool removes = word.starts_with('~');
+  for (const std::string& key : KeysOf(*partial)) {
+    candidates.push_back(removes ? "~" + key : key + "=");
+  }
+  return candidates;
+}
+
+Words Candidates(const Line& line, const std::string& word) {
+  Words candidates;
+  if (line.command == nullptr) {
+    for (const Command& command : Commands()) candidates.emplace_back(command.name);
+    return candidates;
+  }
+  if (!line.flag.empty()) return FlagValues(line);
+  if (word.starts_with('-')) {
+    for (const auto& [name, flag] : FlagsOf(*line.command)) candidates.push_back(name);
+    return candidates;
+  }
+  if (line.subject.empty() && line.job.empty()) {
+    for (const Subject& subject : line.command->subjects) candidates.emplace_back(subject.name);
+  }
+  if (line.command->takes == Takes::kJob && !line.job.empty()) {
+    const Words overrides = Overrides(line, word);
+    candidates.insert(candidates.end(), overrides.begin(), overrides.end());
+  }
+  return candidates;
+}
+
+}  // namespace
+
+std::vector<std::string> Complete(const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  const std::string& word = words.back();
+  Words candidates = Candidates(Read(words), word);
+  std::erase_if(candidates,
+                [&](const std::string& candidate) { return !candidate.starts_with(word); });
+  return candidates;
+}
+
+std::vector<std::string> ShellWords(const std::string& line) {
+  Words words = {""};
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0 && c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < line.size()) {
+      words.back() += line[++i];
+    } else if (quote == 0 && (c == ' ' || c == '\t')) {
+      if (!words.back().empty()) words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+int PrintCompletions(const std::vector<std::string>& arguments) {
+  const bool is_line = arguments.size() == 2 && arguments[0] == "--line";
+  Words words = is_line ? ShellWords(arguments[1]) : arguments;
+  if (is_line) words.erase(words.begin());  // the program's name
+  for (const std::string& candidate : Complete(words)) fmt::print("{}\n", candidate);
+  return 0;
+}
+
+}  // namespace tpuest::cli
