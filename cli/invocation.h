@@ -36,6 +36,10 @@ struct InspectFlags {
   std::optional<int64_t> head;  // records
 };
 
+struct AverageFlags {
+  std::optional<int64_t> last;  // checkpoints of one run
+};
+
 struct Invocation {
   std::string command;
   std::string subject;                 // one of Command::subjects: "show", "models"
@@ -94,6 +98,7 @@ struct Invocation {
   std::string model = "linear";
   bool force = false;
   SweepFlags sweep;
+  AverageFlags average;  // --output is its, too
 };
 
 // What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.

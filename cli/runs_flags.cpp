@@ -21,6 +21,12 @@ void AddMetricFlags(CLI::App& app, SweepFlags& to) {
 
 }  // namespace
 
+void AddAverageFlags(CLI::App& app, Invocation& to) {
+  AddInteger(app, "--last", to.average.last, 2, "the last so many checkpoints of one run");
+  AddText(app, "--output", to.output, "DIR|PREFIX",
+          "a folder that gets a checkpoint, its state file and the job; or a prefix, DIR/x.ckpt");
+}
+
 void AddSweepFlags(CLI::App& app, Invocation& to) {
   SweepFlags& sweep = to.sweep;
   AddRepeated(app, "--grid", sweep.grid, "KEY=V1,V2,...",
