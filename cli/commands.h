@@ -21,6 +21,7 @@ int CopyRecipe(const Invocation& invocation);
 int Inspect(const Invocation& invocation);
 int List(const Invocation& invocation);
 int Average(const Invocation& invocation);
+int Plot(const Invocation& invocation);
 int Compare(const Invocation& invocation);
 int Sweep(const Invocation& invocation);
 int Completion(const Invocation& invocation);

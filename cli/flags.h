@@ -20,6 +20,7 @@ void AddInitFlags(CLI::App& app, Invocation& to);
 void AddCopyFlags(CLI::App& app, Invocation& to);
 void AddConvertFlags(CLI::App& app, Invocation& to);
 void AddAverageFlags(CLI::App& app, Invocation& to);
+void AddPlotFlags(CLI::App& app, Invocation& to);
 void AddSweepFlags(CLI::App& app, Invocation& to);
 
 }  // namespace tpuest::cli

@@ -36,6 +36,12 @@ struct InspectFlags {
   std::optional<int64_t> head;  // records
 };
 
+struct PlotFlags {
+  std::vector<std::string> metrics;
+  bool over_time = false;
+  bool log_y = false;
+};
+
 struct AverageFlags {
   std::optional<int64_t> last;  // checkpoints of one run
 };
@@ -99,6 +105,7 @@ struct Invocation {
   bool force = false;
   SweepFlags sweep;
   AverageFlags average;  // --output is its, too
+  PlotFlags plot;        // --output is its, too
 };
 
 // What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.

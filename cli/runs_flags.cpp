@@ -27,6 +27,15 @@ void AddAverageFlags(CLI::App& app, Invocation& to) {
           "a folder that gets a checkpoint, its state file and the job; or a prefix, DIR/x.ckpt");
 }
 
+void AddPlotFlags(CLI::App& app, Invocation& to) {
+  AddRepeated(app, "--metric", to.plot.metrics, "NAME",
+              "a plot of this: train/loss, accuracy, EVAL/accuracy; again for another");
+  AddChoice<bool>(app, "--x", to.plot.over_time, {{"step", false}, {"time", true}},
+                  "global steps, or seconds since the run's first event");
+  AddSwitch(app, "--log-y", to.plot.log_y, "a logarithmic y axis");
+  AddText(app, "--output", to.output, "FILE.svg", "an SVG file; without it characters on stdout");
+}
+
 void AddSweepFlags(CLI::App& app, Invocation& to) {
   SweepFlags& sweep = to.sweep;
   AddRepeated(app, "--grid", sweep.grid, "KEY=V1,V2,...",
