@@ -113,6 +113,9 @@ std::string StatusText(const ProgressReport& report, double eta_seconds) {
   if (report.examples_per_sec > 0)
     text += fmt::format("  {} ex/s", RateText(report.examples_per_sec));
   if (training) text += fmt::format("  input-wait {:.0f}%", report.input_wait * 100);
+  if (report.next_evaluation && *report.next_evaluation > report.step) {
+    text += fmt::format("  eval in {}", WithCommas(*report.next_evaluation - report.step));
+  }
   if (report.last_checkpoint) text += fmt::format("  ckpt {}", *report.last_checkpoint);
   if (eta_seconds >= 0) text += fmt::format("  ETA {}", DurationText(eta_seconds));
   return text;

@@ -12,7 +12,7 @@
 
 namespace tpuest::cli {
 
-// "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  ckpt 1000  ETA 2m10s".
+// "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ckpt 1000  ETA 2m10s".
 [[nodiscard]] std::string StatusText(const ProgressReport& report, double eta_seconds);
 // "2m10s", "45s", "3h05m".
 [[nodiscard]] std::string DurationText(double seconds);

@@ -41,6 +41,20 @@ void EvaluationListener::End(int64_t step) {
   }
 }
 
+std::optional<int64_t> EvaluationListener::NextEvaluation() const {
+  const std::optional<int64_t> saves = context_.options.run_config.save_checkpoints_steps;
+  if (!saves || *saves <= 0) return std::nullopt;
+  std::optional<int64_t> next;
+  for (const EvalTask& task : runner_.tasks()) {
+    const int64_t every = task.every_steps.value_or(1);
+    const int64_t from = std::max((settled_ / every + 1) * every, last_saved_ + 1);
+    // The first checkpoint from there on.
+    const int64_t step = last_saved_ + (from - last_saved_ + *saves - 1) / *saves * *saves;
+    next = std::min(next.value_or(step), step);
+  }
+  return next;
+}
+
 void EvaluationListener::GoOnAfterEnd(int64_t step) {
   const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
   if (!settled || *settled >= step || context_.home.stop.requested()) return;

@@ -24,6 +24,8 @@ class EvaluationListener final : public CheckpointSaverListener {
   void Begin() override;
   std::optional<std::string> AfterSave(int64_t step) override;
   void End(int64_t step) override;
+  // Where checkpoints come by steps; throttle_secs may put it off.
+  [[nodiscard]] std::optional<int64_t> NextEvaluation() const override;
 
   // Whether a run has begun: none does where max_steps was reached before.
   [[nodiscard]] bool has_begun() const { return !timers_.empty(); }

@@ -123,6 +123,8 @@ class CheckpointSaverListener {
   virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
   // After the last checkpoint. Not called if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
+  // The step at which it means to evaluate next, for a status line.
+  [[nodiscard]] virtual std::optional<int64_t> NextEvaluation() const { return std::nullopt; }
 };
 
 // What watches a run of Train; the caller owns it.
@@ -144,6 +146,7 @@ struct ProgressReport {
   std::optional<float> loss;
   double examples_per_sec = 0;
   double input_wait = 0;                   // share of time, 0..1
+  std::optional<int64_t> next_evaluation;  // step at which the run stops to evaluate
   std::optional<int64_t> last_checkpoint;  // its step
 };
 class ProgressListener {

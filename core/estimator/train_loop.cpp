@@ -215,12 +215,17 @@ void TrainLoop::ReportProgress() {
     input_wait_ = seconds > 0 ? std::min(1.0, (waited_ - window_waited_) / seconds) : 0;
   }
   if (seconds >= kRateSeconds) OpenWindow(records_.back().seconds);
+  std::optional<int64_t> next_evaluation;
+  for (const CheckpointSaverListener* const listener : args_.listeners) {
+    if (const auto next = listener->NextEvaluation()) next_evaluation = next;
+  }
   progress->Report({.activity = "train",
                     .step = step_,
                     .goal = args_.goal,
                     .loss = loss_,
                     .examples_per_sec = examples_per_sec_,
                     .input_wait = input_wait_,
+                    .next_evaluation = next_evaluation,
                     .last_checkpoint = args_.saver.last_step()});
 }
 

@@ -42,6 +42,7 @@ struct TrainLoopArgs {
   std::vector<SessionRunHook*> hooks;
   StepFor step_for;
   HostCallRunner* host_call = nullptr;
+  std::span<CheckpointSaverListener* const> listeners;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   int64_t period = 0;           // see LoopLength

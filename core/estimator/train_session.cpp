@@ -117,6 +117,7 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   if (config_.save_summary_steps > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
   }
+  listeners_ = user.saving_listeners;
   hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
   if (plan_.goal) {
     add(std::make_unique<StopAtStepHook>(std::nullopt, plan_.goal, plan_.goal_reason));
@@ -176,6 +177,7 @@ TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
                   .hooks = hooks_,
                   .step_for = step_for,
                   .host_call = &host_call_,
+                  .listeners = listeners_,
                   .batch_size = plan_.batch_size,
                   .goal = plan_.goal,
                   .period = Period()});

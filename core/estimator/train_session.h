@@ -60,6 +60,7 @@ class TrainSession {
   HostCallRunner host_call_;
   std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
   std::vector<SessionRunHook*> hooks_;
+  std::vector<CheckpointSaverListener*> listeners_;
 };
 
 // Whether a run with these options and hooks, the call's and the spec's, writes checkpoints.
