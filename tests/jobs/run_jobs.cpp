@@ -13,6 +13,7 @@
 //   train_batch_size: 32
 //   ...
 //   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
+//   x-rule: "exit code 0: done"                          # the rule that it shows (count_rules)
 //   x-suite: slow                                        # fast unless said; slow: more than 5 s
 //   x-needs: cpu/xla_cpu_pjrt.so                         # left out without this file below the
 //                                                        # environment's TPUEST_PLUGINS
