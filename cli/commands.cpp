@@ -70,6 +70,16 @@ const std::vector<Command>& Commands() {
        nullptr,
        {"bash", "zsh", "fish"},
        true},
+      {"bench",
+       "measure where the time of training goes: bench step|input",
+       "tpuest bench step job.yaml",
+       BenchCommand,
+       Takes::kJob,
+       AddBenchFlags,
+       {"step", "input"},
+       true},
+      {"doctor", "say what there is for tpuest here, and what is in its way; for bug reports",
+       "tpuest doctor job.yaml", Doctor, Takes::kJob},
       {"version", "print the version", "tpuest version --json", Version, Takes::kNothing},
   };
   return kCommands;

@@ -25,6 +25,8 @@ int Plot(const Invocation& invocation);
 int Compare(const Invocation& invocation);
 int Sweep(const Invocation& invocation);
 int Completion(const Invocation& invocation);
+int BenchCommand(const Invocation& invocation);
+int Doctor(const Invocation& invocation);
 int Version(const Invocation& invocation);
 
 }  // namespace tpuest::cli

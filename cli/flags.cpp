@@ -138,6 +138,10 @@ void AddInspectFlags(CLI::App& app, Invocation& to) {
   AddInteger(app, "--head", to.inspect.head, 0, "of a TFRecord file: print so many records");
 }
 
+void AddBenchFlags(CLI::App& app, Invocation& to) {
+  AddInteger(app, "--seconds", to.bench.seconds, 1, "to measure for; 5 unless said");
+}
+
 void AddConvertFlags(CLI::App& app, Invocation& to) {
   AddText(app, "--images", to.images, "FILE", "IDX file of images, plain or gz");
   AddText(app, "--labels", to.labels, "FILE", "IDX file of labels, plain or gz");

@@ -16,6 +16,7 @@ void AddRunJobFlags(CLI::App& app, Invocation& to);
 void AddPlanFlags(CLI::App& app, Invocation& to);
 void AddConfigFlags(CLI::App& app, Invocation& to);
 void AddInspectFlags(CLI::App& app, Invocation& to);
+void AddBenchFlags(CLI::App& app, Invocation& to);
 void AddInitFlags(CLI::App& app, Invocation& to);
 void AddCopyFlags(CLI::App& app, Invocation& to);
 void AddConvertFlags(CLI::App& app, Invocation& to);

@@ -29,6 +29,10 @@ struct SweepFlags {
   std::optional<std::string> mode;
 };
 
+struct BenchFlags {
+  std::optional<int64_t> seconds;
+};
+
 struct InspectFlags {
   std::optional<std::string> value;  // a variable
   std::optional<std::string> diff;   // another checkpoint
@@ -97,6 +101,7 @@ struct Invocation {
   std::string na_value;
   bool no_header = false;
   InspectFlags inspect;
+  BenchFlags bench;
   // init; --output, --column-names and --no-header are its, too
   std::optional<std::string> from;
   std::optional<std::string> label;

@@ -170,6 +170,13 @@ class Client final : public PjrtClient {
     api_.Need(api_->PJRT_Client_PlatformName(&args), "naming the platform");
     return {args.platform_name, args.platform_name_size};
   }
+  [[nodiscard]] std::string version() const override {
+    PJRT_NEED_FUNCTION(api_, PJRT_Client_PlatformVersion);
+    PJRT_ARGS(args, PJRT_Client_PlatformVersion_Args);
+    args.client = client_.get();
+    api_.Need(api_->PJRT_Client_PlatformVersion(&args), "naming the version");
+    return {args.platform_version, args.platform_version_size};
+  }
   [[nodiscard]] int devices() const override { return static_cast<int>(devices_.size()); }
 
   std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas) override {

@@ -36,6 +36,8 @@ class PjrtClient {
   virtual ~PjrtClient() = default;
   // "cpu", "tpu", "cuda", as the plugin says.
   [[nodiscard]] virtual std::string platform() const = 0;
+  // The plugin's own version, as it writes it; empty: it does not say.
+  [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
   // A StableHLO module (hlo_builder.h) for so many replicas. Error kUsage with the plugin's words;
   // kResource if it cannot fit.

@@ -1,0 +1,31 @@
+#pragma once
+// How long a training step takes, alone and with its input, and which ops take the time.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/estimator/planned_run.h"
+
+namespace tpuest {
+
+struct OpTime {
+  std::string op;
+  double secs = 0;    // of a step, added over threads
+  double share = 0;   // of all ops, 0..1
+  int64_t calls = 0;  // in a step
+};
+
+struct StepBench {
+  double step_secs = 0;      // on one batch that is in memory
+  double together_secs = 0;  // a step with its input read ahead, as in training
+  double waited = 0;         // share of that in which the step waits for the input, 0..1
+  std::vector<OpTime> ops;   // the longest first; empty for a device
+};
+
+// Trains a model with fresh variables for about `secs`; nothing is written. The stream gives
+// batches of run.batch_size and does not end. Error kData where it has none.
+[[nodiscard]] StepBench BenchStep(const PlanArgs& args, const PlannedRun& run, BatchStream& stream,
+                                  double secs);
+
+}  // namespace tpuest
