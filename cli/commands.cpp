@@ -78,6 +78,8 @@ const std::vector<Command>& Commands() {
        AddBenchFlags,
        {"step", "input"},
        true},
+      {"migrate", "write the job that goes on with the folder of TensorFlow's Estimator",
+       "tpuest migrate old/model_dir --output job.yaml", Migrate, Takes::kPath, AddMigrateFlags},
       {"doctor", "say what there is for tpuest here, and what is in its way; for bug reports",
        "tpuest doctor job.yaml", Doctor, Takes::kJob},
       {"version", "print the version", "tpuest version --json", Version, Takes::kNothing},

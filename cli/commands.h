@@ -26,6 +26,7 @@ int Compare(const Invocation& invocation);
 int Sweep(const Invocation& invocation);
 int Completion(const Invocation& invocation);
 int BenchCommand(const Invocation& invocation);
+int Migrate(const Invocation& invocation);
 int Doctor(const Invocation& invocation);
 int Version(const Invocation& invocation);
 

@@ -142,6 +142,11 @@ void AddBenchFlags(CLI::App& app, Invocation& to) {
   AddInteger(app, "--seconds", to.bench.seconds, 1, "to measure for; 5 unless said");
 }
 
+void AddMigrateFlags(CLI::App& app, Invocation& to) {
+  AddText(app, "--output", to.output, "FILE", "the job; the folder's name with .yaml if absent");
+  AddSwitch(app, "--force", to.force, "overwrite the job file");
+}
+
 void AddConvertFlags(CLI::App& app, Invocation& to) {
   AddText(app, "--images", to.images, "FILE", "IDX file of images, plain or gz");
   AddText(app, "--labels", to.labels, "FILE", "IDX file of labels, plain or gz");

@@ -17,6 +17,7 @@ void AddPlanFlags(CLI::App& app, Invocation& to);
 void AddConfigFlags(CLI::App& app, Invocation& to);
 void AddInspectFlags(CLI::App& app, Invocation& to);
 void AddBenchFlags(CLI::App& app, Invocation& to);
+void AddMigrateFlags(CLI::App& app, Invocation& to);
 void AddInitFlags(CLI::App& app, Invocation& to);
 void AddCopyFlags(CLI::App& app, Invocation& to);
 void AddConvertFlags(CLI::App& app, Invocation& to);

@@ -1,0 +1,91 @@
+#include "core/graph/graph_nodes.h"
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+
+namespace tpuest {
+namespace {
+
+pb::GraphDef ReadGraph(const std::string& path) {
+  pb::GraphDef graph;
+  if (path.ends_with(".pbtxt")) {
+    FromText(ReadFile(path), graph, path, Code::kData);
+  } else if (path.ends_with(".meta")) {
+    pb::MetaGraphDef meta;
+    FromBytes(ReadFile(path), meta, path, Code::kData);
+    graph = std::move(*meta.mutable_graph_def());
+  } else {
+    FromBytes(ReadFile(path), graph, path, Code::kData);
+  }
+  if (graph.node_size() == 0) {
+    throw Error(Code::kData, fmt::format("{}: not a GraphDef: there is no node in it", path));
+  }
+  return graph;
+}
+
+// A constant of a dtype or form that is not known here is passed over.
+std::optional<Tensor> ValueOf(const pb::AttrValue& attr, const std::string& name) {
+  try {
+    return FromProto(attr.tensor(), name);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+SeenNode NodeOf(const pb::NodeDef& proto) {
+  SeenNode node{.name = proto.name(),
+                .op = proto.op(),
+                .inputs = {proto.input().begin(), proto.input().end()}};
+  for (const auto& [key, attr] : proto.attr()) {
+    if (attr.value_case() == pb::AttrValue::kI) node.ints[key] = attr.i();
+    if (attr.value_case() == pb::AttrValue::kF) node.floats[key] = {attr.f()};
+    if (attr.value_case() == pb::AttrValue::kList && attr.list().f_size() > 0) {
+      node.floats[key] = {attr.list().f().begin(), attr.list().f().end()};
+    }
+  }
+  const auto value = proto.attr().find("value");
+  if (proto.op() == "Const" && value != proto.attr().end()) {
+    node.value = ValueOf(value->second, proto.name());
+  }
+  return node;
+}
+
+}  // namespace
+
+SeenGraph::SeenGraph(const std::string& path) {
+  const pb::GraphDef graph = ReadGraph(path);
+  for (const pb::NodeDef& proto : graph.node()) {
+    by_name_[proto.name()] = nodes_.size();
+    nodes_.push_back(NodeOf(proto));
+  }
+}
+
+const SeenNode* SeenGraph::Find(const std::string& tensor) const {
+  const auto found = by_name_.find(tensor.substr(0, tensor.find(':')));
+  return found == by_name_.end() ? nullptr : &nodes_[found->second];
+}
+
+std::vector<const SeenNode*> SeenGraph::Below(const std::string& scope,
+                                              const std::string& op) const {
+  const std::string beginning = scope.empty() ? "" : scope + "/";
+  std::vector<const SeenNode*> found;
+  for (const SeenNode& node : nodes_) {
+    if (node.op == op && node.name.starts_with(beginning)) found.push_back(&node);
+  }
+  return found;
+}
+
+std::optional<Tensor> SeenGraph::ConstantAt(const SeenNode& node, size_t input) const {
+  constexpr int kMostIdentities = 16;  // a damaged graph may go in circles
+  const SeenNode* at = input < node.inputs.size() ? Find(node.inputs[input]) : nullptr;
+  for (int i = 0; i < kMostIdentities && at != nullptr; ++i) {
+    if (at->op == "Const") return at->value;
+    if (at->op != "Identity" || at->inputs.empty()) return std::nullopt;
+    at = Find(at->inputs[0]);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tpuest

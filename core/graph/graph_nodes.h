@@ -1,0 +1,43 @@
+#pragma once
+// The nodes of a graph that somebody else wrote, as they are: no op of it need be known here.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+struct SeenNode {
+  std::string name;
+  std::string op;
+  std::vector<std::string> inputs;  // "node", "node:1", "^control"
+  std::map<std::string, int64_t> ints;
+  std::map<std::string, std::vector<double>> floats;  // lists; a single one is a list of one
+  std::optional<Tensor> value;                        // of a Const whose dtype is known here
+};
+
+class SeenGraph {
+ public:
+  // A GraphDef (graph.pbtxt, *.pb) or the MetaGraph of a checkpoint (*.meta). Error kData for what
+  // is neither.
+  explicit SeenGraph(const std::string& path);
+
+  [[nodiscard]] const std::vector<SeenNode>& nodes() const { return nodes_; }
+  // By name, or by that of one of its outputs; nullptr: there is none.
+  [[nodiscard]] const SeenNode* Find(const std::string& tensor) const;
+  // Those of an op below a scope ("head/losses"; "": everywhere).
+  [[nodiscard]] std::vector<const SeenNode*> Below(const std::string& scope,
+                                                   const std::string& op) const;
+  // The constant at an input of a node, through Identity nodes; nullopt: it is none.
+  [[nodiscard]] std::optional<Tensor> ConstantAt(const SeenNode& node, size_t input) const;
+
+ private:
+  std::vector<SeenNode> nodes_;
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace tpuest

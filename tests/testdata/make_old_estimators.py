@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Writes old_estimators/ with TensorFlow's Estimator: folders of premade estimators as training
+leaves them, 20 steps each, and old_estimators/passengers.csv, which they were trained on. Nodes and
+events that take much room and say nothing of the model are left out.
+
+    python make_old_estimators.py
+"""
+import csv
+import glob
+import os
+import shutil
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+from google.protobuf import text_format
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_estimators")
+COLUMN = tf.feature_column
+
+
+def passengers():
+    random = np.random.RandomState(1)
+    count = 64
+    features = {
+        "age": random.uniform(5, 60, count).round(1).astype("float32"),
+        "fare": random.uniform(0, 100, count).round(1).astype("float32"),
+        "sex": np.array(["male", "female"])[random.randint(0, 2, count)],
+        "town": np.array(["Cherbourg", "Queenstown", "Southampton"])[random.randint(0, 3, count)],
+    }
+    labels = (features["age"] + random.uniform(0, 20, count) > 40).astype("int64")
+    return features, labels
+
+
+def write_csv():
+    features, labels = passengers()
+    with open(os.path.join(HERE, "passengers.csv"), "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(list(features) + ["label"])
+        writer.writerows(zip(*(features[name] for name in features), labels))
+
+
+def input_fn():
+    data = tf.data.Dataset.from_tensor_slices(passengers())
+    return data.shuffle(64, seed=1).repeat().batch(16)
+
+
+def small_graph(graph):
+    """The graph without gradients, saver, initial checks and shapes that follow from the rest."""
+    kept = tf.compat.v1.GraphDef()
+    for node in graph.node:
+        parts = node.name.split("/")
+        if parts[0].startswith(("save", "init", "report_uninit", "group_deps", "concat", "Assign")):
+            continue
+        if "gradients" in parts or any("Assert" in part or part.startswith("assert") for part in parts):
+            continue
+        if "Initializer" in parts or node.op in ("ScalarSummary", "HistogramSummary", "MergeSummary"):
+            continue
+        copy = kept.node.add()
+        copy.CopyFrom(node)
+        for key in ("_output_shapes", "_class", "shape", "output_shapes"):
+            copy.attr.pop(key, None)
+        if copy.op == "Const" and len(copy.attr["value"].tensor.tensor_content) > 1000:
+            copy.attr["value"].tensor.Clear()
+    return kept
+
+
+def shrink(folder, as_meta):
+    """as_meta: the graph stays in the checkpoint's .meta, else in graph.pbtxt."""
+    path = os.path.join(folder, "graph.pbtxt")
+    graph = tf.compat.v1.GraphDef()
+    with open(path) as file:
+        text_format.Parse(file.read(), graph)
+    os.remove(path)
+    meta_path = glob.glob(os.path.join(folder, "*.meta"))[0]
+    os.remove(meta_path)
+    if as_meta:
+        meta = tf.compat.v1.MetaGraphDef()
+        meta.graph_def.CopyFrom(small_graph(graph))
+        with open(meta_path, "wb") as file:
+            file.write(meta.SerializeToString(deterministic=True))
+    else:
+        with open(path, "w") as file:
+            file.write(text_format.MessageToString(small_graph(graph)))
+    events = glob.glob(os.path.join(folder, "events*"))[0]
+    with tf.io.TFRecordWriter(os.path.join(folder, "events.out.tfevents.1700000000.host")) as writer:
+        for event in tf.compat.v1.train.summary_iterator(events):
+            if not event.HasField("graph_def") and not event.HasField("meta_graph_def"):
+                kept = [value for value in event.summary.value if value.HasField("simple_value")]
+                if event.HasField("summary"):
+                    del event.summary.value[:]
+                    event.summary.value.extend(kept)
+                writer.write(event.SerializeToString(deterministic=True))
+    os.remove(events)
+
+
+def train(name, make, as_meta=True):
+    folder = os.path.join(HERE, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    config = tf.estimator.RunConfig(model_dir=folder, tf_random_seed=1, save_checkpoints_steps=10,
+                                    log_step_count_steps=5, save_summary_steps=4,
+                                    keep_checkpoint_max=1)
+    estimator = make(config)
+    estimator.train(input_fn, max_steps=20)
+    # What tests/jobs/migrate.yaml expects of an evaluation.
+    print(name, estimator.evaluate(
+        lambda: tf.data.Dataset.from_tensor_slices(passengers()).batch(64), steps=1))
+    shutil.rmtree(os.path.join(folder, "eval"))
+    shrink(folder, as_meta)
+
+
+def main():
+    os.makedirs(HERE, exist_ok=True)
+    write_csv()
+    sex = COLUMN.categorical_column_with_vocabulary_list("sex", ["male", "female"])
+    town = COLUMN.categorical_column_with_hash_bucket("town", 8)
+    age = COLUMN.numeric_column("age")
+    fare = COLUMN.numeric_column("fare")
+    age_group = COLUMN.bucketized_column(age, [12, 30, 45])
+    cross = COLUMN.crossed_column([age_group, "sex"], 20)
+    legacy = tf.keras.optimizers.legacy
+    train("linear", lambda config: tf.estimator.LinearClassifier(
+        [sex, town, age_group, cross, fare], config=config))
+    train("dnn", lambda config: tf.estimator.DNNClassifier(
+        [8, 4], [age, fare, COLUMN.indicator_column(sex), COLUMN.embedding_column(town, 3)],
+        dropout=0.25, batch_norm=True, activation_fn=tf.nn.tanh,
+        optimizer=lambda: legacy.Adam(0.01, epsilon=1e-5), config=config))
+    train("combined", lambda config: tf.estimator.DNNLinearCombinedClassifier(
+        linear_feature_columns=[sex], dnn_feature_columns=[age, age_group], dnn_hidden_units=[4],
+        n_classes=3, config=config))
+    train("regressor", lambda config: tf.estimator.DNNRegressor(
+        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+          as_meta=False)
+    train("none_of_ours", lambda config: tf.estimator.Estimator(own_model_fn, config=config))
+
+
+def own_model_fn(features, labels, mode):
+    weight = tf.compat.v1.get_variable("scale", [2])
+    predictions = tf.reduce_sum(weight) * features["age"]
+    loss = tf.reduce_mean(tf.square(predictions - tf.cast(labels, tf.float32)))
+    step = tf.compat.v1.train.get_global_step()
+    train_op = tf.compat.v1.train.GradientDescentOptimizer(1e-6).minimize(loss, step)
+    return tf.estimator.EstimatorSpec(mode, predictions, loss, train_op)
+
+
+if __name__ == "__main__":
+    main()
