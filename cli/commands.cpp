@@ -7,9 +7,9 @@ namespace tpuest::cli {
 const std::vector<Command>& Commands() {
   static const std::vector<Command> kCommands = {
       {"train", "train a job, or go on where it stopped", "tpuest train job.yaml max_steps=2000",
-       Train, Takes::kJob},
+       Train, Takes::kJob, AddTrainFlags},
       {"train-and-evaluate", "train a job, and evaluate and export after every checkpoint",
-       "tpuest train-and-evaluate job.yaml", TrainAndEvaluate, Takes::kJob},
+       "tpuest train-and-evaluate job.yaml", TrainAndEvaluate, Takes::kJob, AddTrainFlags},
       {"evaluate", "evaluate a checkpoint", "tpuest evaluate --checkpoint runs/mnist --json",
        Evaluate, Takes::kJob, AddEvaluateFlags},
       {"predict", "predict with a checkpoint", "tpuest predict --checkpoint runs/mnist --limit 3",
@@ -45,7 +45,7 @@ const std::vector<Command>& Commands() {
        "tpuest average --last 3 runs/mnist --output runs/mnist_average", Average, Takes::kPaths,
        AddAverageFlags},
       {"compare", "say where runs differ: keys, results, the first losses and parameters",
-       "tpuest compare runs/a runs/b", Compare, Takes::kPaths},
+       "tpuest compare runs/a runs/b", Compare, Takes::kPaths, AddCompareFlags},
       {"init", "write a job to start from, or one for a CSV file",
        "tpuest init --from data.csv --label price", Init, Takes::kPath, AddInitFlags},
       {"convert", "write TFRecords from IDX files or drawn digits",

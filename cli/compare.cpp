@@ -1,13 +1,36 @@
 // tpuest compare RUN RUN...
 
 #include "cli/commands.h"
+#include "cli/compare_folds.h"
 #include "cli/compare_report.h"
 #include "cli/session.h"
 
 namespace tpuest::cli {
+namespace {
+
+int CompareFolds(const Invocation& invocation, config::Sources& sources) {
+  std::vector<ComparedRun> runs;
+  for (const std::string& folder : invocation.arguments) {
+    for (const std::string& path : RunsBelow(folder)) runs.push_back(ReadRun(path, sources));
+  }
+  if (runs.empty()) {
+    throw Error(Code::kUsage, "compare --folds takes the folds' runs, or the folder they are in",
+                "tpuest compare --folds runs/mnist");
+  }
+  const std::vector<FoldMetric> metrics = FoldMetrics(runs);
+  if (invocation.json) {
+    PrintDocument("compare", FoldsJson(runs, metrics));
+  } else {
+    fmt::print("{}", FoldsText(runs, metrics));
+  }
+  return 0;
+}
+
+}  // namespace
 
 int Compare(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& sources) {
+    if (invocation.folds) return CompareFolds(invocation, sources);
     if (invocation.arguments.size() < 2) {
       throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");
     }

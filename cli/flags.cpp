@@ -83,6 +83,13 @@ void AddCheckpointFlag(CLI::App& app, Invocation& to) {
           "a prefix, a step, a model_dir, latest or best; the job may then be left out");
 }
 
+void AddFoldFlag(CLI::App& app, Invocation& to) {
+  AddText(
+      app, "--fold", to.fold, "I/N",
+      "cross-validation: trains on all but the I-th of N parts of the records, evaluates on it, "
+      "in MODEL_DIR/fold_I_of_N (tpuest.fold)");
+}
+
 void AddNameFlag(CLI::App& app, Invocation& to) {
   AddText(app, "--name", to.name, "NAME", "events go to eval_NAME/");
 }
@@ -94,7 +101,10 @@ void AddCommonFlags(CLI::App& app, Invocation& to) {
   AddOutputFlags(app, to);
 }
 
+void AddTrainFlags(CLI::App& app, Invocation& to) { AddFoldFlag(app, to); }
+
 void AddEvaluateFlags(CLI::App& app, Invocation& to) {
+  AddFoldFlag(app, to);
   AddCheckpointFlag(app, to);
   AddNameFlag(app, to);
   AddSwitch(app, "--follow", to.follow, "the newest checkpoints of a run, until it is over");

@@ -9,6 +9,7 @@ namespace tpuest::cli {
 // Of every command.
 void AddCommonFlags(CLI::App& app, Invocation& to);
 
+void AddTrainFlags(CLI::App& app, Invocation& to);
 void AddEvaluateFlags(CLI::App& app, Invocation& to);
 void AddPredictFlags(CLI::App& app, Invocation& to);
 void AddExportFlags(CLI::App& app, Invocation& to);
@@ -22,6 +23,7 @@ void AddInitFlags(CLI::App& app, Invocation& to);
 void AddCopyFlags(CLI::App& app, Invocation& to);
 void AddConvertFlags(CLI::App& app, Invocation& to);
 void AddAverageFlags(CLI::App& app, Invocation& to);
+void AddCompareFlags(CLI::App& app, Invocation& to);
 void AddPlotFlags(CLI::App& app, Invocation& to);
 void AddSweepFlags(CLI::App& app, Invocation& to);
 

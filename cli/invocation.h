@@ -74,6 +74,8 @@ struct Invocation {
   // Flags of some commands.
   std::optional<std::string> checkpoint;  // evaluate, predict
   std::optional<std::string> name;        // evaluate
+  bool folds = false;                     // compare
+  std::optional<std::string> fold;        // train, evaluate: "1/5"
   bool follow = false;                    // evaluate
   std::optional<std::string> input;       // predict
   std::optional<std::string> output;      // predict, convert

@@ -1,6 +1,7 @@
 #include "cli/job.h"
 
 #include "cli/epochs.h"
+#include "cli/job_fold.h"
 #include "core/base/text.h"
 #include "core/estimator/label_check.h"
 #include "core/sharding/batch_size.h"
@@ -195,6 +196,13 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
   loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
+  }
+  try {
+    ApplyFold(loaded.job);
+  } catch (const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    config::Locate(loaded.tree, faults);
+    throw Error(error.code(), std::move(faults));
   }
   return loaded;
 }

@@ -63,6 +63,7 @@ struct TpuestOptions {
   std::string matmul_precision = "default";
   DataErrorOptions data_errors;
   DeadlineOptions deadlines;
+  std::optional<FoldOptions> fold;
 
   template <class V>
   void Visit(V& v) {
@@ -77,6 +78,10 @@ struct TpuestOptions {
        .values = {"default", "high", "highest"}});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
     v("deadlines", deadlines, {.help = "seconds after which waiting ends", .tpuest = true});
+    v("fold", fold,
+      {.help = "of cross-validation: the train_spec's records without one fold are trained on, "
+               "that fold is what every eval_spec evaluates",
+       .tpuest = true});
   }
 };
 

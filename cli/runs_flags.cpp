@@ -27,6 +27,11 @@ void AddAverageFlags(CLI::App& app, Invocation& to) {
           "a folder that gets a checkpoint, its state file and the job; or a prefix, DIR/x.ckpt");
 }
 
+void AddCompareFlags(CLI::App& app, Invocation& to) {
+  AddSwitch(app, "--folds", to.folds,
+            "the runs are folds of one job (or all in one folder): mean and spread of each metric");
+}
+
 void AddPlotFlags(CLI::App& app, Invocation& to) {
   AddRepeated(app, "--metric", to.plot.metrics, "NAME",
               "a plot of this: train/loss, accuracy, EVAL/accuracy; again for another");

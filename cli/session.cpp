@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "cli/job_fold.h"
 #include "cli/job_hparams.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -71,6 +72,11 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
     }
   }
   for (const std::string& text : invocation.overrides) overrides.push_back({text});
+  if (invocation.fold) {
+    const FoldOptions fold = ParseFold(*invocation.fold);
+    overrides.push_back(
+        {fmt::format("tpuest.fold={{index: {}, count: {}}}", fold.index, fold.count), "--fold"});
+  }
   if (invocation.model_dir) {
     overrides.push_back({"run_config.model_dir=" + *invocation.model_dir, "--model-dir"});
   }
@@ -124,6 +130,10 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
   }
   LoadedJob loaded =
       LoadJobFile(JobPath(invocation), {invocation.set_files, OverridesOf(invocation)}, sources);
+  std::optional<std::string>& model_dir = loaded.job.estimator.run_config.model_dir;
+  if (invocation.fold && !invocation.model_dir && model_dir) {
+    model_dir = JoinPath(*model_dir, FoldFolder(*loaded.job.tpuest.fold));
+  }
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) {
     config::Locate(loaded.tree, faults);

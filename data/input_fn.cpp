@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "data/example_parser.h"
+#include "data/fold.h"
 #include "data/pipeline.h"
 
 namespace tpuest {
@@ -112,6 +113,7 @@ class Input {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
     AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
+    if (options_.fold) source = TakeFold(std::move(source), *options_.fold, SourceKey());
     if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
       opened_ = *indexed;
@@ -185,7 +187,8 @@ std::optional<StreamSpec> KnownSpec(const InputFnOptions& options, const std::st
 }
 
 std::optional<int64_t> KnownSize(const InputFnOptions& options, const std::string& name) {
-  return KnownSize(options.source, fmt::format("input_fns.{}.source", name));
+  const auto records = KnownSize(options.source, fmt::format("input_fns.{}.source", name));
+  return records && options.fold ? SizeOfFold(*options.fold, *records) : records;
 }
 
 }  // namespace tpuest

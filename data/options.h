@@ -11,6 +11,7 @@
 
 #include "core/base/visit.h"
 #include "data/data_errors.h"
+#include "data/fold_options.h"
 #include "data/source_options.h"
 
 namespace tpuest {
@@ -205,7 +206,9 @@ struct InputFnOptions {
   std::optional<bool> drop_remainder;
   std::variant<std::string, int64_t> num_parallel_calls = "auto";
   std::variant<std::string, int64_t> prefetch = "auto";
-  DataErrors data_errors;  // of the whole job: not a key of an input_fn
+  // Of the whole job, no keys of an input_fn.
+  DataErrors data_errors;
+  std::optional<FoldPart> fold;
 
   template <class V>
   void Visit(V& v) {

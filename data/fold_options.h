@@ -1,0 +1,31 @@
+#pragma once
+// tpuest.fold of a job.
+
+#include <cstdint>
+
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+struct FoldOptions {
+  int64_t index = 1;
+  int64_t count = 2;
+
+  template <class V>
+  void Visit(V& v) {
+    v("index", index,
+      {.help = "the fold that is evaluated on, from 1", .required = true, .tpuest = true});
+    v("count", count,
+      {.help = "folds in all: every so-many-th record is of one",
+       .required = true,
+       .tpuest = true});
+  }
+};
+
+// What an input takes of the records.
+struct FoldPart {
+  FoldOptions fold;
+  bool held_out = false;  // true: the fold, false: all but the fold
+};
+
+}  // namespace tpuest
