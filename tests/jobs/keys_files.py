@@ -1,0 +1,73 @@
+"""The files that the jobs of tests/jobs/keys read."""
+import gzip
+import struct
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def field(number, data):
+    """A length-delimited field of a protocol buffer, of up to 16383 bytes."""
+    size = bytes([len(data)]) if len(data) < 128 else bytes([len(data) & 127 | 128, len(data) >> 7])
+    return bytes([number << 3 | 2]) + size + data
+
+
+def example(features):
+    """A tf.Example of bytes, whole numbers from 0 to 127, or floats."""
+    entries = b''
+    for name, values in features.items():
+        if isinstance(values[0], bytes):
+            feature = field(1, b''.join(field(1, value) for value in values))
+        elif isinstance(values[0], int):
+            feature = field(3, field(1, bytes(values)))
+        else:
+            feature = field(2, field(1, struct.pack(f'<{len(values)}f', *values)))
+        entries += field(1, field(1, name.encode()) + field(2, feature))
+    return field(1, entries)
+
+
+def tfrecord(records):
+    out = b''
+    for record in records:
+        size = struct.pack('<Q', len(record))
+        out += size + struct.pack('<I', crc32c(size)) + record + struct.pack('<I', crc32c(record))
+    return out
+
+
+def write_files(folder):
+    """What the jobs read."""
+    def write(name, data):
+        with open(f'{folder}/{name}', 'wb') as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+
+    rows = range(8)
+    write('table.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i * 0.5},{i * i % 7 if i != 3 else "NA"}\n' for i in rows))
+    write('semicolons.csv', '"y";a;b\n' + ''.join(f'{i % 2};"{i * 0.5}";{i}\n' for i in rows))
+    write('more.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i},{i}\n' for i in rows))
+    write('late.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i if i < 3 else i + 0.5},{i if i < 5 else "word"}\n' for i in rows))
+    write('wordy.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i + 0.5},{i if i != 5 else "word"}\n' for i in rows))
+    write('bare.csv', ''.join(f'{i % 2},{i * 0.5},{i}\n' for i in rows))
+    write('words.txt', 'red\ngreen\nblue\n')
+    write('words2.txt', 'green\nblue\nred\n')
+    write('ids.txt', '2\n0\n1\n')
+    write('other_words.txt', 'green\nblue\nred\nblack\n')
+    write('summaries.yaml', 'predict: {predict_keys: [logits]}\n')
+    records = [example({'raw': [bytes([i, 9 - i, 2 * i, 1])], 'more': [bytes([i, 1, 4, 2])], 'y': [i % 3],
+                        'z': [i * 0.5, 1.0, 2.0, i * 0.25], 'ids': list(range(1 + i % 3)),
+                        'zz': [1.0, i * 0.5], 'idz': [i % 4, 1], 'wordz': [[b'blue', b'green'][i % 2]],
+                        'words': [b'red', b'blue'][:1 + i % 2], 'word': [[b'red', b'green', b'pink'][i % 3]]})
+               for i in rows]
+    write('table.tfrecord', tfrecord(records))
+    write('other.tfrecord', tfrecord(records[::-1]))
+    write('table.tfrecord.gz', gzip.compress(tfrecord(records), mtime=0))
+    write('images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32)))
+    write('other_images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32, 64)))
+    write('labels.idx', struct.pack('>2I', 0x801, 8) + bytes(i % 3 for i in rows))
+    write('other_labels.idx', struct.pack('>2I', 0x801, 8) + bytes(i % 2 for i in rows))
