@@ -184,6 +184,7 @@ Words CheckpointsOf(const Line& line) {
   }
   if (steps.empty()) return {};
   steps.insert(steps.end(), {"latest", "best"});
+  if (line.command->name == "evaluate") steps.emplace_back("all");
   return steps;
 }
 

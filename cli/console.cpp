@@ -179,7 +179,7 @@ void Console::Report(const ProgressReport& report) {
     if (now - last_line_ >= kPlainSeconds) log_.Info("{}", StatusText(report, eta));
     return;
   }
-  if (shown_ && now - last_shown_ < kRedrawSeconds) return;
+  if (now - last_shown_ < kRedrawSeconds) return;
   const std::string text = StatusText(report, eta).substr(0, TerminalColumns() - 1);
   fmt::print(stderr, "\r\x1b[K{}", text);
   std::fflush(stderr);

@@ -43,8 +43,8 @@ class Console final : public ProgressListener {
   Level lowest_;
   bool color_;
   bool status_line_;
-  bool shown_ = false;  // a status line stands on the terminal
-  double last_shown_ = 0;
+  bool shown_ = false;       // a status line stands on the terminal
+  double last_shown_ = -1;   // when a status line was last drawn
   double last_line_;         // when anything was last written off a terminal
   int64_t first_step_ = -1;  // of this activity, for the ETA
   double first_time_ = 0;

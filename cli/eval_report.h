@@ -1,6 +1,7 @@
 #pragma once
 // Results of evaluations, as JSON and as lines.
 
+#include <map>
 #include <string>
 
 #include "cli/report.h"
@@ -12,5 +13,9 @@ namespace tpuest::cli {
 [[nodiscard]] Json MetricsJson(const EvaluateResult& result);
 // "accuracy = 0.9" on stdout, a line a metric with one value; `prefix` before each name.
 void PrintMetrics(const EvaluateResult& result, const std::string& prefix = "");
+// The metrics of one number as they are printed (0.9, not the float32 below it), with the prefix
+// before each name; NaN where that is none.
+[[nodiscard]] std::map<std::string, double> MetricNumbers(const EvaluateResult& result,
+                                                          const std::string& prefix);
 
 }  // namespace tpuest::cli

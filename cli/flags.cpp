@@ -105,8 +105,13 @@ void AddTrainFlags(CLI::App& app, Invocation& to) { AddFoldFlag(app, to); }
 
 void AddEvaluateFlags(CLI::App& app, Invocation& to) {
   AddFoldFlag(app, to);
-  AddCheckpointFlag(app, to);
+  AddText(app, "--checkpoint", to.checkpoint, "PATH|STEP|latest|best|all",
+          "a prefix, a step, a model_dir, latest, best or all; the job may then be left out");
   AddNameFlag(app, to);
+  app.add_option("--fail-if", to.fail_if,
+                 "exit code 8 if this holds, as 'accuracy<0.9'; may be repeated")
+      ->option_text("METRIC<NUMBER")
+      ->allow_extra_args(false);
   AddSwitch(app, "--follow", to.follow, "the newest checkpoints of a run, until it is over");
 }
 

@@ -29,6 +29,10 @@ void CheckFlags(const Invocation& invocation, const Job& job) {
         fmt::format("--follow takes no --{}", invocation.checkpoint ? "checkpoint" : "name"),
         "it evaluates the newest checkpoints by every eval_spec");
   }
+  if (!invocation.fail_if.empty()) {
+    throw Error(Code::kUsage, "--follow takes no --fail-if",
+                "evaluate the run once it is over: tpuest evaluate --fail-if ...");
+  }
   if (job.estimator.run_config.model_dir) return;
   throw Error(Code::kUsage, "there is no model_dir to follow", "--model-dir DIR")
       .Key("run_config.model_dir");

@@ -77,6 +77,7 @@ struct Invocation {
   bool folds = false;                     // compare
   std::optional<std::string> fold;        // train, evaluate: "1/5"
   bool follow = false;                    // evaluate
+  std::vector<std::string> fail_if;       // evaluate
   std::optional<std::string> input;       // predict
   std::optional<std::string> output;      // predict, convert
   std::optional<std::string> format;      // predict

@@ -30,7 +30,8 @@ bool IsNumber(const std::string& text) {
 // Where a run exists the job is optional: this is that run's folder.
 std::optional<std::string> NamedRun(const Invocation& invocation) {
   const std::optional<std::string>& checkpoint = invocation.checkpoint;
-  if (checkpoint && *checkpoint != "latest" && *checkpoint != "best" && !IsNumber(*checkpoint)) {
+  if (checkpoint && *checkpoint != "latest" && *checkpoint != "best" && *checkpoint != "all" &&
+      !IsNumber(*checkpoint)) {
     return ModelDirOf(*checkpoint);
   }
   return invocation.model_dir;

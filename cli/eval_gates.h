@@ -1,0 +1,33 @@
+#pragma once
+// evaluate --fail-if 'accuracy<0.9': what an evaluation's metrics must not be.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tpuest::cli {
+
+struct EvalGate {
+  std::string text;    // as given
+  std::string metric;  // "accuracy"; of several evaluations "test/accuracy"
+  std::string comparison;
+  double bound = 0;
+
+  // Whether the comparison holds, or the value is no number: nothing can be said for that.
+  [[nodiscard]] bool FailsAt(double value) const;
+};
+
+// Of "METRIC<NUMBER", with <, <=, > or >=. Error kUsage for anything else.
+[[nodiscard]] EvalGate ParseEvalGate(const std::string& text);
+
+struct FailedGate {
+  std::string text;  // "accuracy<0.9"
+  double value = 0;
+};
+
+// The gates that fail at these metrics, in order. Error kUsage with the known names for a metric
+// that is not among them.
+[[nodiscard]] std::vector<FailedGate> FailedGates(const std::vector<EvalGate>& gates,
+                                                  const std::map<std::string, double>& metrics);
+
+}  // namespace tpuest::cli

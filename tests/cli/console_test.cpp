@@ -1,0 +1,98 @@
+// What a person sees while a run goes on, by a clock that the test sets.
+
+#include "cli/console.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "cli/session.h"
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "tests/temporary_folder.h"
+
+namespace tpuest::cli {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] double WallSeconds() const override { return now; }
+  [[nodiscard]] double Seconds() const override { return now; }
+  double now = 0;
+};
+
+// What `body` writes to stderr.
+template <class Body>
+std::string StderrOf(Body body) {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("stderr");
+  std::fflush(stderr);
+  const int saved = ::dup(STDERR_FILENO);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ::dup2(file, STDERR_FILENO);
+  body();
+  std::fflush(stderr);
+  ::dup2(saved, STDERR_FILENO);
+  ::close(saved);
+  ::close(file);
+  return ReadFile(path);
+}
+
+int Count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// A report each `period` seconds for `seconds` of them, and a log line every `every` reports.
+std::string Watched(Toggle progress, double period, double seconds, int every) {
+  return StderrOf([&] {
+    Invocation invocation;
+    invocation.progress = progress;
+    ManualClock clock;
+    Console console(invocation, clock);
+    const int reports = static_cast<int>(seconds / period);
+    for (int i = 0; i < reports; ++i) {
+      clock.now = i * period;
+      console.Report({.activity = "train", .step = i, .goal = reports});
+      if (every > 0 && i % every == 0) console.log().Info("line");
+    }
+  });
+}
+
+TEST_CASE("a status line is drawn at most ten times a second, between log lines too") {
+  const std::string quiet = Watched(Toggle::kAlways, 0.001, 2, 0);
+  CHECK(Count(quiet, "step ") <= 20);
+  CHECK(Count(quiet, "step ") >= 18);
+  const std::string busy = Watched(Toggle::kAlways, 0.001, 2, 2);
+  CHECK(Count(busy, "step ") <= 20);
+  CHECK(Count(busy, "line\n") == 1000);
+  // What stands before a line is another, or the wipe of the status line.
+  CHECK(Count(busy, "\x1b[Kline\n") + Count(busy, "\nline\n") == 1000);
+}
+
+TEST_CASE("off a terminal there is a plain line a minute where nothing else is said") {
+  const std::string plain = Watched(Toggle::kNever, 1, 600, 0);
+  CHECK(Count(plain, "\n") == 9);
+  CHECK(Count(plain, "step 60/600") == 1);
+  CHECK(Count(plain, "\r") == 0);
+  CHECK(Count(Watched(Toggle::kNever, 1, 600, 30), "step ") == 0);
+}
+
+TEST_CASE("what is no error of the job's ends with 1 and asks for a report") {
+  int exit_code = 0;
+  const std::string text = StderrOf([&] {
+    exit_code = Guarded({}, [](config::Sources& /*sources*/) -> int {
+      throw std::logic_error("the impossible happened");
+    });
+  });
+  CHECK(exit_code == static_cast<int>(Code::kInternal));
+  CHECK(text.starts_with("error: the impossible happened"));
+  CHECK(Count(text, "this is a bug in tpuest; please report it with the job") == 1);
+}
+
+}  // namespace
+}  // namespace tpuest::cli
