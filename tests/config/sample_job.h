@@ -196,8 +196,8 @@ inline Outcome ReadSample(std::string_view text, const std::vector<Override>& ov
       if (name == "EMPTY") return "";
       return std::nullopt;
     };
-    outcome.overrides =
-        ParseJobInto(text, file, {.overrides = overrides}, sources, ValueOf(outcome.job), outcome.tree);
+    outcome.overrides = ParseJobInto(text, file, {.overrides = overrides}, sources,
+                                     ValueOf(outcome.job), outcome.tree);
   } catch (const Error& error) {
     CHECK(error.code() == Code::kUsage);
     outcome.faults = error.faults();
