@@ -460,6 +460,8 @@ def input_fixtures():
     for errors in ({'policy': 'error', 'max_fraction': 0.5}, {'policy': 'skip', 'max_fraction': 0.0}):
         job = {**tabled(wordy, {'a': 1}, 'y'), 'tpuest': {'fsync': False, 'data_errors': errors}}
         yield {'name': f"data errors {errors['policy']}", 'job': job, 'focus': [('tpuest',)], 'codes': range(10)}
+    job = job_of(use_tpu=False, tpuest__fold={'index': 1, 'count': 3})
+    yield {'name': 'fold', 'job': job, 'focus': [('tpuest', 'fold')], 'commands': RUN_ONLY}
     other = {**parsed['parse_example'], 'missing': {'type': 'FixedLenFeature', 'shape': [4], 'dtype': 'float32',
                                                     'default_value': 7.0}}
     yield flat('parse', tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed),
