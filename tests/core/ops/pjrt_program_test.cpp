@@ -166,7 +166,7 @@ TEST_CASE("a run on more replicas than the plugin has devices is refused") {
   const Device device;
   VariableStore variables = Start();
   CHECK_THROWS_WITH_AS((void)device.backend->Compile(model.Spec(), {.replicas = 3}, variables),
-                       doctest::Contains("3 replicas, "), Error);
+                       doctest::Contains("num_replicas should be at most (2), got (3)"), Error);
 }
 
 }  // namespace
