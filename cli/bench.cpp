@@ -250,9 +250,7 @@ int BenchCommand(const Invocation& invocation) {
       return invocation.subject == "step" ? BenchTheStep(invocation, job)
                                           : BenchTheInput(invocation, job);
     } catch (const Error& error) {
-      std::vector<Fault> faults = error.faults();
-      config::Locate(loaded.tree, faults);
-      throw Error(error.code(), std::move(faults));
+      throw config::Located(loaded.tree, error);
     }
   });
 }

@@ -200,9 +200,7 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
   try {
     ApplyFold(loaded.job);
   } catch (const Error& error) {
-    std::vector<Fault> faults = error.faults();
-    config::Locate(loaded.tree, faults);
-    throw Error(error.code(), std::move(faults));
+    throw config::Located(loaded.tree, error);
   }
   return loaded;
 }

@@ -203,9 +203,7 @@ int PlanCommand(const Invocation& invocation) {
       std::fwrite(text.data(), 1, text.size(), stderr);
       return static_cast<int>(error.code());
     } catch (const Error& error) {
-      std::vector<Fault> faults = error.faults();
-      config::Locate(loaded.tree, faults);
-      throw Error(error.code(), std::move(faults));
+      throw config::Located(loaded.tree, error);
     }
   });
 }

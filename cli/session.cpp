@@ -200,9 +200,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
     estimator_ =
         std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
   } catch (const Error& error) {
-    std::vector<Fault> faults = error.faults();
-    config::Locate(loaded_.tree, faults);
-    throw Error(error.code(), std::move(faults));
+    throw config::Located(loaded_.tree, error);
   }
   ListBadRecords();
 }
@@ -231,9 +229,7 @@ void Session::ReadEnvironment() {
     CheckTask(config, invocation_);
     ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
   } catch (const Error& error) {
-    std::vector<Fault> faults = error.faults();
-    config::Locate(loaded_.tree, faults);
-    throw Error(error.code(), std::move(faults));
+    throw config::Located(loaded_.tree, error);
   }
 }
 
@@ -296,10 +292,9 @@ int Session::Run(const std::function<int()>& body) {
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
     return exit_code;
   } catch (const Error& error) {
-    std::vector<Fault> faults = error.faults();
-    config::Locate(loaded_.tree, faults);
-    NoteFailure(error.code(), faults);
-    throw Error(error.code(), std::move(faults));
+    Error located = config::Located(loaded_.tree, error);
+    NoteFailure(located.code(), located.faults());
+    throw located;
   } catch (const std::exception& error) {
     NoteFailure(Code::kInternal, {{error.what(), "", "", {}, 0}});
     throw;

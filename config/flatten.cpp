@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -84,6 +85,12 @@ std::vector<FlatValue> FlatValuesOf(const Value& section) {
   Flattener flattener;
   flattener.Walk(section, "");
   return flattener.Take();
+}
+
+std::optional<std::string> FindText(const std::vector<FlatValue>& values, std::string_view path) {
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const FlatValue& value) { return value.path == path; });
+  return found == values.end() ? std::nullopt : std::optional(found->text);
 }
 
 std::vector<Difference> DifferencesOf(const std::vector<FlatValue>& a,

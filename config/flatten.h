@@ -24,6 +24,10 @@ template <class T>
   return FlatValuesOf(ValueOf(const_cast<T&>(section)));
 }
 
+// The text at a path; nullopt: there is no such value.
+[[nodiscard]] std::optional<std::string> FindText(const std::vector<FlatValue>& values,
+                                                  std::string_view path);
+
 struct Difference {
   std::string path;
   std::optional<std::string> a;  // nullopt: there is no such key on that side

@@ -60,9 +60,7 @@ class LayerReader {
   }
 
   Node ReadBase(const Node& base, const std::string& from) {
-    const std::filesystem::path folder = std::filesystem::path(from).parent_path();
-    const std::string file =
-        folder.empty() ? base.text : (folder / base.text).lexically_normal().string();
+    const std::string file = PathBeside(from, base.text);
     const auto fail = [&](std::string message, std::string hint) {
       return Error(Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "base",
                                                      base.place, base.width}});

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "config/flow_text.h"
 #include "config/substitute.h"
@@ -42,8 +41,7 @@ std::string ResolvedInput(const std::string& text, const Node& node) {
   if (!from_file || text.empty() || text == "-" || text.find("://") != std::string::npos) {
     return text;
   }
-  const std::filesystem::path folder = std::filesystem::path(node.place.file).parent_path();
-  return folder.empty() ? text : (folder / text).lexically_normal().string();
+  return PathBeside(node.place.file, text);
 }
 
 }  // namespace

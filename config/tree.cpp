@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <tuple>
 
 #include "config/diagnostics.h"
@@ -135,6 +136,17 @@ void Locate(const Tree& tree, std::vector<Fault>& faults) {
     fault.place = span.place;
     fault.width = span.width;
   }
+}
+
+Error Located(const Tree& tree, const Error& error) {
+  std::vector<Fault> faults = error.faults();
+  Locate(tree, faults);
+  return {error.code(), std::move(faults)};
+}
+
+std::string PathBeside(const std::string& file, const std::string& name) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return folder.empty() ? name : (folder / name).lexically_normal().string();
 }
 
 void SortByPlace(std::vector<Fault>& faults) {

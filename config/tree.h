@@ -81,6 +81,12 @@ struct Span {
 // stands in it.
 void Locate(const Tree& tree, std::vector<Fault>& faults);
 
+// The same of an error, which keeps its code.
+[[nodiscard]] Error Located(const Tree& tree, const Error& error);
+
+// A file that another one names: beside that one, unless its path is absolute.
+[[nodiscard]] std::string PathBeside(const std::string& file, const std::string& name);
+
 // In the order of the job's lines, then the command line's.
 void SortByPlace(std::vector<Fault>& faults);
 

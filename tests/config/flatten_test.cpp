@@ -5,13 +5,6 @@
 namespace tpuest::config {
 namespace {
 
-std::string TextAt(const std::vector<FlatValue>& values, std::string_view path) {
-  for (const FlatValue& value : values) {
-    if (value.path == path) return value.text;
-  }
-  return "not there";
-}
-
 TEST_CASE("a struct is a list of paths and values") {
   const Outcome outcome = ReadSample(
       "version: 1\n"
@@ -20,16 +13,16 @@ TEST_CASE("a struct is a list of paths and values") {
       "optimizer: {type: Momentum, rate: {type: decay, steps: 10}, momentum: 0.9}\n");
   REQUIRE(outcome.rendered == "");
   const std::vector<FlatValue> values = Flatten(outcome.job);
-  CHECK(TextAt(values, "version") == "1");
-  CHECK(TextAt(values, "params.lr") == "0.05");
-  CHECK(TextAt(values, "inputs.train.files[1]") == "b");
-  CHECK(TextAt(values, "inputs.train.vocabulary") == "null");
-  CHECK(TextAt(values, "inputs.train.map[0].op") == "scale");
-  CHECK(TextAt(values, "inputs.train.map[1].size[0]") == "1");
-  CHECK(TextAt(values, "optimizer.type") == "Momentum");
-  CHECK(TextAt(values, "optimizer.rate.steps") == "10");
-  CHECK(TextAt(values, "rates") == "[]");
-  CHECK(TextAt(values, "inputs") == "not there");
+  CHECK(FindText(values, "version") == "1");
+  CHECK(FindText(values, "params.lr") == "0.05");
+  CHECK(FindText(values, "inputs.train.files[1]") == "b");
+  CHECK(FindText(values, "inputs.train.vocabulary") == "null");
+  CHECK(FindText(values, "inputs.train.map[0].op") == "scale");
+  CHECK(FindText(values, "inputs.train.map[1].size[0]") == "1");
+  CHECK(FindText(values, "optimizer.type") == "Momentum");
+  CHECK(FindText(values, "optimizer.rate.steps") == "10");
+  CHECK(FindText(values, "rates") == "[]");
+  CHECK(FindText(values, "inputs") == std::nullopt);
 }
 
 TEST_CASE("two structs differ in values, and in keys that one of them lacks") {
