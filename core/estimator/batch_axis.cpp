@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/text.h"
+#include "core/estimator/wrapped_stream.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
 
@@ -67,23 +68,18 @@ Tensor Turned(const Tensor& tensor, size_t axis) {
   return result;
 }
 
-class TurnedStream final : public BatchStream {
+class TurnedStream final : public WrappedStream {
  public:
-  TurnedStream(std::unique_ptr<BatchStream> of, const std::vector<int64_t>& axes)
-      : of_(std::move(of)), axes_(axes) {
-    const StreamSpec& spec = of_->spec();
+  TurnedStream(std::unique_ptr<BatchStream> stream, const std::vector<int64_t>& axes)
+      : WrappedStream(std::move(stream)), axes_(axes) {
+    const StreamSpec& spec = of().spec();
     CheckLength(axes_, spec.features.size(), LabelCount());
   }
-  [[nodiscard]] const StreamSpec& spec() const override { return of_->spec(); }
-  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return of_->epoch_size(); }
-  [[nodiscard]] bool endless() const override { return of_->endless(); }
-  void Seek(const StreamPosition& position) override { of_->Seek(position); }
-  [[nodiscard]] const std::vector<std::string>& files() const override { return of_->files(); }
 
   [[nodiscard]] std::optional<Batch> Next() override {
-    std::optional<Batch> batch = of_->Next();
+    std::optional<Batch> batch = of().Next();
     if (!batch) return batch;
-    const StreamSpec& spec = of_->spec();
+    const StreamSpec& spec = of().spec();
     size_t input = 0;
     for (Tensor& feature : batch->features) {
       feature = Turn(feature, spec.features[input], axes_[input]);
@@ -99,13 +95,13 @@ class TurnedStream final : public BatchStream {
  private:
   [[nodiscard]] size_t LabelCount() const {
     size_t count = 0;
-    if (!of_->spec().labels.valid()) return count;
-    for ([[maybe_unused]] const auto& label : of_->spec().labels) ++count;
+    if (!spec().labels.valid()) return count;
+    for ([[maybe_unused]] const auto& label : spec().labels) ++count;
     return count;
   }
 
   [[nodiscard]] const TensorSpec& SpecOf(const std::string& head) const {
-    const nn::Labels<TensorSpec>& labels = of_->spec().labels;
+    const nn::Labels<TensorSpec>& labels = spec().labels;
     return labels.is_dict() ? *labels.Find(head) : labels.only();
   }
 
@@ -133,7 +129,6 @@ class TurnedStream final : public BatchStream {
     for (const auto& [head, label] : batch.labels) check(SpecOf(head).name, label);
   }
 
-  const std::unique_ptr<BatchStream> of_;
   const std::vector<int64_t> axes_;
 };
 

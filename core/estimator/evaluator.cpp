@@ -109,7 +109,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
                 "look at its files, skip, take and filter");
   }
   result.metrics = metrics_.Values();
-  result.metrics.merge(model_.MetricValues());
+  result.metrics.merge(model_.EvalMetricValues());
   // Every batch counts as one, also a short one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));

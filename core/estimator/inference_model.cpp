@@ -1,7 +1,6 @@
 #include "core/estimator/inference_model.h"
 
 #include "core/estimator/host_call_runner.h"
-#include "core/estimator/metric_runner.h"
 #include "core/estimator/scaffold.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
@@ -146,21 +145,15 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
   return RunVariant(VariantFor({false, 1}), batch);
 }
 
-std::map<std::string, Tensor> InferenceModel::MetricValues() {
-  std::map<std::string, Tensor> values;
-  const TPUEstimatorSpec& spec = full_->model.spec;
-  if (spec.eval_metric_ops.empty()) return values;
-  ProgramSpec program{.graph = full_->model.graph.get()};
-  for (const auto& [name, metric] : spec.eval_metric_ops) program.fetches.push_back(metric.value);
-  const StepFeeds nothing;
-  const std::vector<StepResult> results =
-      context_.home.backend.Compile(program, {.threads = context_.threads}, variables_)
-          ->Run({&nothing, 1});
-  size_t next = 0;
-  for (const auto& [name, metric] : spec.eval_metric_ops) {
-    values[name] = results.front().fetches[next++].front();
+std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
+  const BuiltModel& model = full_->model;
+  if (model.spec.eval_metric_ops.empty()) return {};
+  if (full_->metric_values == nullptr) {
+    full_->metric_values =
+        std::make_unique<MetricValues>(context_.home.backend, *model.graph,
+                                       model.spec.eval_metric_ops, context_.threads, variables_);
   }
-  return values;
+  return full_->metric_values->Read();
 }
 
 InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {

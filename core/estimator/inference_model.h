@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/estimator/estimator_context.h"
+#include "core/estimator/metric_runner.h"
 #include "core/estimator/model_builder.h"
 #include "core/estimator/saved_state.h"
 #include "core/estimator/step_program.h"
@@ -44,12 +45,13 @@ class InferenceModel {
   // PREDICT, padded. So results may have more rows than the batch: padding comes last.
   [[nodiscard]] Output Run(const Batch& batch);
   // eval_metric_ops of the batches since Load.
-  [[nodiscard]] std::map<std::string, Tensor> MetricValues();
+  [[nodiscard]] std::map<std::string, Tensor> EvalMetricValues();
 
  private:
   struct Variant {
     BuiltModel model;
     std::unique_ptr<StepPrograms> programs;
+    std::unique_ptr<MetricValues> metric_values;  // of eval_metric_ops, on first use
   };
   // {with example_weight, replicas}.
   using Key = std::pair<bool, int>;

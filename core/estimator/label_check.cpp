@@ -1,21 +1,17 @@
 #include "core/estimator/label_check.h"
 
+#include "core/estimator/wrapped_stream.h"
+
 namespace tpuest {
 namespace {
 
-class CheckedStream final : public BatchStream {
+class CheckedStream final : public WrappedStream {
  public:
   CheckedStream(std::unique_ptr<BatchStream> stream, nn::Labels<nn::LabelRange> ranges)
-      : stream_(std::move(stream)), ranges_(std::move(ranges)) {}
-
-  [[nodiscard]] const StreamSpec& spec() const override { return stream_->spec(); }
-  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return stream_->epoch_size(); }
-  [[nodiscard]] bool endless() const override { return stream_->endless(); }
-  void Seek(const StreamPosition& position) override { stream_->Seek(position); }
-  [[nodiscard]] const std::vector<std::string>& files() const override { return stream_->files(); }
+      : WrappedStream(std::move(stream)), ranges_(std::move(ranges)) {}
 
   std::optional<Batch> Next() override {
-    std::optional<Batch> batch = stream_->Next();
+    std::optional<Batch> batch = of().Next();
     if (!batch || batch->labels.is_dict() != ranges_.is_dict()) return batch;
     for (const auto& [head, label] : batch->labels) {
       const nn::LabelRange* const range = RangeOf(head);
@@ -48,7 +44,6 @@ class CheckedStream final : public BatchStream {
     return fmt::format("{}: record {}: ", files()[static_cast<size_t>(from.file)], from.record);
   }
 
-  std::unique_ptr<BatchStream> stream_;
   nn::Labels<nn::LabelRange> ranges_;
 };
 

@@ -74,23 +74,35 @@ void MetricRunner::Update(const EvalMetrics& metrics, std::span<const Tensor> te
   (void)update.Run({&feeds, 1});
 }
 
-std::map<std::string, Tensor> MetricRunner::Values() {
-  std::map<std::string, Tensor> values;
-  if (!has_rows_) return values;
-  Built& built = built_.begin()->second;
-  if (built.metrics.empty()) return values;
-  if (built.values == nullptr) {
-    ProgramSpec spec{.graph = built.on.graph.get()};
-    for (const auto& [name, metric] : built.metrics) spec.fetches.push_back(metric.value);
-    built.values = backend_.Compile(spec, {.threads = threads_}, variables_);
-  }
+MetricValues::MetricValues(Backend& backend, const Graph& graph,
+                           const std::map<std::string, MetricOps>& metrics, int threads,
+                           VariableStore& variables)
+    : metrics_(metrics) {
+  ProgramSpec spec{.graph = &graph};
+  for (const auto& [name, metric] : metrics) spec.fetches.push_back(metric.value);
+  program_ = backend.Compile(spec, {.threads = threads}, variables);
+}
+
+std::map<std::string, Tensor> MetricValues::Read() {
   const StepFeeds nothing;
-  const std::vector<StepResult> results = built.values->Run({&nothing, 1});
+  const std::vector<StepResult> results = program_->Run({&nothing, 1});
+  std::map<std::string, Tensor> values;
   size_t next = 0;
-  for (const auto& [name, metric] : built.metrics) {
+  for (const auto& [name, metric] : metrics_) {
     values[name] = results.front().fetches[next++].front();
   }
   return values;
+}
+
+std::map<std::string, Tensor> MetricRunner::Values() {
+  if (!has_rows_) return {};
+  Built& built = built_.begin()->second;
+  if (built.metrics.empty()) return {};
+  if (built.values == nullptr) {
+    built.values = std::make_unique<MetricValues>(backend_, *built.on.graph, built.metrics,
+                                                  threads_, variables_);
+  }
+  return built.values->Read();
 }
 
 }  // namespace tpuest

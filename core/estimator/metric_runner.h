@@ -14,6 +14,20 @@
 
 namespace tpuest {
 
+// Reads what metrics of a graph have come to, from the variables that they were added up in.
+class MetricValues {
+ public:
+  // All of them outlive it.
+  MetricValues(Backend& backend, const Graph& graph,
+               const std::map<std::string, MetricOps>& metrics, int threads,
+               VariableStore& variables);
+  [[nodiscard]] std::map<std::string, Tensor> Read();
+
+ private:
+  const std::map<std::string, MetricOps>& metrics_;
+  std::unique_ptr<Program> program_;
+};
+
 class MetricRunner {
  public:
   // `model` has the values of the model's variables, for a metric_fn that reads them by name.
@@ -40,7 +54,7 @@ class MetricRunner {
     OutfedGraph on;
     std::map<std::string, MetricOps> metrics;
     std::map<std::vector<int64_t>, std::unique_ptr<Program>> updates;  // by rows of each input
-    std::unique_ptr<Program> values;
+    std::unique_ptr<MetricValues> values;
   };
   void InitializeMissing(const Graph& graph);
   Built& BuiltFor(const EvalMetrics& metrics);

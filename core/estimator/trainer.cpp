@@ -8,6 +8,7 @@
 #include "core/estimator/train_program.h"
 #include "core/estimator/variables.h"
 #include "core/estimator/warm_start.h"
+#include "core/estimator/wrapped_stream.h"
 #include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
@@ -46,21 +47,16 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
 }
 
 // A stream that ends before a batch that does not give every replica of a strategy its own.
-class FullBatches final : public BatchStream {
+class FullBatches final : public WrappedStream {
  public:
-  FullBatches(std::unique_ptr<BatchStream> of, int64_t rows) : of_(std::move(of)), rows_(rows) {}
-  [[nodiscard]] const StreamSpec& spec() const override { return of_->spec(); }
-  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return of_->epoch_size(); }
-  [[nodiscard]] bool endless() const override { return of_->endless(); }
-  void Seek(const StreamPosition& position) override { of_->Seek(position); }
-  [[nodiscard]] const std::vector<std::string>& files() const override { return of_->files(); }
+  FullBatches(std::unique_ptr<BatchStream> of, int64_t rows)
+      : WrappedStream(std::move(of)), rows_(rows) {}
   [[nodiscard]] std::optional<Batch> Next() override {
-    std::optional<Batch> batch = of_->Next();
+    std::optional<Batch> batch = of().Next();
     return batch && RowsOf(*batch) == rows_ ? std::move(batch) : std::nullopt;
   }
 
  private:
-  const std::unique_ptr<BatchStream> of_;
   const int64_t rows_;
 };
 
