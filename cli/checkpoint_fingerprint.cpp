@@ -45,15 +45,4 @@ std::vector<std::string> DifferentNames(const Fingerprints& a, const Fingerprint
   return names;
 }
 
-std::map<int64_t, std::string> CheckpointsOf(const std::string& model_dir) {
-  std::map<int64_t, std::string> checkpoints;
-  constexpr std::string_view kIndex = ".index";
-  for (const std::string& file : ListDirectory(model_dir)) {
-    if (!file.starts_with("model.ckpt-") || !file.ends_with(kIndex)) continue;
-    const std::string prefix = JoinPath(model_dir, file.substr(0, file.size() - kIndex.size()));
-    if (const auto step = StepOfCheckpoint(prefix)) checkpoints[*step] = prefix;
-  }
-  return checkpoints;
-}
-
 }  // namespace tpuest::cli

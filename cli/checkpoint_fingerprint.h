@@ -20,7 +20,4 @@ using Fingerprints = std::map<std::string, uint64_t>;
 // The names whose fingerprints differ, or that one of them lacks; sorted.
 [[nodiscard]] std::vector<std::string> DifferentNames(const Fingerprints& a, const Fingerprints& b);
 
-// The checkpoints of a model_dir by their steps: step and prefix.
-[[nodiscard]] std::map<int64_t, std::string> CheckpointsOf(const std::string& model_dir);
-
 }  // namespace tpuest::cli

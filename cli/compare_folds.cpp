@@ -12,17 +12,10 @@
 namespace tpuest::cli {
 namespace {
 
-std::string KeyOf(const ComparedRun& run, std::string_view path) {
-  for (const config::FlatValue& key : run.keys) {
-    if (key.path == path) return key.text;
-  }
-  return "";
-}
-
 void CheckFolds(const std::vector<ComparedRun>& runs) {
   std::set<std::string> seen;
   for (const ComparedRun& run : runs) {
-    const std::string index = KeyOf(run, "tpuest.fold.index");
+    const std::string index = config::FindText(run.keys, "tpuest.fold.index").value_or("");
     if (index.empty()) {
       throw Error(Code::kUsage, fmt::format("{}: this run has no fold", run.path),
                   "tpuest train job.yaml --fold 1/5");
@@ -79,7 +72,8 @@ std::string FoldsText(const std::vector<ComparedRun>& runs,
   size_t width = 0;
   for (const FoldMetric& metric : metrics) width = std::max(width, metric.name.size());
   std::string text =
-      fmt::format("{} of {} folds\n", runs.size(), KeyOf(runs.front(), "tpuest.fold.count"));
+      fmt::format("{} of {} folds\n", runs.size(),
+                  config::FindText(runs.front().keys, "tpuest.fold.count").value_or(""));
   for (const FoldMetric& metric : metrics) {
     std::vector<std::string> values;
     for (const double value : metric.values) values.push_back(fmt::format("{:.4g}", value));

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -100,13 +99,11 @@ std::optional<PartialJob> ReadPartialJob(const std::string& path) {
   PartialJob partial;
   try {
     config::Sources sources;
-    std::vector<Fault> faults;
-    partial.tree.root = config::ReadLayers(config::ReadJobFile(path), path,
-                                           {config::Origin::Kind::kJobFile, ""}, sources, faults);
-    partial.tree.names["name"] = std::filesystem::path(path).stem().string();
-    config::ReadInto(partial.tree, config::ValueOf(partial.job), faults);
-  } catch (const std::exception&) {
-    return std::nullopt;
+    config::ParseJobInto(config::ReadJobFile(path), path, {}, sources, config::ValueOf(partial.job),
+                         partial.tree);
+  } catch (const Error&) {
+    // What could be read is there.
+    if (partial.tree.root.kind != config::Node::Kind::kMap) return std::nullopt;
   }
   return partial;
 }
@@ -174,14 +171,7 @@ Words CheckpointsOf(const Line& line) {
   if (folder.empty()) return {};
   if (!line.folder.empty() && !folder.starts_with('/')) folder = JoinPath(line.folder, folder);
   Words steps;
-  constexpr std::string_view kPrefix = "model.ckpt-";
-  constexpr std::string_view kEnding = ".index";
-  if (DirectoryExists(folder)) {
-    for (const std::string& name : ListDirectory(folder)) {
-      if (!name.starts_with(kPrefix) || !EndsWith(name, kEnding)) continue;
-      steps.push_back(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kEnding.size()));
-    }
-  }
+  for (const auto& [step, prefix] : CheckpointsIn(folder)) steps.push_back(std::to_string(step));
   if (steps.empty()) return {};
   steps.insert(steps.end(), {"latest", "best"});
   if (line.command->name == "evaluate") steps.emplace_back("all");

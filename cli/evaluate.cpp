@@ -1,7 +1,6 @@
 // tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best|all] [--name NAME]
 //   [--fail-if METRIC<NUMBER]... [--follow]
 
-#include "cli/checkpoint_fingerprint.h"
 #include "cli/commands.h"
 #include "cli/eval_gates.h"
 #include "cli/eval_report.h"
@@ -10,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/hook_factory.h"
+#include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
 namespace {
@@ -61,9 +61,7 @@ std::vector<std::optional<std::string>> CheckpointsFor(Session& session,
   if (invocation.checkpoint != "all") return {session.Checkpoint()};
   const std::string& model_dir = session.estimator().model_dir();
   std::vector<std::optional<std::string>> prefixes;
-  if (DirectoryExists(model_dir)) {
-    for (const auto& [step, prefix] : CheckpointsOf(model_dir)) prefixes.emplace_back(prefix);
-  }
+  for (const auto& [step, prefix] : CheckpointsIn(model_dir)) prefixes.emplace_back(prefix);
   if (prefixes.empty()) {
     throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint", model_dir),
                 "--model-dir DIR of a run that has been trained");

@@ -8,29 +8,20 @@
 #include "cli/job.h"
 #include "cli/report.h"
 #include "cli/run_folder.h"
+#include "cli/run_json.h"
 #include "core/base/files.h"
-#include "core/estimator/metrics_log.h"
+#include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
 namespace {
 
 std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
   std::map<std::string, std::string> program;
-  const std::string path = JoinPath(PrivateDir(model_dir), "run.json");
-  if (!FileExists(path)) return program;
-  const Json run = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
-  if (!run.is_object()) return program;
+  const Json run = ReadRunJson(model_dir).value_or(Json::object());
   for (const char* const key : {"version", "device", "cpu"}) {
     if (run.contains(key) && run[key].is_string()) program[key] = run[key].get<std::string>();
   }
   return program;
-}
-
-std::optional<std::string> TextAt(const std::vector<config::FlatValue>& keys,
-                                  const std::string& path) {
-  const auto found = std::find_if(keys.begin(), keys.end(),
-                                  [&](const config::FlatValue& key) { return key.path == path; });
-  return found == keys.end() ? std::nullopt : std::optional(found->text);
 }
 
 // The paths at which some run differs from the first, in the order of the job.
@@ -92,7 +83,7 @@ ComparedRun ReadRun(const std::string& path, config::Sources& sources) {
   if (job.train_spec) run.train_input = job.train_spec->input_fn;
   run.program = ReadProgram(path);
   run.series = ReadRunSeries(path);
-  run.checkpoints = CheckpointsOf(path);
+  run.checkpoints = CheckpointsIn(path);
   return run;
 }
 
@@ -101,7 +92,7 @@ std::vector<KeyDifference> KeyDifferences(const std::vector<ComparedRun>& runs) 
   for (const std::string& path : DifferentPaths(runs)) {
     KeyDifference difference{.path = path, .values = {}, .can_change_bits = false};
     for (const ComparedRun& run : runs) {
-      difference.values.push_back(TextAt(run.keys, path));
+      difference.values.push_back(config::FindText(run.keys, path));
       difference.can_change_bits |= CanChangeBits(path, run.train_input);
     }
     differences.push_back(std::move(difference));

@@ -7,6 +7,7 @@
 
 #include "cli/cpu_features.h"
 #include "cli/report.h"
+#include "cli/run_json.h"
 #include "cli/version.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -53,10 +54,10 @@ bool RunFolder::ExistsIn(const std::string& model_dir) {
 TrainerState RunFolder::StateOf(const std::string& model_dir) {
   const std::string folder = JoinPath(model_dir, ".tpuest");
   if (FileLock::IsHeld(JoinPath(folder, "lock"))) return TrainerState::kTraining;
-  const std::string path = JoinPath(folder, "run.json");
-  if (!FileExists(path)) return TrainerState::kNone;
-  const Json run = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
-  const bool is_known = run.is_object() && run.contains("status") && run.contains("exit_code");
+  const std::optional<Json> read = ReadRunJson(model_dir);
+  if (!read) return TrainerState::kNone;
+  const Json& run = *read;
+  const bool is_known = run.contains("status") && run.contains("exit_code");
   if (!is_known || !run["exit_code"].is_number_integer()) return TrainerState::kGone;
   const auto code = static_cast<Code>(run["exit_code"].get<int>());
   if (code == Code::kPreempted) return TrainerState::kPreempted;

@@ -2,6 +2,7 @@
 
 #include "cli/report.h"
 #include "cli/run_folder.h"
+#include "cli/run_json.h"
 #include "cli/run_series.h"
 #include "cli/sweep_best.h"
 #include "core/base/files.h"
@@ -72,10 +73,7 @@ std::string StatusOf(TrainerState state) {
 }
 
 void AddRunJson(const std::string& model_dir, ListedRun& run) {
-  const std::string path = JoinPath(PrivateDir(model_dir), "run.json");
-  if (!FileExists(path)) return;
-  const Json json = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return;
+  const Json json = ReadRunJson(model_dir).value_or(Json::object());
   for (const char* const key : {"start", "end"}) {
     if (json.contains(key) && json[key].is_number()) run.last_change = json[key];
   }

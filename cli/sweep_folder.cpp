@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/report.h"
+#include "cli/run_json.h"
 #include "core/base/text.h"
 #include "core/estimator/metrics_log.h"
 #include "core/io/crc32c.h"
@@ -156,11 +157,10 @@ TrialStatus SweepFolder::StatusOf(const Trial& trial,
   const std::string folder = PrivateDir(RunOf(trial));
   if (FileLock::IsHeld(JoinPath(folder, "lock"))) return {"running", std::nullopt};
   const std::optional<int> noted = ReadExit(ExitPath(trial));
-  const std::string path = JoinPath(folder, "run.json");
-  const Json run = FileExists(path) ? Json::parse(ReadFile(path), nullptr, false) : Json();
+  const Json run = ReadRunJson(RunOf(trial)).value_or(Json::object());
   std::vector<std::string> expected = overrides;
   for (const std::string& own : trial.Overrides()) expected.push_back(own);
-  if (!run.is_object() || run.value("overrides", Json()) != Json(expected)) {
+  if (run.value("overrides", Json()) != Json(expected)) {
     return noted ? TrialStatus{"failed", noted} : TrialStatus{};
   }
   const Json code = run.value("exit_code", Json());

@@ -95,6 +95,17 @@ void RemoveCheckpoint(const std::string& prefix) {
   RemoveFile(prefix + ".meta");
 }
 
+std::map<int64_t, std::string> CheckpointsIn(const std::string& folder) {
+  std::map<int64_t, std::string> checkpoints;
+  if (!DirectoryExists(folder)) return checkpoints;
+  for (const std::string& name : ListDirectory(folder)) {
+    if (!name.starts_with("model.ckpt-") || !name.ends_with(".index")) continue;
+    const std::string prefix = JoinPath(folder, CheckpointPrefix(name));
+    if (const auto step = StepOfCheckpoint(prefix)) checkpoints[*step] = prefix;
+  }
+  return checkpoints;
+}
+
 std::optional<int64_t> StepOfCheckpoint(std::string_view prefix) {
   const size_t dash = prefix.rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;

@@ -2,6 +2,8 @@
 // The text file "checkpoint" of a model_dir, which names its checkpoints, and files of the same
 // format under other names ("best"). Errors are of Code::kCheckpoint.
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +43,9 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
 // Removes the files of a checkpoint, its index first, with its ".meta".
 void RemoveCheckpoint(const std::string& prefix);
+// The checkpoints "model.ckpt-N" of a folder whose index is there: prefixes by step. None where
+// there is no folder.
+[[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& folder);
 // 5 for "runs/mnist/model.ckpt-5"; nullopt without such a number.
 [[nodiscard]] std::optional<int64_t> StepOfCheckpoint(std::string_view prefix);
 

@@ -7,6 +7,7 @@
 #include "cli/run_compare.h"
 #include "core/base/files.h"
 #include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::cli {
@@ -51,7 +52,7 @@ TEST_CASE("fingerprints tell values, shapes and names apart, by the index alone"
   CHECK(DifferentNames(a, FingerprintsOf(other)) == std::vector<std::string>{"kernel"});
   CHECK(DifferentNames(a, longer) == std::vector<std::string>{"bias", "kernel"});
   CHECK(DifferentNames({{"x", 1}}, {{"y", 1}}) == std::vector<std::string>{"x", "y"});
-  const auto checkpoints = CheckpointsOf(folder.path());
+  const auto checkpoints = CheckpointsIn(folder.path());
   REQUIRE(checkpoints.size() == 3);
   CHECK(checkpoints.begin()->first == 10);
 }
