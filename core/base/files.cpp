@@ -118,7 +118,7 @@ void RemoveTree(const std::string& path) {
 std::string MakeTemporaryFolder(std::string_view prefix) {
   const char* const base = std::getenv("TMPDIR");
   const bool is_set = base != nullptr && *base != '\0';
-  std::string path = JoinPath(is_set ? base : "/tmp", fmt::format("{}.XXXXXX", prefix));
+  std::string path = JoinPath(is_set ? base : P_tmpdir, fmt::format("{}.XXXXXX", prefix));
   if (::mkdtemp(path.data()) != nullptr) return path;
   throw Error(Code::kResource,
               fmt::format("{}: cannot create a temporary folder: {}", path, std::strerror(errno)),
