@@ -1,0 +1,29 @@
+"""The jobs in which tests/jobs/keys changes one key at a time."""
+from keys_jobs.base import COMMANDS, DEEP
+from keys_jobs.columns import feature_column_fixtures
+from keys_jobs.exports import export_fixtures, saved_model_fixtures
+from keys_jobs.hooks import hook_fixtures
+from keys_jobs.inputs import input_fixtures
+from keys_jobs.models import model_fixtures
+from keys_jobs.optimizers import optimizer_fixtures
+from keys_jobs.runs import run_fixtures
+
+__all__ = ['COMMANDS', 'EXPORTED', 'SETUPS', 'fixtures']
+
+# What is run before a fixture, for the files that it needs: jobs, and what is done with them.
+EXPORTED = 'run/export/*'  # is moved to `model`
+SETUPS = {'trained': [(DEEP, ['train', 'setup.yaml', '--model-dir', name, f'run_config.tf_random_seed={seed}'])
+                      for name, seed in (('first', 1), ('second', 2))],
+          'exported': [(DEEP, ['train', 'setup.yaml', '-q']), (DEEP, ['export', 'setup.yaml', '-q'])]}
+
+
+def fixtures():
+    """All jobs: each with a name, the places whose keys are tried in it, and its commands."""
+    yield from run_fixtures()
+    yield from input_fixtures()
+    yield from saved_model_fixtures()
+    yield from model_fixtures()
+    yield from feature_column_fixtures()
+    yield from optimizer_fixtures()
+    yield from hook_fixtures()
+    yield from export_fixtures()

@@ -1,0 +1,107 @@
+"""Input functions: sources, parsing, maps, and records that cannot be read."""
+from keys_jobs.base import RUN_ONLY, job_of, of_types
+
+
+def input_fixtures():
+    def read(source, features, labels, classes=3, **more):
+        job = job_of(model__layers=[{'type': 'flatten'}, {'type': 'dense', 'units': classes}],
+                     model__head={'type': 'MultiClassHead', 'n_classes': classes})
+        for input_fn in job['input_fns'].values():
+            input_fn.update({'source': source, 'features': features, 'labels': labels, **more})
+        return job
+
+    parsed = {'parse_example': {
+        'z': {'type': 'FixedLenFeature', 'shape': [4], 'dtype': 'float32'},
+        'z2': {'type': 'FixedLenFeature', 'shape': [4], 'dtype': 'float32', 'default_value': 3.0},
+        'y2': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'int64', 'default_value': 1},
+        'raw': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'string'},
+        'more': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'string'},
+        'missing': {'type': 'FixedLenFeature', 'shape': [4], 'dtype': 'float32', 'default_value': 1.0},
+        'y': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'int64'}}}
+    records = {'type': 'TFRecordDataset', 'filenames': ['table.tfrecord']}
+    focus = [('input_fns', 'train')]
+
+    def tabled(source, shapes, labels, **more):
+        """A linear classifier, which takes many features: their names and shapes."""
+        job = read(source, list(shapes), labels, **more)
+        del job['optimizer']
+        return {**job, 'feature_columns': {name: {'type': 'numeric_column', 'key': name, 'shape': shape}
+                                           for name, shape in shapes.items()},
+                'model': {'type': 'LinearClassifier', 'n_classes': 3, 'feature_columns': list(shapes),
+                          'optimizer': {'type': 'SGD', 'learning_rate': 0.1}}}
+
+    def flat(name, job, source=None, **more):
+        shows = {'shows': ('source', source, 'type')} if source else {}
+        return {'name': name, 'job': job, 'focus': focus, **shows, **more}
+
+    label = {'op': 'cast', 'in': 'y', 'dtype': 'int32'}
+    yield flat('records', tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed), 'TFRecordDataset')
+    yield {'name': 'parsed', 'job': tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed),
+           'focus': [('input_fns',)], 'shows': ('feature', 'FixedLenFeature', 'type')}
+    ragged = {'parse_example': {**parsed['parse_example'], 'z': {'type': 'VarLenFeature', 'dtype': 'float32'}}}
+    yield {'name': 'ragged', 'job': tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **ragged),
+           'focus': [('input_fns',)], 'shows': ('feature', 'VarLenFeature', 'type'), 'commands': RUN_ONLY}
+    zipped = {**records, 'filenames': ['table.tfrecord.gz'], 'compression_type': ''}
+    yield flat('zipped', tabled(zipped, {'z': 4}, 'y', map=[label], **parsed), codes=range(10))
+    table = {'type': 'make_csv_dataset', 'file_pattern': 'table.csv', 'label_name': 'y', 'na_value': 'NA'}
+    yield flat('csv', tabled(table, {'a': 1, 'b': 1}, 'y'), 'make_csv_dataset')
+    columns = {**table, 'column_names': ['y', 'a', 'b'], 'column_defaults': [0, 0.0, 0.0]}
+    yield flat('csv columns', tabled(columns, {'a': 1, 'b': 1}, 'y'), values={
+        'source.column_names': [['y', 'b', 'a']], 'source.column_defaults': [[0, 0.0, 5.0]]})
+    yield flat('csv typed', tabled({**columns, 'column_defaults': [
+        0, {'dtype': 'float32', 'default_value': 0.0}, {'dtype': 'float32', 'default_value': 0.0}]},
+        {'a': 1, 'b': 1}, 'y'))
+    yield flat('csv header', tabled({**columns, 'file_pattern': 'bare.csv'}, {'a': 1, 'b': 1}, 'y'), codes=range(10))
+    yield flat('csv delimiter', tabled({**table, 'file_pattern': 'semicolons.csv'}, {'a': 1, 'b': 1}, 'y'),
+               codes=range(10), values={'field_delim': [';']})
+    yield flat('csv quotes', tabled({**columns, 'file_pattern': 'semicolons.csv', 'field_delim': ';'},
+                                    {'a': 1, 'b': 1}, 'y'), codes=range(10))
+    yield flat('images', read({'type': 'idx', 'images': 'images.idx', 'labels': 'labels.idx'}, ['image'], 'label',
+                              map=[{'op': 'cast', 'in': 'image', 'dtype': 'float32'}]), 'idx')
+    yield flat('digits', read({'type': 'digits', 'count': 12, 'seed': 2}, ['image'], 'label', 10,
+                              map=[{'op': 'cast', 'in': 'image', 'dtype': 'float32'},
+                                   {'op': 'rescaling', 'in': 'image', 'scale': 0.0004, 'offset': 0.0}]), 'digits')
+    yield flat('values', job_of(), 'from_tensor_slices')
+    job = read({'type': 'range', 'start': 0, 'stop': 20, 'step': 2}, ['x'], 'value', 90, map=[
+        {'op': 'cast', 'in': 'value', 'out': 'x', 'dtype': 'float32'}, {'op': 'reshape', 'in': 'x', 'shape': [1]},
+        {'op': 'cast', 'in': 'value', 'dtype': 'int32'}])
+    yield flat('range', job, 'range')
+    number = {'op': 'decode_raw', 'in': 'raw', 'out': 'x', 'out_type': 'uint8', 'shape': [4]}
+    after = [{'op': 'cast', 'in': 'x', 'dtype': 'float32'}, {'op': 'rescaling', 'in': 'x', 'scale': 0.1}]
+    ops = [
+        {**number, 'out_type': 'int16', 'shape': [2]}, {'op': 'cast', 'in': 'z', 'out': 'x', 'dtype': 'float32'},
+        {'op': 'rescaling', 'in': 'z', 'out': 'x', 'scale': 0.5, 'offset': 0.5},
+        {'op': 'reshape', 'in': 'z', 'out': 'x', 'shape': [2, 2]},
+        {'op': 'one_hot', 'in': 'y', 'out': 'x', 'depth': 3},
+        {'op': 'add', 'in': 'z', 'out': 'x', 'value': 2.0},
+        {'op': 'normalize', 'in': 'z', 'out': 'x', 'mean': [0.5], 'std': [2.0]}]
+    def mapped(op):
+        return read(records, ['x'], 'y', **parsed, map=[op, *after, label])
+    yield from of_types('op', ops, mapped, [('input_fns', 'train', 'map', 0)], commands=RUN_ONLY, values={
+        'in': ['more', 'z2', 'y2'], 'dtype': ['int32', 'float64'], 'shape': [[4], [1, 2], [2, 1]], 'out': ['w']})
+    for op in ops:
+        job = mapped(op)
+        job['input_fns']['train']['map'][0]['out'] = 'elsewhere'
+        yield {'name': f"out of {op['op']}", 'job': job, 'focus': [('input_fns', 'train', 'map', 0)],
+               'codes': range(10), 'commands': RUN_ONLY, 'values': {'out': ['x']}}
+    bare = {'op': 'one_hot', 'in': 'y', 'out': 'x', 'depth': 3, 'dtype': 'int32'}
+    yield flat('one_hot', read(records, ['x'], 'y', **parsed, map=[bare, label]), codes=range(10))
+    integers = {'parse_example': {**parsed['parse_example'], 'z': {'type': 'VarLenFeature', 'dtype': 'int64'}}}
+    yield flat('ragged integers', tabled(records, {'z': 4}, 'y', map=[label], **integers), codes=range(10))
+    late = {**table, 'file_pattern': 'late.csv'}
+    yield flat('csv late', tabled(late, {'a': 1}, 'y'), codes=range(10), values={
+        'select_columns': [['y', 'a']], 'num_rows_for_inference': [1]})
+    wordy = {**table, 'file_pattern': 'wordy.csv', 'column_names': ['y', 'a', 'b'], 'num_rows_for_inference': 3}
+    yield flat('csv wordy', tabled(wordy, {'a': 1}, 'y'), codes=range(10), values={
+        'select_columns': [['y', 'a']]})
+    for errors in ({'policy': 'error', 'max_fraction': 0.5}, {'policy': 'skip', 'max_fraction': 0.0}):
+        job = {**tabled(wordy, {'a': 1}, 'y'), 'tpuest': {'fsync': False, 'data_errors': errors}}
+        yield {'name': f"data errors {errors['policy']}", 'job': job, 'focus': [('tpuest',)], 'codes': range(10)}
+    job = job_of(use_tpu=False, tpuest__fold={'index': 1, 'count': 3})
+    yield {'name': 'fold', 'job': job, 'focus': [('tpuest', 'fold')], 'commands': RUN_ONLY}
+    other = {**parsed['parse_example'], 'missing': {'type': 'FixedLenFeature', 'shape': [4], 'dtype': 'float32',
+                                                    'default_value': 7.0}}
+    yield flat('parse', tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed),
+               values={'input_fns.*.parse_example': [other]})
+    odd = job_of(use_tpu=False, train_batch_size=3, input_fns__train__repeat=1, train_spec__max_steps=5)
+    yield flat('remainder', odd, commands=RUN_ONLY)

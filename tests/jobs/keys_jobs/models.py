@@ -1,0 +1,111 @@
+"""Models: layers, heads, metrics, and the canned ones."""
+from keys_jobs.base import COMMANDS, ROWS, RUN_ONLY, job_of, of_types, with_rows
+from keys_jobs.tables import TABLE, canned, headed
+
+INITIALIZERS = [{'type': name} for name in (
+    'zeros', 'ones', 'random_uniform', 'random_normal', 'truncated_normal',
+    'glorot_uniform', 'glorot_normal', 'he_uniform', 'he_normal', 'lecun_uniform', 'lecun_normal')]
+INITIALIZERS += [{'type': 'constant', 'value': 0.5}, {'type': 'variance_scaling', 'scale': 3.0}]
+REGULARIZERS = [{'type': 'l1', 'l1': 0.1}, {'type': 'l2', 'l2': 0.1}, {'type': 'l1_l2', 'l1': 0.1, 'l2': 0.1}]
+LAYERS = [
+    {'type': 'dense', 'units': 3}, {'type': 'conv2d', 'filters': 2, 'kernel_size': 2},
+    {'type': 'depthwise_conv2d', 'kernel_size': 2}, {'type': 'separable_conv2d', 'filters': 2, 'kernel_size': 2},
+    {'type': 'max_pooling2d', 'pool_size': 3}, {'type': 'average_pooling2d', 'pool_size': 3},
+    {'type': 'global_average_pooling2d'}, {'type': 'global_max_pooling2d'}, {'type': 'batch_normalization'},
+    {'type': 'dropout', 'rate': 0.3}, {'type': 'flatten'}, {'type': 'reshape', 'shape': [2, 4, 2]},
+    {'type': 'transpose', 'perm': [0, 2, 1, 3]}, {'type': 'activation', 'activation': 'relu'},
+]
+THRESHOLDED = [('precision', 0.5), ('recall', 0.5), ('binary_accuracy', 0.5), ('true_positives', 0.5),
+               ('true_negatives', 0.5), ('false_positives', 0.0), ('false_negatives', 0.5)]
+METRICS = [
+    {'type': 'auc', 'num_thresholds': 20}, *({'type': name, 'name': 'counted', 'threshold': threshold} for name, threshold in THRESHOLDED),
+    {'type': 'sensitivity_at_specificity', 'specificity': 0.6, 'num_thresholds': 20},
+    {'type': 'specificity_at_sensitivity', 'sensitivity': 0.6, 'num_thresholds': 20},
+    {'type': 'precision_at_recall', 'recall': 0.6, 'num_thresholds': 20},
+    {'type': 'recall_at_precision', 'precision': 0.6, 'num_thresholds': 20},
+]
+HEADS = [
+    ({'type': 'MultiClassHead', 'n_classes': 3, 'weight_column': 'w'}, 'y'),
+    ({'type': 'BinaryClassHead', 'weight_column': 'w'}, 'yes'),
+    ({'type': 'MultiLabelHead', 'n_classes': 3, 'weight_column': 'w', 'thresholds': [0.3]}, 'tags'),
+    ({'type': 'RegressionHead', 'weight_column': 'w'}, 'price'),
+    ({'type': 'PoissonRegressionHead', 'weight_column': 'w'}, 'id'),
+    ({'type': 'LogisticRegressionHead', 'weight_column': 'w'}, 'rate'),
+]
+CANNED = ['LinearClassifier', 'LinearRegressor', 'LinearEstimator', 'DNNClassifier', 'DNNRegressor',
+          'DNNEstimator', 'DNNLinearCombinedClassifier', 'DNNLinearCombinedRegressor',
+          'DNNLinearCombinedEstimator', 'BaselineClassifier', 'BaselineRegressor', 'BaselineEstimator']
+
+
+def model_fixtures():
+    def layered(layer):
+        return job_of(model__layers=[{'type': 'reshape', 'shape': [4, 4, 1]}, layer, {'type': 'flatten'},
+                                     {'type': 'dense', 'units': 3}], optimizer__learning_rate=0.5)
+    yield from of_types('layers', LAYERS, layered, [('model', 'layers', 1)], commands=COMMANDS[:3])
+    yield from of_types('initializers', INITIALIZERS,
+                        lambda s: job_of(model__layers=[{'type': 'dense', 'units': 3, 'kernel_initializer': s}]),
+                        [('model', 'layers', 0, 'kernel_initializer')], commands=RUN_ONLY)
+    yield from of_types('regularizers', REGULARIZERS,
+                        lambda s: job_of(model__layers=[{'type': 'dense', 'units': 3, 'kernel_regularizer': s}]),
+                        [('model', 'layers', 0, 'kernel_regularizer')], commands=RUN_ONLY)
+    for head, label in HEADS:
+        yield {'name': head['type'], 'job': headed(head, label), 'focus': [('model', 'head')],
+               'shows': ('head', head['type'], 'type')}
+    yield {'name': 'mean_squared_error', 'shows': ('head', 'mean_squared_error', 'type'), 'focus': [('model', 'head')], 'job': with_rows(job_of(
+        model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'mean_squared_error'}),
+        ['x', 'price'], ['x'], 'price', ROWS)}
+    yield {'name': 'MultiLabelHead of four', 'job': headed({'type': 'MultiLabelHead', 'n_classes': 4}, 'tags'),
+           'focus': [('model', 'head')], 'codes': range(10), 'values': {'n_classes': [3]}}
+    for kind in ('RegressionHead', 'PoissonRegressionHead'):
+        yield {'name': f'{kind} of two', 'job': headed({'type': kind}, 'weights'), 'focus': [('model', 'head')],
+               'codes': range(10)}
+        yield {'name': f'{kind} alone', 'job': headed({'type': kind}, 'price'), 'focus': [('model', 'head')]}
+    words = [({'type': 'MultiClassHead', 'n_classes': 3, 'label_vocabulary': ['red', 'green', 'blue']}, 'label', 3),
+             ({'type': 'BinaryClassHead', 'label_vocabulary': ['red', 'green']}, 'two', 1)]
+    for head, label, units in words:
+        job = job_of(model__head=head, model__layers=[{'type': 'dense', 'units': units}])
+        yield {'name': head['type'] + ' words', 'job': with_rows(job, ['x', label], ['x'], label, ROWS),
+               'focus': [('model', 'head')]}
+    yield {'name': 'MultiHead', 'shows': ('head', 'MultiHead', 'type'), 'focus': [('model', 'head')],
+           'job': with_rows(job_of(
+               model__layers=[{'type': 'dense', 'units': 2}], model__head={
+                   'type': 'MultiHead', 'head_weights': [1.0, 0.5],
+                   'heads': [{'type': 'BinaryClassHead', 'name': 'yes'}, {'type': 'RegressionHead', 'name': 'price'}]}),
+               ['x', 'yes', 'price'], ['x'], {'yes': 'yes', 'price': 'price'}, ROWS)}
+    yield from metric_fixtures()
+    image = [{'op': 'reshape', 'in': 'image', 'shape': [784]}, {'op': 'cast', 'in': 'image', 'dtype': 'float32'},
+             {'op': 'rescaling', 'in': 'image', 'scale': 0.004}]
+    digits = {'source': {'type': 'digits', 'count': 8}, 'map': image, 'features': ['image'], 'labels': 'label'}
+    yield {'name': 'mnist_cnn', 'job': job_of(input_fns={'train': digits, 'test': digits}, train_spec__max_steps=1,
+                                              model={'type': 'mnist_cnn', 'dropout_rate': 0.3}),
+           'focus': [('model',)], 'commands': RUN_ONLY, 'shows': ('model', 'mnist_cnn', 'type')}
+    yield {'name': 'Sequential', 'job': job_of(model__metrics=['accuracy'], model__l2_weight_decay={'rate': 0.1, 'exclude': []}),
+           'focus': [('model',)], 'shows': ('model', 'Sequential', 'type')}
+    yield {'name': 'Sequential trainable', 'job': job_of(), 'focus': [('model',)]}
+    for kind in CANNED:
+        yield {'name': kind, 'job': canned(kind), 'focus': [('model',)], 'shows': ('model', kind, 'type')}
+    for kind in ('LinearRegressor', 'DNNRegressor', 'DNNLinearCombinedRegressor', 'BaselineRegressor'):
+        names = ['number', 'other', 'words', 'w']
+        yield {'name': kind + ' of two', 'job': with_rows(canned(kind), [*names, 'weights'], names, 'weights', TABLE),
+               'focus': [('model',)], 'codes': range(10)}
+    for kind in ('LinearClassifier', 'DNNClassifier', 'DNNLinearCombinedClassifier', 'BaselineClassifier'):
+        names = ['number', 'other', 'words', 'w']
+        job = with_rows(canned(kind, label_vocabulary=['red', 'green']), [*names, 'word'], names, 'word',
+                        {**TABLE, 'word': ROWS['two']})
+        yield {'name': kind + ' of three', 'focus': [('model',)],
+               'job': with_rows(canned(kind, n_classes=3), [*names, 'y'], names, 'y', TABLE)}
+        yield {'name': kind + ' words', 'job': job, 'focus': [('model',)]}
+
+
+def metric_fixtures():
+    yield from of_types('metrics', METRICS, lambda s: with_rows(
+        job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'BinaryClassHead'},
+               model__metrics=[s]), ['x', 'yes'], ['x'], 'yes', ROWS), [('model', 'metrics', 0)], commands=RUN_ONLY)
+    for kind in ('mean_absolute_error', 'mean_squared_error', 'root_mean_squared_error'):
+        yield from of_types('metrics', [{'type': kind}], lambda s: with_rows(
+            job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'RegressionHead'},
+                   model__metrics=[s]), ['x', 'price'], ['x'], 'price', ROWS), [('model', 'metrics', 0)],
+            commands=RUN_ONLY)
+    yield from of_types('metrics', [{'type': 'accuracy', 'name': 'right'}, {'type': 'recall_at_k', 'k': 2},
+                                    {'type': 'mean', 'values': 'logits'}],
+                        lambda s: job_of(model__metrics=[s]), [('model', 'metrics', 0)], commands=RUN_ONLY)
