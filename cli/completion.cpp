@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/job.h"
+#include "cli/job/job.h"
+#include "cli/shell/common_flags.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
@@ -41,9 +42,10 @@ Words ChoicesOf(const std::string& shown) {
 
 std::map<std::string, Flag> FlagsOf(const Command& command) {
   CLI::App app;
-  Invocation unused;
-  if (command.flags != nullptr) command.flags(app, unused);
-  AddCommonFlags(app, unused);
+  const std::unique_ptr<Invocation> unused = command.make();
+  FlagSet set(app);
+  command.declare(set, *unused);
+  DeclareCommonFlags(set, *unused);
   std::map<std::string, Flag> flags;
   for (const CLI::Option* const option : app.get_options()) {
     const Flag flag{option->get_items_expected_max() > 0, ChoicesOf(option->get_option_text())};
@@ -76,7 +78,8 @@ Line Read(const Words& words) {
       const auto flag = flags.find(word);
       if (flag != flags.end() && flag->second.takes_value) line.flag = word;
     } else if (line.command == nullptr) {
-      line.command = FindCommand(word == "train_and_evaluate" ? "train-and-evaluate" : word);
+      line.command =
+          FindCommand(Commands(), word == "train_and_evaluate" ? "train-and-evaluate" : word);
       if (line.command == nullptr) return line;
       flags = FlagsOf(*line.command);
     } else if (line.job.empty() && IsJobFile(word)) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/invocation.h"
+#include "cli/shell/command.h"
 
 namespace tpuest::cli {
 
@@ -16,6 +16,9 @@ namespace tpuest::cli {
 
 // The words of a line that may end in the middle of one, as a shell splits it.
 [[nodiscard]] std::vector<std::string> ShellWords(const std::string& line);
+
+// `tpuest completion SHELL`.
+[[nodiscard]] Command CompletionCommand();
 
 // `__complete --line LINE` or `__complete WORD...`: prints candidates, one a line.
 int PrintCompletions(const std::vector<std::string>& arguments);

@@ -1,8 +1,8 @@
 // tpuest completion bash|zsh|fish: a script for the shell, which asks the program itself
 
 #include "cli/commands.h"
-#include "cli/report.h"
-#include "cli/session.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/report.h"
 
 namespace tpuest::cli {
 namespace {
@@ -41,8 +41,6 @@ end
 complete -c tpuest -a '(__tpuest_complete)'
 )";
 
-}  // namespace
-
 int Completion(const Invocation& invocation) {
   return Guarded(invocation, [&](config::Sources& /*sources*/) {
     const char* const script = invocation.subject == "bash"   ? kBash
@@ -63,6 +61,18 @@ int Completion(const Invocation& invocation) {
     }
     return 0;
   });
+}
+
+}  // namespace
+
+Command CompletionCommand() {
+  return MakeCommand({.name = "completion",
+                      .summary = "print a shell's completion script: completion bash|zsh|fish",
+                      .example = "source <(tpuest completion bash)",
+                      .takes = Takes::kNothing,
+                      .subjects = {"bash", "zsh", "fish"},
+                      .needs_subject = true},
+                     Completion);
 }
 
 }  // namespace tpuest::cli

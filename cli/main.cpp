@@ -1,11 +1,18 @@
 #include <csignal>
+#include <string_view>
 
-#include "cli/invocation.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/shell/command_line.h"
 
 int main(int argc, char** argv) {
+  using namespace tpuest::cli;
   // A write past a limit on file sizes then fails like one to a full disk, and is told.
   std::signal(SIGXFSZ, SIG_IGN);
-  const tpuest::cli::Parsed parsed = tpuest::cli::ParseCommandLine(argc, argv);
-  if (parsed.exit_code) return *parsed.exit_code;
-  return parsed.command->run(parsed.invocation);
+  // What a shell asks.
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    return PrintCompletions({argv + 2, argv + argc});
+  }
+  const Parsed parsed = ParseCommandLine(Commands(), argc, argv);
+  return parsed.exit_code ? *parsed.exit_code : parsed.command->run(*parsed.invocation);
 }

@@ -119,7 +119,7 @@ TEST_CASE("what has no place in the layout is named") {
                       {"configs/mnist.yaml", ""},
                       {"tests/testdata/tf/a.index", ""},
                       {"tests/core/io/event_test.cpp", ""}}) ==
-        Faults{"core/io/proto: folders of the stack have no folders",
+        Faults{"core/io/proto: has no rank in the stack",
                "core/misc/text.cpp: a source outside the folders of the stack",
                "notes.txt: has no place at the top level",
                "tests/core/misc: mirrors no folder of the tree",
@@ -154,7 +154,7 @@ TEST_CASE("a tree is read from disk without what Git ignores at the top") {
   REQUIRE(tree.size() == 3);
   CHECK(tree[1].path == "config/job.h");
   CHECK(tree[2].text == "");
-  CHECK(IncludeFaults(tree) == Faults{"config/job.h:1: config (6) may not include cli (9)"});
+  CHECK(IncludeFaults(tree) == Faults{"config/job.h:1: config (6) may not include cli (14)"});
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/checkpoint_average.h"
+#include "cli/many/checkpoint_average.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::cli {

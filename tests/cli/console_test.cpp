@@ -1,6 +1,6 @@
 // What a person sees while a run goes on, by a clock that the test sets.
 
-#include "cli/console.h"
+#include "cli/shell/console.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "cli/session.h"
+#include "cli/run/session.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "tests/temporary_folder.h"

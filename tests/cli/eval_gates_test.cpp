@@ -1,6 +1,6 @@
 // Gates of evaluate --fail-if.
 
-#include "cli/eval_gates.h"
+#include "cli/run/eval_gates.h"
 
 #include <doctest/doctest.h>
 

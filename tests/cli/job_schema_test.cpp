@@ -1,10 +1,10 @@
 // The JSON Schema knows every key that the reader knows.
 
-#include "cli/job_schema.h"
+#include "cli/job/job_schema.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/job.h"
+#include "cli/job/job.h"
 
 namespace tpuest::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/machine.h"
+#include "cli/host/machine.h"
 
 #include <doctest/doctest.h>
 

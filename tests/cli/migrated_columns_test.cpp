@@ -1,10 +1,10 @@
 // Columns and models found in what TensorFlow left (tests/testdata/old_estimators).
 
-#include "cli/migrated_columns.h"
+#include "cli/prepare/migrated_columns.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/migrated_model.h"
+#include "cli/prepare/migrated_model.h"
 
 namespace tpuest::cli {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/job.h"
-#include "cli/plan_report.h"
+#include "cli/job/job.h"
+#include "cli/prepare/plan_report.h"
+#include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"

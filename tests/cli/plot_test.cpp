@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "cli/plot_svg.h"
-#include "cli/plot_terminal.h"
+#include "cli/many/plot_svg.h"
+#include "cli/many/plot_terminal.h"
 
 namespace tpuest::cli {
 namespace {

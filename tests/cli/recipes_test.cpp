@@ -1,10 +1,10 @@
-#include "cli/recipes.h"
+#include "cli/job/recipes.h"
 
 #include <doctest/doctest.h>
 
 #include <map>
 
-#include "cli/invocation.h"
+#include "cli/shell/invocation.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 

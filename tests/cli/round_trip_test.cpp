@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "cli/job.h"
+#include "cli/job/job.h"
 #include "core/base/files.h"
 #include "core/estimator/model_builder.h"
 #include "core/graph/graphdef.h"

@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include "cli/run_series.h"
-#include "cli/sweep_best.h"
-#include "cli/sweep_draws.h"
-#include "cli/sweep_trials.h"
-#include "cli/task_index.h"
+#include "cli/host/task_index.h"
+#include "cli/many/sweep_best.h"
+#include "cli/many/sweep_draws.h"
+#include "cli/many/sweep_trials.h"
+#include "cli/run/run_series.h"
 #include "core/base/error.h"
 
 namespace tpuest::cli {

@@ -1,0 +1,31 @@
+#include "cli/host/signals.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+namespace tpuest::cli {
+namespace {
+
+// A handler reaches nothing but statics.
+StopSignal* stop_signal = nullptr;
+
+void Handle(int signal) {
+  const bool interrupt = signal == SIGINT;
+  if (stop_signal->requested()) _exit(interrupt ? 130 : 143);
+  stop_signal->Request(interrupt ? StopSignal::Kind::kInterrupted : StopSignal::Kind::kPreempted);
+}
+
+}  // namespace
+
+void HandleSignals(StopSignal& stop) {
+  stop_signal = &stop;
+  struct sigaction action {};
+  action.sa_handler = Handle;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace tpuest::cli

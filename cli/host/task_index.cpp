@@ -1,0 +1,54 @@
+#include "cli/host/task_index.h"
+
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct Scheduler {
+  std::string_view variable;
+  int64_t first;  // the number of its first task
+};
+
+constexpr Scheduler kSchedulers[] = {
+    {"SLURM_ARRAY_TASK_ID", 0},       {"JOB_COMPLETION_INDEX", 0}, {"PBS_ARRAY_INDEX", 0},
+    {"AWS_BATCH_JOB_ARRAY_INDEX", 0}, {"SGE_TASK_ID", 1},          {"LSB_JOBINDEX", 1},
+};
+
+int64_t IndexFrom(const Scheduler& scheduler, const std::string& text) {
+  int64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest != text.data() + text.size() || number < scheduler.first) {
+    throw Error(Code::kUsage,
+                fmt::format("{} is '{}'; expected a whole number from {} on", scheduler.variable,
+                            text, scheduler.first),
+                "--index N names the trial");
+  }
+  return number - scheduler.first;
+}
+
+}  // namespace
+
+int64_t ArrayTaskIndex(const Lookup& environment) {
+  std::vector<std::string> names;
+  for (const Scheduler& scheduler : kSchedulers) {
+    const std::string name(scheduler.variable);
+    names.push_back(name);
+    const std::optional<std::string> text = environment(name);
+    // Outside an array Grid Engine says "undefined", LSF 0.
+    const bool is_alone = text && scheduler.first == 1 && (*text == "undefined" || *text == "0");
+    if (!text || text->empty() || is_alone) continue;
+    return IndexFrom(scheduler, *text);
+  }
+  throw Error(Code::kUsage,
+              fmt::format("--index auto: this is no task of an array: none of {} is set",
+                          Join(names, ", ")),
+              "--index N names the trial");
+}
+
+}  // namespace tpuest::cli

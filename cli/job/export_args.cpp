@@ -1,0 +1,118 @@
+#include "cli/job/export_args.h"
+
+#include "core/base/text.h"
+#include "core/estimator/export_options.h"
+#include "core/estimator/serving.h"
+#include "data/serving.h"
+
+namespace tpuest::cli {
+namespace {
+
+StreamSpec SpecOf(const Job& job, const std::string& input_fn, Mode mode) {
+  return MakeJobInputFn(job, input_fn)({.mode = mode})->spec();
+}
+
+// A number or a list of them as YAML flow text.
+std::string FlowText(const nn::NumberOrList& value) {
+  if (const auto* const number = std::get_if<double>(&value)) return NumberText(*number);
+  std::vector<std::string> texts;
+  for (const double number : std::get<std::vector<double>>(value)) {
+    texts.push_back(NumberText(number));
+  }
+  return fmt::format("[{}]", Join(texts, ", "));
+}
+
+// The receiver for serving: as it is given, or by what the model's columns or the input parse.
+ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyReceiver>& given) {
+  const std::string input_fn = ServedInput(job);
+  const InputFnOptions& input = job.input_fns.at(input_fn);
+  const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
+  const bool parses = !columns.empty() || !input.parse_example.empty();
+  const AnyReceiver receiver =
+      given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
+  const std::optional<int64_t> batch_size =
+      std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
+  if (std::holds_alternative<RawReceiver>(receiver)) {
+    return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict).features, batch_size);
+  }
+  ServingInputReceiverFn parsing =
+      columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
+                      : ParsingServingInputReceiverFn(columns, "feature_columns", batch_size);
+  return std::holds_alternative<BothReceivers>(receiver) ? WithRawAlternative(std::move(parsing))
+                                                         : parsing;
+}
+
+ServingInputReceiverFn SupervisedReceiver(const Job& job, Mode mode) {
+  const bool trains = mode == Mode::kTrain;
+  if (trains ? !job.train_spec : !job.eval_spec) {
+    throw Error(Code::kUsage,
+                fmt::format("exporting mode {} needs {}", trains ? "TRAIN" : "EVAL",
+                            trains ? "a train_spec" : "an eval_spec"),
+                "its input_fn says what the model takes")
+        .Key("export.experimental_mode");
+  }
+  return RawSupervisedInputReceiverFn(
+      SpecOf(job, trains ? job.train_spec->input_fn : EvalSpecsOf(job)[0].spec->input_fn, mode));
+}
+
+// A receiver of an exporter; nullopt: the job's.
+std::optional<AnyReceiver> ReceiverOf(const Job& job, const ExporterReceiver& given) {
+  if (std::holds_alternative<std::string>(given)) {
+    return job.export_options.serving_input_receiver_fn;
+  }
+  return std::visit(
+      [](const auto& receiver) -> AnyReceiver {
+        if constexpr (std::is_same_v<std::decay_t<decltype(receiver)>, std::string>) {
+          return ParsingReceiver();
+        } else {
+          return receiver;
+        }
+      },
+      given);
+}
+
+}  // namespace
+
+std::map<std::string, FeatureOptions> ColumnFeatures(const Job& job) {
+  std::map<std::string, FeatureOptions> features;
+  const auto spec = models::ParseSpecOf(job.model, job.feature_columns);
+  if (!spec) return features;
+  for (const auto& [key, feature] : *spec) {
+    const std::string dtype(NameOf(feature.dtype));
+    if (!feature.shape) {
+      features[key] = VarLenFeature{.dtype = dtype};
+      continue;
+    }
+    FixedLenFeature fixed{.shape = feature.shape->dims(), .dtype = dtype};
+    if (feature.default_value) fixed.default_value = Raw{FlowText(*feature.default_value)};
+    features[key] = std::move(fixed);
+  }
+  return features;
+}
+
+ExportArgs ExportArgsOf(const Job& job) {
+  const ExportOptions& options = job.export_options;
+  ExportArgs args{.assets_extra = options.assets_extra,
+                  .as_text = options.as_text,
+                  .strip_default_attrs = options.strip_default_attrs,
+                  .batch_config = options.Batching()};
+  for (const Mode mode : options.Modes()) {
+    args.input_receivers[mode] = mode == Mode::kPredict
+                                     ? ServingReceiver(job, options.serving_input_receiver_fn)
+                                     : SupervisedReceiver(job, mode);
+  }
+  return args;
+}
+
+ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter) {
+  const ExportOptions& options = job.export_options;
+  ExportArgs args{.assets_extra = exporter.assets_extra,
+                  .as_text = exporter.as_text,
+                  .strip_default_attrs = options.strip_default_attrs,
+                  .batch_config = options.Batching()};
+  args.input_receivers[Mode::kPredict] =
+      ServingReceiver(job, ReceiverOf(job, exporter.serving_input_receiver_fn));
+  return args;
+}
+
+}  // namespace tpuest::cli

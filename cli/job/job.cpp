@@ -1,0 +1,262 @@
+#include "cli/job/job.h"
+
+#include "cli/job/epochs.h"
+#include "cli/job/job_fold.h"
+#include "core/base/text.h"
+#include "core/estimator/label_check.h"
+#include "core/sharding/batch_size.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
+  return std::visit(
+      [](auto& options) -> EarlyStoppingOptions* {
+        if constexpr (std::is_base_of_v<EarlyStoppingOptions, std::decay_t<decltype(options)>>) {
+          return &options;
+        } else {
+          return nullptr;
+        }
+      },
+      hook);
+}
+
+class Validator {
+ public:
+  explicit Validator(const Job& job) : job_(job) {}
+
+  std::vector<Fault> Run() {
+    if (job_.version != 1) {
+      Say("version", fmt::format("version {} of the job file is not known", job_.version),
+          "version: 1");
+    }
+    Take(Validate(job_.estimator));
+    CheckColumns();
+    if (job_.optimizer && models::NamesOptimizers(job_.model)) {
+      Say("optimizer", "the model names its optimizers itself, the job has another",
+          "leave out `optimizer`, or move it into `model`");
+    }
+    CheckAverages();
+    if (job_.train_spec) CheckTrain();
+    if (job_.eval_spec) CheckEvaluate();
+    Take(ValidateHooks(job_.predict.hooks, "predict.hooks"));
+    CheckKeepBest();
+    Take(Validate(job_.export_options));
+    const double most = job_.tpuest.data_errors.max_fraction;
+    if (!(most >= 0 && most <= 1)) {
+      Say("tpuest.data_errors.max_fraction",
+          fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)), "");
+    }
+    if (job_.tpuest.staging_bytes < 1) {
+      Say("tpuest.staging_bytes",
+          fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
+          "67108864 is 64 MiB; a replica takes at least one batch at once");
+    }
+    const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
+    if (!(evaluator_secs > 0)) {
+      Say("tpuest.deadlines.evaluator_secs",
+          fmt::format("evaluator_secs is {}; expected more than 0", NumberText(evaluator_secs)),
+          "600 is ten minutes");
+    }
+    if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
+    for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
+    return std::move(faults_);
+  }
+
+ private:
+  void Say(std::string key, std::string message, std::string hint) {
+    faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
+  }
+  void Take(const std::vector<Fault>& faults) {
+    faults_.insert(faults_.end(), faults.begin(), faults.end());
+  }
+
+  void CheckColumns() {
+    const std::vector<Fault> faults = nn::ColumnSet(job_.feature_columns).Faults();
+    Take(faults);
+    if (!faults.empty()) return;
+    try {
+      std::ignore = models::ColumnsOf(job_.model, job_.feature_columns);
+    } catch (const Error& error) {
+      Take(error.faults());
+    }
+  }
+
+  void CheckAverages() {
+    if (!job_.optimizer || job_.estimator.run_config.checkpoint_format != "checkpoint") return;
+    const bool averages =
+        std::visit([](const auto& o) { return o.gradients.exponential_moving_average.has_value(); },
+                   *job_.optimizer);
+    if (!averages) return;
+    Say("run_config.checkpoint_format",
+        "an object-based checkpoint has no place for an ExponentialMovingAverage",
+        "checkpoint_format: saver");
+  }
+
+  void CheckTrain() {
+    CheckInput("train_spec.input_fn", job_.train_spec->input_fn);
+    Take(Validate(job_.train_spec->length(), job_.estimator.use_tpu));
+    Take(ValidateHooks(job_.train_spec->hooks, "train_spec.hooks"));
+    Take(ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
+    if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
+      Say("train_spec", "training needs an optimizer",
+          "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
+    }
+    CheckBatch("train", job_.estimator.train_batch_size);
+  }
+
+  void CheckEvaluate() {
+    Take(Validate(*job_.eval_spec));
+    for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
+      CheckInput(named.key + ".input_fn", named.spec->input_fn);
+      Take(ValidateHooks(named.spec->hooks, named.key + ".hooks"));
+    }
+    CheckBatch("eval", job_.estimator.eval_batch_size);
+  }
+
+  // An evaluation that another section names by its key.
+  void CheckEval(const std::string& key, const std::string& name) {
+    std::vector<std::string> labels;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
+      if (named.label == name) return;
+      labels.push_back(named.label);
+    }
+    Say(key, fmt::format("'{}' is none of eval_spec", name),
+        fmt::format("there are: {}", labels.empty() ? "none" : Join(labels, ", ")));
+  }
+
+  void CheckKeepBest() {
+    const std::optional<KeepBest>& keep = job_.estimator.run_config.keep_best;
+    if (keep && keep->eval) CheckEval("run_config.keep_best.eval", *keep->eval);
+  }
+
+  void CheckBatch(std::string_view mode, const std::optional<int64_t>& size) {
+    const EstimatorOptions& options = job_.estimator;
+    const bool on_host = mode == "eval" && !options.eval_on_tpu.value_or(true);
+    if (!options.use_tpu || on_host || !size || *size <= 0) return;
+    if (Broadcasts(options.run_config.tpu_config)) return;
+    const int replicas = ReplicasOf(job_.estimator);
+    if (replicas <= 0) return;
+    if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.push_back(*fault);
+  }
+
+  void CheckInput(const std::string& key, const std::string& name) {
+    if (job_.input_fns.contains(name)) return;
+    std::vector<std::string> names;
+    for (const auto& [known, options] : job_.input_fns) names.push_back(known);
+    const auto nearest = Nearest(name, names);
+    Say(key, fmt::format("'{}' is none of input_fns", name),
+        nearest ? fmt::format("did you mean '{}'?", *nearest)
+                : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
+  }
+
+  void CheckInputFn(const std::string& name, const InputFnOptions& options) {
+    try {
+      std::ignore = MakeInputFn(options, name);
+    } catch (const Error& error) {
+      Take(error.faults());
+    }
+  }
+
+  const Job& job_;
+  std::vector<Fault> faults_;
+};
+
+// Steps of one epoch of the training input, where an optimizer's schedule speaks of epochs.
+std::optional<double> StepsPerEpoch(const Job& job) {
+  if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
+  EpochFinder finder;
+  std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
+  models::AnyModel model = job.model;
+  finder.Look(optimizer);
+  finder.Look(model);
+  if (!finder.found()) return std::nullopt;
+  const auto stream = MakeInputFn(job.input_fns.at(job.train_spec->input_fn),
+                                  job.train_spec->input_fn)(InputContext{});
+  const auto size = stream->epoch_size();
+  if (!size) {
+    throw Error(Code::kUsage, "the schedule speaks of epochs, and the input does not know its size",
+                "write steps instead")
+        .Key("optimizer.learning_rate");
+  }
+  return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
+}
+
+ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
+  return models::MakeModelFn(job.model,
+                             {job.optimizer, steps_per_epoch, job.feature_columns, job.summaries});
+}
+
+}  // namespace
+
+LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
+                      config::Sources& sources) {
+  LoadedJob loaded = config::LoadJob<Job>(path, layers, sources);
+  loaded.job.estimator.run_config.Resolve();
+  for (auto& [name, input] : loaded.job.input_fns) {
+    input.data_errors.options = loaded.job.tpuest.data_errors;
+  }
+  try {
+    ApplyFold(loaded.job);
+  } catch (const Error& error) {
+    throw config::Located(loaded.tree, error);
+  }
+  return loaded;
+}
+
+std::string ResolvedText(const Job& job, const config::Tree& tree) {
+  return config::WriteResolved(job, tree);
+}
+
+std::string ShownText(const Job& job, const config::Tree& tree) {
+  return config::WriteShown(job, tree);
+}
+
+std::string MinimalText(const Job& job, const config::Tree& tree) {
+  return config::WriteMinimal(job, tree);
+}
+
+std::vector<config::FlatValue> FlatJob(const Job& job) { return config::Flatten(job); }
+
+std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
+
+ModelFn MakeJobModelFn(const Job& job) { return ModelFnOf(job, StepsPerEpoch(job)); }
+
+ModelFn MakeModelFnForShapes(const Job& job) {
+  constexpr double kAnyStepsPerEpoch = 1;
+  return ModelFnOf(job, kAnyStepsPerEpoch);
+}
+
+std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {
+  return job.eval_spec ? SpecsOf(*job.eval_spec) : std::vector<NamedEvalSpec>();
+}
+
+std::vector<AnyHook> HooksOf(const Job& job) {
+  std::vector<AnyHook> hooks = job.train_spec->hooks;
+  for (AnyHook& hook : hooks) {
+    EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
+    if (stopping == nullptr || !stopping->eval) continue;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+      if (named.label == *stopping->eval && !named.name.empty()) stopping->eval = named.name;
+    }
+  }
+  return hooks;
+}
+
+std::string ServedInput(const Job& job) {
+  if (job.predict.input_fn) return *job.predict.input_fn;
+  if (job.eval_spec) return EvalSpecsOf(job)[0].spec->input_fn;
+  if (job.train_spec) return job.train_spec->input_fn;
+  throw Error(Code::kUsage, "the job does not say what the model is fed with",
+              "predict: {input_fn: test}")
+      .Key("predict.input_fn");
+}
+
+InputFn MakeJobInputFn(const Job& job, const std::string& name) {
+  InputFn input = MakeInputFn(job.input_fns.at(name), name);
+  const auto ranges = models::LabelRangesOf(job.model);
+  return ranges.valid() ? WithLabelCheck(std::move(input), ranges) : input;
+}
+
+}  // namespace tpuest::cli

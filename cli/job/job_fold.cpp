@@ -1,0 +1,59 @@
+#include "cli/job/job_fold.h"
+
+#include <charconv>
+
+namespace tpuest::cli {
+namespace {
+
+void CheckFold(const FoldOptions& fold) {
+  if (fold.count < 2) {
+    throw Error(Code::kUsage, fmt::format("there are {} folds; expected 2 or more", fold.count))
+        .Key("tpuest.fold.count");
+  }
+  if (fold.index < 1 || fold.index > fold.count) {
+    throw Error(Code::kUsage,
+                fmt::format("there is no fold {}; expected 1 to {}", fold.index, fold.count))
+        .Key("tpuest.fold.index");
+  }
+}
+
+}  // namespace
+
+void ApplyFold(Job& job) {
+  if (!job.tpuest.fold || !job.train_spec) return;
+  CheckFold(*job.tpuest.fold);
+  const auto train = job.input_fns.find(job.train_spec->input_fn);
+  if (train == job.input_fns.end()) return;  // told elsewhere
+  train->second.fold = FoldPart{*job.tpuest.fold, false};
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+    if (named.spec->input_fn == train->first) {
+      throw Error(Code::kUsage, "tpuest.fold: train_spec and eval_spec have one input_fn",
+                  "give the eval_spec an input_fn of its own; it reads the fold of the other's "
+                  "source")
+          .Key("eval_spec.input_fn");
+    }
+    const auto eval = job.input_fns.find(named.spec->input_fn);
+    if (eval == job.input_fns.end()) continue;
+    eval->second.source = train->second.source;
+    eval->second.parse_example = train->second.parse_example;
+    eval->second.fold = FoldPart{*job.tpuest.fold, true};
+  }
+}
+
+FoldOptions ParseFold(const std::string& text) {
+  FoldOptions fold;
+  const char* const end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, fold.index);
+  if (error == std::errc() && slash != end && *slash == '/') {
+    const auto [rest, wrong] = std::from_chars(slash + 1, end, fold.count);
+    if (wrong == std::errc() && rest == end) return fold;
+  }
+  throw Error(Code::kUsage, fmt::format("--fold: expected I/N, found '{}'", text),
+              "--fold 1/5 trains on four fifths and evaluates on the first");
+}
+
+std::string FoldFolder(const FoldOptions& fold) {
+  return fmt::format("fold_{}_of_{}", fold.index, fold.count);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,65 @@
+#include "cli/job/model_check.h"
+
+#include "core/estimator/batch_axis.h"
+#include "core/estimator/model_builder.h"
+#include "core/ops/all_ops.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct ModeInput {
+  Mode mode;
+  std::string input_fn;
+  std::optional<int64_t> batch_size;
+};
+
+std::vector<ModeInput> ModeInputs(const Job& job) {
+  const EstimatorOptions& estimator = job.estimator;
+  const auto eval_batch =
+      estimator.eval_batch_size ? estimator.eval_batch_size : estimator.train_batch_size;
+  const auto predict_batch =
+      estimator.predict_batch_size ? estimator.predict_batch_size : eval_batch;
+  std::vector<ModeInput> inputs;
+  if (job.train_spec) {
+    inputs.push_back({Mode::kTrain, job.train_spec->input_fn, estimator.train_batch_size});
+  }
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+    inputs.push_back({Mode::kEval, named.spec->input_fn, eval_batch});
+  }
+  if (job.predict.input_fn) {
+    inputs.push_back({Mode::kPredict, *job.predict.input_fn, predict_batch});
+  }
+  return inputs;
+}
+
+void Build(const Job& job, const ModeInput& input) {
+  const std::optional<StreamSpec> spec =
+      KnownSpec(job.input_fns.at(input.input_fn), input.input_fn);
+  if (!spec || !input.batch_size) return;
+  const EstimatorOptions& estimator = job.estimator;
+  const int replicas = ReplicasOf(estimator);
+  const bool whole = !estimator.use_tpu || Broadcasts(estimator.run_config.tpu_config);
+  const int64_t rows = whole ? *input.batch_size : *input.batch_size / replicas;
+  const OpRegistry registry(ops::AllOps());
+  const ModelFn model_fn = WithBatchAxis(MakeModelFnForShapes(job), estimator.batch_axis);
+  std::ignore = BuildModel(
+      model_fn, registry,
+      {.mode = input.mode,
+       .stream = *spec,
+       .rows = rows,
+       .params = {.batch_size = rows, .use_tpu = estimator.use_tpu, .replicas = replicas}});
+}
+
+}  // namespace
+
+std::vector<Fault> CheckModel(const Job& job) {
+  try {
+    for (const ModeInput& input : ModeInputs(job)) Build(job, input);
+  } catch (const Error& error) {
+    return error.faults();
+  }
+  return {};
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,12 @@
+#pragma once
+// Whether the job's model can be built, as far as that can be told without a file.
+
+#include "cli/job/job.h"
+
+namespace tpuest::cli {
+
+// Builds the model's graph for each mode that the job has an input for, and runs nothing. The
+// faults of the first that cannot be built, with their keys or places.
+[[nodiscard]] std::vector<Fault> CheckModel(const Job& job);
+
+}  // namespace tpuest::cli

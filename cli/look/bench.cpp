@@ -1,0 +1,276 @@
+// tpuest bench step|input JOB.yaml: where the time of training goes
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/job/device.h"
+#include "cli/look/commands.h"
+#include "cli/run/session.h"
+#include "cli/shell/console.h"
+#include "cli/shell/report.h"
+#include "cli/shell/tables.h"
+#include "core/base/text.h"
+#include "core/estimator/estimator_context.h"
+#include "core/estimator/step_bench.h"
+#include "core/ops/all_ops.h"
+#include "data/input_bench.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct BenchInvocation : Invocation {
+  std::optional<int64_t> seconds;
+};
+
+void Declare(FlagSet& flags, BenchInvocation& to) {
+  flags.Integer("--seconds", to.seconds, 1, "to measure for; 5 unless said");
+}
+
+constexpr size_t kShownOps = 10;
+constexpr double kMuchWaiting = 0.1;  // share of a step; then the input is what is slow
+constexpr double kWorthIt = 1.1;      // times as fast; less is noise
+
+// What is measured is a run that starts fresh and leaves nothing.
+Job WithoutFolder(Job job) {
+  job.estimator.run_config.model_dir.reset();
+  job.estimator.warm_start_from.reset();
+  return job;
+}
+
+double SecondsOf(const BenchInvocation& invocation) {
+  return static_cast<double>(invocation.seconds.value_or(5));
+}
+
+const std::string& TrainInputName(const Job& job) {
+  if (job.train_spec) return job.train_spec->input_fn;
+  throw Error(Code::kUsage, "bench needs a train_spec",
+              "train_spec: {input_fn: train, max_steps: 1000}");
+}
+
+InputContext ContextOf(const Job& job, int64_t batch_size) {
+  return {.mode = Mode::kTrain,
+          .batch_size = batch_size,
+          .seed = static_cast<uint64_t>(job.estimator.run_config.tf_random_seed.value_or(1)),
+          .threads = ThreadsOf(job.estimator.run_config)};
+}
+
+std::string RateText(double rate) { return WithCommas(std::llround(rate)); }
+std::string PercentText(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+// ---- bench input ------------------------------------------------------------------------------
+
+std::string InputVerdict(const InputBench& bench) {
+  const auto slowest =
+      std::max_element(bench.stages.begin(), bench.stages.end(),
+                       [](const StageRate& a, const StageRate& b) { return a.share < b.share; });
+  std::string text =
+      fmt::format("{} takes {} of an example's time", slowest->stage, PercentText(slowest->share));
+  std::vector<std::string> helpful;
+  for (const InputVariant& variant : bench.variants) {
+    const double times = variant.examples_per_sec / std::max(bench.examples_per_sec, 1e-9);
+    if (times >= kWorthIt)
+      helpful.push_back(fmt::format("{} gives {:.1f} times as many", variant.key, times));
+  }
+  return helpful.empty() ? text : fmt::format("{}; {}", text, Join(helpful, ", "));
+}
+
+Json InputJson(const InputBench& bench) {
+  Json stages = Json::array();
+  for (const StageRate& stage : bench.stages) {
+    stages.push_back({{"stage", stage.stage},
+                      {"examples_per_sec", stage.examples_per_sec},
+                      {"share", stage.share}});
+  }
+  Json variants = Json::object();
+  for (const InputVariant& variant : bench.variants)
+    variants[variant.key] = variant.examples_per_sec;
+  return {{"examples_per_sec", bench.examples_per_sec},
+          {"workers", bench.workers},
+          {"stages", stages},
+          {"variants", variants},
+          {"verdict", InputVerdict(bench)}};
+}
+
+void PrintInput(const InputBench& bench) {
+  std::vector<std::vector<std::string>> rows = {{"up to", "examples/s", "share"}};
+  for (const StageRate& stage : bench.stages) {
+    rows.push_back({stage.stage, RateText(stage.examples_per_sec), PercentText(stage.share)});
+  }
+  rows.push_back({fmt::format("all, {} worker{}", bench.workers, bench.workers == 1 ? "" : "s"),
+                  RateText(bench.examples_per_sec), ""});
+  for (const InputVariant& variant : bench.variants) {
+    rows.push_back({variant.key, RateText(variant.examples_per_sec), ""});
+  }
+  fmt::print("{}{}\n", TableText({false, true, true}, rows), InputVerdict(bench));
+}
+
+int BenchTheInput(const BenchInvocation& invocation, const Job& job) {
+  const std::string& name = TrainInputName(job);
+  const SystemClock clock;
+  const InputBench bench =
+      BenchInput(job.input_fns.at(name), name,
+                 {.clock = clock,
+                  .secs = SecondsOf(invocation),
+                  .context = ContextOf(job, job.estimator.train_batch_size.value_or(1))});
+  if (invocation.json) {
+    PrintDocument("bench", InputJson(bench));
+  } else {
+    PrintInput(bench);
+  }
+  return 0;
+}
+
+// ---- bench step -------------------------------------------------------------------------------
+
+struct StepReport {
+  StepBench step;
+  double input_rate = 0;  // examples/s of the input alone
+  int64_t batch_size = 1;
+
+  [[nodiscard]] double step_rate() const {
+    return static_cast<double>(batch_size) / std::max(step.step_secs, 1e-9);
+  }
+  [[nodiscard]] double together_rate() const {
+    return static_cast<double>(batch_size) / std::max(step.together_secs, 1e-9);
+  }
+  [[nodiscard]] bool waits() const { return step.waited >= kMuchWaiting; }
+  [[nodiscard]] std::string Verdict(const std::string& job) const;
+};
+
+std::string StepReport::Verdict(const std::string& job) const {
+  if (waits()) {
+    return fmt::format(
+        "the input is the bottleneck: {} of a step's time waits for it; 'tpuest bench input {}' "
+        "says which stage, and which key helps",
+        PercentText(step.waited), job);
+  }
+  std::string text =
+      fmt::format("the step is the bottleneck: the input alone is {:.1f} times as fast",
+                  input_rate / std::max(step_rate(), 1e-9));
+  if (!step.ops.empty()) {
+    text += fmt::format("; {} takes {}", step.ops[0].op, PercentText(step.ops[0].share));
+  }
+  return text;
+}
+
+StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& log) {
+  const std::string& name = TrainInputName(job);
+  InputFnOptions input = job.input_fns.at(name);
+  input.repeat = -1;
+  input.drop_remainder = true;
+  const OpRegistry registry(ops::AllOps());
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  const Device device(invocation.device, ReplicasOf(job.estimator),
+                      invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
+  const SystemClock clock;
+  const StopSignal never;
+  EstimatorHome home{registry, *backend, log, clock, never};
+  home.device = device.backend();
+  home.device_options = DeviceOptionsOf(job.tpuest);
+  const InputFn input_fn = MakeInputFn(input, name);
+  const auto batch_size = job.estimator.train_batch_size.value_or(1);
+  const auto stream = input_fn(ContextOf(job, batch_size));
+  const ModelFn model_fn = MakeJobModelFn(job);
+  const PlanArgs args{.model_fn = model_fn,
+                      .options = job.estimator,
+                      .stream = stream->spec(),
+                      .length = job.train_spec->length(),
+                      .home = home};
+  const PlannedRun run = PlanTraining(args);
+  const double secs = SecondsOf(invocation);
+  StepReport report{.batch_size = run.batch_size};
+  report.input_rate = RateOf(*input_fn(ContextOf(job, run.batch_size)), clock, 0.2 * secs);
+  report.step = BenchStep(args, run, *stream, 0.8 * secs);
+  return report;
+}
+
+Json StepJson(const StepReport& report, const std::string& verdict) {
+  Json ops = Json::array();
+  for (const OpTime& op : report.step.ops) {
+    ops.push_back({{"op", op.op}, {"ms", 1e3 * op.secs}, {"share", op.share}, {"calls", op.calls}});
+  }
+  return {{"batch_size", report.batch_size},
+          {"step", {{"ms", 1e3 * report.step.step_secs}, {"examples_per_sec", report.step_rate()}}},
+          {"input", {{"examples_per_sec", report.input_rate}}},
+          {"together",
+           {{"ms", 1e3 * report.step.together_secs},
+            {"examples_per_sec", report.together_rate()},
+            {"input_wait", report.step.waited}}},
+          {"ops", ops},
+          {"bottleneck", report.waits() ? "input" : "step"},
+          {"verdict", verdict}};
+}
+
+std::string MsText(double secs) { return fmt::format("{:.3g} ms", 1e3 * secs); }
+
+void PrintStep(const StepReport& report, const std::string& verdict) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"batch " + WithCommas(report.batch_size), "a step", "examples/s"},
+      {"the step alone", MsText(report.step.step_secs), RateText(report.step_rate())},
+      {"the input alone",
+       MsText(static_cast<double>(report.batch_size) / std::max(report.input_rate, 1e-9)),
+       RateText(report.input_rate)},
+      {"together", MsText(report.step.together_secs), RateText(report.together_rate())}};
+  fmt::print("{}", TableText({false, true, true}, rows));
+  if (!report.step.ops.empty()) {
+    std::vector<std::vector<std::string>> ops = {{"op", "calls", "time", "share"}};
+    for (const OpTime& op : report.step.ops) {
+      if (ops.size() > kShownOps) break;
+      ops.push_back({op.op, WithCommas(op.calls), MsText(op.secs), PercentText(op.share)});
+    }
+    fmt::print("\n{}", TableText({false, true, true, true}, ops));
+  }
+  fmt::print("\n{}\n", verdict);
+}
+
+int BenchTheStep(const BenchInvocation& invocation, const Job& job) {
+  const SystemClock clock;
+  Console console(invocation, clock);
+  Log log;  // what a run says of its start is of no use here
+  log.AddSink([&](Level level, std::string_view line) {
+    if (level >= Level::kWarning) console.log().Write(level, line);
+  });
+  const StepReport report = MeasureStep(invocation, job, log);
+  const std::string verdict = report.Verdict(invocation.job.value_or("JOB"));
+  if (invocation.json) {
+    PrintDocument("bench", StepJson(report, verdict));
+  } else {
+    PrintStep(report, verdict);
+  }
+  return 0;
+}
+
+int RunBench(const BenchInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    if (invocation.subject != "step" && invocation.subject != "input") {
+      throw Error(Code::kUsage,
+                  invocation.subject.empty()
+                      ? "bench needs to know what to measure"
+                      : fmt::format("bench measures no '{}'", invocation.subject),
+                  "tpuest bench step job.yaml, or tpuest bench input job.yaml");
+    }
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    try {
+      const Job job = WithoutFolder(loaded.job);
+      return invocation.subject == "step" ? BenchTheStep(invocation, job)
+                                          : BenchTheInput(invocation, job);
+    } catch (const Error& error) {
+      throw config::Located(loaded.tree, error);
+    }
+  });
+}
+
+}  // namespace
+
+Command BenchCommand() {
+  return MakeCommand<BenchInvocation>(
+      {.name = "bench",
+       .summary = "measure where the time of training goes: bench step|input",
+       .example = "tpuest bench step job.yaml",
+       .subjects = {"step", "input"},
+       .needs_subject = true},
+      Declare, RunBench);
+}
+
+}  // namespace tpuest::cli

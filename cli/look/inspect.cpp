@@ -1,0 +1,150 @@
+// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord or an event file
+
+#include <optional>
+
+#include "cli/look/commands.h"
+#include "cli/look/inspect_checkpoint.h"
+#include "cli/look/inspect_events.h"
+#include "cli/look/inspect_export.h"
+#include "cli/look/inspect_records.h"
+#include "cli/shell/guarded.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/checkpoint_state.h"
+#include "core/io/event_reader.h"
+#include "core/io/tfrecord.h"
+
+namespace tpuest::cli {
+namespace {
+
+void Declare(FlagSet& flags, InspectInvocation& to) {
+  flags.Text("--value", to.value, "NAME", "print this variable's values");
+  flags.Text("--diff", to.diff, "OTHER", "what is different in another checkpoint");
+  flags.Switch("--verify", to.verify,
+               "of a TFRecord file: every damaged record, not only the first");
+  flags.Integer("--head", to.head, 0, "of a TFRecord file: print so many records");
+}
+
+enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords };
+
+// What a path is, and where that lies: a checkpoint's prefix, a folder, files.
+struct Found {
+  Kind kind;
+  std::string path;
+  std::vector<std::string> files = {};  // of kEvents
+};
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  return folder.empty() ? "." : folder;
+}
+
+Found FindInFolder(const std::string& path) {
+  if (const auto latest = LatestCheckpoint(path)) return {Kind::kCheckpoint, *latest};
+  if (std::vector<std::string> files = EventFiles(path); !files.empty()) {
+    return {Kind::kEvents, path, std::move(files)};
+  }
+  std::string hint;
+  for (const std::string& name : ListDirectory(path)) {
+    if (EndsWith(name, ".index")) hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
+  }
+  throw Error(Code::kData,
+              fmt::format("{}: there is no checkpoint, SavedModel or event file here", path), hint);
+}
+
+// The first record of an event file names the format.
+bool HoldsEvents(const std::string& path) {
+  try {
+    RecordReader reader(path);
+    Record record;
+    return reader.Next(record) && record.bytes.find("brain.Event:") != std::string_view::npos;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Found FindFile(const std::string& path, bool verify) {
+  if (EndsWith(path, ".pbtxt") || EndsWith(path, ".pb")) return {Kind::kGraph, path};
+  const bool is_named_so = BaseName(path).find(".tfevents.") != std::string::npos;
+  if (is_named_so || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
+  if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
+  throw Error(
+      Code::kData,
+      fmt::format("{}: this is no checkpoint, SavedModel, graph, event file or TFRecord file",
+                  path),
+      IsJobFile(path) ? fmt::format("tpuest config show {}", path)
+                      : "--verify reads it as a TFRecord file all the same");
+}
+
+// `verify`: a file is a TFRecord file, whatever it begins with.
+Found Find(const std::string& given, bool verify) {
+  // A folder's state file stands for the folder.
+  const bool is_state = BaseName(given) == "checkpoint" && FileExists(given);
+  const std::string path = is_state ? FolderOf(given) : given;
+  if (const auto folder = SavedModelFolder(path)) return {Kind::kSavedModel, *folder};
+  if (DirectoryExists(path)) return FindInFolder(path);
+  const std::string prefix = CheckpointPrefix(path);
+  if (CheckpointExists(prefix)) return {Kind::kCheckpoint, prefix};
+  if (FileExists(path)) return FindFile(path, verify);
+  throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
+}
+
+// The variables of a checkpoint or SavedModel; `flag` asks for them.
+std::string VariablesOf(const Found& found, std::string_view flag) {
+  if (found.kind == Kind::kCheckpoint) return found.path;
+  if (found.kind == Kind::kSavedModel) return JoinPath(found.path, "variables/variables");
+  throw Error(Code::kUsage, fmt::format("--{}: {} is no checkpoint", flag, found.path));
+}
+
+// A flag that the kind of file has no use for is a mistake.
+void CheckFlags(const InspectInvocation& flags, const Found& found) {
+  if (found.kind == Kind::kRecords || (!flags.verify && !flags.head)) return;
+  throw Error(Code::kUsage, fmt::format("--{}: {} is no TFRecord file",
+                                        flags.verify ? "verify" : "head", found.path));
+}
+
+int Show(const InspectInvocation& invocation, const Found& found) {
+  CheckFlags(invocation, found);
+  if (invocation.value) {
+    return ShowCheckpoint(invocation, VariablesOf(found, "value"));
+  }
+  if (invocation.diff) {
+    return ShowDifference(invocation, VariablesOf(found, "diff"),
+                          VariablesOf(Find(*invocation.diff, false), "diff"));
+  }
+  switch (found.kind) {
+    case Kind::kCheckpoint:
+      return ShowCheckpoint(invocation, found.path);
+    case Kind::kSavedModel:
+      return ShowSavedModel(invocation, found.path);
+    case Kind::kGraph:
+      return ShowGraph(invocation, found.path);
+    case Kind::kEvents:
+      return ShowEvents(invocation, found.files);
+    case Kind::kRecords:
+      break;
+  }
+  return ShowRecords(invocation, found.path);
+}
+
+int Inspect(const InspectInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    if (invocation.arguments.size() != 1) {
+      throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
+    }
+    return Show(invocation, Find(invocation.arguments[0], invocation.verify));
+  });
+}
+
+}  // namespace
+
+Command InspectCommand() {
+  return MakeCommand<InspectInvocation>(
+      {.name = "inspect",
+       .summary = "look into a checkpoint, SavedModel, TFRecord or event file",
+       .example = "tpuest inspect runs/mnist",
+       .takes = Takes::kPath},
+      Declare, Inspect);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,188 @@
+#include "cli/look/inspect_checkpoint.h"
+
+#include <map>
+#include <optional>
+
+#include "cli/look/tensor_statistics.h"
+#include "cli/shell/report.h"
+#include "cli/shell/tables.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/object_graph.h"
+
+namespace tpuest::cli {
+namespace {
+
+Json ShapeJson(const Shape& shape) { return shape.dims(); }
+
+// What the graph of objects tells about a tensor of an object-based checkpoint.
+struct ObjectNote {
+  std::string variable;  // its name, or that of the variable whose slot it is
+  std::string slot;      // "m"
+};
+
+std::map<std::string, ObjectNote> NotesOf(const BundleReader& reader) {
+  std::map<std::string, ObjectNote> notes;
+  const std::optional<ObjectGraph> objects = ReadObjectGraph(reader);
+  if (!objects) return notes;
+  for (const ObjectGraph::Node& node : objects->nodes) {
+    if (!node.key.empty()) notes[node.key].variable = node.full_name;
+  }
+  for (const ObjectGraph::Node& node : objects->nodes) {
+    for (const ObjectGraph::Slot& slot : node.slots) {
+      notes[objects->at(slot.node).key] = {objects->at(slot.variable).full_name, slot.name};
+    }
+  }
+  return notes;
+}
+
+int ShowValue(const InspectInvocation& invocation, const BundleReader& reader) {
+  const std::string& name = *invocation.value;
+  const Tensor tensor = reader.Read(name);
+  const Json values = JsonOf(tensor);
+  if (invocation.json) {
+    PrintDocument("inspect", {{"kind", "variable"},
+                              {"name", name},
+                              {"shape", ShapeJson(tensor.shape())},
+                              {"dtype", NameOf(tensor.dtype())},
+                              {"value", values}});
+  } else {
+    fmt::print("{}\n", values.dump());
+  }
+  return 0;
+}
+
+void AddStatistics(const TensorStatistics& s, Json& entry, std::string& text) {
+  if (s.count > 0) {
+    entry.update(
+        {{"min", s.min}, {"max", s.max}, {"mean", s.mean}, {"std", s.std}, {"sum", s.sum}});
+    text = fmt::format("min {:.5g}  max {:.5g}  mean {:.5g}", s.min, s.max, s.mean);
+    if (s.count > 1) text += fmt::format("  std {:.5g}", s.std);
+  }
+  entry.update({{"zeros", s.zeros}, {"nan", s.nans}, {"inf", s.infs}});
+  if (s.zeros > 0 && s.count > 1) text += fmt::format("  zeros {}", WithCommas(s.zeros));
+  if (s.nans > 0) text += fmt::format("  NaN {}", WithCommas(s.nans));
+  if (s.infs > 0) text += fmt::format("  Inf {}", WithCommas(s.infs));
+}
+
+struct Totals {
+  int64_t tensors = 0;
+  int64_t bytes = 0;
+  int64_t parameters = 0;
+  int64_t parameter_bytes = 0;
+  int64_t not_finite = 0;
+};
+
+class CheckpointPrinter {
+ public:
+  CheckpointPrinter(const BundleReader& reader, bool prints)
+      : reader_(reader), notes_(NotesOf(reader)), prints_(prints) {}
+
+  // A line, unless --json; what the document says of the tensor.
+  [[nodiscard]] Json Show(const std::string& name) {
+    const DType dtype = reader_.DTypeOf(name);
+    const Shape shape = reader_.ShapeOf(name);
+    Json entry = {{"shape", ShapeJson(shape)}, {"dtype", NameOf(dtype)}};
+    std::string text;
+    std::optional<TensorStatistics> statistics;
+    if (SizeOf(dtype) > 0) statistics = StatisticsOf(reader_.Read(name));
+    if (statistics) {
+      AddStatistics(*statistics, entry, text);
+      totals_.not_finite += statistics->nans + statistics->infs;
+    }
+    Count(name, shape.elements(), shape.elements() * static_cast<int64_t>(SizeOf(dtype)));
+    AddNote(name, entry, text);
+    if (prints_) {
+      fmt::print("  {:<36} {:<9} {:<16} {}\n", name, NameOf(dtype), shape.Text(), text);
+    }
+    return entry;
+  }
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+
+ private:
+  void Count(const std::string& name, int64_t elements, int64_t bytes) {
+    ++totals_.tensors;
+    totals_.bytes += bytes;
+    const auto note = notes_.find(name);
+    const bool is_slot = note != notes_.end() && !note->second.slot.empty();
+    if (is_slot || IsBesideParameters(reader_, name)) return;
+    totals_.parameters += elements;
+    totals_.parameter_bytes += bytes;
+  }
+  void AddNote(const std::string& name, Json& entry, std::string& text) const {
+    const auto note = notes_.find(name);
+    if (note == notes_.end()) return;
+    const auto& [variable, slot] = note->second;
+    entry["variable"] = variable;
+    if (!slot.empty()) entry["slot"] = slot;
+    text +=
+        slot.empty() ? fmt::format("  {}", variable) : fmt::format("  {} of {}", slot, variable);
+  }
+
+  const BundleReader& reader_;
+  std::map<std::string, ObjectNote> notes_;
+  bool prints_;
+  Totals totals_;
+};
+
+Json ShardsOf(const std::string& prefix) {
+  Json shards = Json::array();
+  const std::string folder = DirName(prefix).empty() ? "." : std::string(DirName(prefix));
+  const std::string beginning = BaseName(prefix) + ".data-";
+  for (const std::string& name : ListDirectory(folder)) {
+    if (!name.starts_with(beginning)) continue;
+    shards.push_back({{"file", name}, {"bytes", FileSize(JoinPath(folder, name))}});
+  }
+  return shards;
+}
+
+void PrintTotals(const Totals& totals, const Json& shards) {
+  fmt::print("{} tensors, {}; {} parameters, {}\n", WithCommas(totals.tensors),
+             BytesText(totals.bytes), WithCommas(totals.parameters),
+             BytesText(totals.parameter_bytes));
+  if (totals.not_finite > 0) {
+    fmt::print("{} values are NaN or infinite\n", WithCommas(totals.not_finite));
+  }
+  for (const Json& shard : shards) {
+    fmt::print("{}: {}\n", shard["file"].get<std::string>(),
+               BytesText(shard["bytes"].get<int64_t>()));
+  }
+}
+
+}  // namespace
+
+bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
+  if (!IsFloating(reader.DTypeOf(name))) return true;  // global_step, save_counter
+  for (const std::string_view beginning : {"tpuest/", "training/"}) {
+    if (name.starts_with(beginning)) return true;
+  }
+  if (name.starts_with("beta1_power") || name.starts_with("beta2_power")) return true;
+  if (name.find("/.OPTIMIZER_SLOT/") != std::string::npos) return true;
+  const bool of_objects = name.find("/.ATTRIBUTES/") != std::string::npos;
+  if (of_objects) return name.starts_with("optimizer/");
+  const size_t slash = name.rfind('/');
+  return slash != std::string::npos && reader.Has(name.substr(0, slash));
+}
+
+int ShowCheckpoint(const InspectInvocation& invocation, const std::string& prefix) {
+  const BundleReader reader(prefix);
+  if (invocation.value) return ShowValue(invocation, reader);
+  if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
+  CheckpointPrinter printer(reader, !invocation.json);
+  Json variables = Json::object();
+  for (const std::string& name : reader.Names()) variables[name] = printer.Show(name);
+  const Json shards = ShardsOf(prefix);
+  if (!invocation.json) {
+    PrintTotals(printer.totals(), shards);
+    return 0;
+  }
+  PrintDocument("inspect", {{"kind", "checkpoint"},
+                            {"path", prefix},
+                            {"variables", variables},
+                            {"parameters", printer.totals().parameters},
+                            {"bytes", printer.totals().bytes},
+                            {"shards", shards}});
+  return 0;
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,151 @@
+// tpuest average CKPT... --output PREFIX|DIR, or --last N RUN --output ...
+
+#include "cli/many/checkpoint_average.h"
+#include "cli/many/commands.h"
+#include "cli/run/run_folder.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct AverageInvocation : Invocation {
+  std::optional<int64_t> last;  // checkpoints of one run
+  std::optional<std::string> output;
+};
+
+void Declare(FlagSet& flags, AverageInvocation& to) {
+  flags.Integer("--last", to.last, 2, "the last so many checkpoints of one run");
+  flags.Text("--output", to.output, "DIR|PREFIX",
+             "a folder that gets a checkpoint, its state file and the job; or a prefix, "
+             "DIR/x.ckpt");
+}
+
+std::string Prefix(const std::string& given) {
+  std::string prefix = CheckpointPrefix(given);
+  if (CheckpointExists(prefix)) return prefix;
+  if (DirectoryExists(given)) {
+    if (auto latest = LatestCheckpoint(given)) return *std::move(latest);
+  }
+  throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", given),
+              "name prefixes, as runs/mnist/model.ckpt-1000, or --last N and a run's folder");
+}
+
+// The last so many checkpoints that a run has kept and believes in.
+std::vector<std::string> LastOf(const std::string& run, int64_t count) {
+  std::vector<std::string> prefixes;
+  if (const auto state = ReadCheckpointState(run)) {
+    for (const std::string& prefix : state->all_model_checkpoint_paths) {
+      if (CheckpointExists(prefix)) prefixes.push_back(prefix);
+    }
+  }
+  const auto there = static_cast<int64_t>(prefixes.size());
+  if (there < count) {
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: holds {} checkpoints, --last asks for {}", run, there, count),
+                "a run keeps run_config.keep_checkpoint_max of them");
+  }
+  prefixes.erase(prefixes.begin(), prefixes.end() - count);
+  return prefixes;
+}
+
+std::vector<std::string> PrefixesOf(const AverageInvocation& invocation) {
+  const std::vector<std::string>& given = invocation.arguments;
+  if (invocation.last) {
+    if (given.size() == 1) return LastOf(given[0], *invocation.last);
+    throw Error(Code::kUsage, fmt::format("--last takes one run, found {}", given.size()),
+                "tpuest average --last 3 runs/mnist --output runs/mnist_average");
+  }
+  if (given.size() < 2) {
+    throw Error(Code::kUsage, "average takes two checkpoints or more, or --last N and a run",
+                "tpuest average --last 3 runs/mnist --output runs/mnist_average");
+  }
+  std::vector<std::string> prefixes;
+  for (const std::string& each : given) prefixes.push_back(Prefix(each));
+  return prefixes;
+}
+
+// A path whose last part names a checkpoint is a prefix, any other a folder.
+bool IsPrefix(const std::string& output) {
+  return !DirectoryExists(output) && BaseName(output).find("ckpt") != std::string::npos;
+}
+
+// The folder gets the job of the newest run, so that evaluate, predict and export take it as they
+// take a run.
+void TakeJob(const std::string& newest, const std::string& folder) {
+  const std::string job = ResolvedJobPath(ModelDirOf(newest));
+  if (!FileExists(job)) return;
+  MakeDirectories(DirName(ResolvedJobPath(folder)));
+  WriteFileAtomically(ResolvedJobPath(folder), ReadFile(job));
+}
+
+void WriteCheckpoint(const CheckpointAverage& average, const std::string& prefix) {
+  const std::string meta = average.newest() + ".meta";
+  if (FileExists(meta)) WriteFileAtomically(prefix + ".meta", ReadFile(meta));
+  WriteBundle(prefix, average.tensors);
+}
+
+std::string WriteFolder(const CheckpointAverage& average, const std::string& folder) {
+  if (ReadCheckpointState(folder)) {
+    throw Error(Code::kUsage, fmt::format("{}: holds checkpoints already", folder),
+                "name a new folder, or a prefix as DIR/average.ckpt");
+  }
+  MakeDirectories(folder);
+  std::string prefix =
+      JoinPath(folder, fmt::format("model.ckpt-{}", average.global_step.value_or(0)));
+  WriteCheckpoint(average, prefix);
+  TakeJob(average.newest(), folder);
+  WriteCheckpointState(folder,
+                       {.model_checkpoint_path = prefix, .all_model_checkpoint_paths = {prefix}});
+  return prefix;
+}
+
+std::string Write(const CheckpointAverage& average, const std::string& output) {
+  if (!IsPrefix(output)) return WriteFolder(average, output);
+  if (CheckpointExists(output)) {
+    throw Error(Code::kUsage, fmt::format("{}: is a checkpoint already", output),
+                "name another prefix");
+  }
+  if (const std::string folder = DirName(output); !folder.empty()) MakeDirectories(folder);
+  WriteCheckpoint(average, output);
+  return output;
+}
+
+int Average(const AverageInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    if (!invocation.output) {
+      throw Error(Code::kUsage, "average does not know where to write",
+                  "--output DIR, or a prefix: --output DIR/average.ckpt");
+    }
+    const CheckpointAverage average = AverageCheckpoints(PrefixesOf(invocation));
+    const std::string path = Write(average, *invocation.output);
+    if (invocation.json) {
+      PrintDocument("average",
+                    {{"global_step", average.global_step ? Json(*average.global_step) : Json()},
+                     {"path", path},
+                     {"checkpoints", average.prefixes},
+                     {"averaged", average.averaged},
+                     {"kept", average.tensors.size() - average.averaged}});
+    } else {
+      fmt::print("{}: {} variables averaged over {} checkpoints, {} are {}'s\n", path,
+                 average.averaged, average.prefixes.size(),
+                 average.tensors.size() - average.averaged, average.newest());
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command AverageCommand() {
+  return MakeCommand<AverageInvocation>(
+      {.name = "average",
+       .summary = "write the mean of several checkpoints",
+       .example = "tpuest average --last 3 runs/mnist --output runs/mnist_average",
+       .takes = Takes::kPaths},
+      Declare, Average);
+}
+
+}  // namespace tpuest::cli

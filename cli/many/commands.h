@@ -1,0 +1,14 @@
+#pragma once
+// Of many runs.
+
+#include "cli/shell/command.h"
+
+namespace tpuest::cli {
+
+[[nodiscard]] Command SweepCommand();
+[[nodiscard]] Command PlotCommand();
+[[nodiscard]] Command AverageCommand();
+[[nodiscard]] Command CompareCommand();
+[[nodiscard]] Command ListCommand();
+
+}  // namespace tpuest::cli

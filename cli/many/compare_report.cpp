@@ -1,0 +1,200 @@
+#include "cli/many/compare_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/shell/tables.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+// Longer values, such as lists of files, are cut in the table.
+constexpr size_t kMostCharacters = 40;
+constexpr size_t kMostNames = 4;
+
+Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json TextOrNull(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+std::string Shortened(const std::string& text) {
+  return text.size() <= kMostCharacters ? text : text.substr(0, kMostCharacters - 3) + "...";
+}
+
+// Names of all curves that end in a result, in the order of the first run.
+Row ResultNames(const std::vector<ComparedRun>& runs) {
+  Row names;
+  for (const ComparedRun& run : runs) {
+    for (const Series& series : run.series.series) {
+      if (series.of == "train" && series.metric != "loss") continue;
+      const std::string name = run.series.NameOf(series);
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::optional<double> ResultOf(const ComparedRun& run, const std::string& name) {
+  const Series* const series = run.series.Named(name);
+  if (series == nullptr || series->points.empty()) return std::nullopt;
+  return series->points.back().value;
+}
+
+std::string ResultsTable(const CompareReport& report) {
+  std::vector<Row> rows = {{"results"}, {"  step"}};
+  for (const ComparedRun& run : report.runs) {
+    rows[0].push_back(run.path);
+    const std::optional<int64_t> step = run.series.last_step();
+    rows[1].push_back(step ? WithCommas(*step) : "-");
+  }
+  for (const std::string& name : ResultNames(report.runs)) {
+    Row row = {"  " + name};
+    for (const ComparedRun& run : report.runs) {
+      const std::optional<double> value = ResultOf(run, name);
+      row.push_back(value ? NumberText(*value) : "-");
+    }
+    rows.push_back(std::move(row));
+  }
+  std::vector<bool> right(rows[0].size(), true);
+  right[0] = false;
+  return TableText(right, rows);
+}
+
+std::string KeysTable(const std::string& title, const std::vector<ComparedRun>& runs,
+                      const std::vector<KeyDifference>& differences) {
+  if (differences.empty()) return "";
+  std::vector<Row> rows = {{title}};
+  for (const ComparedRun& run : runs) rows[0].push_back(run.path);
+  for (const KeyDifference& difference : differences) {
+    Row row = {"  " + difference.path};
+    for (const auto& value : difference.values) row.push_back(Shortened(value.value_or("-")));
+    rows.push_back(std::move(row));
+  }
+  return TableText(std::vector<bool>(rows[0].size(), false), rows) + "\n";
+}
+
+std::string LossesText(const Parting& parting) {
+  if (parting.common_losses == 0) return "no step's loss is logged by both";
+  if (!parting.losses)
+    return fmt::format("the same at all {} steps that both logged", parting.common_losses);
+  return fmt::format("first differ at step {}, of {} that both logged: {} and {}",
+                     parting.losses->step, parting.common_losses, NumberText(parting.losses->a),
+                     NumberText(parting.losses->b));
+}
+
+std::string ParametersText(const Parting& parting) {
+  if (parting.common_checkpoints.empty()) return "no checkpoint is of a step that both have";
+  if (!parting.parameters) {
+    return fmt::format("the same in all {} checkpoints that both have",
+                       parting.common_checkpoints.size());
+  }
+  const ParameterDifference& first = *parting.parameters;
+  Row names(first.variables.begin(),
+            first.variables.begin() +
+                static_cast<std::ptrdiff_t>(std::min(first.variables.size(), kMostNames)));
+  if (first.variables.size() > kMostNames) names.emplace_back("...");
+  return fmt::format("first differ at step {} of the checkpoints that both have: {} of {} ({})",
+                     first.step, first.variables.size(), first.of, Join(names, ", "));
+}
+
+std::string CandidatesText(const CompareReport& report) {
+  if (!report.differs()) return "";
+  const std::vector<std::string> candidates = report.Candidates();
+  if (!candidates.empty()) return "candidates: " + Join(candidates, ", ") + "\n";
+  return "candidates: none among keys, version, device and processor; files of the input or of a "
+         "warm start may have changed\n";
+}
+
+Json KeysJson(const std::vector<KeyDifference>& differences) {
+  Json keys = Json::array();
+  for (const KeyDifference& difference : differences) {
+    Json values = Json::array();
+    for (const auto& value : difference.values) values.push_back(TextOrNull(value));
+    keys.push_back({{"key", difference.path},
+                    {"values", values},
+                    {"can_change_bits", difference.can_change_bits}});
+  }
+  return keys;
+}
+
+Json PartingJson(const std::string& run, const Parting& parting) {
+  Json losses;
+  if (parting.losses) {
+    losses = {{"step", parting.losses->step},
+              {"values", {NumberOrNull(parting.losses->a), NumberOrNull(parting.losses->b)}}};
+  }
+  Json parameters;
+  if (parting.parameters) {
+    parameters = {{"step", parting.parameters->step},
+                  {"variables", parting.parameters->variables},
+                  {"of", parting.parameters->of}};
+  }
+  return {{"run", run},
+          {"losses", losses},
+          {"common_losses", parting.common_losses},
+          {"parameters", parameters},
+          {"common_checkpoints", parting.common_checkpoints}};
+}
+
+Json RunJson(const ComparedRun& run) {
+  const std::optional<int64_t> step = run.series.last_step();
+  Json json = {{"path", run.path}, {"global_step", step ? Json(*step) : Json()}};
+  for (const auto& [key, value] : run.program) json[key] = value;
+  json["metrics"] = Json::object();
+  for (const std::string& name : ResultNames({run})) {
+    json["metrics"][name] = NumberOrNull(ResultOf(run, name).value_or(NAN));
+  }
+  return json;
+}
+
+}  // namespace
+
+bool CompareReport::differs() const {
+  return std::any_of(partings.begin(), partings.end(),
+                     [](const Parting& p) { return p.differs(); });
+}
+
+std::vector<std::string> CompareReport::Candidates() const {
+  std::vector<std::string> candidates;
+  if (!differs()) return candidates;
+  for (const KeyDifference& key : keys) {
+    if (key.can_change_bits) candidates.push_back(key.path);
+  }
+  for (const KeyDifference& each : program) candidates.push_back(each.path);
+  return candidates;
+}
+
+Json CompareJson(const CompareReport& report) {
+  Json runs = Json::array();
+  for (const ComparedRun& run : report.runs) runs.push_back(RunJson(run));
+  Json partings = Json::array();
+  for (size_t i = 0; i < report.partings.size(); ++i) {
+    partings.push_back(PartingJson(report.runs[i + 1].path, report.partings[i]));
+  }
+  return {{"runs", runs},
+          {"keys", KeysJson(report.keys)},
+          {"partings", partings},
+          {"candidates", report.Candidates()}};
+}
+
+std::string CompareText(const CompareReport& report) {
+  std::vector<KeyDifference> harmful;
+  std::vector<KeyDifference> harmless;
+  for (const KeyDifference& key : report.keys) {
+    (key.can_change_bits ? harmful : harmless).push_back(key);
+  }
+  std::string text = KeysTable("keys that differ", report.runs, harmful) +
+                     KeysTable("keys that differ and change no bit", report.runs, harmless) +
+                     KeysTable("programs and machines", report.runs, report.program);
+  if (text.empty()) text = "the jobs are the same\n\n";
+  text += ResultsTable(report) + "\n";
+  for (size_t i = 0; i < report.partings.size(); ++i) {
+    text += fmt::format("{} and {}\n  losses      {}\n  parameters  {}\n", report.runs[0].path,
+                        report.runs[i + 1].path, LossesText(report.partings[i]),
+                        ParametersText(report.partings[i]));
+  }
+  return text + CandidatesText(report);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,29 @@
+#pragma once
+// What `tpuest compare` found, as text and as JSON.
+
+#include <string>
+#include <vector>
+
+#include "cli/many/run_compare.h"
+#include "cli/shell/report.h"
+
+namespace tpuest::cli {
+
+struct CompareReport {
+  std::vector<ComparedRun> runs;
+  std::vector<KeyDifference> keys;
+  std::vector<KeyDifference> program;
+  std::vector<Parting> partings;  // of each run but the first, from the first
+
+  [[nodiscard]] bool differs() const;
+  // What can have made the runs differ: paths of keys, then version, device, cpu.
+  [[nodiscard]] std::vector<std::string> Candidates() const;
+};
+
+// {runs: [{path, global_step, version, device, cpu, metrics}], keys: [{key, values,
+// can_change_bits}], partings: [{run, losses: {step, values} | null, common_losses, parameters:
+// {step, variables, of} | null, common_checkpoints}], candidates}.
+[[nodiscard]] Json CompareJson(const CompareReport& report);
+[[nodiscard]] std::string CompareText(const CompareReport& report);
+
+}  // namespace tpuest::cli

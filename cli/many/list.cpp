@@ -1,0 +1,110 @@
+// tpuest ls models|recipes|DIR
+
+#include "cli/job/recipes.h"
+#include "cli/many/commands.h"
+#include "cli/many/run_list.h"
+#include "cli/run/session.h"
+#include "cli/shell/console.h"
+#include "cli/shell/report.h"
+#include "cli/shell/tables.h"
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "models/zoo.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr const char* kExample = "tpuest ls models, tpuest ls recipes or tpuest ls runs/";
+
+int ListModels(bool json) {
+  Json models = Json::array();
+  for (const models::ZooEntry& entry : models::Zoo()) {
+    models.push_back({{"type", entry.type}, {"summary", entry.summary}});
+    if (!json) fmt::print("{:<27} {}\n", entry.type, entry.summary);
+  }
+  if (json) PrintDocument("ls", {{"models", models}});
+  return 0;
+}
+
+int ListRecipes(bool json) {
+  Json recipes = Json::array();
+  for (const Recipe& recipe : Recipes()) {
+    recipes.push_back({{"name", recipe.name}, {"summary", recipe.summary}});
+    if (!json) fmt::print("{:<27} {}\n", recipe.name, recipe.summary);
+  }
+  if (json) PrintDocument("ls", {{"recipes", recipes}});
+  return 0;
+}
+
+Json JsonOfRun(const ListedRun& run) {
+  Json json = {{"path", run.path},
+               {"global_step", OrNull(run.step)},
+               {"loss", OrNull(run.loss)},
+               {"status", run.status},
+               {"exit_code", OrNull(run.exit_code)},
+               {"last_change", OrNull(run.last_change)}};
+  if (run.best) {
+    json["best"] = {{"metric", run.metric}, {"value", *run.best}, {"step", run.best_step}};
+  }
+  return json;
+}
+
+std::vector<std::string> RowOf(const ListedRun& run, double now) {
+  const std::string best = run.best ? fmt::format("{} {} at {}", run.metric, NumberText(*run.best),
+                                                  WithCommas(run.best_step))
+                                    : "";
+  return {run.path,
+          run.step ? WithCommas(*run.step) : "",
+          run.loss ? NumberText(*run.loss) : "",
+          best,
+          run.exit_code.value_or(0) == 0 ? run.status
+                                         : fmt::format("{} ({})", run.status, *run.exit_code),
+          run.last_change ? DurationText(now - *run.last_change) : ""};
+}
+
+int ShowRuns(const std::string& folder, bool json) {
+  const std::vector<ListedRun> runs = ListRuns(folder);
+  Json documents = Json::array();
+  std::vector<std::vector<std::string>> rows = {{"run", "step", "loss", "best", "status", "age"}};
+  const double now = SystemClock().WallSeconds();
+  for (const ListedRun& run : runs) {
+    documents.push_back(JsonOfRun(run));
+    rows.push_back(RowOf(run, now));
+  }
+  if (json) {
+    PrintDocument("ls", {{"runs", documents}});
+  } else if (runs.empty()) {
+    fmt::print("there are no runs in {}\n", folder);
+  } else {
+    fmt::print("{}", TableText({false, true, true, false, false, true}, rows));
+  }
+  return 0;
+}
+
+int List(const Invocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    if (!invocation.arguments.empty() && !invocation.subject.empty()) {
+      throw Error(Code::kUsage, fmt::format("'ls {}' takes no '{}'", invocation.subject,
+                                            invocation.arguments[0]));
+    }
+    if (invocation.subject == "models") return ListModels(invocation.json);
+    if (invocation.subject == "recipes") return ListRecipes(invocation.json);
+    if (invocation.arguments.size() != 1) {
+      throw Error(Code::kUsage, "ls needs to know what to list", kExample);
+    }
+    return ShowRuns(invocation.arguments[0], invocation.json);
+  });
+}
+
+}  // namespace
+
+Command ListCommand() {
+  return MakeCommand({.name = "ls",
+                      .summary = "list models, recipes, or the runs in a folder",
+                      .example = "tpuest ls runs/",
+                      .takes = Takes::kPath,
+                      .subjects = {"models", "recipes"}},
+                     List);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,138 @@
+#include "cli/many/plot_curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/run/run_folder.h"
+#include "cli/run/run_series.h"
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/event_reader.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr int kTicks = 5;
+
+struct Run {
+  std::string path;
+  RunSeries series;
+  std::map<int64_t, double> seconds;  // since the first event, by step
+};
+
+// Events carry times, lines of metrics.jsonl do not.
+std::map<int64_t, double> SecondsOf(const std::string& run) {
+  std::map<int64_t, double> seconds;
+  double first = INFINITY;
+  for (const std::string& file : EventFiles(run)) {
+    for (const EventData& event : ReadEvents(file)) {
+      first = std::min(first, event.wall_time);
+      if (event.kind == EventData::Kind::kSummary) seconds.emplace(event.step, event.wall_time);
+    }
+  }
+  for (auto& [step, time] : seconds) time -= first;
+  return seconds;
+}
+
+// Between the events around a step, in proportion.
+double SecondsAt(const std::map<int64_t, double>& seconds, int64_t step) {
+  const auto after = seconds.lower_bound(step);
+  if (after == seconds.end()) return seconds.empty() ? NAN : seconds.rbegin()->second;
+  if (after == seconds.begin() || after->first == step) return after->second;
+  const auto before = std::prev(after);
+  const double part =
+      static_cast<double>(step - before->first) / static_cast<double>(after->first - before->first);
+  return before->second + part * (after->second - before->second);
+}
+
+Run ReadRun(const std::string& path, bool over_time) {
+  if (!RunFolder::ExistsIn(path)) {
+    throw Error(Code::kUsage, fmt::format("{}: there is no run here", path),
+                "name the model_dir of a run");
+  }
+  return {path, ReadRunSeries(path), over_time ? SecondsOf(path) : std::map<int64_t, double>()};
+}
+
+std::vector<std::string> UsualMetrics(const std::vector<Run>& runs) {
+  std::vector<std::string> metrics;
+  for (const Run& run : runs) {
+    for (const Series& series : run.series.series) {
+      const bool is_usual =
+          series.metric == "loss" || (series.of != "train" && series.metric == "accuracy");
+      const std::string name = run.series.NameOf(series);
+      const bool is_new = std::find(metrics.begin(), metrics.end(), name) == metrics.end();
+      if (is_usual && is_new) metrics.push_back(name);
+    }
+  }
+  return metrics;
+}
+
+Curve CurveOf(const Run& run, const Series& series, bool over_time) {
+  Curve curve{run.path, {}};
+  for (const SeriesPoint& point : series.points) {
+    const double x =
+        over_time ? SecondsAt(run.seconds, point.step) : static_cast<double>(point.step);
+    if (std::isfinite(x)) curve.points.push_back({x, point.value});
+  }
+  return curve;
+}
+
+std::vector<std::string> NamesIn(const std::vector<Run>& runs) {
+  std::vector<std::string> names;
+  for (const Run& run : runs) {
+    for (const Series& series : run.series.series) names.push_back(run.series.NameOf(series));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Panel PanelOf(const std::vector<Run>& runs, const std::string& metric, bool is_asked_for,
+              const PlotRequest& request) {
+  Panel panel{.metric = metric, .curves = {}, .x = {}, .y = {}};
+  std::vector<double> xs;
+  std::vector<double> ys;
+  for (const Run& run : runs) {
+    const Series* const series = is_asked_for ? run.series.Find(metric) : run.series.Named(metric);
+    if (series == nullptr) continue;
+    panel.curves.push_back(CurveOf(run, *series, request.over_time));
+    for (const PlotPoint& point : panel.curves.back().points) {
+      xs.push_back(point.x);
+      ys.push_back(point.y);
+    }
+  }
+  if (panel.curves.empty()) {
+    const std::vector<std::string> names = NamesIn(runs);
+    throw Error(Code::kUsage, fmt::format("--metric {}: no run has it", metric),
+                names.empty() ? "there are no metrics yet" : "there are: " + Join(names, ", "));
+  }
+  panel.x = MakeAxis(xs, false, kTicks);
+  panel.y = MakeAxis(ys, request.log_y, kTicks);
+  return panel;
+}
+
+}  // namespace
+
+bool IsDrawn(const Axis& y, double value) {
+  return std::isfinite(value) && (!y.logarithmic || value > 0);
+}
+
+std::vector<Panel> MakePanels(const PlotRequest& request) {
+  std::vector<Run> runs;
+  for (const std::string& path : request.runs) runs.push_back(ReadRun(path, request.over_time));
+  const bool is_asked_for = !request.metrics.empty();
+  const std::vector<std::string> metrics = is_asked_for ? request.metrics : UsualMetrics(runs);
+  if (metrics.empty()) {
+    throw Error(Code::kUsage, "no run has logged a loss yet",
+                "run_config.log_step_count_steps says how often it is");
+  }
+  std::vector<Panel> panels;
+  for (const std::string& metric : metrics) {
+    panels.push_back(PanelOf(runs, metric, is_asked_for, request));
+  }
+  return panels;
+}
+
+}  // namespace tpuest::cli

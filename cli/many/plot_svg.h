@@ -1,0 +1,15 @@
+#pragma once
+// A plot as an SVG document.
+
+#include <string>
+#include <vector>
+
+#include "cli/many/plot_curves.h"
+
+namespace tpuest::cli {
+
+// Panels one below the other, each with axes, ticks, labels and a legend. Curves differ in colour
+// and in dashes.
+[[nodiscard]] std::string PlotSvg(const std::vector<Panel>& panels, const std::string& x_name);
+
+}  // namespace tpuest::cli

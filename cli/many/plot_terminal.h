@@ -1,0 +1,21 @@
+#pragma once
+// A plot in characters: each curve has a symbol of its own.
+
+#include <string>
+
+#include "cli/many/plot_curves.h"
+
+namespace tpuest::cli {
+
+struct TextCanvas {
+  int width = 80;  // columns of the terminal
+  int height = 14;
+  bool unicode = false;
+};
+
+// Of stdout: its width, or 80; Unicode where the locale's is UTF-8 and TERM is not dumb.
+[[nodiscard]] TextCanvas CanvasOfStdout();
+[[nodiscard]] std::string PlotText(const Panel& panel, const std::string& x_name,
+                                   const TextCanvas& canvas);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,329 @@
+// tpuest sweep JOB --grid K=V1,V2 --random K=DIST --trials N --out DIR
+// tpuest sweep expand JOB ... | run JOB ... --index N|auto | status DIR | best DIR
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "cli/host/child_process.h"
+#include "cli/host/task_index.h"
+#include "cli/many/commands.h"
+#include "cli/many/sweep_report.h"
+#include "cli/many/trial_pool.h"
+#include "cli/run/commands.h"
+#include "cli/run/session.h"
+#include "config/tree.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct SweepInvocation : Invocation {
+  std::vector<std::string> grid;    // "KEY=V1,V2", in order
+  std::vector<std::string> random;  // "KEY=uniform(0,1)"
+  std::optional<int64_t> trials;    // draws of each point of the grid
+  uint64_t seed = 0;
+  int jobs = 1;                    // trials at a time
+  std::optional<std::string> out;  // the sweep's folder
+  std::optional<std::string> index;
+  std::optional<std::string> metric;
+  std::optional<std::string> mode;
+};
+
+void Declare(FlagSet& flags, SweepInvocation& to) {
+  flags.Repeated("--grid", to.grid, "KEY=V1,V2,...",
+                 "a trial for each value; of several grids, for each combination");
+  flags.Repeated("--random", to.random, "KEY=DIST",
+                 "a draw for each trial: uniform(a,b), loguniform(a,b), randint(a,b), "
+                 "choice(a,b,...) or normal(mean,stddev)");
+  flags.Integer("--trials", to.trials, 1, "draws for each combination of the grids");
+  flags.Integer("--seed", to.seed, 0, "of the draws");
+  flags.Integer("--jobs", to.jobs, 1, "trials at a time, which share --threads; 1 unless said");
+  flags.Text("--out", to.out, "DIR", "the sweep's folder: DIR/trial_000 is a run");
+  flags.Text("--index", to.index, "N|auto",
+             "sweep run: this trial; auto: the array task's index (Slurm, Kubernetes, PBS, AWS "
+             "Batch, Grid Engine, LSF)");
+  flags.Text("--metric", to.metric, "NAME",
+             "what the best trial is best in: accuracy, EVAL/accuracy, train/loss");
+  flags.Choice<std::optional<std::string>>("--mode", to.mode, {{"min", "min"}, {"max", "max"}},
+                                           "whether the smaller or the larger is better");
+}
+
+SweepFolder OutOf(const SweepInvocation& invocation) {
+  if (invocation.out) return SweepFolder(*invocation.out);
+  throw Error(Code::kUsage, "the sweep does not know where to write", "--out runs/sweep");
+}
+
+// The invocation of one trial's own command.
+Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial) {
+  Invocation own = invocation;
+  own.subject.clear();
+  for (const std::string& text : trial.Overrides()) own.overrides.push_back(text);
+  own.directory.reset();  // already there
+  return own;
+}
+
+// A trial's job as it will be read, so that what is wrong is told before anything runs.
+Job LoadTrial(const SweepInvocation& invocation, const Trial& trial, config::Sources& sources) {
+  Job job = LoadInvocationJob(TrialInvocation(invocation, trial), sources).job;
+  if (job.train_spec) return job;
+  throw Error(Code::kUsage, "a sweep trains, and the job has no train_spec",
+              "train_spec: {input_fn: train, max_steps: 1000}");
+}
+
+SweepRecord MakeRecord(const SweepInvocation& invocation, config::Sources& sources) {
+  if (!invocation.job) {
+    throw Error(Code::kUsage, "'sweep' needs a job file",
+                "tpuest sweep job.yaml --grid learning_rate=0.1,0.01 --out runs/sweep");
+  }
+  if (invocation.model_dir) {
+    throw Error(Code::kUsage, "each trial of a sweep has a model_dir of its own",
+                "--out DIR names the folder of all");
+  }
+  SweepRecord record;
+  record.job = *invocation.job;
+  record.overrides = invocation.overrides;
+  record.space = {invocation.grid, invocation.random, invocation.trials, invocation.seed};
+  record.trials = ExpandTrials(record.space);
+  for (const Trial& trial : record.trials) {
+    const Job job = LoadTrial(invocation, trial, sources);
+    if (trial.index > 0) continue;
+    record.command = job.eval_spec ? "train-and-evaluate" : "train";
+    record.order = OrderOf(job);
+  }
+  record.job_text = ReadFile(record.job);
+  return record;
+}
+
+int Expand(const SweepInvocation& invocation, config::Sources& sources) {
+  const SweepRecord record = MakeRecord(invocation, sources);
+  Json trials = Json::array();
+  for (const Trial& trial : record.trials) {
+    trials.push_back(
+        {{"index", trial.index}, {"trial", trial.name}, {"overrides", OverridesJson(trial)}});
+    if (!invocation.json) fmt::print("{}  {}\n", trial.index, Join(trial.Overrides(), " "));
+  }
+  if (invocation.json) PrintDocument("sweep_expand", {{"trials", trials}});
+  return 0;
+}
+
+size_t IndexOf(const SweepInvocation& invocation, size_t trials) {
+  const std::string text = invocation.index.value_or("auto");
+  int64_t index = -1;
+  if (text == "auto") {
+    index = ArrayTaskIndex(config::ProcessEnvironment);
+  } else {
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (error != std::errc() || rest != text.data() + text.size()) {
+      throw Error(Code::kUsage,
+                  fmt::format("--index: expected a number or auto, found '{}'", text));
+    }
+  }
+  if (index >= 0 && index < static_cast<int64_t>(trials)) return static_cast<size_t>(index);
+  throw Error(Code::kUsage,
+              fmt::format("there is no trial {}: the sweep has {}, counted from 0", index, trials),
+              fmt::format("an array of tasks 0 to {}", trials - 1));
+}
+
+// One trial, in this process.
+int RunOne(const SweepInvocation& invocation, config::Sources& sources) {
+  const SweepFolder folder = OutOf(invocation);
+  const SweepRecord record = MakeRecord(invocation, sources);
+  const Trial& trial = record.trials[IndexOf(invocation, record.trials.size())];
+  folder.Claim(record);
+  SystemClock clock;
+  Console console(invocation, clock);
+  if (folder.StatusOf(trial, record.overrides).done()) {
+    console.log().Info("{} is done: {}", trial.name, folder.RunOf(trial));
+    return 0;
+  }
+  Invocation own = TrialInvocation(invocation, trial);
+  own.command = record.command;
+  own.model_dir = folder.RunOf(trial);
+  return own.command == "train" ? Train(own) : TrainAndEvaluate(own);
+}
+
+// All trials, as children.
+class SweepRun {
+ public:
+  SweepRun(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record)
+      : invocation_(invocation), folder_(folder), record_(record), console_(invocation, clock_) {}
+
+  std::optional<int> Run() {
+    const std::unique_ptr<FileLock> lock = folder_.Lock();
+    return RunPool(record_.trials.size(), invocation_.jobs,
+                   {.next = [this](size_t i) { return Next(record_.trials[i]); },
+                    .start = [this](size_t i) { return Start(record_.trials[i]); },
+                    .ended = [this](size_t i, int code) { Ended(record_.trials[i], code); }});
+  }
+  [[nodiscard]] Log& log() { return console_.log(); }
+
+ private:
+  // A trial may still be saving after the sweep that began it was killed.
+  [[nodiscard]] PoolTasks::Next Next(const Trial& trial) const {
+    const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
+    if (status.status == "running") return PoolTasks::Next::kWait;
+    return status.done() ? PoolTasks::Next::kSkip : PoolTasks::Next::kStart;
+  }
+
+  pid_t Start(const Trial& trial) {
+    folder_.NoteExit(trial, std::nullopt);
+    log().Info("{}: {}", trial.name, Join(trial.Overrides(), " "));
+    return StartChild(WordsOf(trial), folder_.LogOf(trial));
+  }
+
+  void Ended(const Trial& trial, int exit_code) {
+    folder_.NoteExit(trial, exit_code);
+    const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
+    if (status.done()) {
+      log().Info("{} is done", trial.name);
+    } else {
+      log().Warning("{} {} with exit code {}: see {}", trial.name,
+                    status.status == "failed" ? "failed" : "ended", exit_code,
+                    folder_.LogOf(trial));
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> WordsOf(const Trial& trial) const {
+    std::vector<std::string> words = {record_.command, record_.job};
+    words.insert(words.end(), record_.overrides.begin(), record_.overrides.end());
+    for (const std::string& own : trial.Overrides()) words.push_back(own);
+    words.insert(words.end(), {"--model-dir", folder_.RunOf(trial)});
+    if (const std::optional<int> threads = ThreadsOfTrial()) {
+      words.insert(words.end(), {"--threads", fmt::format("{}", *threads)});
+    }
+    if (invocation_.device != "cpu") words.insert(words.end(), {"--device", invocation_.device});
+    if (invocation_.verbose) words.emplace_back("--verbose");
+    return words;
+  }
+
+  // An even share of the machine, or of --threads; a single trial at a time has what its job says.
+  [[nodiscard]] std::optional<int> ThreadsOfTrial() const {
+    const int at_once = std::min(invocation_.jobs, static_cast<int>(record_.trials.size()));
+    if (at_once == 1) return invocation_.threads;
+    const auto all =
+        invocation_.threads.value_or(static_cast<int>(std::thread::hardware_concurrency()));
+    return std::max(1, all / at_once);
+  }
+
+  const SweepInvocation& invocation_;
+  const SweepFolder& folder_;
+  const SweepRecord& record_;
+  SystemClock clock_;
+  Console console_;
+};
+
+void Print(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record,
+           const std::vector<TrialResult>& results) {
+  const MetricOrder order = ChosenOrder(record.order, invocation.metric, invocation.mode);
+  if (invocation.json) {
+    PrintDocument("sweep", SweepJson(folder, record, results, order));
+  } else {
+    fmt::print("{}", SweepText(folder, results, order));
+  }
+}
+
+// A trial that was killed by signal n has left 128 + n.
+int CodeOf(int exit_code) {
+  constexpr int kKilled = 137;
+  if (exit_code == kKilled) return static_cast<int>(Code::kResource);
+  return exit_code > static_cast<int>(Code::kInterrupted) ? static_cast<int>(Code::kInternal)
+                                                          : exit_code;
+}
+
+// The exit code of a sweep whose trials have all been run: that of the first that is not done.
+int Outcome(const std::vector<TrialResult>& results, const SweepFolder& folder, Log& log) {
+  std::vector<std::string> failed;
+  int exit_code = 0;
+  std::string first_log;
+  for (const TrialResult& result : results) {
+    if (result.status.done()) continue;
+    const int code = CodeOf(result.status.exit_code.value_or(static_cast<int>(Code::kInternal)));
+    if (exit_code == 0) {
+      exit_code = code;
+      first_log = folder.LogOf(result.trial);
+    }
+    failed.push_back(fmt::format("{} ({})", result.trial.name, code));
+  }
+  if (!failed.empty()) {
+    log.Write(Level::kError, fmt::format("{} of {} trials are not done: {}; see {}", failed.size(),
+                                         results.size(), Join(failed, ", "), first_log));
+  }
+  return exit_code;
+}
+
+int RunAll(const SweepInvocation& invocation, config::Sources& sources) {
+  const SweepFolder folder = OutOf(invocation);
+  const SweepRecord record = MakeRecord(invocation, sources);
+  std::ignore = ChosenOrder(record.order, invocation.metric, invocation.mode);
+  folder.Claim(record);
+  SweepRun run(invocation, folder, record);
+  const std::optional<int> stopped = run.Run();
+  const std::vector<TrialResult> results = ReadResults(folder, record);
+  Print(invocation, folder, record, results);
+  if (!stopped) return Outcome(results, folder, run.log());
+  const auto done = std::count_if(results.begin(), results.end(),
+                                  [](const TrialResult& r) { return r.status.done(); });
+  run.log().Info("stopped with {} of {} trials done; the same command goes on", done,
+                 results.size());
+  return *stopped;
+}
+
+SweepFolder NamedFolder(const SweepInvocation& invocation) {
+  if (invocation.arguments.size() == 1 && !invocation.job) {
+    return SweepFolder(invocation.arguments[0]);
+  }
+  throw Error(Code::kUsage,
+              fmt::format("'sweep {}' takes the folder of a sweep", invocation.subject),
+              fmt::format("tpuest sweep {} runs/sweep", invocation.subject));
+}
+
+int ShowStatus(const SweepInvocation& invocation) {
+  const SweepFolder folder = NamedFolder(invocation);
+  const SweepRecord record = folder.Read();
+  Print(invocation, folder, record, ReadResults(folder, record));
+  return 0;
+}
+
+int ShowBest(const SweepInvocation& invocation) {
+  const SweepFolder folder = NamedFolder(invocation);
+  const SweepRecord record = folder.Read();
+  const MetricOrder order = ChosenOrder(record.order, invocation.metric, invocation.mode);
+  const std::vector<TrialResult> results = ReadResults(folder, record);
+  const TrialResult* const best = BestOf(results, order);
+  if (best == nullptr) {
+    throw Error(Code::kData,
+                fmt::format("{}: no trial that is done has a '{}'", folder.path(), order.metric),
+                "'tpuest sweep status " + folder.path() + "' shows what there is");
+  }
+  if (invocation.json) {
+    PrintDocument("sweep_best", BestJson(folder, *best, order));
+  } else {
+    fmt::print("{}\n{}\n{} = {}\n", folder.RunOf(best->trial), Join(best->trial.Overrides(), " "),
+               order.metric, NumberText(ValueOf(*best, order)));
+  }
+  return 0;
+}
+
+int Sweep(const SweepInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    if (invocation.subject == "expand") return Expand(invocation, sources);
+    if (invocation.subject == "run") return RunOne(invocation, sources);
+    if (invocation.subject == "status") return ShowStatus(invocation);
+    if (invocation.subject == "best") return ShowBest(invocation);
+    return RunAll(invocation, sources);
+  });
+}
+
+}  // namespace
+
+Command SweepCommand() {
+  return MakeCommand<SweepInvocation>(
+      {.name = "sweep",
+       .summary = "train a job with many values of its keys; sweep expand|run|status|best",
+       .example = "tpuest sweep job.yaml --grid learning_rate=0.1,0.01 --jobs 2 --out runs/rates",
+       .subjects = {"expand", "run", "status", "best"}},
+      Declare, Sweep);
+}
+
+}  // namespace tpuest::cli

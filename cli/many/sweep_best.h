@@ -1,0 +1,42 @@
+#pragma once
+// Which trial of a sweep is the best.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/job/job.h"
+#include "cli/many/sweep_folder.h"
+#include "cli/run/run_series.h"
+#include "core/estimator/metric_order.h"
+
+namespace tpuest::cli {
+
+// A trial and what it came to.
+struct TrialResult {
+  Trial trial;
+  TrialStatus status;
+  RunSeries series;
+};
+
+[[nodiscard]] std::vector<TrialResult> ReadResults(const SweepFolder& folder,
+                                                   const SweepRecord& record);
+
+// By what the job tells its best checkpoint: keep_best, else its first BestExporter, else the
+// smallest loss.
+[[nodiscard]] MetricOrder OrderOf(const Job& job);
+
+// The flags' order; what they leave out is the record's, or what the metric's name says. Error
+// kUsage for a metric of which nobody knows whether more is better.
+[[nodiscard]] MetricOrder ChosenOrder(const MetricOrder& recorded,
+                                      const std::optional<std::string>& metric,
+                                      const std::optional<std::string>& mode);
+
+// The last value of the metric; NaN where the trial has none.
+[[nodiscard]] double ValueOf(const TrialResult& result, const MetricOrder& order);
+
+// Of the trials that are done; of equal ones the first. nullptr where none has the metric.
+[[nodiscard]] const TrialResult* BestOf(const std::vector<TrialResult>& results,
+                                        const MetricOrder& order);
+
+}  // namespace tpuest::cli

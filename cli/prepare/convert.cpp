@@ -1,0 +1,115 @@
+// tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
+
+#include "data/convert.h"
+
+#include "cli/prepare/commands.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/report.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct ConvertInvocation : Invocation {
+  std::optional<std::string> images;
+  std::optional<std::string> labels;
+  std::optional<int64_t> digits;
+  uint64_t seed = 0;
+  std::optional<std::string> csv;
+  std::optional<std::string> column_names;  // "a,b,c"
+  std::string field_delim = ",";
+  std::string na_value;
+  bool no_header = false;
+  int64_t skip = 0;
+  std::optional<int64_t> take;
+  std::string compression;
+  std::optional<std::string> output;
+};
+
+void Declare(FlagSet& flags, ConvertInvocation& to) {
+  flags.Text("--images", to.images, "FILE", "IDX file of images, plain or gz");
+  flags.Text("--labels", to.labels, "FILE", "IDX file of labels, plain or gz");
+  flags.Integer("--digits", to.digits, 1, "so many drawn digits instead");
+  flags.Integer("--seed", to.seed, 0, "of the drawn digits");
+  flags.Text("--csv", to.csv, "FILE", "CSV instead: a file, a pattern or -; *.gz is inflated");
+  flags.Text("--column-names", to.column_names, "A,B,...", "of the CSV; without it the header's");
+  flags.Text("--field-delim", to.field_delim, "C", "between the CSV's fields");
+  flags.Text("--na-value", to.na_value, "TEXT", "what counts as an empty field of the CSV");
+  flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
+  flags.Integer("--skip", to.skip, 0, "records left out at the start");
+  flags.Integer("--take", to.take, 0, "records written");
+  flags.Choice<std::string>("--compression", to.compression, {{"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
+                            "of the TFRecord file");
+  flags.Text("--output", to.output, "FILE", "the TFRecord file");
+}
+
+CsvSource CsvOf(const ConvertInvocation& invocation) {
+  CsvSource source;
+  source.file_pattern = *invocation.csv;
+  source.header = !invocation.no_header;
+  source.field_delim = invocation.field_delim;
+  source.na_value = invocation.na_value;
+  if (invocation.column_names) source.column_names = Split(*invocation.column_names, ',');
+  if (EndsWith(*invocation.csv, ".gz")) source.compression_type = "GZIP";
+  return source;
+}
+
+SourceOptions ConvertSource(const ConvertInvocation& invocation) {
+  const int sources =
+      (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
+  if (sources != 1) {
+    throw Error(Code::kUsage, "convert takes either --images and --labels, or --digits, or --csv",
+                "tpuest convert --digits 10000 --output digits.tfrecord");
+  }
+  const RecordRange range{invocation.skip, invocation.take};
+  if (invocation.csv) {
+    CsvSource source = CsvOf(invocation);
+    static_cast<RecordRange&>(source) = range;
+    return source;
+  }
+  if (invocation.digits) {
+    DigitsSource source;
+    static_cast<RecordRange&>(source) = range;
+    source.count = *invocation.digits;
+    source.seed = invocation.seed;
+    return source;
+  }
+  IdxSource source;
+  static_cast<RecordRange&>(source) = range;
+  source.images = *invocation.images;
+  source.labels = invocation.labels;
+  return source;
+}
+
+int Convert(const ConvertInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    if (!invocation.output) {
+      throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
+    }
+    const ConvertReport report = ConvertToTFRecord({.source = ConvertSource(invocation),
+                                                    .output = *invocation.output,
+                                                    .compression_type = invocation.compression});
+    if (invocation.json) {
+      PrintDocument(
+          "convert",
+          {{"records", report.records}, {"files", report.files}, {"input_fn", report.input_fn}});
+    } else {
+      fmt::print("{}: {} records\n", *invocation.output, report.records);
+      if (invocation.csv) fmt::print("{}", report.input_fn);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command ConvertCommand() {
+  return MakeCommand<ConvertInvocation>(
+      {.name = "convert",
+       .summary = "write TFRecords from IDX files or drawn digits",
+       .example = "tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
+       .takes = Takes::kNothing},
+      Declare, Convert);
+}
+
+}  // namespace tpuest::cli

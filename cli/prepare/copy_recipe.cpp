@@ -1,0 +1,98 @@
+// tpuest cp RECIPE [PATH]
+
+#include "cli/job/recipes.h"
+#include "cli/prepare/commands.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct CopyInvocation : Invocation {
+  bool force = false;
+};
+
+void Declare(FlagSet& flags, CopyInvocation& to) {
+  flags.Switch("--force", to.force, "overwrite what is there");
+}
+
+constexpr const char* kExample = "tpuest cp passengers_linear .";
+
+struct NewFile {
+  std::string path;
+  std::string text;
+};
+
+// A folder gets the recipe under its own name.
+std::string JobPathOf(const Recipe& recipe, const std::string& given) {
+  if (given == ".") return recipe.name + ".yaml";
+  if (EndsWith(given, "/") || DirectoryExists(given)) {
+    return JoinPath(given, recipe.name + ".yaml");
+  }
+  if (IsJobFile(given)) return given;
+  throw Error(Code::kUsage,
+              fmt::format("{}: expected a folder, or a name that ends in .yaml", given), kExample);
+}
+
+std::vector<NewFile> FilesOf(const Recipe& recipe, const std::string& path) {
+  std::vector<NewFile> files = {{path, RecipeText(recipe, path)}};
+  const std::string folder = DirName(path);
+  for (const RecipeFile& data : recipe.data) {
+    files.push_back({folder.empty() ? std::string(data.name) : JoinPath(folder, data.name),
+                     std::string(data.text)});
+  }
+  return files;
+}
+
+// A file that is there with the same bytes is as good as written.
+void CheckFree(const std::vector<NewFile>& files) {
+  for (const NewFile& file : files) {
+    if (DirectoryExists(file.path)) {
+      throw Error(Code::kUsage, fmt::format("{} is a folder", file.path));
+    }
+    if (!FileExists(file.path) || ReadFile(file.path) == file.text) continue;
+    throw Error(Code::kUsage, fmt::format("{} is there already", file.path),
+                "--force overwrites it");
+  }
+}
+
+int CopyRecipe(const CopyInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    const std::vector<std::string>& arguments = invocation.arguments;
+    if (arguments.empty() || arguments.size() > 2) {
+      throw Error(Code::kUsage, "cp takes a recipe and where it goes",
+                  fmt::format("{}; 'tpuest ls recipes' lists them", kExample));
+    }
+    const Recipe recipe = FindRecipe(arguments[0]);
+    const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");
+    const std::vector<NewFile> files = FilesOf(recipe, path);
+    if (!invocation.force) CheckFree(files);
+    if (!DirName(path).empty()) MakeDirectories(DirName(path));
+    // The job goes last: where it stands its data do, too.
+    for (auto file = files.rbegin(); file != files.rend(); ++file) {
+      WriteFileAtomically(file->path, file->text, false);
+    }
+    if (invocation.json) {
+      Json names = Json::array();
+      for (const NewFile& file : files) names.push_back(file.path);
+      PrintDocument("cp", {{"path", path}, {"files", names}});
+    } else if (!invocation.quiet) {
+      for (const NewFile& file : files) fmt::print("{}\n", file.path);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command CopyCommand() {
+  return MakeCommand<CopyInvocation>({.name = "cp",
+                                      .summary = "write a recipe down, with the data that it needs",
+                                      .example = "tpuest cp passengers_linear passengers.yaml",
+                                      .takes = Takes::kPaths},
+                                     Declare, CopyRecipe);
+}
+
+}  // namespace tpuest::cli

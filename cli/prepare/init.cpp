@@ -1,0 +1,260 @@
+// tpuest init NAME, and tpuest init --from data.csv --label NAME [--model linear] [--output
+// job.yaml]
+
+#include <filesystem>
+
+#include "cli/job/recipes.h"
+#include "cli/prepare/commands.h"
+#include "cli/prepare/starter_job.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/report.h"
+#include "config/scalars.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct InitInvocation : Invocation {
+  std::optional<std::string> from;
+  std::optional<std::string> label;
+  std::optional<std::string> eval;
+  StarterModel model = StarterModel::kLinear;
+  std::optional<std::string> column_names;  // "a,b,c"
+  bool no_header = false;
+  std::optional<std::string> output;
+  bool force = false;
+};
+
+void Declare(FlagSet& flags, InitInvocation& to) {
+  flags.Text("--from", to.from, "FILE", "the CSV file; *.gz is inflated");
+  flags.Text("--label", to.label, "NAME", "the column to learn");
+  flags.Choice<StarterModel>("--model", to.model,
+                             {{"linear", StarterModel::kLinear},
+                              {"dnn", StarterModel::kDnn},
+                              {"combined", StarterModel::kCombined},
+                              {"baseline", StarterModel::kBaseline}},
+                             "what learns it; linear unless said");
+  flags.Text("--eval", to.eval, "FILE",
+             "a file to evaluate on; without it the last fifth of the rows");
+  flags.Text("--column-names", to.column_names, "A,B,...",
+             "names of all columns; the header's if absent");
+  flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
+  flags.Text("--output", to.output, "FILE|-",
+             "the job; FROM's name with .yaml if absent; -: stdout");
+  flags.Switch("--force", to.force, "overwrite the job file");
+}
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExample = "tpuest init --from data.csv --label price";
+
+// "data/Passengers 2.csv.gz" -> "Passengers_2".
+std::string StemOf(const std::string& path) {
+  std::string stem = BaseName(path);
+  for (const std::string_view ending : {".gz", ".csv", ".tsv", ".txt"}) {
+    if (EndsWith(stem, ending)) stem.resize(stem.size() - ending.size());
+  }
+  for (char& c : stem) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' ||
+                       c == '.' || (c & 0x80) != 0;
+    if (!plain) c = '_';
+  }
+  return stem.empty() || stem.front() == '.' ? "table" + stem : stem;
+}
+
+// A path of the command line as a job in `folder` names it; it is no pattern there.
+std::string InJob(const std::string& path, const std::string& folder) {
+  const fs::path absolute = fs::absolute(path).lexically_normal();
+  const std::string named = fs::path(path).is_absolute()
+                                ? absolute.string()
+                                : absolute.lexically_proximate(fs::absolute(folder)).string();
+  std::string escaped;
+  for (const char c : named) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+void CheckFile(const std::string& flag, const std::string& path) {
+  if (FileExists(path)) return;
+  throw Error(Code::kData,
+              fmt::format("{} {}: {}", flag, path,
+                          DirectoryExists(path) ? "is a folder, expected a file" : "no such file"),
+              path == "-" ? "a job needs a file that it can read again" : "");
+}
+
+CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
+  CsvSource source;
+  source.file_pattern = path;
+  source.header = !invocation.no_header;
+  if (invocation.column_names) source.column_names = Split(*invocation.column_names, ',');
+  if (!source.header && !source.column_names) {
+    throw Error(Code::kUsage, "--no-header: the columns have no names", "--column-names A,B,...");
+  }
+  return source;
+}
+
+// The file to evaluate on must have the columns that the job reads.
+void CheckEval(const CsvProfile& profile, const StarterPlan& plan, const CsvSource& source) {
+  const CsvProfile eval = ProfileCsv(source);
+  const auto has = [&](const std::string& name) {
+    for (const CsvColumnProfile& column : eval.columns) {
+      if (column.name == name) return true;
+    }
+    return false;
+  };
+  std::vector<std::string> missing;
+  for (const CsvColumnProfile& column : profile.columns) {
+    if (!has(column.name)) missing.push_back(column.name);
+  }
+  if (missing.empty() && eval.columns.size() == profile.columns.size()) return;
+  throw Error(
+      Code::kData,
+      missing.empty()
+          ? fmt::format("{} has {} columns, {} has {}", std::get<std::string>(source.file_pattern),
+                        eval.columns.size(), std::get<std::string>(profile.source.file_pattern),
+                        profile.columns.size())
+          : fmt::format("{} has no column {}; it is needed to evaluate {}",
+                        std::get<std::string>(source.file_pattern), Join(missing, ", "),
+                        plan.label.column->name),
+      "both files need the same columns");
+}
+
+std::string UseName(const StarterColumn& column) {
+  switch (column.use) {
+    case ColumnUse::kNumeric:
+      return "numeric_column";
+    case ColumnUse::kVocabulary:
+      return "categorical_column_with_vocabulary_list";
+    case ColumnUse::kHashBucket:
+      return "categorical_column_with_hash_bucket";
+    case ColumnUse::kLeftOut:
+      break;
+  }
+  return "left out: " + column.why;
+}
+
+// On stderr, where the job may be on stdout.
+void Tell(const CsvProfile& profile, const StarterPlan& plan, const std::string& output) {
+  fmt::print(stderr, "{} rows, {} columns\n", WithCommas(profile.rows), profile.columns.size());
+  fmt::print(stderr, "label {}: {}\n", plan.label.column->name,
+             plan.label.is_class ? fmt::format("{} classes", plan.label.n_classes) : "a number");
+  for (const StarterColumn& column : plan.columns) {
+    fmt::print(stderr, "  {:<24} {}\n", column.column->name, UseName(column));
+  }
+  fmt::print(stderr, "{}, trained for {} steps of {} rows\n", plan.ModelType(), plan.max_steps,
+             plan.batch_size);
+  if (output != "-") fmt::print(stderr, "written to {}; next: tpuest train {}\n", output, output);
+}
+
+Json Document(const StarterPlan& plan) {
+  Json columns = Json::object();
+  for (const StarterColumn& column : plan.columns) columns[column.column->name] = UseName(column);
+  return {{"label", plan.label.column->name},
+          {"model", plan.ModelType()},
+          {"rows", plan.rows},
+          {"max_steps", plan.max_steps},
+          {"columns", columns}};
+}
+
+void CheckFlags(const InitInvocation& invocation, const std::string& output) {
+  if (output == "-") return;
+  if (!IsJobFile(output)) {
+    throw Error(Code::kUsage,
+                fmt::format("--output {}: expected a name that ends in .yaml, or -", output));
+  }
+  if (invocation.force || !fs::exists(output)) return;
+  throw Error(Code::kUsage, fmt::format("{} is there already", output),
+              "--force overwrites it; --output FILE writes another");
+}
+
+// The recipe `starter` as NAME.yaml.
+int InitStarter(const InitInvocation& invocation) {
+  const std::string given = invocation.arguments[0];
+  const std::string path = IsJobFile(given) ? given : given + ".yaml";
+  const std::string name = BaseName(path).substr(0, BaseName(path).find_last_of('.'));
+  const bool is_plain = !name.empty() && name.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                             "0123456789_-") == std::string::npos;
+  if (!is_plain || config::IsTypedText(name)) {
+    throw Error(Code::kUsage, fmt::format("init {}: expected a name of letters and digits", given),
+                "tpuest init digits");
+  }
+  CheckFlags(invocation, path);
+  const std::string folder = DirName(path);
+  if (!folder.empty()) MakeDirectories(folder);
+  WriteFileAtomically(path, RenamedText(FindRecipe("starter"), name, path), false);
+  if (!invocation.quiet) {
+    fmt::print(stderr, "written to {}; next: tpuest train {}\n", path, path);
+  }
+  if (invocation.json) PrintDocument("init", {{"path", path}});
+  return 0;
+}
+
+void CheckArguments(const InitInvocation& invocation) {
+  const std::vector<std::string>& arguments = invocation.arguments;
+  const bool of_csv = invocation.from || invocation.label;
+  if (arguments.size() > 1 || (of_csv && !arguments.empty())) {
+    throw Error(Code::kUsage, fmt::format("'init' takes no '{}' here", arguments.back()),
+                "tpuest init NAME, or " + std::string(kExample));
+  }
+  if (!arguments.empty() || (invocation.from && invocation.label)) return;
+  throw Error(Code::kUsage,
+              of_csv ? "init needs a CSV file and the column to learn: --from, --label"
+                     : "init needs a name for the job, or a CSV file and the column to learn: "
+                       "--from, --label",
+              of_csv ? kExample : "tpuest init digits, or " + std::string(kExample));
+}
+
+int Init(const InitInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    CheckArguments(invocation);
+    if (!invocation.arguments.empty()) return InitStarter(invocation);
+    const std::string& from = *invocation.from;
+    const std::string output = invocation.output.value_or(StemOf(from) + ".yaml");
+    CheckFlags(invocation, output);
+    CheckFile("--from", from);
+    const CsvProfile profile = ProfileCsv(SourceOf(invocation, from));
+    const StarterPlan plan =
+        PlanStarter(profile, *invocation.label, invocation.model, !invocation.eval);
+    const std::string folder = output == "-" || DirName(output).empty() ? "." : DirName(output);
+    const std::string name = StemOf(from);
+    StarterPaths paths{.job = output,
+                       .train = InJob(from, folder),
+                       .name = name,
+                       .model_dir = invocation.model_dir.value_or("runs/" + name)};
+    if (invocation.eval) {
+      CheckFile("--eval", *invocation.eval);
+      CheckEval(profile, plan, SourceOf(invocation, *invocation.eval));
+      paths.eval = InJob(*invocation.eval, folder);
+    }
+    const std::string job = StarterJob(profile, plan, paths);
+    if (output != "-") WriteFileAtomically(output, job, false);
+    for (const std::string& warning : plan.warnings) {
+      fmt::print(stderr, "warning: {}\n", warning);
+    }
+    if (!invocation.quiet) Tell(profile, plan, output);
+    if (invocation.json) {
+      Json document = Document(plan);
+      document[output == "-" ? "yaml" : "path"] = output == "-" ? job : output;
+      PrintDocument("init", document);
+    } else if (output == "-") {
+      (void)WriteStdout(job);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command InitCommand() {
+  return MakeCommand<InitInvocation>({.name = "init",
+                                      .summary = "write a job to start from, or one for a CSV file",
+                                      .example = "tpuest init --from data.csv --label price",
+                                      .takes = Takes::kPath},
+                                     Declare, Init);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,176 @@
+// tpuest migrate MODEL_DIR [--output FILE]: the job that goes on with an old Estimator's folder
+
+#include <set>
+
+#include "cli/prepare/commands.h"
+#include "cli/prepare/migrated_job.h"
+#include "cli/run/session.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/planned_run.h"
+#include "core/io/checkpoint_state.h"
+#include "core/ops/all_ops.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct MigrateInvocation : Invocation {
+  std::optional<std::string> output;
+  bool force = false;
+};
+
+void Declare(FlagSet& flags, MigrateInvocation& to) {
+  flags.Text("--output", to.output, "FILE", "the job; the folder's name with .yaml if absent");
+  flags.Switch("--force", to.force, "overwrite the job file");
+}
+
+constexpr size_t kShownNames = 12;
+
+std::string GraphPath(const std::string& model_dir, const std::string& prefix) {
+  for (const std::string& path : {JoinPath(model_dir, "graph.pbtxt"), prefix + ".meta"}) {
+    if (FileExists(path)) return path;
+  }
+  throw Error(
+      Code::kCheckpoint,
+      fmt::format("{}: there is no graph.pbtxt and no {}.meta", model_dir, BaseName(prefix)),
+      "without a graph the model can only be guessed from 'tpuest inspect'");
+}
+
+// What is in a graph that is none of ours.
+[[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables) {
+  std::vector<std::string> names;
+  for (const std::string& name : variables.Names()) {
+    if (names.size() == kShownNames) break;
+    names.push_back(fmt::format("{} {}", name, variables.ShapeOf(name).Text()));
+  }
+  const bool cut = variables.Names().size() > names.size();
+  throw Error(
+      Code::kCheckpoint,
+      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined) with "
+                  "feature columns; its {} variables: {}{}",
+                  model_dir, variables.Names().size(), Join(names, ", "), cut ? ", ..." : ""),
+      "write a job by hand, `model: {type: Sequential, ...}`, with this model_dir; 'tpuest "
+      "plan' says which variables do not fit");
+}
+
+// Counters and numbers that are no variables of a graph here: iterations of Keras' optimizers.
+bool IsOfNoModel(const std::string& name) {
+  return name.starts_with("training/") || name.starts_with("training_");
+}
+
+// What of the checkpoint and the job's model does not fit the other. Error for a job that is wrong.
+std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleReader& variables) {
+  config::Sources sources;
+  const LoadedJob loaded = LoadJobFile(path, {}, sources);
+  const Job& job = loaded.job;
+  const std::string& name = job.train_spec->input_fn;
+  const std::optional<StreamSpec> spec = KnownSpec(job.input_fns.at(name), name);
+  Check(spec.has_value(), "the features of parse_example are known");
+  const OpRegistry registry(ops::AllOps());
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  const SystemClock clock;
+  const StopSignal never;
+  Log log;
+  const ModelFn model_fn = MakeModelFnForShapes(job);
+  try {
+    const PlannedRun run = PlanTraining({.model_fn = model_fn,
+                                         .options = job.estimator,
+                                         .stream = *spec,
+                                         .length = job.train_spec->length(),
+                                         .home = {registry, *backend, log, clock, never}});
+    std::set<std::string> known;
+    for (const auto& variable : run.model.graph->variables()) known.insert(variable->name);
+    std::vector<Fault> faults;
+    for (const std::string& stored : variables.Names()) {
+      if (known.contains(stored) || IsOfNoModel(stored)) continue;
+      faults.push_back({fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
+                                    variables.ShapeOf(stored).Text()),
+                        "",
+                        "",
+                        {},
+                        0});
+    }
+    return faults;
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return error.faults();
+  }
+}
+
+void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
+  if (!IsJobFile(path)) {
+    throw Error(Code::kUsage, fmt::format("--output {}: expected a name that ends in .yaml", path));
+  }
+  if (!FileExists(path) || invocation.force) return;
+  throw Error(Code::kUsage, fmt::format("{} is there already", path),
+              "--force overwrites it; --output FILE writes another");
+}
+
+void Tell(const std::string& path, const MigratedRun& run, const MigratedModel& model,
+          const MigratedJob& job, size_t faults) {
+  fmt::print("{} at step {}, written to {}\n", model.type, WithCommas(run.global_step), path);
+  for (const std::string& what : job.unknown) fmt::print("  ??? {}\n", what);
+  if (faults == 0) {
+    fmt::print(
+        "the model has the checkpoint's variables; next: put in the input, and\n"
+        "  tpuest train {}\n",
+        path);
+  }
+}
+
+int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_dir) {
+  const auto prefix = LatestCheckpoint(model_dir);
+  if (!prefix) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint here", model_dir));
+  }
+  const BundleReader variables(*prefix);
+  const SeenGraph graph(GraphPath(model_dir, *prefix));
+  const MigratedColumns columns = FindColumns(graph, variables);
+  const std::optional<MigratedModel> model = FindModel(graph, variables, columns);
+  if (!model) RefuseModel(model_dir, variables);
+  const MigratedRun run = FindRun(graph, variables, model_dir);
+  const MigratedJob job = WriteMigratedJob(run, *model, columns);
+  const std::string path = invocation.output.value_or(run.name + ".yaml");
+  CheckOutput(invocation, path);
+  WriteFileAtomically(path, job.text, false);
+  const std::vector<Fault> faults = CompareWithCheckpoint(path, variables);
+  if (invocation.json && faults.empty()) {
+    PrintDocument("migrate", {{"path", path},
+                              {"model", model->type},
+                              {"global_step", run.global_step},
+                              {"unknown", job.unknown}});
+  } else if (!invocation.json && !invocation.quiet) {
+    Tell(path, run, *model, job, faults.size());
+  }
+  if (!faults.empty()) throw Error(Code::kCheckpoint, faults);
+  return 0;
+}
+
+int Migrate(const MigrateInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& /*sources*/) {
+    if (invocation.arguments.size() != 1) {
+      throw Error(Code::kUsage, "migrate takes one folder", "tpuest migrate old/model_dir");
+    }
+    std::string model_dir = invocation.arguments[0];
+    while (model_dir.size() > 1 && model_dir.back() == '/') model_dir.pop_back();
+    if (!DirectoryExists(model_dir)) {
+      throw Error(Code::kData, fmt::format("{}: there is no such folder", model_dir));
+    }
+    return MigrateFolder(invocation, model_dir);
+  });
+}
+
+}  // namespace
+
+Command MigrateCommand() {
+  return MakeCommand<MigrateInvocation>(
+      {.name = "migrate",
+       .summary = "write the job that goes on with the folder of TensorFlow's Estimator",
+       .example = "tpuest migrate old/model_dir --output job.yaml",
+       .takes = Takes::kPath},
+      Declare, Migrate);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,278 @@
+#include "cli/prepare/migrated_columns.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "config/scalars.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr std::string_view kLinear = "linear/linear_model/";
+constexpr std::string_view kDnn = "dnn/input_from_feature_columns/input_layer/";
+
+// The nodes of one column.
+using Nodes = std::vector<const SeenNode*>;
+
+const SeenNode* FindOp(const Nodes& nodes, std::string_view op) {
+  for (const SeenNode* const node : nodes) {
+    if (node->op == op) return node;
+  }
+  return nullptr;
+}
+
+const SeenNode* FindNamed(const Nodes& nodes, std::string_view ending, std::string_view op) {
+  for (const SeenNode* const node : nodes) {
+    if (node->op == op && node->name.ends_with(ending)) return node;
+  }
+  return nullptr;
+}
+
+std::string ListText(const std::vector<double>& values) {
+  std::vector<std::string> words;
+  for (const double value : values) words.push_back(NumberText(value));
+  return "[" + Join(words, ", ") + "]";
+}
+
+std::string ListText(const Tensor& tensor) {
+  std::vector<std::string> words;
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    words.push_back(tensor.dtype() == DType::kString
+                        ? config::StringText(tensor.strings()[static_cast<size_t>(i)])
+                        : NumberText(tensor.AsDouble(i)));
+  }
+  return "[" + Join(words, ", ") + "]";
+}
+
+bool Strip(std::string& name, std::string_view ending) {
+  if (!EndsWith(name, ending) || name.size() == ending.size()) return false;
+  name.resize(name.size() - ending.size());
+  return true;
+}
+
+class Finder {
+ public:
+  Finder(const SeenGraph& graph, const BundleReader& variables)
+      : graph_(graph), variables_(variables) {}
+
+  MigratedColumns Run() {
+    for (const std::string& variable : variables_.Names()) FindLinear(variable);
+    for (const auto& [scope, nodes] : DnnScopes()) FindDnn(scope, nodes);
+    return std::move(found_);
+  }
+
+ private:
+  // "linear/linear_model/sex/weights" is of the column sex.
+  void FindLinear(const std::string& variable) {
+    std::string name = variable;
+    if (!name.starts_with(kLinear) || !Strip(name, "/weights")) return;
+    name = name.substr(kLinear.size());
+    const std::string part = "/linear_model/" + name + "/";
+    Nodes nodes;
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool is_here = node.name.find(part) != std::string::npos;
+      if (is_here && node.name.starts_with("linear/")) nodes.push_back(&node);
+    }
+    const int64_t rows = variables_.ShapeOf(variable).dim(0);
+    const bool is_sparse = FindOp(nodes, "SparseSegmentSum") != nullptr ||
+                           FindOp(nodes, "SparseSegmentMean") != nullptr ||
+                           FindOp(nodes, "SparseSegmentSqrtN") != nullptr;
+    if (is_sparse) {
+      AddCategories(name, nodes, rows);
+    } else {
+      AddNumeric(name, rows, nodes);
+    }
+    found_.linear.push_back(name);
+  }
+
+  // The layer's scopes are its columns' names with the _1 of their second use.
+  [[nodiscard]] std::map<std::string, Nodes> DnnScopes() const {
+    std::map<std::string, Nodes> scopes;
+    for (const SeenNode& node : graph_.nodes()) {
+      if (!node.name.starts_with(kDnn)) continue;
+      const std::string rest = node.name.substr(kDnn.size());
+      const size_t slash = rest.find('/');
+      if (slash == std::string::npos) continue;  // the layer's own: concat
+      const std::string scope = rest.substr(0, slash);
+      if (scope.find("concat") == 0) continue;
+      scopes[scope].push_back(&node);
+    }
+    // A scope that holds a variable alone is the other half of one with _1.
+    std::erase_if(scopes, [&](const auto& entry) { return scopes.contains(entry.first + "_1"); });
+    return scopes;
+  }
+
+  void FindDnn(const std::string& scope, const Nodes& nodes) {
+    std::string name = scope;
+    Strip(name, "_1");
+    std::string categories = name;
+    if (Strip(categories, "_indicator")) {
+      AddCategories(categories, nodes, OneHotDepth(nodes));
+      found_.columns[name] =
+          fmt::format("{{type: indicator_column, categorical_column: {}}}", Text(categories));
+    } else if (Strip(categories, "_embedding")) {
+      AddEmbedding(name, categories, nodes);
+    } else if (FindOp(nodes, "Bucketize") != nullptr) {
+      AddCategories(name, nodes, 0);
+    } else {
+      AddNumeric(name, Width(nodes), nodes);
+    }
+    found_.dnn.push_back(name);
+  }
+
+  void AddEmbedding(const std::string& name, const std::string& categories, const Nodes& nodes) {
+    const std::string variable = fmt::format("{}{}/embedding_weights", kDnn, name);
+    if (!variables_.Has(variable)) {
+      Miss(fmt::format("feature column {}: its variable {} is not in the checkpoint", name,
+                       variable));
+      return;
+    }
+    const Shape shape = variables_.ShapeOf(variable);
+    AddCategories(categories, nodes, shape.dim(0));
+    const char* const combiner = FindOp(nodes, "SparseSegmentSqrtN") != nullptr ? "sqrtn"
+                                 : FindOp(nodes, "SparseSegmentSum") != nullptr ? "sum"
+                                                                                : "mean";
+    found_.columns[name] = fmt::format(
+        "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}}}",
+        Text(categories), shape.dim(1), combiner);
+  }
+
+  // `rows`: categories that the variable has.
+  void AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
+    for (const char* const op : {"SparseCross", "SparseCrossV2", "SparseCrossHashed"}) {
+      if (const SeenNode* const node = FindOp(nodes, op))
+        return AddCrossed(name, *node, nodes, rows);
+    }
+    if (const SeenNode* const node = FindOp(nodes, "Bucketize")) return AddBucketized(name, *node);
+    if (const SeenNode* const words = FindNamed(nodes, "_lookup/Const", "Const")) {
+      if (words->value) return AddVocabulary(name, *words->value, rows);
+    }
+    if (const SeenNode* const node = FindOp(nodes, "StringToHashBucketFast")) {
+      const bool is_number = FindOp(nodes, "AsString") != nullptr;
+      AddFeature(name, is_number ? "int64" : "string", 1);
+      found_.columns[name] = fmt::format(
+          "{{type: categorical_column_with_hash_bucket, key: {}, hash_bucket_size: {}{}}}",
+          Text(name), node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows,
+          is_number ? ", dtype: int64" : "");
+      return;
+    }
+    if (FindOp(nodes, "InitializeTableFromTextFileV2") != nullptr)
+      return AddFile(name, nodes, rows);
+    AddFeature(name, "int64", 1);
+    found_.columns[name] = fmt::format(
+        "{{type: categorical_column_with_identity, key: {}, num_buckets: {}}}", Text(name), rows);
+  }
+
+  void AddBucketized(const std::string& name, const SeenNode& node) {
+    std::string source = name;
+    Strip(source, "_bucketized");
+    const auto boundaries = node.floats.find("boundaries");
+    if (boundaries == node.floats.end()) {
+      Miss(fmt::format("feature column {}: its boundaries", name));
+    }
+    if (!found_.columns.contains(source)) AddNumeric(source, 1, {});
+    found_.columns[name] =
+        fmt::format("{{type: bucketized_column, source_column: {}, boundaries: {}}}", Text(source),
+                    boundaries == node.floats.end() ? "[]" : ListText(boundaries->second));
+  }
+
+  void AddVocabulary(const std::string& name, const Tensor& words, int64_t rows) {
+    AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", 1);
+    const int64_t oov = rows - words.elements();
+    found_.columns[name] = fmt::format(
+        "{{type: categorical_column_with_vocabulary_list, key: {}, vocabulary_list: {}{}}}",
+        Text(name), ListText(words), oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "");
+  }
+
+  void AddFile(const std::string& name, const Nodes& nodes, int64_t rows) {
+    AddFeature(name, "string", 1);
+    const SeenNode* const init = FindOp(nodes, "InitializeTableFromTextFileV2");
+    const auto file = graph_.ConstantAt(*init, 1);
+    const bool is_known = file && file->dtype() == DType::kString && file->elements() == 1;
+    if (!is_known) Miss(fmt::format("feature column {}: its vocabulary_file", name));
+    found_.columns[name] = fmt::format(
+        "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
+        "vocabulary_size: {}}}",
+        Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt", rows);
+  }
+
+  // "age_bucketized_X_sex" crosses the column age_bucketized and the feature sex.
+  void AddCrossed(const std::string& name, const SeenNode& node, const Nodes& nodes, int64_t rows) {
+    std::vector<std::string> keys;
+    std::string rest = name;
+    for (size_t at = rest.find("_X_"); at != std::string::npos; at = rest.find("_X_")) {
+      keys.push_back(rest.substr(0, at));
+      rest = rest.substr(at + 3);
+    }
+    keys.push_back(rest);
+    std::vector<std::string> texts;
+    for (const std::string& key : keys) {
+      texts.push_back(Text(key));
+      std::string source = key;
+      if (Strip(source, "_bucketized")) {
+        const SeenNode* const bucketize = FindOp(nodes, "Bucketize");
+        if (bucketize != nullptr && !found_.columns.contains(key)) AddBucketized(key, *bucketize);
+      } else {
+        AddFeature(key, "string", 1);
+      }
+    }
+    const int64_t buckets = node.ints.contains("num_buckets") ? node.ints.at("num_buckets") : rows;
+    constexpr int64_t kDefaultKey = 0xDECAFCAFFE;
+    const auto key = node.ints.find("hash_key");
+    const std::string hash_key = key == node.ints.end() || key->second == kDefaultKey
+                                     ? ""
+                                     : fmt::format(", hash_key: {}", key->second);
+    found_.columns[name] =
+        fmt::format("{{type: crossed_column, keys: [{}], hash_bucket_size: {}{}}}",
+                    Join(texts, ", "), buckets, hash_key);
+  }
+
+  void AddNumeric(const std::string& name, int64_t size, const Nodes& nodes) {
+    AddFeature(name, "float32", size);
+    found_.columns[name] =
+        size == 1 ? fmt::format("{{type: numeric_column, key: {}}}", Text(name))
+                  : fmt::format("{{type: numeric_column, key: {}, shape: [{}]}}", Text(name), size);
+    for (const char* const op : {"Sub", "RealDiv", "Mul", "AddV2", "Log"}) {
+      if (FindOp(nodes, op) == nullptr) continue;
+      Miss(fmt::format("feature column {}: its normalizer_fn (the graph has {} in it)", name, op));
+      return;
+    }
+  }
+
+  // A feature that is read as numbers and as words is written as the first says.
+  void AddFeature(const std::string& name, const std::string& dtype, int64_t size) {
+    found_.features.try_emplace(name, MigratedFeature{dtype, size});
+  }
+
+  [[nodiscard]] int64_t OneHotDepth(const Nodes& nodes) const {
+    const SeenNode* const node = FindOp(nodes, "OneHot");
+    const auto depth = node == nullptr ? std::nullopt : graph_.ConstantAt(*node, 1);
+    return depth && depth->elements() == 1 ? static_cast<int64_t>(depth->AsDouble(0)) : 1;
+  }
+
+  // Every dense column ends in a Reshape to [batch, width].
+  [[nodiscard]] static int64_t Width(const Nodes& nodes) {
+    const SeenNode* const width = FindNamed(nodes, "/Reshape/shape/1", "Const");
+    return width != nullptr && width->value && width->value->elements() == 1
+               ? static_cast<int64_t>(width->value->AsDouble(0))
+               : 1;
+  }
+
+  [[nodiscard]] static std::string Text(const std::string& name) {
+    return config::StringText(name);
+  }
+  void Miss(std::string what) { found_.unknown.push_back(std::move(what)); }
+
+  const SeenGraph& graph_;
+  const BundleReader& variables_;
+  MigratedColumns found_;
+};
+
+}  // namespace
+
+MigratedColumns FindColumns(const SeenGraph& graph, const BundleReader& variables) {
+  return Finder(graph, variables).Run();
+}
+
+}  // namespace tpuest::cli

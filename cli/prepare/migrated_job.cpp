@@ -1,0 +1,186 @@
+#include "cli/prepare/migrated_job.h"
+
+#include <map>
+
+#include "config/scalars.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/event_reader.h"
+
+namespace tpuest::cli {
+namespace {
+
+// The distance of steps that is there most often; nullopt for fewer than two steps.
+std::optional<int64_t> PeriodOf(const std::vector<int64_t>& steps) {
+  std::map<int64_t, int> counts;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] > steps[i - 1]) ++counts[steps[i] - steps[i - 1]];
+  }
+  std::optional<int64_t> period;
+  for (const auto& [distance, count] : counts) {
+    if (!period || count > counts[*period]) period = distance;
+  }
+  return period;
+}
+
+void ReadEventsOf(const std::string& model_dir, MigratedRun& run) {
+  std::vector<int64_t> saves;
+  std::vector<int64_t> losses;
+  std::vector<int64_t> rates;
+  for (const std::string& file : EventFiles(model_dir)) {
+    EventReader reader(file);
+    EventData event;
+    while (reader.Next(event)) {
+      if (event.session_log.status == SessionLogData::Status::kCheckpoint) {
+        saves.push_back(event.step);
+      }
+      for (const SummaryValue& value : event.values) {
+        if (value.tag == "loss") losses.push_back(event.step);
+        if (value.tag == "global_step/sec") rates.push_back(event.step);
+      }
+    }
+  }
+  run.save_steps = PeriodOf(saves);
+  run.summary_steps = PeriodOf(losses);
+  run.log_steps = PeriodOf(rates);
+}
+
+// The number at an input of the first dataset of this kind.
+std::optional<int64_t> DatasetNumber(const SeenGraph& graph, const std::string& op, size_t input) {
+  for (const SeenNode* const node : graph.Below("", op)) {
+    const auto value = graph.ConstantAt(*node, input);
+    if (value && value->elements() == 1 && value->AsDouble(0) > 0) {
+      return static_cast<int64_t>(value->AsDouble(0));
+    }
+  }
+  return std::nullopt;
+}
+
+class JobWriter {
+ public:
+  JobWriter(const MigratedRun& run, const MigratedModel& model, const MigratedColumns& columns)
+      : run_(run), model_(model), columns_(columns) {}
+
+  MigratedJob Run() {
+    Line(fmt::format(
+        "# Goes on with {} at step {}. What could not be found out there is marked ???.",
+        run_.model_dir, run_.global_step));
+    Line("version: 1");
+    Line("name: " + config::StringText(run_.name));
+    Line("mode: train");
+    Line("use_tpu: false");
+    Known(run_.batch_size, "train_batch_size: {}", 32, "the batch size", "");
+    RunConfigSection();
+    InputSection();
+    ColumnsSection();
+    ModelSection();
+    Line("");
+    Unknown("how far to train", "");
+    Line(fmt::format("train_spec: {{input_fn: train, max_steps: {}}}", run_.global_step + 1000));
+    return std::move(job_);
+  }
+
+ private:
+  void Line(const std::string& text) { job_.text += text + "\n"; }
+  void Unknown(const std::string& what, const std::string& indent) {
+    job_.unknown.push_back(what);
+    Line(fmt::format("{}# ??? {}", indent, what));
+  }
+  // The line with the number, or with what stands in for it.
+  void Known(const std::optional<int64_t>& number, const char* line, int64_t otherwise,
+             const std::string& what, const std::string& indent) {
+    if (!number) Unknown(what, indent);
+    Line(indent + fmt::format(fmt::runtime(line), number.value_or(otherwise)));
+  }
+
+  void RunConfigSection() {
+    Line("");
+    Line("run_config:");
+    Line("  model_dir: " + config::StringText(run_.model_dir));
+    Known(run_.save_steps, "save_checkpoints_steps: {}", 1000, "how often it saved", "  ");
+    if (run_.summary_steps) Line(fmt::format("  save_summary_steps: {}", *run_.summary_steps));
+    if (run_.log_steps) Line(fmt::format("  log_step_count_steps: {}", *run_.log_steps));
+  }
+
+  void FeatureLines() {
+    for (const auto& [name, feature] : columns_.features) {
+      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}",
+                       config::StringText(name),
+                       feature.size == 1 ? "" : fmt::format("{}", feature.size), feature.dtype));
+    }
+    const std::string dtype = model_.labels_are_words     ? "string"
+                              : model_.labels_are_classes ? "int64"
+                                                          : "float32";
+    Unknown("the label's name in the records", "      ");
+    Line(fmt::format("      label: {{type: FixedLenFeature, shape: [{}], dtype: {}}}",
+                     model_.label_dimension == 1 ? "" : fmt::format("{}", model_.label_dimension),
+                     dtype));
+  }
+
+  void InputSection() {
+    Line("");
+    Line("input_fns:");
+    Line("  train:");
+    Unknown("where the records are: 'tpuest convert --csv' writes TFRecords", "    ");
+    Line("    source: {type: TFRecordDataset, filenames: [train.tfrecord]}");
+    Line("    parse_example:");
+    FeatureLines();
+    Line("    labels: label");
+    if (run_.shuffle) {
+      Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
+    } else {
+      Unknown("how the records were shuffled", "    ");
+      Line("    shuffle: {buffer_size: full}");
+    }
+    Line("    repeat: -1");
+  }
+
+  void ColumnsSection() {
+    Line("");
+    Line("feature_columns:");
+    for (const std::string& what : columns_.unknown) Unknown(what, "  ");
+    for (const auto& [name, text] : columns_.columns) {
+      Line(fmt::format("  {}: {}", config::StringText(name), text));
+    }
+  }
+
+  void ModelSection() {
+    Line("");
+    Line("model:");
+    Line("  type: " + model_.type);
+    for (const MigratedLine& line : model_.lines) {
+      if (!line.unknown.empty()) Unknown(line.unknown, "  ");
+      Line("  " + line.text);
+    }
+  }
+
+  const MigratedRun& run_;
+  const MigratedModel& model_;
+  const MigratedColumns& columns_;
+  MigratedJob job_;
+};
+
+}  // namespace
+
+MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
+                    const std::string& model_dir) {
+  MigratedRun run{.model_dir = model_dir, .name = BaseName(model_dir)};
+  if (run.name.empty() || run.name == ".") run.name = "migrated";
+  if (variables.Has("global_step")) {
+    run.global_step = static_cast<int64_t>(variables.Read("global_step").AsDouble(0));
+  }
+  run.batch_size = DatasetNumber(graph, "BatchDatasetV2", 1);
+  if (!run.batch_size) run.batch_size = DatasetNumber(graph, "ParallelBatchDataset", 1);
+  for (const char* const op : {"ShuffleDatasetV3", "ShuffleDatasetV2", "ShuffleDataset"}) {
+    if (!run.shuffle) run.shuffle = DatasetNumber(graph, op, 1);
+  }
+  ReadEventsOf(model_dir, run);
+  return run;
+}
+
+MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,
+                             const MigratedColumns& columns) {
+  return JobWriter(run, model, columns).Run();
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,35 @@
+#pragma once
+// The job that goes on with an old Estimator's folder.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/prepare/migrated_model.h"
+
+namespace tpuest::cli {
+
+struct MigratedRun {
+  std::string model_dir;
+  std::string name;
+  int64_t global_step = 0;
+  std::optional<int64_t> batch_size;
+  std::optional<int64_t> shuffle;        // buffer_size
+  std::optional<int64_t> save_steps;     // save_checkpoints_steps
+  std::optional<int64_t> summary_steps;  // save_summary_steps
+  std::optional<int64_t> log_steps;      // log_step_count_steps
+};
+
+// What the graph's input pipeline and the event files of the folder tell.
+[[nodiscard]] MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
+                                  const std::string& model_dir);
+
+struct MigratedJob {
+  std::string text;                  // YAML; what is not known has a line "# ??? ..." before it
+  std::vector<std::string> unknown;  // the same, in order
+};
+
+[[nodiscard]] MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,
+                                           const MigratedColumns& columns);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,230 @@
+// tpuest plan JOB.yaml: what training would do, without doing it
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "cli/job/device.h"
+#include "cli/prepare/commands.h"
+#include "cli/prepare/plan_compile.h"
+#include "cli/prepare/plan_report.h"
+#include "cli/run/session.h"
+#include "cli/shell/console.h"
+#include "core/base/files.h"
+#include "core/estimator/step_program.h"
+#include "core/ops/all_ops.h"
+#include "data/input_fn.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct PlanInvocation : Invocation {
+  std::optional<std::string> compile;   // a topology
+  std::optional<std::string> dump_hlo;  // a file
+};
+
+void Declare(FlagSet& flags, PlanInvocation& to) {
+  flags.Text("--compile", to.compile, "TOPOLOGY",
+             "compile the training step for a TPU that is not there, as v5e:2x2");
+  flags.Text("--dump-hlo", to.dump_hlo, "FILE", "write the training step as StableHLO");
+}
+
+struct TrainInput {
+  StreamSpec spec;
+  std::optional<int64_t> epoch_size;
+};
+
+// Opens the source only where the model's shapes cannot be told without it.
+TrainInput TrainInputOf(const Job& job) {
+  const std::string& name = job.train_spec->input_fn;
+  const InputFnOptions& options = job.input_fns.at(name);
+  if (auto known = KnownSpec(options, name)) return {*std::move(known), KnownSize(options, name)};
+  const auto stream = MakeInputFn(options, name)({.mode = Mode::kTrain});
+  return {stream->spec(), stream->epoch_size()};
+}
+
+// Steps that the rest of the input is good for, nullopt: endless or not known.
+std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
+                                    const std::optional<int64_t>& epoch_size,
+                                    const PlannedRun& run) {
+  const int64_t repeat = options.repeat.value_or(-1);
+  if (repeat < 0 || !epoch_size) return std::nullopt;
+  const int64_t used = run.position.epoch * *epoch_size + run.position.records;
+  const int64_t rest = std::max<int64_t>(repeat * *epoch_size - used, 0);
+  const bool whole_batches = options.drop_remainder.value_or(true);
+  return whole_batches ? rest / run.batch_size : (rest + run.batch_size - 1) / run.batch_size;
+}
+
+// Beyond so much of variables the memory of a step is not tried out, because that makes them.
+constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
+
+std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {
+  const std::vector<Shape> shapes = InputShapes(run);
+  if (shapes.empty() || bytes > kMostVariableBytes) return std::nullopt;
+  try {
+    const MemoryUse use = CompileStep(args, run, shapes);
+    return static_cast<int64_t>(use.constants + use.global + use.replicas + use.blocks + use.parts);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;  // another machine may have it
+  }
+}
+
+// What the first batch feeds the model with, where the job alone does not tell.
+std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
+  const std::string& name = job.train_spec->input_fn;
+  const auto stream = MakeInputFn(job.input_fns.at(name),
+                                  name)({.mode = Mode::kTrain, .batch_size = run.batch_size});
+  const std::optional<Batch> batch = stream->Next();
+  if (!batch || RowsOf(*batch) != run.batch_size) {
+    throw Error(Code::kData, "the input has no whole batch, which tells how long its lists are",
+                fmt::format("train_batch_size is {}", run.batch_size))
+        .Key("train_spec.input_fn");
+  }
+  return ShapesOf(InputsOf(run.model, *batch));
+}
+
+// The training step as a module.
+LoweredModule Lower(const Job& job, PlanArgs args, const PlannedRun& run) {
+  HloBackend backend;
+  EstimatorHome home = args.home;
+  home.device = &backend;
+  home.device_options = DeviceOptionsOf(job.tpuest);
+  std::vector<Shape> shapes = InputShapes(run);
+  if (shapes.empty()) shapes = ShapesOfFirstBatch(job, run);
+  CompileStep({args.model_fn, args.options, args.stream, args.length, home}, run, shapes);
+  return backend.module();
+}
+
+PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
+                  const PlannedRun& run) {
+  PlanReport report{.job = job.name ? fmt::format("{}: {}", file, *job.name) : file,
+                    .model_dir = job.estimator.run_config.model_dir,
+                    .checkpoint = run.checkpoint,
+                    .start = run.start,
+                    .goal = run.goal.step,
+                    .goal_reason = run.goal.reason,
+                    .epoch_size = input.epoch_size,
+                    .batch_size = run.batch_size,
+                    .replicas = run.replicas,
+                    .iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop,
+                    .model = CostOf(run.model),
+                    .warm_start = run.warm_start};
+  report.steps = run.steps();
+  if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
+  const auto of_input =
+      StepsOfInput(job.input_fns.at(job.train_spec->input_fn), input.epoch_size, run);
+  if (of_input && (!report.steps || *of_input < *report.steps)) {
+    report.steps = of_input;
+    report.goal = run.start + *of_input;
+    report.goal_reason = "end of input";
+  }
+  return report;
+}
+
+// What there is to say about a job, and of its step on a topology.
+struct Planned {
+  PlanReport plan;
+  std::optional<CompileReport> compile;
+};
+
+std::unique_ptr<PjrtTopology> TopologyOf(const PlanInvocation& invocation) {
+  if (!invocation.compile) return nullptr;
+  return OpenTopology(FindPjrtPlugin("tpu"), *invocation.compile,
+                      invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
+}
+
+// A replica a core, whatever num_shards says, as on that machine.
+EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology* topology,
+                            Log& console) {
+  EstimatorOptions result = options;
+  if (topology == nullptr || !options.use_tpu) return result;
+  std::optional<int>& shards = result.run_config.tpu_config.num_shards;
+  const TopologyInfo& info = topology->info();
+  if (shards && *shards != info.cores) {
+    console.Warning("num_shards is {} in the job; {} has {} cores and takes a replica on each",
+                    *shards, info.name, info.cores);
+  }
+  shards = info.cores;
+  return result;
+}
+
+Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& console) {
+  const Job& job = loaded.job;
+  // What else a run says of its start is in the report.
+  Log log;
+  log.AddSink([&](Level level, std::string_view line) {
+    if (level >= Level::kWarning) console.Write(level, line);
+  });
+  if (!job.train_spec) {
+    throw Error(Code::kUsage, "plan needs a train_spec",
+                "train_spec: {input_fn: train, max_steps: 1000}");
+  }
+  const std::unique_ptr<PjrtTopology> topology = TopologyOf(invocation);
+  const EstimatorOptions options = OptionsFor(job.estimator, topology.get(), console);
+  const OpRegistry registry(ops::AllOps());
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  const SystemClock clock;
+  const StopSignal never;
+  const TrainInput input = TrainInputOf(job);
+  const ModelFn model_fn = MakeModelFnForShapes(job);
+  const PlanArgs args{.model_fn = model_fn,
+                      .options = options,
+                      .stream = input.spec,
+                      .length = job.train_spec->length(),
+                      .home = {registry, *backend, log, clock, never}};
+  const PlannedRun run = PlanTraining(args);
+  Planned planned{Report(job, loaded.tree.root.place.file, input, run), std::nullopt};
+  if (topology == nullptr) planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
+  if (topology == nullptr && !invocation.dump_hlo) return planned;
+  const LoweredModule module = Lower(job, args, run);
+  if (invocation.dump_hlo) WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
+  if (topology != nullptr) {
+    planned.compile = CompileFor(*topology, module, *run.model.graph, run.replicas);
+  }
+  return planned;
+}
+
+void Print(const PlanInvocation& invocation, const Planned& planned) {
+  if (!invocation.json) {
+    std::string text = PlanText(planned.plan);
+    if (planned.compile) text += CompileText(*planned.compile);
+    (void)WriteStdout(text);
+    return;
+  }
+  Json json = JsonOfPlan(planned.plan);
+  if (planned.compile) json["compile"] = JsonOfCompile(*planned.compile);
+  PrintDocument("plan", json);
+}
+
+int RunPlan(const PlanInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    const SystemClock clock;
+    Console console(invocation, clock);
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    try {
+      const Planned planned = PlanJob(invocation, loaded, console.log());
+      Print(invocation, planned);
+      if (!planned.compile || planned.compile->fits()) return 0;
+      // The document has said it already.
+      const Error error =
+          ShortageError(planned.compile->topology.name, *planned.compile->size.shortage);
+      const std::string text = config::Render(error.faults(), sources);
+      std::fwrite(text.data(), 1, text.size(), stderr);
+      return static_cast<int>(error.code());
+    } catch (const Error& error) {
+      throw config::Located(loaded.tree, error);
+    }
+  });
+}
+
+}  // namespace
+
+Command PlanCommand() {
+  return MakeCommand<PlanInvocation>(
+      {.name = "plan",
+       .summary = "say what training a job would take: steps, shapes, parameters, FLOPs",
+       .example = "tpuest plan job.yaml --compile v5e:2x2"},
+      Declare, RunPlan);
+}
+
+}  // namespace tpuest::cli

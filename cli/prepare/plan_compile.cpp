@@ -1,0 +1,117 @@
+#include "cli/prepare/plan_compile.h"
+
+#include <algorithm>
+
+#include "cli/shell/tables.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr size_t kPaddedShown = 8;
+
+std::vector<PaddedTensor> Padded(PjrtTopology& topology, const Graph& graph) {
+  std::vector<PaddedTensor> padded;
+  for (const auto& variable : graph.variables()) {
+    const int64_t bytes =
+        variable->shape.elements() * static_cast<int64_t>(SizeOf(variable->dtype));
+    const int64_t taken = topology.ArgumentBytes(variable->dtype, variable->shape);
+    if (taken > bytes) padded.push_back({variable->name, variable->shape, bytes, taken});
+  }
+  std::stable_sort(padded.begin(), padded.end(), [](const PaddedTensor& a, const PaddedTensor& b) {
+    return a.padded - a.bytes > b.padded - b.bytes;
+  });
+  return padded;
+}
+
+Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+std::string MemoryText(const CompileReport& report) {
+  const CompiledSize& size = report.size;
+  std::vector<std::vector<std::string>> rows = {
+      {"code", BytesText(size.code)},
+      {"arguments", BytesText(size.arguments)},
+      {"outputs", fmt::format("{}, {} of them in the place of arguments", BytesText(size.outputs),
+                              BytesText(size.aliased))},
+      {"temporary", BytesText(size.temporaries)},
+  };
+  if (size.peak > 0) rows.push_back({"peak", BytesText(size.peak)});
+  if (size.flops) {
+    rows.push_back({"FLOPs", CountText(*size.flops) + " by the compiler's count, a step"});
+  }
+  if (size.bytes_accessed) {
+    rows.push_back({"traffic", BytesText(static_cast<int64_t>(*size.bytes_accessed)) +
+                                   " read and written by its count"});
+  }
+  return TableText({false, false}, rows);
+}
+
+std::string PaddedText(const CompileReport& report) {
+  if (report.padded.empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{"padded variable", "shape", "bytes", "on a core"}};
+  for (const PaddedTensor& tensor : report.padded) {
+    if (rows.size() > kPaddedShown) break;
+    rows.push_back(
+        {tensor.name, tensor.shape.Text(), BytesText(tensor.bytes), BytesText(tensor.padded)});
+  }
+  return "\n" + TableText({false, false, true, true}, rows) +
+         fmt::format("padding of all variables: {}\n", BytesText(report.wasted));
+}
+
+}  // namespace
+
+CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module, const Graph& graph,
+                         int replicas) {
+  CompileReport report{.topology = topology.info(), .replicas = replicas, .stack = module.stack};
+  report.size = topology.Compile(module.text, replicas);
+  report.padded = Padded(topology, graph);
+  for (const PaddedTensor& tensor : report.padded) report.wasted += tensor.padded - tensor.bytes;
+  return report;
+}
+
+Json JsonOfCompile(const CompileReport& report) {
+  const CompiledSize& size = report.size;
+  Json json = {{"topology", report.topology.name},
+               {"kind", report.topology.kind},
+               {"compiler", report.topology.version},
+               {"cores", report.topology.cores},
+               {"steps_per_call", report.stack}};
+  const auto bytes = [&](const char* key, int64_t value) {
+    json[key] = report.fits() ? Json(value) : Json();
+  };
+  bytes("code_bytes", size.code);
+  bytes("argument_bytes", size.arguments);
+  bytes("output_bytes", size.outputs);
+  bytes("alias_bytes", size.aliased);
+  bytes("temp_bytes", size.temporaries);
+  json["hbm_bytes"] = report.hbm();
+  json["fits"] = report.fits();
+  json["flops"] = OrNull(size.flops);
+  json["bytes_accessed"] = OrNull(size.bytes_accessed);
+  json["padding_bytes"] = report.wasted;
+  if (!report.fits()) {
+    json["needed_bytes"] = size.shortage->needed;
+    json["largest"] = Json::array();
+    for (const LargeTensor& tensor : size.shortage->largest) {
+      json["largest"].push_back({{"name", tensor.of.node},
+                                 {"shape", tensor.shape},
+                                 {"bytes", tensor.bytes},
+                                 {"file", tensor.of.place.file},
+                                 {"line", tensor.of.place.line}});
+    }
+  }
+  return json;
+}
+
+std::string CompileText(const CompileReport& report) {
+  const TopologyInfo& topology = report.topology;
+  std::string text = fmt::format(
+      "\n{}: {} cores of {}, {} of memory each{}; steps of a call: {}\n", topology.name,
+      topology.cores, topology.kind, BytesText(topology.memory),
+      topology.limit > 0 ? fmt::format(" ({} for programs)", BytesText(topology.limit)) : "",
+      report.stack);
+  if (report.fits()) text += MemoryText(report);
+  return text + PaddedText(report);
+}
+
+}  // namespace tpuest::cli

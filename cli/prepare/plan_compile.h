@@ -1,0 +1,45 @@
+#pragma once
+// `tpuest plan --compile TOPOLOGY`: a job's training step, compiled for devices that are not there.
+
+#include <string>
+#include <vector>
+
+#include "cli/shell/report.h"
+#include "core/backend/hlo_backend.h"
+#include "core/backend/pjrt_topology.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::cli {
+
+// A variable that takes more memory than its numbers need.
+struct PaddedTensor {
+  std::string name;
+  Shape shape;
+  int64_t bytes = 0;
+  int64_t padded = 0;
+};
+
+struct CompileReport {
+  TopologyInfo topology;
+  int replicas = 1;
+  int64_t stack = 1;  // steps of one call
+  CompiledSize size;
+  std::vector<PaddedTensor> padded;  // what is wasted most first
+  int64_t wasted = 0;                // bytes of padding of all variables
+
+  // Bytes that programs may have on a core; 0: not known.
+  [[nodiscard]] int64_t hbm() const {
+    return topology.limit > 0 ? topology.limit : topology.memory;
+  }
+  [[nodiscard]] bool fits() const { return !size.shortage; }
+};
+
+// Error kUsage with the plugin's words, at the line of the job that made the node they name.
+[[nodiscard]] CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module,
+                                       const Graph& graph, int replicas);
+
+// "compile" of "tpuest.plan/1".
+[[nodiscard]] Json JsonOfCompile(const CompileReport& report);
+[[nodiscard]] std::string CompileText(const CompileReport& report);
+
+}  // namespace tpuest::cli

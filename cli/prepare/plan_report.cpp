@@ -1,0 +1,158 @@
+#include "cli/prepare/plan_report.h"
+
+#include "cli/shell/tables.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::string PlaceText(const Place& place) {
+  return place.line == 0 ? "" : fmt::format("{}:{}", place.file, place.line);
+}
+
+Json JsonOfShape(const Shape& shape) {
+  Json dims = Json::array();
+  for (const int64_t dim : shape.dims()) dims.push_back(dim == kUnknownDim ? Json() : Json(dim));
+  return dims;
+}
+
+Json JsonOfLayer(const LayerRow& layer) {
+  Json json = {{"name", layer.name},
+               {"type", layer.type},
+               {"output_shape", JsonOfShape(layer.output)},
+               {"parameters", layer.parameters},
+               {"flops", layer.flops}};
+  if (layer.place.line > 0) {
+    json["file"] = layer.place.file;
+    json["line"] = layer.place.line;
+  }
+  return json;
+}
+
+std::string StartText(const PlanReport& report) {
+  if (!report.checkpoint.empty()) {
+    return fmt::format("goes on from {}, step {}", report.checkpoint, WithCommas(report.start));
+  }
+  if (report.warm_start_from) {
+    return fmt::format("fresh, with variables of {}", *report.warm_start_from);
+  }
+  if (!report.model_dir) return "fresh, in a temporary folder: the job has no model_dir";
+  return fmt::format("fresh: {} holds no checkpoint", *report.model_dir);
+}
+
+std::string StepsText(const PlanReport& report) {
+  if (!report.goal) return "all of the input";
+  if (*report.steps == 0) return "none: already at step " + WithCommas(report.start);
+  std::string text =
+      fmt::format("{}, from step {} to {} ({})", WithCommas(*report.steps),
+                  WithCommas(report.start), WithCommas(*report.goal), report.goal_reason);
+  if (report.epochs()) {
+    text += fmt::format("; {:.2f} epochs of {} examples", *report.epochs(),
+                        WithCommas(*report.epoch_size));
+  }
+  return text;
+}
+
+std::string BatchText(const PlanReport& report) {
+  const std::string batch = WithCommas(report.batch_size);
+  if (report.replicas == 1) return batch + " on one replica";
+  return fmt::format("{}: {} on each of {} replicas", batch,
+                     WithCommas(report.batch_size / report.replicas), report.replicas);
+}
+
+std::string FlopsText(const PlanReport& report) {
+  const auto flops = static_cast<double>(report.model.flops);
+  if (report.replicas == 1) return CountText(flops) + " a step";
+  return fmt::format("{} a step on each replica, {} on all", CountText(flops),
+                     CountText(flops * report.replicas));
+}
+
+std::string LayersText(const std::vector<LayerRow>& layers) {
+  if (layers.empty()) return "";
+  std::vector<Row> rows = {{"layer", "output", "parameters", "FLOPs forward", "job"}};
+  for (const LayerRow& layer : layers) {
+    rows.push_back({layer.name, layer.output.Text(), WithCommas(layer.parameters),
+                    CountText(static_cast<double>(layer.flops)), PlaceText(layer.place)});
+  }
+  return "\n" + TableText({false, false, true, true, false}, rows);
+}
+
+std::string WarmStartText(const std::vector<WarmStartRow>& started) {
+  if (started.empty()) return "";
+  std::vector<Row> rows = {{"variable", "shape", "warm start"}};
+  for (const WarmStartRow& row : started) {
+    rows.push_back({row.variable, row.shape.Text(), row.outcome});
+  }
+  return "\n" + TableText({false, false, false}, rows);
+}
+
+Json LoopJson(const IterationsPerLoop& value) {
+  return std::visit([](const auto& given) { return Json(given); }, value);
+}
+
+std::string LoopText(const IterationsPerLoop& value) {
+  const auto* const count = std::get_if<int64_t>(&value);
+  return count != nullptr ? fmt::format("{} steps (iterations_per_loop)", WithCommas(*count))
+                          : fmt::format("{} (iterations_per_loop)", std::get<std::string>(value));
+}
+
+}  // namespace
+
+std::optional<double> PlanReport::epochs() const {
+  if (!steps || !epoch_size || *epoch_size == 0) return std::nullopt;
+  return static_cast<double>(*steps) * static_cast<double>(batch_size) /
+         static_cast<double>(*epoch_size);
+}
+
+Json JsonOfPlan(const PlanReport& report) {
+  const ModelCost& model = report.model;
+  Json json = {{"global_step", report.start},
+               {"checkpoint", report.checkpoint.empty() ? Json() : Json(report.checkpoint)},
+               {"goal", OrNull(report.goal)},
+               {"goal_reason", report.goal_reason},
+               {"steps", OrNull(report.steps)},
+               {"epoch_size", OrNull(report.epoch_size)},
+               {"epochs", OrNull(report.epochs())},
+               {"replicas", report.replicas},
+               {"batch_size", report.batch_size},
+               {"batch_per_replica", report.batch_size / report.replicas},
+               {"iterations_per_loop", LoopJson(report.iterations_per_loop)},
+               {"parameters", model.parameters},
+               {"parameter_bytes", model.parameter_bytes},
+               {"bytes", model.bytes},
+               {"cpu_bytes", OrNull(report.cpu_bytes)},
+               {"flops_per_replica", model.flops},
+               {"flops", model.flops * report.replicas}};
+  json["layers"] = Json::array();
+  for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
+  if (!report.warm_start.empty()) json["warm_start"] = Json::array();
+  for (const WarmStartRow& row : report.warm_start) {
+    json["warm_start"].push_back(
+        {{"variable", row.variable}, {"shape", JsonOfShape(row.shape)}, {"outcome", row.outcome}});
+  }
+  return json;
+}
+
+std::string PlanText(const PlanReport& report) {
+  const ModelCost& model = report.model;
+  std::vector<Row> lines = {
+      {"start", StartText(report)},
+      {"steps", StepsText(report)},
+      {"batch", BatchText(report)},
+      {"loop", LoopText(report.iterations_per_loop)},
+      {"parameters",
+       fmt::format("{}: {}", WithCommas(model.parameters), BytesText(model.parameter_bytes))},
+      {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
+      {"FLOPs", FlopsText(report)},
+  };
+  if (report.cpu_bytes) {
+    const std::string bytes = BytesText(*report.cpu_bytes);
+    lines.push_back({"memory", bytes + " on the CPU engine, variables aside"});
+  }
+  return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
+         WarmStartText(report.warm_start);
+}
+
+}  // namespace tpuest::cli

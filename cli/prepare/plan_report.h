@@ -1,0 +1,40 @@
+#pragma once
+// What `tpuest plan` finds out about a job, and how it says so.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/prepare/plan_layers.h"
+#include "cli/shell/report.h"
+#include "core/estimator/planned_run.h"
+
+namespace tpuest::cli {
+
+struct PlanReport {
+  std::string job;  // its file and its name
+  std::optional<std::string> model_dir;
+  std::string checkpoint;  // that the run goes on from; empty: it starts fresh
+  int64_t start = 0;       // global steps
+  std::optional<int64_t> goal;
+  std::string goal_reason;  // "max_steps", "steps" or "end of input"
+  std::optional<int64_t> steps;
+  std::optional<int64_t> epoch_size;  // examples
+  int64_t batch_size = 1;
+  int replicas = 1;
+  IterationsPerLoop iterations_per_loop;
+  ModelCost model;
+  std::optional<int64_t> cpu_bytes;  // that a step takes on the CPU engine beside the variables
+  std::optional<std::string> warm_start_from;  // where the run starts with variables of another
+  std::vector<WarmStartRow> warm_start;
+
+  [[nodiscard]] std::optional<double> epochs() const;
+};
+
+// The fields of "tpuest.plan/1", JOB.md's and more.
+[[nodiscard]] Json JsonOfPlan(const PlanReport& report);
+// For a person: lines of key and value, then tables.
+[[nodiscard]] std::string PlanText(const PlanReport& report);
+
+}  // namespace tpuest::cli

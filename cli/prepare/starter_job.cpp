@@ -1,0 +1,355 @@
+#include "cli/prepare/starter_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/job/job_lines.h"
+#include "config/scalars.h"
+#include "config/substitute.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+// Where a vocabulary begins that has a line of its own.
+constexpr size_t kVocabularyColumn = std::string_view("    vocabulary_list: ").size();
+
+class JobText {
+ public:
+  JobText(const CsvProfile& profile, const StarterPlan& plan, const StarterPaths& paths)
+      : profile_(profile),
+        plan_(plan),
+        paths_(paths),
+        linear_(plan.model == StarterModel::kLinear),
+        baseline_(plan.model == StarterModel::kBaseline) {}
+
+  std::string Make() {
+    Head();
+    Inputs();
+    if (!baseline_) Columns();
+    Model();
+    Line("");
+    Line(fmt::format("train_spec: {{input_fn: train, max_steps: {}}}", plan_.max_steps));
+    Line("eval_spec: {input_fn: eval, steps: null}  # all rows, once");
+    Line("predict: {input_fn: eval}  # --input FILE takes rows from another file");
+    DataErrorsSection();
+    return std::move(text_);
+  }
+
+ private:
+  void Line(const std::string& line) { text_ += line + "\n"; }
+
+  [[nodiscard]] const CsvColumnProfile& label() const { return *plan_.label.column; }
+
+  // Whether a column is read from the file.
+  [[nodiscard]] bool IsRead(const CsvColumnProfile& column) const {
+    return Find(column) != nullptr;
+  }
+  [[nodiscard]] const StarterColumn* Find(const CsvColumnProfile& column) const {
+    for (const StarterColumn& planned : plan_.columns) {
+      if (planned.column == &column && planned.use != ColumnUse::kLeftOut) return &planned;
+    }
+    return nullptr;
+  }
+
+  void Head() {
+    const std::string job = paths_.job == "-" ? paths_.name + ".yaml" : paths_.job;
+    Line(fmt::format("# Learns the column {} of {}: {} rows, {} columns.",
+                     config::StringText(label().name), paths_.train, WithCommas(profile_.rows),
+                     profile_.columns.size()));
+    if (profile_.looked_at < profile_.rows) {
+      Line(fmt::format("# {} rows, spread over the file, were looked at.",
+                       WithCommas(profile_.looked_at)));
+    }
+    Line("#");
+    Line("#   tpuest train " + job);
+    Line("#   tpuest evaluate " + job);
+    Line("#   tpuest predict " + job + " --input new.csv   # the label may be absent");
+    Line("#   tpuest export " + job + " --verify 100");
+    for (const std::string& warning : plan_.warnings) Line("#\n# Beware: " + warning + ".");
+    Line("version: 1");
+    Line("name: " + Word(paths_.name));
+    Line("mode: train");
+    Line("use_tpu: false");
+    Line(fmt::format("train_batch_size: {}", plan_.batch_size));
+    Line("eval_batch_size: 1000");
+    Line("");
+    Line("run_config:");
+    Line("  model_dir: " + Word(paths_.model_dir));
+    Line("  tf_random_seed: 1");
+    Line(fmt::format("  save_checkpoints_steps: {}", std::min<int64_t>(plan_.max_steps, 1000)));
+  }
+
+  // ---- input_fns --------------------------------------------------------------------------------
+
+  void Inputs() {
+    Line("");
+    Line("input_fns:");
+    Line("  train:");
+    Source(paths_.train, paths_.eval ? "" : fmt::format("take: {}", plan_.train_rows),
+           "the first four fifths of the rows");
+    NormalizeLabel();
+    Line("    shuffle: {buffer_size: full}");
+    Line("    repeat: -1  # until max_steps");
+    Line("  eval:");
+    Source(paths_.eval.value_or(paths_.train),
+           paths_.eval ? "" : fmt::format("skip: {}", plan_.train_rows), "the rest of them");
+    NormalizeLabel();
+  }
+
+  void Source(const std::string& path, const std::string& range, const std::string& comment) {
+    const CsvSource& source = profile_.source;
+    Line("    source:");
+    Line("      type: make_csv_dataset");
+    Line("      file_pattern: " + Word(path));
+    if (!range.empty()) Line("      " + range + "  # " + comment);
+    if (source.column_names) {
+      std::vector<std::string> names;
+      for (const std::string& name : *source.column_names) names.push_back(Word(name));
+      Line(FlowList("      column_names: ", names, 10));
+    }
+    if (!source.header) Line("      header: false");
+    if (source.field_delim != ",") {
+      Line("      field_delim: " + config::QuotedText(source.field_delim));
+    }
+    if (!source.na_value.empty()) {
+      Line("      na_value: " + config::QuotedText(source.na_value) + "  # as good as empty");
+    }
+    if (source.compression_type) Line("      compression_type: " + *source.compression_type);
+    Line("      label_name: " + Word(label().name));
+    SelectedColumns();
+  }
+
+  void SelectedColumns() {
+    const bool first_source = !wrote_source_;
+    wrote_source_ = true;
+    std::vector<std::string> names;
+    std::vector<std::string> defaults;
+    for (const CsvColumnProfile& column : profile_.columns) {
+      if (&column != &label() && !IsRead(column)) continue;
+      names.push_back(Word(column.name));
+      defaults.push_back(&column == &label() ? plan_.label.dtype : DefaultOf(*Find(column)));
+    }
+    if (!first_source) {
+      Line("      select_columns: *columns");
+      Line("      column_defaults: *defaults");
+      return;
+    }
+    Line(FlowList("      select_columns: &columns ", names, 10));
+    Line("      # What stands in for an empty field, a column each. The label must not be empty.");
+    Line(FlowList("      column_defaults: &defaults ", defaults, 10));
+  }
+
+  [[nodiscard]] static std::string DefaultOf(const StarterColumn& column) {
+    if (column.use != ColumnUse::kNumeric) return column.missing_value;
+    if (column.column->dtype != DType::kDouble)
+      return Rounded(column.column->mean, column.column->std);
+    return fmt::format("{{dtype: float64, default_value: {}}}",
+                       Rounded(column.column->mean, column.column->std));
+  }
+
+  // Networks learn labels around 0 and of size 1; a linear model's rate follows the scale instead.
+  [[nodiscard]] bool normalizes_label() const {
+    return plan_.label.far_scale && !linear_ && !baseline_;
+  }
+  void NormalizeLabel() {
+    if (!normalizes_label()) return;
+    const std::string mean = Rounded(label().mean, label().std);
+    const std::string std = Rounded(label().std, label().std);
+    Line(fmt::format("    map:  # a prediction p stands for {} * p + {}", std, mean));
+    Line(fmt::format("      - {{op: normalize, in: {}, mean: [{}], std: [{}]}}", Word(label().name),
+                     mean, std));
+  }
+
+  // ---- feature_columns --------------------------------------------------------------------------
+
+  void Columns() {
+    Line("");
+    Line("feature_columns:");
+    for (const StarterColumn& column : plan_.columns) {
+      if (column.use == ColumnUse::kLeftOut) {
+        Line(fmt::format("  # {}: left out, {}", config::StringText(column.column->name),
+                         column.why));
+      } else {
+        Column(column);
+      }
+    }
+    if (!linear_) DenseColumns();
+  }
+
+  void Column(const StarterColumn& column) {
+    const CsvColumnProfile& seen = *column.column;
+    Fields fields = {{"type", ""}, {"key", Word(seen.name)}};
+    if (column.use == ColumnUse::kNumeric) {
+      fields[0].second = "numeric_column";
+      if (seen.missing > 0) fields.emplace_back("default_value", Rounded(seen.mean, seen.std));
+      if (column.normalized) {
+        fields.emplace_back("normalizer_fn",
+                            fmt::format("{{type: z_score, mean: {}, std: {}}}",
+                                        Rounded(seen.mean, seen.std), Rounded(seen.std, seen.std)));
+      }
+    } else if (column.use == ColumnUse::kHashBucket) {
+      fields[0].second = "categorical_column_with_hash_bucket";
+      fields.emplace_back("hash_bucket_size", fmt::format("{}", column.categories));
+      if (!column.is_text) fields.emplace_back("dtype", "int64");
+    } else {
+      fields[0].second = "categorical_column_with_vocabulary_list";
+      fields.emplace_back("vocabulary_list", FlowList(kVocabularyColumn, Vocabulary(column), 6));
+    }
+    text_ += SectionLines(Word(column.name), fields, column.why);
+  }
+
+  [[nodiscard]] static std::vector<std::string> Vocabulary(const StarterColumn& column) {
+    std::vector<std::string> words;
+    if (column.is_text) {
+      for (const auto& [text, count] : column.column->texts) words.push_back(text);
+      std::sort(words.begin(), words.end());
+      std::transform(words.begin(), words.end(), words.begin(), Word);
+      return words;
+    }
+    std::set<int64_t> numbers;
+    for (const auto& [text, count] : column.column->texts) numbers.insert(std::stoll(text));
+    numbers.erase(-1);  // no category, in TensorFlow either
+    for (const int64_t number : numbers) words.push_back(fmt::format("{}", number));
+    return words;
+  }
+
+  // What a network takes of the categories.
+  void DenseColumns() {
+    Line("  # A network takes numbers: a 1 at the category's place, or a few that are learned.");
+    for (const StarterColumn& column : plan_.columns) {
+      if (column.dense_name.empty()) continue;
+      Line(column.dimension == 0
+               ? fmt::format("  {}: {{type: indicator_column, categorical_column: {}}}",
+                             Word(column.dense_name), Word(column.name))
+               : fmt::format("  {}: {{type: embedding_column, categorical_column: {}, "
+                             "dimension: {}}}",
+                             Word(column.dense_name), Word(column.name), column.dimension));
+    }
+  }
+
+  // ---- model ------------------------------------------------------------------------------------
+
+  // Names of feature columns: of numbers, and of categories or of what stands beside them.
+  [[nodiscard]] std::vector<std::string> Names(bool numbers, bool categories, bool dense) const {
+    std::vector<std::string> names;
+    for (const StarterColumn& column : plan_.columns) {
+      if (column.use == ColumnUse::kLeftOut) continue;
+      if (column.use == ColumnUse::kNumeric) {
+        if (numbers) names.push_back(Word(column.name));
+      } else if (categories) {
+        names.push_back(Word(dense ? column.dense_name : column.name));
+      }
+    }
+    return names;
+  }
+
+  void Model() {
+    Line("");
+    Line("model:");
+    const StarterLabel& label = plan_.label;
+    text_ += Commented("  type: " + plan_.ModelType(), LabelComment());
+    if (label.is_class && label.n_classes > 2) {
+      Line(fmt::format("  n_classes: {}", label.n_classes));
+    }
+    if (!label.vocabulary.empty()) {
+      std::vector<std::string> words;
+      for (const std::string& word : label.vocabulary) {
+        words.push_back(config::QuotedText(config::EscapeVariables(word)));
+      }
+      Line(FlowList("  label_vocabulary: ", words, 6));
+    }
+    if (plan_.model == StarterModel::kCombined) {
+      Combined();
+    } else if (!baseline_) {
+      Line(FlowList("  feature_columns: ", Names(true, true, !linear_), 6));
+      if (!linear_) {
+        Line("  hidden_units: " + HiddenUnits());
+        NetworkOptimizer("optimizer");
+      }
+    }
+    if (linear_ || baseline_) LinearOptimizer();
+  }
+
+  void Combined() {
+    // The linear part knows the categories one by one; the network what they and the numbers do
+    // together.
+    const std::vector<std::string> categories = Names(false, true, false);
+    Line(FlowList("  linear_feature_columns: ",
+                  categories.empty() ? Names(true, false, false) : categories, 6));
+    Line(FlowList("  dnn_feature_columns: ", Names(true, true, true), 6));
+    Line("  dnn_hidden_units: " + HiddenUnits());
+    NetworkOptimizer("dnn_optimizer");
+  }
+
+  // Adagrad at its default rate, 0.001, would need many more steps.
+  void NetworkOptimizer(const std::string& key) {
+    Line(fmt::format("  {}: {{type: Adagrad, learning_rate: 0.05}}  # TensorFlow's default: 0.001",
+                     key));
+  }
+
+  [[nodiscard]] std::string HiddenUnits() const {
+    if (plan_.train_rows < 10000) return "[32, 16]";
+    return plan_.train_rows < 100000 ? "[64, 32]" : "[128, 64]";
+  }
+
+  // Ftrl's steps are as long as its rate, whatever the gradients: TensorFlow's 0.2 is for labels
+  // of size 1.
+  void LinearOptimizer() {
+    if (plan_.label.is_class || !plan_.label.far_scale) return;
+    const double scale = std::max(std::abs(label().mean), label().std);
+    if (scale <= 1) return;
+    text_ += Commented(fmt::format("  optimizer: {{type: Ftrl, learning_rate: {}}}",
+                                   NumberText(std::stod(fmt::format("{:.1g}", 0.2 * scale)))),
+                       "a fifth of the label's size");
+  }
+
+  [[nodiscard]] std::string LabelComment() const {
+    const StarterLabel& label = plan_.label;
+    const std::string name = config::StringText(label.column->name);
+    if (!label.is_class) {
+      return fmt::format("{} is a number, {}", name, RangeOf(*label.column));
+    }
+    if (label.vocabulary.empty()) {
+      return fmt::format("{} is one of {} classes, 0 to {}", name, label.n_classes,
+                         label.n_classes - 1);
+    }
+    return fmt::format("{} is one of {} classes", name, label.n_classes);
+  }
+
+  void DataErrorsSection() {
+    const int64_t bad = profile_.bad + label().missing;
+    if (bad == 0) return;
+    const double part = static_cast<double>(bad) / static_cast<double>(profile_.looked_at);
+    Line("");
+    Line(
+        fmt::format("# {} of {} rows cannot be read or have no label: they are left out, and "
+                    "listed in",
+                    bad, WithCommas(profile_.looked_at)));
+    Line("# .tpuest/bad_records.tsv of the run.");
+    Line(fmt::format("tpuest: {{data_errors: {{policy: skip, max_fraction: {}}}}}",
+                     NumberText(std::min(1.0, std::ceil(200 * part + 1) / 100))));
+  }
+
+  const CsvProfile& profile_;
+  const StarterPlan& plan_;
+  const StarterPaths& paths_;
+  bool linear_;
+  bool baseline_;
+  bool wrote_source_ = false;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string StarterJob(const CsvProfile& profile, const StarterPlan& plan,
+                       const StarterPaths& paths) {
+  return JobText(profile, plan, paths).Make();
+}
+
+}  // namespace tpuest::cli

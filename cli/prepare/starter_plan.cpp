@@ -1,0 +1,341 @@
+#include "cli/prepare/starter_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "config/utf8.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/nn/column_set.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr int64_t kFewestRows = 10;
+constexpr int64_t kMostWords = 50;         // of a vocabulary
+constexpr int64_t kMostWholeNumbers = 10;  // that are categories, not numbers
+constexpr int64_t kMostIndicated = 10;     // categories; more are embedded
+constexpr int64_t kMostCounted = 20;       // classes that are 0, 1, 2, ...
+constexpr int64_t kMostNumbered = 10;      // classes that are other whole numbers
+constexpr int64_t kMostNamed = 100;        // classes that are words
+constexpr int64_t kRowsAClass = 5;
+// More bad records than this part of them: the file is something else.
+constexpr double kMostBad = 0.05;
+
+std::string Plural(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", WithCommas(count), what, count == 1 ? "" : "s");
+}
+
+// Whether numbers on this scale learn badly beside ones around 0 and of size 1.
+bool IsFarScale(const CsvColumnProfile& column) {
+  return column.std > 4 || (column.std > 0 && column.std < 0.25) || std::abs(column.mean) > 4;
+}
+
+bool IsUtf8(const CsvColumnProfile& column) {
+  return std::all_of(column.texts.begin(), column.texts.end(), [](const auto& entry) {
+    return config::FindInvalidUtf8(entry.first) == std::string::npos;
+  });
+}
+
+// "name", "user_id", "PassengerId": a number there is a name, too.
+bool IsIdName(const std::string& name) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower == "id" || EndsWith(lower, "_id") || EndsWith(lower, " id") || EndsWith(name, "Id");
+}
+
+// ---- the label ----------------------------------------------------------------------------------
+
+// Texts that the classes have, in an order that does not depend on the rows.
+std::vector<std::string> SortedTexts(const CsvColumnProfile& column) {
+  std::vector<std::string> texts;
+  for (const auto& [text, count] : column.texts) texts.push_back(text);
+  std::sort(texts.begin(), texts.end());
+  if (column.is_number()) {
+    std::stable_sort(texts.begin(), texts.end(), [](const std::string& a, const std::string& b) {
+      return std::stod(a) < std::stod(b);
+    });
+  }
+  return texts;
+}
+
+// Whether the column holds all of 0, 1, ..., max.
+bool CountsFromZero(const CsvColumnProfile& column) {
+  return IsInteger(column.dtype) && column.min == 0 &&
+         column.max + 1 == static_cast<double>(column.distinct);
+}
+
+bool IsClassLabel(const CsvColumnProfile& column) {
+  const bool enough_rows = column.present >= kRowsAClass * column.distinct;
+  if (column.dtype == DType::kString) return true;
+  if (!IsInteger(column.dtype)) return column.distinct == 2;
+  if (column.distinct == 2) return true;
+  return enough_rows && column.distinct <= (CountsFromZero(column) ? kMostCounted : kMostNumbered);
+}
+
+void CheckLabel(const CsvColumnProfile& column) {
+  if (column.present == 0) {
+    throw Error(Code::kData, fmt::format("the label '{}' is empty in every row", column.name));
+  }
+  if (column.distinct < 2) {
+    throw Error(Code::kData, fmt::format("the label '{}' is {} in every row: there is nothing to "
+                                         "learn",
+                                         column.name, column.texts.front().first));
+  }
+  if (column.dtype != DType::kString) return;
+  if (column.distinct <= kMostNamed && column.present >= 2 * column.distinct && IsUtf8(column)) {
+    return;
+  }
+  throw Error(Code::kData,
+              fmt::format("the label '{}' has {} different texts in {}; expected numbers, or at "
+                          "most {} classes of several rows each, in UTF-8",
+                          column.name, WithCommas(column.distinct), Plural(column.present, "row"),
+                          kMostNamed));
+}
+
+StarterLabel PlanLabel(const CsvColumnProfile& column) {
+  CheckLabel(column);
+  StarterLabel label{.column = &column, .is_class = IsClassLabel(column)};
+  if (!label.is_class) {
+    label.dtype = "float32";
+    label.far_scale = IsFarScale(column);
+    return label;
+  }
+  label.n_classes = column.distinct;
+  label.dtype = CountsFromZero(column) ? "int32" : "string";
+  if (label.dtype == "string") label.vocabulary = SortedTexts(column);
+  return label;
+}
+
+// ---- the other columns --------------------------------------------------------------------------
+
+void LeaveOut(StarterColumn& to, std::string why) {
+  to.use = ColumnUse::kLeftOut;
+  to.why = std::move(why);
+}
+
+void UseNumbers(StarterColumn& to) {
+  const CsvColumnProfile& column = *to.column;
+  to.use = ColumnUse::kNumeric;
+  to.normalized = IsFarScale(column);
+  to.why = RangeOf(column);
+  if (column.missing > 0) to.why += fmt::format("; {} empty: the mean", WithCommas(column.missing));
+}
+
+// The next power of two from twice as many values on, so that few share a bucket.
+int64_t BucketsFor(int64_t values) {
+  int64_t buckets = 16;
+  while (buckets < 2 * values) buckets *= 2;
+  return buckets;
+}
+
+void UseCategories(StarterColumn& to) {
+  const CsvColumnProfile& column = *to.column;
+  to.is_text = column.dtype == DType::kString;
+  const bool listed = column.distinct <= kMostWords && IsUtf8(column);
+  to.use = listed ? ColumnUse::kVocabulary : ColumnUse::kHashBucket;
+  to.categories = listed ? column.distinct : BucketsFor(column.distinct);
+  to.why = Plural(column.distinct, to.is_text ? "different text" : "different number");
+  if (column.missing > 0) {
+    to.why += fmt::format("; {} empty: no category", WithCommas(column.missing));
+  }
+  if (!to.is_text && column.min <= -1 && column.max >= -1) to.why += "; -1 is no category";
+  to.missing_value = to.is_text                      ? "\"\""
+                     : column.dtype == DType::kInt64 ? "{dtype: int64, default_value: -1}"
+                                                     : "-1";
+  const auto values = static_cast<double>(column.distinct);
+  if (column.distinct > kMostIndicated) {
+    to.dimension = std::max<int64_t>(2, std::llround(std::pow(values, 0.25)));
+  }
+}
+
+// Whether the column names rows rather than says something about them.
+bool IsNearlyUnique(const CsvColumnProfile& column) {
+  if (column.distinct == column.present) return true;
+  return column.distinct > kMostWords &&
+         static_cast<double>(column.distinct) > 0.9 * static_cast<double>(column.present);
+}
+
+void PlanColumn(StarterColumn& to) {
+  const CsvColumnProfile& column = *to.column;
+  // Texts that differ may be one number.
+  const bool is_one = column.is_number() ? column.min == column.max : column.distinct == 1;
+  const bool is_constant = is_one && (column.missing == 0 || IsFloating(column.dtype));
+  if (column.present == 0) return LeaveOut(to, "empty in every row");
+  if (config::FindInvalidUtf8(column.name) != std::string::npos) {
+    return LeaveOut(to, "its name is not UTF-8");
+  }
+  if (column.name.empty()) return LeaveOut(to, "it has no name");
+  if (is_constant) return LeaveOut(to, "the same in every row");
+  if (column.dtype == DType::kString) {
+    if (IsNearlyUnique(column)) {
+      return LeaveOut(
+          to, fmt::format("{} in {}: it names rows", Plural(column.distinct, "different text"),
+                          Plural(column.present, "row")));
+    }
+    return UseCategories(to);
+  }
+  if (!IsInteger(column.dtype)) return UseNumbers(to);
+  if (column.counts_rows && column.distinct > 2) return LeaveOut(to, "it counts the rows");
+  if (IsIdName(column.name) && column.distinct > kMostWholeNumbers) {
+    if (IsNearlyUnique(column)) return LeaveOut(to, "it names rows");
+    return UseCategories(to);
+  }
+  if (column.distinct <= kMostWholeNumbers) return UseCategories(to);
+  UseNumbers(to);
+}
+
+// Letters, digits and "_" of a name, and all that is not ASCII.
+std::string WordOf(const std::string& name) {
+  std::string word;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0;
+    if (plain) {
+      word += c;
+    } else if (!word.empty() && word.back() != '_') {
+      word += '_';
+    }
+  }
+  while (EndsWith(word, "_")) word.pop_back();
+  if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) != 0) {
+    word = "column_" + word;
+  }
+  return word;
+}
+
+void GiveNames(std::vector<StarterColumn>& columns) {
+  std::set<std::string> taken;
+  const auto free = [&](const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+    return name;
+  };
+  for (StarterColumn& column : columns) {
+    if (column.use != ColumnUse::kLeftOut) column.name = free(WordOf(column.column->name));
+  }
+  for (StarterColumn& column : columns) {
+    if (column.use != ColumnUse::kVocabulary && column.use != ColumnUse::kHashBucket) continue;
+    column.dense_name = free(column.name + (column.dimension > 0 ? "_embedding" : "_indicator"));
+  }
+}
+
+// Variables are called after columns, and TensorFlow's names for these know fewer characters.
+void LeaveOutClashes(std::vector<StarterColumn>& columns) {
+  std::map<std::string, std::string> owners;
+  for (StarterColumn& column : columns) {
+    if (column.use == ColumnUse::kLeftOut) continue;
+    const auto [owner, is_new] =
+        owners.emplace(nn::ScopeOf(column.column->name), column.column->name);
+    if (is_new) continue;
+    LeaveOut(column,
+             fmt::format("variables of it and of \"{}\" would have one name; --column-names "
+                         "gives it another",
+                         owner->second));
+  }
+}
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+const CsvColumnProfile& Find(const CsvProfile& profile, const std::string& label) {
+  std::vector<std::string> names;
+  for (const CsvColumnProfile& column : profile.columns) {
+    if (column.name == label) return column;
+    names.push_back(column.name.empty() ? "''" : column.name);
+  }
+  const auto nearest = Nearest(label, names);
+  throw Error(Code::kUsage,
+              fmt::format("no column is named '{}'; there are {}", label, Join(names, ", ")),
+              nearest ? fmt::format("did you mean '--label {}'?", *nearest) : std::string());
+}
+
+void CheckRows(const CsvProfile& profile) {
+  const int64_t good = profile.looked_at - profile.bad;
+  const std::string& path = std::get<std::string>(profile.source.file_pattern);
+  if (static_cast<double>(profile.bad) > kMostBad * static_cast<double>(profile.looked_at)) {
+    throw Error(Code::kData, fmt::format("{} of {} records cannot be read; the first: {}",
+                                         profile.bad, profile.looked_at, profile.first_bad->why))
+        .At({path, profile.first_bad->line, 1});
+  }
+  if (good < kFewestRows) {
+    throw Error(Code::kData, fmt::format("{}: {}; expected at least {} to learn from", path,
+                                         Plural(good, "row"), kFewestRows));
+  }
+}
+
+// Rows of one class after the other: the last ones would be of one class.
+bool LooksSorted(const StarterLabel& label) {
+  return label.is_class && label.column->changes < 2 * label.n_classes &&
+         label.column->present >= 5 * label.n_classes;
+}
+
+void PlanRun(StarterPlan& plan) {
+  const int64_t rows = plan.train_rows;
+  plan.batch_size = rows < 10000 ? 32 : rows < 100000 ? 128 : 512;
+  constexpr int64_t kEpochs = 20;
+  const int64_t steps = kEpochs * rows / plan.batch_size;
+  plan.max_steps = std::clamp<int64_t>((steps + 99) / 100 * 100, 500, 20000);
+}
+
+}  // namespace
+
+std::string RangeOf(const CsvColumnProfile& column) {
+  const auto text = [](double value) {
+    const bool is_large = std::abs(value) >= 1e5 && std::abs(value) < 1e15;
+    return is_large ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
+  };
+  return fmt::format("{} to {}", text(column.min), text(column.max));
+}
+
+std::string StarterPlan::ModelType() const {
+  const std::string kind = label.is_class ? "Classifier" : "Regressor";
+  switch (model) {
+    case StarterModel::kLinear:
+      return "Linear" + kind;
+    case StarterModel::kDnn:
+      return "DNN" + kind;
+    case StarterModel::kCombined:
+      return "DNNLinearCombined" + kind;
+    case StarterModel::kBaseline:
+      break;
+  }
+  return "Baseline" + kind;
+}
+
+StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label, StarterModel model,
+                        bool splits) {
+  const CsvColumnProfile& label_column = Find(profile, label);
+  CheckRows(profile);
+  StarterPlan plan{.model = model, .label = PlanLabel(label_column)};
+  for (const CsvColumnProfile& column : profile.columns) {
+    if (&column == &label_column) continue;
+    plan.columns.push_back({.column = &column});
+    PlanColumn(plan.columns.back());
+  }
+  LeaveOutClashes(plan.columns);
+  if (std::all_of(plan.columns.begin(), plan.columns.end(),
+                  [](const StarterColumn& column) { return column.use == ColumnUse::kLeftOut; })) {
+    std::vector<std::string> reasons;
+    for (const StarterColumn& column : plan.columns) {
+      if (reasons.size() < 3)
+        reasons.push_back(fmt::format("'{}': {}", column.column->name, column.why));
+    }
+    throw Error(Code::kData, "no column is left to learn from", Join(reasons, "; "));
+  }
+  GiveNames(plan.columns);
+  const double good = static_cast<double>(profile.looked_at - profile.bad - label_column.missing) /
+                      static_cast<double>(profile.looked_at);
+  plan.rows = std::llround(good * static_cast<double>(profile.rows));
+  plan.train_rows = splits ? plan.rows - plan.rows / 5 : plan.rows;
+  PlanRun(plan);
+  if (splits && LooksSorted(plan.label)) {
+    plan.warnings.push_back(
+        "the rows are sorted by the label, so the last ones are not like the "
+        "others: shuffle the file first");
+  }
+  return plan;
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,36 @@
+// tpuest validate JOB.yaml: everything that can be told wrong without touching data or model_dir
+
+#include "cli/job/model_check.h"
+#include "cli/prepare/commands.h"
+#include "cli/run/session.h"
+#include "cli/shell/report.h"
+
+namespace tpuest::cli {
+namespace {
+
+int RunValidate(const Invocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    if (std::vector<Fault> faults = CheckModel(loaded.job); !faults.empty()) {
+      config::Locate(loaded.tree, faults);
+      throw Error(Code::kUsage, std::move(faults));
+    }
+    if (invocation.json) {
+      PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
+    } else {
+      fmt::print("{}: valid\n", invocation.job.value_or("job"));
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command ValidateCommand() {
+  return MakeCommand({.name = "validate",
+                      .summary = "check a job without running it",
+                      .example = "tpuest validate job.yaml"},
+                     RunValidate);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,21 @@
+#pragma once
+// Results of evaluations, as JSON and as lines.
+
+#include <map>
+#include <string>
+
+#include "cli/shell/report.h"
+#include "core/estimator/estimator.h"
+
+namespace tpuest::cli {
+
+// {"accuracy": 0.9, "loss": 0.3}
+[[nodiscard]] Json MetricsJson(const EvaluateResult& result);
+// "accuracy = 0.9" on stdout, a line a metric with one value; `prefix` before each name.
+void PrintMetrics(const EvaluateResult& result, const std::string& prefix = "");
+// The metrics of one number as they are printed (0.9, not the float32 below it), with the prefix
+// before each name; NaN where that is none.
+[[nodiscard]] std::map<std::string, double> MetricNumbers(const EvaluateResult& result,
+                                                          const std::string& prefix);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,174 @@
+// tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best|all] [--name NAME]
+//   [--fail-if METRIC<NUMBER]... [--follow]
+
+#include "cli/run/commands.h"
+#include "cli/run/eval_gates.h"
+#include "cli/run/eval_report.h"
+#include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/hook_factory.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+void DeclareEvaluate(FlagSet& flags, EvaluateInvocation& to) {
+  DeclareFold(flags, to);
+  flags.Text("--checkpoint", to.checkpoint, "PATH|STEP|latest|best|all",
+             "a prefix, a step, a model_dir, latest, best or all; the job may then be left out");
+  DeclareEvaluationName(flags, to.name);
+  flags.Repeated("--fail-if", to.fail_if, "METRIC<NUMBER",
+                 "exit code 8 if this holds, as 'accuracy<0.9'; may be repeated");
+  flags.Switch("--follow", to.follow, "the newest checkpoints of a run, until it is over");
+}
+
+struct Wanted {
+  std::vector<NamedEvalSpec> specs;
+  bool several = false;  // results go by name
+};
+
+// Of several EvalSpecs the one that --name names, or all; --name gives a single one's events a
+// folder.
+Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
+  Wanted wanted{.specs = EvalSpecsOf(job)};
+  if (wanted.specs.empty()) {
+    throw Error(Code::kUsage, "evaluate needs an eval_spec",
+                "eval_spec: {input_fn: test, steps: null}");
+  }
+  wanted.several = wanted.specs.size() > 1 && !name;
+  if (!name) return wanted;
+  if (wanted.specs.size() == 1) {
+    NamedEvalSpec& only = wanted.specs[0];
+    if (*name != only.label) only.label = only.name = *name;
+    return wanted;
+  }
+  std::vector<std::string> labels;
+  for (const NamedEvalSpec& named : wanted.specs) labels.push_back(named.label);
+  std::erase_if(wanted.specs, [&](const NamedEvalSpec& named) { return named.label != *name; });
+  if (wanted.specs.empty()) {
+    throw Error(Code::kUsage, fmt::format("--name {}: it is none of eval_spec", *name),
+                fmt::format("there are: {}", Join(labels, ", ")));
+  }
+  return wanted;
+}
+
+EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
+                            const std::optional<std::string>& checkpoint) {
+  const JobHooks hooks = MakeHooks(named.spec->hooks);
+  return session.estimator().Evaluate(MakeJobInputFn(session.job(), named.spec->input_fn),
+                                      {.steps = named.spec->steps,
+                                       .checkpoint = checkpoint,
+                                       .name = named.name,
+                                       .hooks = hooks.hooks(),
+                                       .label = named.label});
+}
+
+// The checkpoints that --checkpoint names, oldest first; nullopt: the newest, if there is any.
+std::vector<std::optional<std::string>> CheckpointsFor(Session& session,
+                                                       const EvaluateInvocation& invocation) {
+  if (invocation.checkpoint != "all") return {session.Checkpoint()};
+  const std::string& model_dir = session.estimator().model_dir();
+  std::vector<std::optional<std::string>> prefixes;
+  for (const auto& [step, prefix] : CheckpointsIn(model_dir)) prefixes.emplace_back(prefix);
+  if (prefixes.empty()) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint", model_dir),
+                "--model-dir DIR of a run that has been trained");
+  }
+  return prefixes;
+}
+
+// Evaluates checkpoints one by one and says what came out.
+class Evaluator {
+ public:
+  Evaluator(Session& session, const EvaluateInvocation& invocation)
+      : session_(session),
+        invocation_(invocation),
+        wanted_(SpecsFor(session.job(), invocation.name)),
+        all_(invocation.checkpoint == "all") {
+    for (const std::string& text : invocation.fail_if) gates_.push_back(ParseEvalGate(text));
+  }
+
+  // The fields of its document.
+  Json Evaluate(const std::optional<std::string>& checkpoint) {
+    Json fields;
+    std::map<std::string, double> numbers;
+    for (const NamedEvalSpec& named : wanted_.specs) {
+      const EvaluateResult result = EvaluateSpec(session_, named, checkpoint);
+      session_.console().Clear();
+      fields["global_step"] = result.global_step;
+      Json& metrics = wanted_.several ? fields["metrics"][named.label] : fields["metrics"];
+      metrics = MetricsJson(result);
+      if (!wanted_.several) fields["examples"] = result.examples;
+      fields["path"] = result.checkpoint;
+      const std::string prefix = wanted_.several ? named.label + "/" : "";
+      numbers.merge(MetricNumbers(result, prefix));
+      if (!invocation_.json) {
+        PrintMetrics(result, (all_ ? fmt::format("{}/", result.global_step) : "") + prefix);
+      }
+    }
+    if (!gates_.empty()) fields["failed_gates"] = Failed(numbers, fields["path"]);
+    return fields;
+  }
+
+  [[nodiscard]] int exit_code() const { return failed_ ? static_cast<int>(Code::kGate) : 0; }
+
+ private:
+  // The gates that fail, which are told too.
+  Json Failed(const std::map<std::string, double>& numbers, const std::string& path) {
+    Json texts = Json::array();
+    for (const FailedGate& gate : FailedGates(gates_, numbers)) {
+      session_.log().Warning("gate not met: {}: it is {} at {}", gate.text, NumberText(gate.value),
+                             path.empty() ? "the start" : path);
+      texts.push_back(gate.text);
+      failed_ = true;
+    }
+    return texts;
+  }
+
+  Session& session_;
+  const EvaluateInvocation& invocation_;
+  Wanted wanted_;
+  bool all_;
+  std::vector<EvalGate> gates_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
+  flags.Text("--name", to, "NAME", "events go to eval_NAME/");
+}
+
+int Evaluate(const EvaluateInvocation& invocation) {
+  if (invocation.follow) return Follow(invocation);
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      Evaluator evaluator(session, invocation);
+      Json fields;
+      Json evaluations = Json::array();
+      for (const auto& checkpoint : CheckpointsFor(session, invocation)) {
+        fields = evaluator.Evaluate(checkpoint);
+        evaluations.push_back(fields);
+      }
+      if (invocation.checkpoint == "all") {
+        fields = {{"global_step", fields["global_step"]}, {"evaluations", evaluations}};
+      }
+      if (invocation.json) PrintDocument("evaluate", fields);
+      return evaluator.exit_code();
+    });
+  });
+}
+
+Command EvaluateCommand() {
+  return MakeCommand<EvaluateInvocation>(
+      {.name = "evaluate",
+       .summary = "evaluate a checkpoint",
+       .example = "tpuest evaluate --checkpoint runs/mnist --json"},
+      DeclareEvaluate, Evaluate);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,108 @@
+// tpuest export [JOB.yaml] [--api-version 1|2] [--export-dir DIR] [--verify N] [--checkpoint ...]
+
+#include <cstdio>
+
+#include "cli/job/export_args.h"
+#include "cli/run/commands.h"
+#include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/estimator/export_options.h"
+#include "data/serving.h"
+
+namespace tpuest::cli {
+namespace {
+
+void DeclareExport(FlagSet& flags, ExportInvocation& to) {
+  DeclareCheckpoint(flags, to);
+  DeclareExportFlags(flags, to);
+}
+
+// The flags as keys of the job.
+Invocation WithKeys(const ExportInvocation& given) {
+  Invocation invocation = given;
+  const auto add = [&](std::string flag, std::string key, std::string value) {
+    invocation.key_flags.push_back({std::move(flag), std::move(key), std::move(value)});
+  };
+  if (given.api_version) {
+    add("--api-version", "export_saved_model_api_version", fmt::format("{}", *given.api_version));
+  }
+  if (given.export_dir) add("--export-dir", "export.export_dir_base", *given.export_dir);
+  if (given.verify) add("--verify", "export.verify", fmt::format("{}", *given.verify));
+  return invocation;
+}
+
+ExportArgs ArgsOf(Session& session) {
+  const Job& job = session.job();
+  const ExportOptions& options = job.export_options;
+  ExportArgs args = ExportArgsOf(job);
+  args.export_dir_base =
+      options.export_dir_base.value_or(JoinPath(session.estimator().model_dir(), "export"));
+  args.checkpoint = session.Checkpoint(options.checkpoint_path);
+  if (options.verify > 0 && args.input_receivers.contains(Mode::kPredict)) {
+    const std::string input = ServedInput(job);
+    args.verify = VerifyArgs{.records = options.verify,
+                             .input_fn = MakeJobInputFn(job, input),
+                             .serialized_input_fn = SerializedInputFn(job.input_fns.at(input),
+                                                                      input, ColumnFeatures(job))};
+  }
+  return args;
+}
+
+Json SignatureFields(const ExportResult& result) {
+  Json signatures = Json::object();
+  for (const ExportedSignature& signature : result.signatures) {
+    Json& entry = signatures[signature.key];
+    if (entry.is_null()) {
+      entry = {{"method_name", signature.method_name},
+               {"inputs", signature.inputs},
+               {"outputs", signature.outputs},
+               {"tags", Json::array()}};
+    }
+    entry["tags"].push_back(signature.tags);
+  }
+  return signatures;
+}
+
+}  // namespace
+
+void DeclareExportFlags(FlagSet& flags, ExportFlags& to) {
+  flags.Choice<std::optional<int64_t>>("--api-version", to.api_version, {{"1", 1}, {"2", 2}},
+                                       "of the TPU's MetaGraph (export_saved_model_api_version)");
+  flags.Text("--export-dir", to.export_dir, "DIR",
+             "gets a folder an export (export.export_dir_base)");
+  flags.Integer("--verify", to.verify, 0,
+                "read back and compare on so many records (export.verify)");
+}
+
+int Export(const ExportInvocation& given) {
+  const Invocation invocation = WithKeys(given);
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
+      session.console().Clear();
+      if (invocation.json) {
+        PrintDocument("export", {{"global_step", result.global_step},
+                                 {"path", result.path},
+                                 {"signatures", SignatureFields(result)},
+                                 {"excluded", result.excluded},
+                                 {"checkpoint", result.checkpoint}});
+      } else {
+        fmt::print("{}\n", result.path);
+      }
+      return 0;
+    });
+  });
+}
+
+Command ExportCommand() {
+  return MakeCommand<ExportInvocation>(
+      {.name = "export",
+       .summary = "write a SavedModel for TensorFlow Serving",
+       .example = "tpuest export --api-version 2 --checkpoint runs/mnist"},
+      DeclareExport, Export);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,101 @@
+// tpuest predict [JOB.yaml] [--checkpoint ...] [--input FILE|-] [--output FILE|-]
+//   [--format jsonl|csv] [--limit N]
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "cli/run/commands.h"
+#include "cli/run/prediction_writer.h"
+#include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/estimator/hook_factory.h"
+#include "data/input_fn.h"
+#include "data/other_file.h"
+
+namespace tpuest::cli {
+namespace {
+
+void DeclarePredict(FlagSet& flags, PredictInvocation& to) {
+  DeclareCheckpoint(flags, to);
+  DeclarePredictionFlags(flags, to);
+}
+
+std::string InputName(const Job& job) {
+  if (job.predict.input_fn) return *job.predict.input_fn;
+  if (job.eval_spec) return EvalSpecsOf(job)[0].spec->input_fn;
+  throw Error(Code::kUsage, "predict needs an input_fn", "predict: {input_fn: test}");
+}
+
+InputFn PredictInput(const Job& job, const std::optional<std::string>& file) {
+  const std::string name = InputName(job);
+  if (!file) return MakeJobInputFn(job, name);
+  return MakeInputFn(WithFile(job.input_fns.at(name), *file, name), name);
+}
+
+}  // namespace
+
+void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
+  flags.Text("--input", to.input, "FILE|-",
+             "rows in the place of predict.input_fn's file, labels not needed; -: CSV on stdin");
+  flags.Text("--output", to.output, "FILE|-", "where the predictions go; -: stdout");
+  flags.Choice<std::optional<std::string>>("--format", to.format,
+                                           {{"jsonl", "jsonl"}, {"csv", "csv"}},
+                                           "a JSON object or a CSV line a prediction");
+  flags.Integer("--limit", to.limit, 0, "rows");
+}
+
+int Predict(const PredictInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      const PredictOptions& options = session.job().predict;
+      const std::string path = invocation.output.value_or(options.output.path);
+      if (path == "-" && invocation.json) {
+        throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
+                    "write the predictions to a file: --output predictions.jsonl");
+      }
+      const std::string format = invocation.format.value_or(options.output.format);
+      if (format == "csv" && !options.yield_single_examples) {
+        throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
+                    "--format jsonl gives a line a batch")
+            .Key("predict.yield_single_examples");
+      }
+      PredictionWriter writer(path, format);
+      PredictArgs args;
+      args.checkpoint = session.Checkpoint();
+      args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
+      args.yield_single_examples = options.yield_single_examples;
+      args.limit = invocation.limit;
+      const JobHooks hooks = MakeHooks(options.hooks);
+      args.hooks = hooks.hooks();
+      const PredictResult result =
+          session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
+                                      [&](const PredictionRow& row) { return writer.Write(row); });
+      // A file that is there is complete.
+      if (result.exit_code == 0) writer.Close();
+      session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
+      session.console().Clear();
+      if (invocation.json) {
+        PrintDocument("predict", {{"global_step", result.global_step},
+                                  {"examples", result.examples},
+                                  {"stopped_because", result.stopped_because},
+                                  {"path", path},
+                                  {"checkpoint", result.checkpoint}});
+      }
+      return result.exit_code;
+    });
+  });
+}
+
+Command PredictCommand() {
+  return MakeCommand<PredictInvocation>(
+      {.name = "predict",
+       .summary = "predict with a checkpoint",
+       .example = "tpuest predict --checkpoint runs/mnist --limit 3"},
+      DeclarePredict, Predict);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,131 @@
+#include "cli/run/run_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/host/cpu_features.h"
+#include "cli/host/version.h"
+#include "cli/run/run_json.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace
+
+std::string ResolvedJobPath(const std::string& model_dir) {
+  return JoinPath(model_dir, ".tpuest/job.resolved.yaml");
+}
+
+std::string ModelDirOf(const std::string& checkpoint) {
+  std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
+  const bool is_exported =
+      CheckpointExists(SavedModelVariables(folder)) || BaseName(folder) == "variables";
+  if (!is_exported) return folder;
+  std::string run = folder;
+  while (!FileExists(ResolvedJobPath(run))) {
+    const std::string above = FolderOf(run);
+    if (above == run) return folder;
+    run = above;
+  }
+  return run;
+}
+
+RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir, ".tpuest")) {
+  MakeDirectories(folder_);
+}
+
+bool RunFolder::ExistsIn(const std::string& model_dir) {
+  return DirectoryExists(JoinPath(model_dir, ".tpuest"));
+}
+
+// A run that starts holds its lock before run.json speaks of it. One that ends lets it go before
+// run.json does: for a moment it seems gone.
+TrainerState RunFolder::StateOf(const std::string& model_dir) {
+  const std::string folder = JoinPath(model_dir, ".tpuest");
+  if (FileLock::IsHeld(JoinPath(folder, "lock"))) return TrainerState::kTraining;
+  const std::optional<Json> read = ReadRunJson(model_dir);
+  if (!read) return TrainerState::kNone;
+  const Json& run = *read;
+  const bool is_known = run.contains("status") && run.contains("exit_code");
+  if (!is_known || !run["exit_code"].is_number_integer()) return TrainerState::kGone;
+  const auto code = static_cast<Code>(run["exit_code"].get<int>());
+  if (code == Code::kPreempted) return TrainerState::kPreempted;
+  if (code == Code::kInterrupted) return TrainerState::kInterrupted;
+  return run["status"] == "done" ? TrainerState::kDone : TrainerState::kFailed;
+}
+
+std::string RunFolder::log_path() const { return JoinPath(folder_, "log.txt"); }
+
+void RunFolder::WriteJob(const std::optional<std::string>& source_file,
+                         const std::string& resolved) const {
+  if (source_file) {
+    WriteFileAtomically(JoinPath(folder_, "job.source.yaml"), ReadFile(*source_file));
+  }
+  WriteFileAtomically(JoinPath(folder_, "job.resolved.yaml"), resolved);
+}
+
+void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, double wall_seconds) {
+  command_line_ = invocation.command_line;
+  overrides_ = invocation.overrides;
+  device_ = invocation.device;
+  seed_ = seed;
+  start_ = wall_seconds;
+  WriteRun();
+}
+
+void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_seconds) {
+  exit_code_ = exit_code;
+  status_ = status;
+  end_ = wall_seconds;
+  WriteRun();
+}
+
+void RunFolder::WriteRun() const {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  const Json run = {{"argv", command_line_},
+                    {"overrides", overrides_},
+                    {"version", kVersion},
+                    {"host", host},
+                    {"device", device_},
+                    {"cpu", CpuText()},
+                    {"seed", seed_},
+                    {"start", start_},
+                    {"end", end_ ? Json(*end_) : Json()},
+                    {"status", status_},
+                    {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
+  WriteFileAtomically(JoinPath(folder_, "run.json"),
+                      run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                      /*fsync=*/false);
+}
+
+std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
+  const std::string folder = JoinPath(model_dir, ".tpuest");
+  std::string path = JoinPath(folder, "bad_records.tsv");
+  std::string text = FileExists(path) ? ReadFile(path) : "file\tline\twhy\n";
+  const std::vector<std::string> lines = Split(text, '\n');
+  const std::set<std::string> known(lines.begin(), lines.end());
+  for (const BadRecord& record : bad) {
+    std::string why = record.why;
+    std::replace_if(
+        why.begin(), why.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+    const std::string line = fmt::format("{}\t{}\t{}", record.file, record.line, why);
+    if (!known.contains(line)) text += line + "\n";
+  }
+  MakeDirectories(folder);
+  WriteFileAtomically(path, text, false);
+  return path;
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,69 @@
+// tpuest run JOB.yaml: what the job's `mode:` says
+
+#include "cli/run/commands.h"
+#include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
+
+namespace tpuest::cli {
+namespace {
+
+struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
+  std::optional<std::string> name;  // of evaluate
+};
+
+void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
+  DeclareCheckpoint(flags, to);
+  DeclareEvaluationName(flags, to.name);
+  DeclarePredictionFlags(flags, to);
+  DeclareExportFlags(flags, to);
+}
+
+// What the mode's command is called with; -C is done.
+template <class T>
+T Named(const Invocation& invocation, std::string command) {
+  T named = InvocationWith<T>(invocation);
+  named.command = std::move(command);
+  named.directory.reset();
+  return named;
+}
+
+int RunJob(const RunJobInvocation& invocation) {
+  std::string mode;
+  const int exit_code = Guarded(invocation, [&](config::Sources& sources) {
+    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    if (!loaded.job.mode) {
+      throw Error(Code::kUsage, "the job has no mode",
+                  "mode: train, or name the command: tpuest train ...");
+    }
+    mode = *loaded.job.mode;
+    return 0;
+  });
+  if (exit_code != 0) return exit_code;
+  if (mode == "evaluate") {
+    auto named = Named<EvaluateInvocation>(invocation, mode);
+    named.name = invocation.name;
+    return Evaluate(named);
+  }
+  if (mode == "predict") {
+    auto named = Named<PredictInvocation>(invocation, mode);
+    static_cast<PredictionFlags&>(named) = invocation;
+    return Predict(named);
+  }
+  if (mode == "export") {
+    auto named = Named<ExportInvocation>(invocation, mode);
+    static_cast<ExportFlags&>(named) = invocation;
+    return Export(named);
+  }
+  if (mode == "train") return Train(Named<Invocation>(invocation, mode));
+  return TrainAndEvaluate(Named<Invocation>(invocation, "train-and-evaluate"));
+}
+
+}  // namespace
+
+Command RunJobCommand() {
+  return MakeCommand<RunJobInvocation>(
+      {.name = "run", .summary = "do what the job's mode says", .example = "tpuest run job.yaml"},
+      DeclareRunJob, RunJob);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,19 @@
+#include "cli/run/run_json.h"
+
+#include "core/base/files.h"
+#include "core/estimator/metrics_log.h"
+
+namespace tpuest::cli {
+
+std::string RunJsonPath(const std::string& model_dir) {
+  return JoinPath(PrivateDir(model_dir), "run.json");
+}
+
+std::optional<Json> ReadRunJson(const std::string& model_dir) {
+  const std::string path = RunJsonPath(model_dir);
+  if (!FileExists(path)) return std::nullopt;
+  Json run = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
+  return run.is_object() ? std::move(run) : Json::object();
+}
+
+}  // namespace tpuest::cli

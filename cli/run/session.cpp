@@ -1,0 +1,259 @@
+#include "cli/run/session.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <set>
+#include <system_error>
+
+#include "cli/host/signals.h"
+#include "cli/job/job_fold.h"
+#include "cli/job/job_hparams.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/best_checkpoints.h"
+#include "core/io/checkpoint_state.h"
+#include "core/ops/all_ops.h"
+
+namespace tpuest::cli {
+namespace {
+
+StopSignal process_stop;  // signal handlers set it, so it outlives every session
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Where a run exists the job is optional: this is that run's folder.
+std::optional<std::string> NamedRun(const Invocation& invocation) {
+  const std::optional<std::string>& checkpoint = invocation.checkpoint;
+  if (checkpoint && *checkpoint != "latest" && *checkpoint != "best" && *checkpoint != "all" &&
+      !IsNumber(*checkpoint)) {
+    return ModelDirOf(*checkpoint);
+  }
+  return invocation.model_dir;
+}
+
+std::string JobPath(const Invocation& invocation) {
+  if (invocation.job) return *invocation.job;
+  const std::string command = invocation.command;
+  const auto run = NamedRun(invocation);
+  if (!run) {
+    throw Error(
+        Code::kUsage, fmt::format("'{}' needs a job file", command),
+        fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
+  }
+  const bool names_nothing =
+      !DirectoryExists(*run) ||
+      (run != invocation.model_dir && !DirectoryExists(*invocation.checkpoint) &&
+       !CheckpointExists(CheckpointPrefix(*invocation.checkpoint)));
+  if (names_nothing) {
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: there is no such checkpoint or model_dir",
+                            run == invocation.model_dir ? *run : *invocation.checkpoint));
+  }
+  if (!FileExists(ResolvedJobPath(*run))) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("{}: there is no run here ({} is missing)", *run, ResolvedJobPath(*run)),
+        fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
+  }
+  return ResolvedJobPath(*run);
+}
+
+std::vector<config::Override> OverridesOf(const Invocation& invocation) {
+  std::vector<config::Override> overrides;
+  // A run that was moved is where it is now, not where it was.
+  if (!invocation.job && !invocation.model_dir) {
+    if (const auto run = NamedRun(invocation)) {
+      overrides.push_back({"run_config.model_dir=" + *run, "--checkpoint"});
+    }
+  }
+  for (const std::string& text : invocation.overrides) overrides.push_back({text});
+  if (invocation.fold) {
+    const FoldOptions fold = ParseFold(*invocation.fold);
+    overrides.push_back(
+        {fmt::format("tpuest.fold={{index: {}, count: {}}}", fold.index, fold.count), "--fold"});
+  }
+  if (invocation.model_dir) {
+    overrides.push_back({"run_config.model_dir=" + *invocation.model_dir, "--model-dir"});
+  }
+  if (invocation.threads) {
+    overrides.push_back({fmt::format("run_config.session_config.intra_op_parallelism_threads={}",
+                                     *invocation.threads),
+                         "--threads"});
+  }
+  for (const KeyFlag& given : invocation.key_flags) {
+    overrides.push_back({given.key + "=" + given.value, given.flag});
+  }
+  return overrides;
+}
+
+// A section that is merged into another is checked in both.
+void DropRepeated(std::vector<Fault>& faults) {
+  std::set<std::string> seen;
+  std::erase_if(faults, [&](const Fault& fault) {
+    const Place& place = fault.place;
+    return place.line > 0 && !seen.insert(fmt::format("{}:{}:{}: {}", place.file, place.line,
+                                                      place.column, fault.message))
+                                  .second;
+  });
+}
+
+}  // namespace
+
+LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {
+  if (!invocation.arguments.empty()) {
+    const std::string& first = invocation.arguments[0];
+    const bool second_job = invocation.job && IsJobFile(first);
+    throw Error(Code::kUsage,
+                second_job ? fmt::format("two job files: {} and {}", *invocation.job, first)
+                           : fmt::format("'{}' is no job file and no KEY=VALUE", first),
+                second_job ? "a command takes one" : "job files end in .yaml");
+  }
+  LoadedJob loaded =
+      LoadJobFile(JobPath(invocation), {invocation.set_files, OverridesOf(invocation)}, sources);
+  std::optional<std::string>& model_dir = loaded.job.estimator.run_config.model_dir;
+  if (invocation.fold && !invocation.model_dir && model_dir) {
+    model_dir = JoinPath(*model_dir, FoldFolder(*loaded.job.tpuest.fold));
+  }
+  std::vector<Fault> faults = ValidateJob(loaded.job);
+  if (!faults.empty()) {
+    config::Locate(loaded.tree, faults);
+    config::SortByPlace(faults);
+    DropRepeated(faults);
+    throw Error(Code::kUsage, std::move(faults));
+  }
+  return loaded;
+}
+
+Session::Session(const Invocation& invocation, config::Sources& sources)
+    : invocation_(invocation),
+      console_(invocation, clock_),
+      loaded_(LoadInvocationJob(invocation, sources)),
+      registry_(std::make_unique<OpRegistry>(ops::AllOps())),
+      backend_(MakeCpuBackend()),
+      device_(invocation.device, ReplicasOf(loaded_.job.estimator),
+              invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
+  HandleSignals(process_stop);
+  LogOverrides();
+  ReadEnvironment();
+  const EstimatorHome home{.registry = *registry_,
+                           .backend = *backend_,
+                           .log = log(),
+                           .clock = clock_,
+                           .stop = process_stop,
+                           .progress = &console_,
+                           .fsync = loaded_.job.tpuest.fsync,
+                           .device = device_.backend(),
+                           .device_options = DeviceOptionsOf(loaded_.job.tpuest),
+                           .hparams = HParamsOf(loaded_.tree)};
+  try {
+    estimator_ =
+        std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
+  } catch (const Error& error) {
+    throw config::Located(loaded_.tree, error);
+  }
+  ListBadRecords();
+}
+
+Session::~Session() { console_.Clear(); }
+
+void Session::ListBadRecords() {
+  for (auto& [name, input] : loaded_.job.input_fns) {
+    input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
+      const std::lock_guard lock(bad_records_mutex_);
+      const std::string path = AddBadRecords(estimator_->model_dir(), bad);
+      log().Warning("{} of {} records are bad and left out: see {}", bad.size(), records, path);
+    };
+  }
+}
+
+void Session::LogOverrides() {
+  for (const config::AppliedOverride& applied : loaded_.overrides) {
+    if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
+  }
+}
+
+void Session::ReadEnvironment() {
+  try {
+    const TfConfig config = ReadTfConfig();
+    CheckTask(config, invocation_);
+    ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
+  } catch (const Error& error) {
+    throw config::Located(loaded_.tree, error);
+  }
+}
+
+std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
+  const std::string given = invocation_.checkpoint.value_or(configured);
+  if (given == "latest" || given == estimator_->model_dir()) return std::nullopt;
+  if (given == "best") return BestCheckpoint(estimator_->model_dir());
+  if (DirectoryExists(given)) return given;
+  const std::string prefix = IsNumber(given)
+                                 ? JoinPath(estimator_->model_dir(), "model.ckpt-" + given)
+                                 : CheckpointPrefix(given);
+  if (!CheckpointExists(prefix)) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),
+                fmt::format("'tpuest inspect {}' lists what is there", estimator_->model_dir()));
+  }
+  return prefix;
+}
+
+void Session::WriteJob() {
+  Job resolved = loaded_.job;
+  resolved.estimator = estimator_->options();
+  folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_.tree));
+}
+
+void Session::StartRun() {
+  folder_.emplace(estimator_->model_dir());
+  console_.AppendTo(folder_->log_path());
+  WriteJob();
+  folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
+                      clock_.WallSeconds());
+}
+
+void Session::EndRun(int exit_code, const std::string& status) {
+  if (folder_) folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
+}
+
+void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept {
+  try {
+    for (const Fault& fault : faults) console_.Note(Level::kError, fault.message);
+    EndRun(static_cast<int>(code), "failed");
+  } catch (const std::exception&) {
+    // What brought the run down (a full disk) keeps this from being written too, and is told.
+  }
+}
+
+void Session::JoinLog() {
+  const std::string& model_dir = estimator_->model_dir();
+  if (!RunFolder::ExistsIn(model_dir)) return;
+  try {
+    console_.AppendTo(RunFolder(model_dir).log_path());
+  } catch (const Error& error) {
+    log().Debug("{}", error.message());  // another's run may be read without being written to
+  }
+}
+
+int Session::Run(const std::function<int()>& body) {
+  if (!invocation_.command.starts_with("train")) JoinLog();
+  try {
+    const int exit_code = body();
+    EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
+    return exit_code;
+  } catch (const Error& error) {
+    Error located = config::Located(loaded_.tree, error);
+    NoteFailure(located.code(), located.faults());
+    throw located;
+  } catch (const std::exception& error) {
+    NoteFailure(Code::kInternal, {{error.what(), "", "", {}, 0}});
+    throw;
+  }
+}
+
+}  // namespace tpuest::cli

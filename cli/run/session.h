@@ -1,0 +1,83 @@
+#pragma once
+// What train, evaluate and predict share: the job joined with its parts, an estimator, the run's
+// folder, log and signals.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "cli/job/device.h"
+#include "cli/job/job.h"
+#include "cli/run/run_folder.h"
+#include "cli/run/tf_config.h"
+#include "cli/shell/console.h"
+#include "cli/shell/guarded.h"
+#include "cli/shell/invocation.h"
+#include "core/estimator/estimator.h"
+
+namespace tpuest::cli {
+
+// The job of an invocation with its flags as overrides: from the job file, or from the run that
+// --checkpoint or --model-dir names. Error kUsage with every fault located.
+[[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
+
+class Session {
+ public:
+  Session(const Invocation& invocation, config::Sources& sources);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] const Job& job() const { return loaded_.job; }
+  [[nodiscard]] Estimator& estimator() { return *estimator_; }
+  [[nodiscard]] Console& console() { return console_; }
+  [[nodiscard]] Log& log() { return console_.log(); }
+  // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
+  [[nodiscard]] std::optional<std::string> Checkpoint(
+      const std::string& configured = "latest") const;
+
+  // Runs `body`, and places the faults that it throws. Where a run has started, its outcome is put
+  // into run.json and its faults into the log.
+  int Run(const std::function<int()>& body);
+
+  // Leaves job, run.json and log in the run's folder once training starts: a job that cannot be run
+  // leaves the folder, and the job of an earlier run in it, as they are.
+  [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
+
+ private:
+  class Recorder final : public SessionRunHook {
+   public:
+    explicit Recorder(Session& session) : session_(session) {}
+    void Begin(HookHome& /*home*/) override { session_.StartRun(); }
+
+   private:
+    Session& session_;
+  };
+
+  // Bad records are told in the log and listed in the run's bad_records.tsv.
+  void ListBadRecords();
+  void LogOverrides();
+  void ReadEnvironment();
+  void WriteJob();
+  void StartRun();
+  void EndRun(int exit_code, const std::string& status);
+  void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
+  // What evaluate and predict have to say goes into the log of the run.
+  void JoinLog();
+
+  const Invocation& invocation_;
+  SystemClock clock_;
+  Console console_;
+  LoadedJob loaded_;
+  std::unique_ptr<OpRegistry> registry_;
+  std::unique_ptr<Backend> backend_;
+  Device device_;
+  std::unique_ptr<Estimator> estimator_;
+  std::optional<RunFolder> folder_;  // of a run that has started
+  Recorder recorder_{*this};
+  std::mutex bad_records_mutex_;  // inputs open side by side
+};
+
+}  // namespace tpuest::cli

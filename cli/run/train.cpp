@@ -1,0 +1,46 @@
+// tpuest train JOB.yaml
+
+#include "cli/run/commands.h"
+#include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/estimator/hook_factory.h"
+
+namespace tpuest::cli {
+
+Json TrainFields(const TrainResult& result) {
+  return {{"global_step", result.global_step},
+          {"loss", result.loss ? JsonNumber(*result.loss) : Json()},
+          {"stopped_because", result.stopped_because},
+          {"path", result.checkpoint}};
+}
+
+int Train(const Invocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      if (!session.job().train_spec) {
+        throw Error(Code::kUsage, "train needs a train_spec",
+                    "train_spec: {input_fn: train, max_steps: 1000}");
+      }
+      const TrainSpec& spec = *session.job().train_spec;
+      const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
+      const TrainResult result =
+          session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
+                                    hooks.With(session.recorder()));
+      session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+      session.console().Clear();
+      if (invocation.json) PrintDocument("train", TrainFields(result));
+      return result.exit_code;
+    });
+  });
+}
+
+Command TrainCommand() {
+  return MakeCommand<Invocation>({.name = "train",
+                                  .summary = "train a job, or go on where it stopped",
+                                  .example = "tpuest train job.yaml max_steps=2000"},
+                                 DeclareFold, Train);
+}
+
+}  // namespace tpuest::cli

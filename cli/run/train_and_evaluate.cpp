@@ -1,0 +1,96 @@
+// tpuest train-and-evaluate JOB.yaml
+
+#include "core/estimator/train_and_evaluate.h"
+
+#include "cli/job/eval_tasks.h"
+#include "cli/run/commands.h"
+#include "cli/run/eval_report.h"
+#include "cli/run/session.h"
+#include "cli/run/tf_config.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/base/heap.h"
+#include "core/estimator/hook_factory.h"
+
+namespace tpuest::cli {
+namespace {
+
+// Without an evaluation metrics and exports are null.
+Json Fields(const TrainAndEvaluateResult& result) {
+  const TrainResult& train = result.train;
+  Json metrics;
+  Json exports;
+  for (const auto& [label, evaluation] : result.evaluations) {
+    metrics[label] = MetricsJson(evaluation);
+    exports = Json::object();
+  }
+  for (const auto& [name, path] : result.exports) exports[name] = path;
+  return {{"global_step", train.global_step},
+          {"loss", train.loss ? JsonNumber(*train.loss) : Json()},
+          {"metrics", metrics},
+          {"exports", exports},
+          {"stopped_because", train.stopped_because},
+          {"path", train.checkpoint}};
+}
+
+void PrintResult(const TrainAndEvaluateResult& result) {
+  const bool several = result.evaluations.size() > 1;
+  for (const auto& [label, evaluation] : result.evaluations) {
+    PrintMetrics(evaluation, several ? label + "/" : "");
+  }
+  for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
+}
+
+// The chief of a cluster trains alone: its evaluator is a process of its own.
+TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
+  const Job& job = session.job();
+  const TrainSpec& spec = *job.train_spec;
+  const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
+  const TrainHooks watched = hooks.With(session.recorder());
+  const InputFn input_fn = MakeJobInputFn(job, spec.input_fn);
+  if (is_chief) return {.train = session.estimator().Train(input_fn, spec.length(), watched)};
+  return session.estimator().TrainAndEvaluate(input_fn, spec.length(), watched,
+                                              EvalTasksOf(job, "train-and-evaluate"));
+}
+
+}  // namespace
+
+int TrainAndEvaluate(const Invocation& invocation) {
+  ShareHeap();
+  TfConfig task;
+  const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
+    task = ReadTfConfig();
+    return 0;
+  });
+  if (exit_code != 0) return exit_code;
+  if (task.is_evaluator()) return Follow(InvocationWith<EvaluateInvocation>(invocation));
+  return Guarded(invocation, [&](config::Sources& sources) {
+    Session session(invocation, sources);
+    return session.Run([&] {
+      if (!session.job().train_spec) {
+        throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
+                    "train_spec: {input_fn: train, max_steps: 1000}");
+      }
+      const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
+      session.log().Info("stopped at step {}: {}", result.train.global_step,
+                         result.train.stopped_because);
+      session.console().Clear();
+      if (invocation.json) {
+        PrintDocument("train-and-evaluate", Fields(result));
+      } else {
+        PrintResult(result);
+      }
+      return result.train.exit_code;
+    });
+  });
+}
+
+Command TrainAndEvaluateCommand() {
+  return MakeCommand<Invocation>(
+      {.name = "train-and-evaluate",
+       .summary = "train a job, and evaluate and export after every checkpoint",
+       .example = "tpuest train-and-evaluate job.yaml"},
+      DeclareFold, TrainAndEvaluate);
+}
+
+}  // namespace tpuest::cli

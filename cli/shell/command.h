@@ -1,0 +1,76 @@
+#pragma once
+// What a command of the program is: its words in the help, its flags, what it runs.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cli/shell/flag_set.h"
+#include "cli/shell/invocation.h"
+
+namespace tpuest::cli {
+
+// What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.
+enum class Takes { kJob, kPath, kPaths, kNothing };
+
+// A word that may follow a command: `config show`.
+struct Subject {
+  Subject(const char* word) : name(word) {}  // NOLINT(google-explicit-constructor): a list of words
+  Subject(const char* word, Takes what) : name(word), takes(what) {}
+  std::string_view name;
+  std::optional<Takes> takes = std::nullopt;  // nullopt: as its command
+};
+
+struct CommandWords {
+  std::string_view name;
+  std::string_view summary;  // one line of the list in --help
+  std::string_view example;  // shown first in the command's own help
+  Takes takes = Takes::kJob;
+  std::vector<Subject> subjects = {};  // the first word beside the flags may be one
+  bool needs_subject = false;
+};
+
+struct Command : CommandWords {
+  // An invocation with room for the command's own flags, which `declare` names; `run` takes no
+  // other one, and returns the exit code.
+  std::function<std::unique_ptr<Invocation>()> make;
+  std::function<void(FlagSet& flags, Invocation& to)> declare;
+  std::function<int(const Invocation& invocation)> run;
+};
+
+// A command whose invocations are of type T, an Invocation with its flags.
+template <class T>
+[[nodiscard]] Command MakeCommand(CommandWords words, void (*declare)(FlagSet& flags, T& to),
+                                  int (*run)(const T& invocation)) {
+  Command command{std::move(words), {}, {}, {}};
+  command.make = [] { return std::make_unique<T>(); };
+  command.declare = [declare](FlagSet& flags, Invocation& to) {
+    declare(flags, static_cast<T&>(to));
+  };
+  command.run = [run](const Invocation& invocation) {
+    return run(static_cast<const T&>(invocation));
+  };
+  return command;
+}
+// One without flags of its own.
+[[nodiscard]] inline Command MakeCommand(CommandWords words,
+                                         int (*run)(const Invocation& invocation)) {
+  return MakeCommand<Invocation>(
+      std::move(words), [](FlagSet&, Invocation&) {}, run);
+}
+
+// The invocation with room for another command's flags, which are not given.
+template <class T>
+[[nodiscard]] T InvocationWith(const Invocation& invocation) {
+  T result;
+  static_cast<Invocation&>(result) = invocation;
+  return result;
+}
+
+// By name; nullptr: there is none.
+[[nodiscard]] const Command* FindCommand(const std::vector<Command>& commands,
+                                         std::string_view name);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,239 @@
+#include "cli/shell/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/host/version.h"
+#include "cli/shell/common_flags.h"
+#include "cli/shell/report.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+// "a.b=1", "a+=1" or "~a", but not "dir/x=1".
+bool IsOverride(const std::string& argument) {
+  if (argument.starts_with('~')) return argument.find('/') == std::string::npos;
+  const size_t equals = argument.find('=');
+  return equals != std::string::npos && equals > 0 && argument.find('/') > equals;
+}
+
+bool Holds(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+const Subject* FindSubject(const Command& command, std::string_view word) {
+  for (const Subject& subject : command.subjects) {
+    if (subject.name == word) return &subject;
+  }
+  return nullptr;
+}
+
+void SortArguments(const std::vector<std::string>& given, const Command& command, Invocation& to) {
+  bool takes_job = command.takes == Takes::kJob;
+  for (const std::string& argument : given) {
+    const bool may_be_subject = to.subject.empty() && to.arguments.empty();
+    if (takes_job && IsOverride(argument)) {
+      to.overrides.push_back(argument);
+    } else if (takes_job && IsJobFile(argument) && !to.job) {
+      to.job = argument;
+    } else if (may_be_subject &&
+               (command.needs_subject || FindSubject(command, argument) != nullptr)) {
+      to.subject = argument;
+      const Subject* const subject = FindSubject(command, argument);
+      if (subject != nullptr && subject->takes) takes_job = *subject->takes == Takes::kJob;
+    } else {
+      to.arguments.push_back(argument);
+    }
+  }
+}
+
+std::string ShellQuoted(const std::string& word) {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+void PrintHelp(const std::vector<Command>& commands) {
+  fmt::print(
+      "tpuest trains, evaluates and predicts from a job file, in TensorFlow's formats.\n\n"
+      "  tpuest train job.yaml                    train, or go on where the run stopped\n"
+      "  tpuest train job.yaml train_batch_size=256 --model-dir runs/b256\n"
+      "  tpuest evaluate --checkpoint runs/mnist  no job file is needed where a run exists\n\n"
+      "usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]\n\n");
+  for (const Command& command : commands) {
+    fmt::print("  {:<18} {}\n", command.name, command.summary);
+  }
+  fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
+}
+
+// --json holds for errors of the command line, too.
+int UsageError(const std::vector<std::string>& words, const std::string& message,
+               const std::string& hint) {
+  if (Holds(words, "--json")) PrintError(Code::kUsage, {{message, hint, "", {}, 0}});
+  fmt::print(stderr, "error: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "      = {}\n", hint);
+  return static_cast<int>(Code::kUsage);
+}
+
+std::string UnknownCommandHint(const std::vector<Command>& commands, const std::string& word) {
+  if (IsJobFile(word)) return fmt::format("name a command first: tpuest train {}", word);
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.emplace_back(command.name);
+  const auto nearest = Nearest(word, names);
+  return nearest ? fmt::format("did you mean 'tpuest {}'?", *nearest)
+                 : "'tpuest --help' lists the commands";
+}
+
+// TensorFlow's train_and_evaluate is a command's name too.
+std::string CanonicalName(std::string_view word) {
+  return word == "train_and_evaluate" ? "train-and-evaluate" : std::string(word);
+}
+
+// The first word that is no flag is the command; flags may stand before it.
+int CommandIndex(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool takes_value = word == "-C" || word == "--model-dir" || word == "--log-format" ||
+                             word == "--color" || word == "--progress" || word == "--threads" ||
+                             word == "--device";
+    if (takes_value) ++i;
+    if (!word.starts_with('-')) return i;
+  }
+  return argc;
+}
+
+// Without a command.
+int SayWhatThereIs(const std::vector<Command>& commands, const std::vector<std::string>& words) {
+  if (Holds(words, "--version")) {
+    fmt::print("tpuest {}\n", kVersion);
+    return 0;
+  }
+  const bool asked = words.empty() || Holds(words, "--help") || Holds(words, "-h");
+  if (!asked) return UsageError(words, "a command is missing", "'tpuest --help' lists them");
+  PrintHelp(commands);
+  return 0;
+}
+
+// The flags of `app` in words of the command line: "--json", "-q".
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  return flags;
+}
+
+int FlagError(const CLI::ParseError& error, const Invocation& to,
+              const std::vector<std::string>& words) {
+  const std::string help = fmt::format("'tpuest {} --help' lists its flags", to.command);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string message = error.what();
+    if (const size_t at = message.find(" was given a disallowed"); at != std::string::npos) {
+      return UsageError(words, fmt::format("--{} takes no value", message.substr(0, at)), help);
+    }
+    return UsageError(words, message.substr(0, message.find(':')) + ": its value is missing", help);
+  }
+  return UsageError(words, error.what(), help);
+}
+
+// Shows the command's arguments as they are written.
+class HelpText final : public CLI::Formatter {
+ public:
+  explicit HelpText(Takes takes) : takes_(takes) {}
+  std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
+    static constexpr const char* kJob = " [JOB.yaml] [KEY=VALUE ...]";
+    return fmt::format("\nusage: {}{} [flags]\n", name,
+                       takes_ == Takes::kJob     ? kJob
+                       : takes_ == Takes::kPath  ? " PATH"
+                       : takes_ == Takes::kPaths ? " PATH..."
+                                                 : "");
+  }
+  std::string make_positionals(const CLI::App* /*app*/) const override { return ""; }
+
+ private:
+  Takes takes_;
+};
+
+// Reads the words after the command; the exit code where that is the end of it.
+std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
+                             Invocation& to) {
+  CLI::App app(fmt::format("{}\n\n  {}", command.summary, command.example), "tpuest " + to.command);
+  app.formatter(std::make_shared<HelpText>(command.takes));
+  app.get_formatter()->column_width(34);
+  app.allow_extras();
+  std::vector<std::string> given;
+  app.add_option("arguments", given);
+  FlagSet flags(app);
+  command.declare(flags, to);
+  DeclareCommonFlags(flags, to);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return FlagError(error, to, words);
+  }
+  if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
+    const std::string flag = unknown[0].substr(0, unknown[0].find('='));
+    const auto nearest = Nearest(flag, FlagsOf(app));
+    return UsageError(words, fmt::format("'{}' has no flag '{}'", to.command, flag),
+                      nearest ? fmt::format("did you mean '{}'?", *nearest)
+                              : fmt::format("'tpuest {} --help' lists its flags", to.command));
+  }
+  SortArguments(given, command, to);
+  if (command.takes == Takes::kNothing && !to.arguments.empty()) {
+    return UsageError(words, fmt::format("'{}' takes no '{}'", to.command, to.arguments[0]),
+                      std::string(command.example));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Command* FindCommand(const std::vector<Command>& commands, std::string_view name) {
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const char* const* argv) {
+  Parsed parsed;
+  const int at = CommandIndex(argc, argv);
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) {
+    if (i != at) words.emplace_back(argv[i]);
+  }
+  if (at == argc) {
+    parsed.exit_code = SayWhatThereIs(commands, words);
+    return parsed;
+  }
+  const std::string name = CanonicalName(argv[at]);
+  if (name == "help") {
+    PrintHelp(commands);
+    parsed.exit_code = 0;
+    return parsed;
+  }
+  parsed.command = FindCommand(commands, name);
+  if (parsed.command == nullptr) {
+    parsed.exit_code = UsageError(words, fmt::format("there is no command '{}'", name),
+                                  UnknownCommandHint(commands, name));
+    return parsed;
+  }
+  parsed.invocation = parsed.command->make();
+  Invocation& to = *parsed.invocation;
+  to.command = name;
+  to.command_line = "tpuest";
+  for (int i = 1; i < argc; ++i) to.command_line += " " + ShellQuoted(argv[i]);
+  parsed.exit_code = ReadWords(*parsed.command, words, to);
+  return parsed;
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,65 @@
+#include "cli/shell/common_flags.h"
+
+namespace tpuest::cli {
+namespace {
+
+void DeclareOutputFlags(FlagSet& flags, Invocation& to) {
+  flags.Switch("--json", to.json, "the result as one JSON document on stdout");
+  flags.Choice<LogFormat>(
+      "--log-format", to.log_format,
+      {{"text", LogFormat::kText}, {"tf", LogFormat::kTensorFlow}, {"json", LogFormat::kJson}},
+      "text, tf (TensorFlow's lines) or json");
+  flags.Switch("-q,--quiet", to.quiet, "warnings and errors only");
+  flags.Switch("-v,--verbose", to.verbose, "details too");
+  flags.Choice<Toggle>(
+      "--color", to.color,
+      {{"auto", Toggle::kAuto}, {"always", Toggle::kAlways}, {"never", Toggle::kNever}},
+      "colours on stderr");
+  flags.Choice<Toggle>("--progress", to.progress,
+                       {{"auto", Toggle::kAuto}, {"on", Toggle::kAlways}, {"off", Toggle::kNever}},
+                       "a status line on stderr");
+}
+
+void DeclareDevice(FlagSet& flags, Invocation& to) {
+  const auto read = [&to](const std::string& given) -> std::optional<std::string> {
+    const bool is_path = given.starts_with("pjrt:") && given.size() > std::string("pjrt:").size();
+    if (!is_path && given != "cpu" && given != "cpu-xla" && given != "cuda" && given != "tpu") {
+      return "cpu, cpu-xla, cuda, tpu or pjrt:PATH";
+    }
+    to.device = given;
+    return std::nullopt;
+  };
+  flags.Checked("--device", read, "cpu|cpu-xla|cuda|tpu|pjrt:PATH",
+                "where the steps run: here, or on a PJRT plugin");
+}
+
+void DeclareRunFlags(FlagSet& flags, Invocation& to) {
+  flags.Text("--model-dir", to.model_dir, "DIR", "the run's folder (run_config.model_dir)");
+  flags.Repeated("--set-file", to.set_files, "FILE",
+                 "a YAML file whose keys go over the job's; may be repeated");
+  flags.Text("-C", to.directory, "DIR", "change to this folder first");
+  flags.Integer("--threads", to.threads, 1, "step threads; the bits do not depend on it");
+  DeclareDevice(flags, to);
+}
+
+}  // namespace
+
+void DeclareCommonFlags(FlagSet& flags, Invocation& to) {
+  flags.Group("Run");
+  DeclareRunFlags(flags, to);
+  flags.Group("Output");
+  DeclareOutputFlags(flags, to);
+}
+
+void DeclareCheckpoint(FlagSet& flags, Invocation& to) {
+  flags.Text("--checkpoint", to.checkpoint, "PATH|STEP|latest|best",
+             "a prefix, a step, a model_dir, latest or best; the job may then be left out");
+}
+
+void DeclareFold(FlagSet& flags, Invocation& to) {
+  flags.Text("--fold", to.fold, "I/N",
+             "cross-validation: trains on all but the I-th of N parts of the records, evaluates "
+             "on it, in MODEL_DIR/fold_I_of_N (tpuest.fold)");
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,83 @@
+#pragma once
+// The flags of a command, and where their values go. Errors of a flag say what it expects and what
+// it found.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tpuest::cli {
+
+// Where flags write outlives the parse.
+class FlagSet {
+ public:
+  explicit FlagSet(CLI::App& app) : app_(app) {}
+
+  // The heading in the help of the flags that follow.
+  void Group(std::string name) { group_ = std::move(name); }
+
+  // A flag without a value.
+  void Switch(const std::string& flag, bool& to, const std::string& help);
+  // A flag that takes text; `shown` stands for it in the help.
+  void Text(const std::string& flag, std::string& to, const std::string& shown,
+            const std::string& help);
+  void Text(const std::string& flag, std::optional<std::string>& to, const std::string& shown,
+            const std::string& help);
+  // A flag that may be given again; each takes one word.
+  void Repeated(const std::string& flag, std::vector<std::string>& to, const std::string& shown,
+                const std::string& help);
+  // A flag that takes a whole number of at least `least`.
+  template <class T>
+  void Integer(const std::string& flag, T& to, int least, const std::string& help) {
+    constexpr uint64_t kMost = std::numeric_limits<Number<T>>::max();
+    AddInteger(
+        flag, least, std::min<uint64_t>(kMost, std::numeric_limits<int64_t>::max()),
+        [&to](int64_t number) { to = static_cast<Number<T>>(number); }, help);
+  }
+  // A flag that takes one of a few words.
+  template <class T>
+  void Choice(const std::string& flag, T& to, const std::vector<std::pair<std::string, T>>& choices,
+              const std::string& help) {
+    std::vector<std::string> words;
+    for (const auto& [word, value] : choices) words.push_back(word);
+    AddChoice(
+        flag, words, [&to, choices](size_t i) { to = choices[i].second; }, help);
+  }
+  // A flag whose value `read` looks at: nullopt, or what was expected.
+  using Read = std::function<std::optional<std::string>(const std::string& given)>;
+  void Checked(const std::string& flag, const Read& read, const std::string& shown,
+               const std::string& help);
+
+ private:
+  template <class T>
+  struct Of {
+    using Type = T;
+  };
+  template <class T>
+  struct Of<std::optional<T>> {
+    using Type = T;
+  };
+  template <class T>
+  using Number = typename Of<T>::Type;
+
+  void AddInteger(const std::string& flag, int64_t least, int64_t most,
+                  const std::function<void(int64_t)>& set, const std::string& help);
+  void AddChoice(const std::string& flag, const std::vector<std::string>& words,
+                 const std::function<void(size_t)>& set, const std::string& help);
+  void Place(CLI::Option* option, const std::string& shown) const;
+
+  CLI::App& app_;
+  std::string group_;
+};
+
+}  // namespace tpuest::cli

@@ -1,0 +1,55 @@
+#include "cli/shell/guarded.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <system_error>
+
+#include "cli/shell/report.h"
+
+namespace tpuest::cli {
+namespace {
+
+int Say(const Invocation& invocation, Code code, const std::vector<Fault>& faults,
+        const config::Sources& sources) {
+  if (invocation.json) PrintError(code, faults);
+  const std::string text = config::Render(faults, sources);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int Guarded(const Invocation& invocation,
+            const std::function<int(config::Sources& sources)>& body) {
+  config::Sources sources;
+  try {
+    if (invocation.directory && chdir(invocation.directory->c_str()) != 0) {
+      throw Error(Code::kUsage,
+                  fmt::format("-C {}: there is no such folder", *invocation.directory));
+    }
+    errno = 0;
+    const int exit_code = body(sources);
+    FlushStdout();
+    return exit_code;
+  } catch (const Error& error) {
+    return Say(invocation, error.code(), error.faults(), sources);
+  } catch (const std::bad_alloc&) {
+    return Say(invocation, Code::kResource,
+               {{"out of memory", "a smaller batch or a smaller model needs less", "", {}, 0}},
+               sources);
+  } catch (const std::system_error& error) {
+    const std::string message = fmt::format("the machine refused: {}", error.what());
+    return Say(invocation, Code::kResource, {{message, "--threads N asks for less", "", {}, 0}},
+               sources);
+  } catch (const std::exception& error) {
+    return Say(
+        invocation, Code::kInternal,
+        {{error.what(), "this is a bug in tpuest; please report it with the job", "", {}, 0}},
+        sources);
+  }
+}
+
+}  // namespace tpuest::cli

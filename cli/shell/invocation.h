@@ -1,0 +1,52 @@
+#pragma once
+// A command line, read: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags and arguments
+// in any order.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tpuest::cli {
+
+enum class Toggle { kAuto, kAlways, kNever };
+enum class LogFormat { kText, kTensorFlow, kJson };
+
+// A flag that is a key of the job: --export-dir is export.export_dir_base.
+struct KeyFlag {
+  std::string flag;
+  std::string key;
+  std::string value;
+};
+
+// What every command has; one with flags of its own makes a struct on top of it (see command.h).
+struct Invocation {
+  std::string command;
+  std::string subject;                 // one of Command::subjects: "show", "models"
+  std::vector<std::string> arguments;  // what is neither the job nor KEY=VALUE
+  std::optional<std::string> job;      // path of the job file
+  std::vector<std::string> set_files;  // over the job file, in order
+  std::vector<std::string> overrides;  // KEY=VALUE, KEY+=ITEM and ~KEY, in order
+  std::string command_line;            // all of it, quoted for a shell
+
+  // Flags of every command.
+  std::optional<std::string> model_dir;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  LogFormat log_format = LogFormat::kText;
+  Toggle color = Toggle::kAuto;
+  Toggle progress = Toggle::kAuto;
+  std::optional<std::string> directory;  // -C
+  std::optional<int> threads;
+  std::string device = "cpu";
+
+  // Flags of commands that run a job.
+  std::optional<std::string> checkpoint;
+  std::optional<std::string> fold;  // "1/5"
+  std::vector<KeyFlag> key_flags;   // over `overrides`
+};
+
+// Whether a word of the command line is a job file, by its ending.
+[[nodiscard]] bool IsJobFile(const std::string& argument);
+
+}  // namespace tpuest::cli

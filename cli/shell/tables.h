@@ -1,0 +1,20 @@
+#pragma once
+// Tables and numbers as people read them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tpuest::cli {
+
+// A table whose columns are as wide as their widest cell; those marked `right` are flush right.
+// Rows have as many cells as `right`; no blanks at a line's end.
+[[nodiscard]] std::string TableText(const std::vector<bool>& right,
+                                    const std::vector<std::vector<std::string>>& rows);
+
+// "512", "20.1 k", "2.36 M", "1.2 G": three digits of a number of operations.
+[[nodiscard]] std::string CountText(double count);
+// "512 bytes", "25.0 MiB".
+[[nodiscard]] std::string BytesText(int64_t bytes);
+
+}  // namespace tpuest::cli
