@@ -1,12 +1,12 @@
 """The jobs in which tests/jobs/keys changes one key at a time."""
-from keys_jobs.base import COMMANDS, DEEP
-from keys_jobs.columns import feature_column_fixtures
-from keys_jobs.exports import export_fixtures, saved_model_fixtures
-from keys_jobs.hooks import hook_fixtures
-from keys_jobs.inputs import input_fixtures
-from keys_jobs.models import model_fixtures
-from keys_jobs.optimizers import optimizer_fixtures
-from keys_jobs.runs import run_fixtures
+from keys_base import COMMANDS, DEEP
+from keys_columns import feature_column_fixtures
+from keys_exports import export_fixtures, saved_model_fixtures
+from keys_hooks import hook_fixtures
+from keys_inputs import input_fixtures
+from keys_models import model_fixtures
+from keys_optimizers import optimizer_fixtures
+from keys_runs import run_fixtures
 
 __all__ = ['COMMANDS', 'EXPORTED', 'SETUPS', 'fixtures']
 

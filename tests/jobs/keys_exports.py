@@ -1,9 +1,9 @@
 """Exports, and models that are read from one."""
 import os
 
-from keys_jobs.base import ROWS, RUN_ONLY, X, job_of, of_types, with_rows
+from keys_base import ROWS, RUN_ONLY, X, job_of, of_types, with_rows
 
-FROZEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'testdata', 'saved_models', 'frozen_graph.pb')
+FROZEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'testdata', 'saved_models', 'frozen_graph.pb')
 
 
 def export_fixtures():

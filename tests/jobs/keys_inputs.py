@@ -1,5 +1,5 @@
 """Input functions: sources, parsing, maps, and records that cannot be read."""
-from keys_jobs.base import RUN_ONLY, job_of, of_types
+from keys_base import RUN_ONLY, job_of, of_types
 
 
 def input_fixtures():

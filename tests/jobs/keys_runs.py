@@ -1,8 +1,8 @@
 """How a run goes: its steps, replicas, evaluations and where it starts from."""
 import copy
 
-from keys_jobs.base import DEEP, ROWS, RUN_ONLY, X, job_of, with_rows
-from keys_jobs.tables import TABLE
+from keys_base import DEEP, ROWS, RUN_ONLY, X, job_of, with_rows
+from keys_tables import TABLE
 
 
 def run_fixtures():

@@ -1,5 +1,5 @@
 """Jobs whose models read feature columns of a table."""
-from keys_jobs.base import ROWS, job_of, with_rows
+from keys_base import ROWS, job_of, with_rows
 
 TABLE = {
     'y': [0, 1, 2, 0, 1, 2, 0, 1], 'yes': [0, 1, 1, 0, 1, 0, 0, 1], 'price': ROWS['price'], 'w': ROWS['w'],

@@ -1,6 +1,6 @@
 """Models: layers, heads, metrics, and the canned ones."""
-from keys_jobs.base import COMMANDS, ROWS, RUN_ONLY, job_of, of_types, with_rows
-from keys_jobs.tables import TABLE, canned, headed
+from keys_base import COMMANDS, ROWS, RUN_ONLY, job_of, of_types, with_rows
+from keys_tables import TABLE, canned, headed
 
 INITIALIZERS = [{'type': name} for name in (
     'zeros', 'ones', 'random_uniform', 'random_normal', 'truncated_normal',

@@ -1,6 +1,6 @@
 """Feature columns, over rows and over sequences."""
-from keys_jobs.base import RUN_ONLY
-from keys_jobs.tables import COLUMNS, canned, columned
+from keys_base import RUN_ONLY
+from keys_tables import COLUMNS, canned, columned
 
 
 def feature_column_fixtures():

@@ -1,6 +1,6 @@
 """Optimizers, learning rates and their warm-ups."""
-from keys_jobs.base import RUN_ONLY, job_of, of_types
-from keys_jobs.tables import canned
+from keys_base import RUN_ONLY, job_of, of_types
+from keys_tables import canned
 
 AVERAGE = {'decay': 0.9, 'num_updates': None, 'use_in_eval': True}
 OPTIMIZERS = [

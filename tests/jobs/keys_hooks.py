@@ -1,5 +1,5 @@
 """Hooks and listeners of a training."""
-from keys_jobs.base import RUN_ONLY, job_of
+from keys_base import RUN_ONLY, job_of
 
 
 def hook_fixtures():
