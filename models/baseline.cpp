@@ -37,6 +37,7 @@ template <class Kind>
 TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                          const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
+  const nn::OptimizerNames names{.power_beginning = "head/"};
   return BuildPremade(
       graph,
       {.head = head,
@@ -45,7 +46,7 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .params = params,
        .job = job,
        .metrics = metrics,
-       .optimizers = {{optimizer, kLearningRate, ""}}},
+       .optimizers = {{nn::ByFamily(optimizer), kLearningRate, "", names}}},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& /*summaries*/) {
         const int first = graph.next_node();
         const Variable* const bias =

@@ -14,14 +14,14 @@ struct BaselineOf {
   static constexpr std::string_view kType = Kind::kBaseline;
   static constexpr std::string_view kSummary = "the same answer for every example";
   Kind kind;
-  nn::KerasOptimizer optimizer = nn::Ftrl{};
+  nn::PremadeOptimizer optimizer = nn::Ftrl{};
   std::vector<nn::ExtraMetric> metrics;
   Place place;
 
   template <class V>
   void Visit(V& v) {
     kind.Visit(v);
-    v("optimizer", optimizer, {.help = kKerasOptimizerHelp});
+    v("optimizer", optimizer, {.help = kOptimizerHelp});
     v("metrics", metrics, {.help = kMetricsHelp});
   }
 

@@ -39,14 +39,14 @@ EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::Extr
 }
 
 // Whether averages stand in for the trained variables outside of training.
-bool UsesAverages(const JobContext& job) {
-  if (!job.optimizer) return false;
-  return std::visit(
-      [](const auto& optimizer) {
-        const auto& average = optimizer.gradients.exponential_moving_average;
-        return average && average->use_in_eval;
-      },
-      *job.optimizer);
+bool UsesAverages(const SpecParts& parts) {
+  const auto is_used = [](const nn::ExponentialMovingAverage* average) {
+    return average != nullptr && average->use_in_eval;
+  };
+  if (parts.job.optimizer && is_used(nn::AverageOf(*parts.job.optimizer))) return true;
+  return std::any_of(
+      parts.optimizers.begin(), parts.optimizers.end(),
+      [&](const nn::OptimizerPart& part) { return is_used(nn::AverageOf(part.optimizer)); });
 }
 
 // What servers gather is a whole request: the model runs from its features on.
@@ -206,7 +206,7 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   const nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
 
   TPUEstimatorSpec spec{.mode = parts.mode, .predictions = outputs.predictions};
-  if (parts.mode != Mode::kTrain && UsesAverages(parts.job)) {
+  if (parts.mode != Mode::kTrain && UsesAverages(parts)) {
     spec.scaffold_fn = [&graph] { return Scaffold{.restore_names = nn::AveragesToRestore(graph)}; };
   }
   for (const auto& [key, signature] : outputs.signatures) {

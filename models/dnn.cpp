@@ -8,6 +8,8 @@ template <class Kind>
 TPUEstimatorSpec DnnOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                     const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
+  // TensorFlow partitions the variables, into one part.
+  const nn::OptimizerNames names{.slot_scope = "t_0", .power_beginning = "dnn/head/"};
   return BuildPremade(graph,
                       {.head = head,
                        .inputs = inputs,
@@ -15,7 +17,7 @@ TPUEstimatorSpec DnnOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mod
                        .params = params,
                        .job = job,
                        .metrics = metrics,
-                       .optimizers = {{optimizer, std::nullopt, ""}}},
+                       .optimizers = {{nn::ByFamily(optimizer), std::nullopt, "", names}}},
                       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
                         const nn::DnnModel model{.columns = values.columns().Select(
                                                      feature_columns, "model.feature_columns"),

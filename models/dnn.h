@@ -18,7 +18,7 @@ struct DnnOf {
   Kind kind;
   std::vector<int64_t> hidden_units;
   std::vector<std::string> feature_columns;
-  nn::KerasOptimizer optimizer = nn::Adagrad{};
+  nn::PremadeOptimizer optimizer = nn::Adagrad{};
   std::string activation_fn = "relu";
   std::optional<double> dropout;
   bool batch_norm = false;
@@ -30,7 +30,7 @@ struct DnnOf {
     v("hidden_units", hidden_units, {.help = "of each hidden layer", .required = true});
     v("feature_columns", feature_columns, {.help = kColumnsHelp, .required = true});
     kind.Visit(v);
-    v("optimizer", optimizer, {.help = kKerasOptimizerHelp});
+    v("optimizer", optimizer, {.help = kOptimizerHelp});
     v("activation_fn", activation_fn,
       {.help = "of the hidden layers", .values = nn::ActivationNames()});
     v("dropout", dropout, {.help = "fraction of hidden outputs dropped in training"});

@@ -46,10 +46,15 @@ TPUEstimatorSpec DnnLinearCombinedOf<Kind>::Build(Graph& graph, const ModelInput
                 "dnn_hidden_units must be defined when dnn_feature_columns is specified.");
   }
   std::vector<nn::OptimizerPart> optimizers;
-  if (dnn) optimizers.push_back({dnn_optimizer, kDnnLearningRate, linear ? "dnn" : ""});
-  if (linear) {
+  const nn::OptimizerNames names{.power_beginning = "head/"};
+  if (dnn) {
     optimizers.push_back(
-        {linear_optimizer, LinearLearningRate(linear_feature_columns.size()), dnn ? "linear" : ""});
+        {nn::ByFamily(dnn_optimizer), kDnnLearningRate, linear ? "dnn" : "", names});
+  }
+  if (linear) {
+    optimizers.push_back({nn::ByFamily(linear_optimizer),
+                          LinearLearningRate(linear_feature_columns.size()), dnn ? "linear" : "",
+                          names});
   }
   const nn::AnyHead head = Head();
   return BuildPremade(

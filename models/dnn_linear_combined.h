@@ -18,9 +18,9 @@ struct DnnLinearCombinedOf {
   static constexpr std::string_view kSummary = "a linear model and hidden layers, trained together";
   Kind kind;
   std::vector<std::string> linear_feature_columns;
-  nn::KerasOptimizer linear_optimizer = nn::Ftrl{};
+  nn::PremadeOptimizer linear_optimizer = nn::Ftrl{};
   std::vector<std::string> dnn_feature_columns;
-  nn::KerasOptimizer dnn_optimizer = nn::Adagrad{};
+  nn::PremadeOptimizer dnn_optimizer = nn::Adagrad{};
   std::vector<int64_t> dnn_hidden_units;
   std::string dnn_activation_fn = "relu";
   std::optional<double> dnn_dropout;
@@ -32,9 +32,9 @@ struct DnnLinearCombinedOf {
   template <class V>
   void Visit(V& v) {
     v("linear_feature_columns", linear_feature_columns, {.help = kColumnsHelp});
-    v("linear_optimizer", linear_optimizer, {.help = kKerasOptimizerHelp});
+    v("linear_optimizer", linear_optimizer, {.help = kOptimizerHelp});
     v("dnn_feature_columns", dnn_feature_columns, {.help = kColumnsHelp});
-    v("dnn_optimizer", dnn_optimizer, {.help = kKerasOptimizerHelp});
+    v("dnn_optimizer", dnn_optimizer, {.help = kOptimizerHelp});
     v("dnn_hidden_units", dnn_hidden_units, {.help = "of each hidden layer"});
     v("dnn_activation_fn", dnn_activation_fn,
       {.help = "of the hidden layers", .values = nn::ActivationNames()});

@@ -13,6 +13,8 @@ template <class Kind>
 TPUEstimatorSpec LinearOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                        const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
+  // TensorFlow partitions the variables, into one part.
+  const nn::OptimizerNames names{.slot_scope = "part_0", .power_beginning = "linear/head/"};
   return BuildPremade(graph,
                       {.head = head,
                        .inputs = inputs,
@@ -20,7 +22,7 @@ TPUEstimatorSpec LinearOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, 
                        .params = params,
                        .job = job,
                        .metrics = metrics,
-                       .optimizers = {{optimizer, kLearningRate, ""}}},
+                       .optimizers = {{nn::ByFamily(optimizer), kLearningRate, "", names}}},
                       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
                         const nn::LinearModel model{.columns = values.columns().Select(
                                                         feature_columns, "model.feature_columns"),

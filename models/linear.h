@@ -16,7 +16,7 @@ struct LinearOf {
       "a weight for each number and category, on feature columns";
   Kind kind;
   std::vector<std::string> feature_columns;
-  nn::KerasOptimizer optimizer = nn::Ftrl{};
+  nn::PremadeOptimizer optimizer = nn::Ftrl{};
   std::string sparse_combiner = "sum";
   std::vector<nn::ExtraMetric> metrics;
   Place place;
@@ -25,7 +25,7 @@ struct LinearOf {
   void Visit(V& v) {
     v("feature_columns", feature_columns, {.help = kColumnsHelp, .required = true});
     kind.Visit(v);
-    v("optimizer", optimizer, {.help = kKerasOptimizerHelp});
+    v("optimizer", optimizer, {.help = kOptimizerHelp});
     v("sparse_combiner", sparse_combiner,
       {.help = "how the values of an example become one", .values = {"sum", "mean", "sqrtn"}});
     v("metrics", metrics, {.help = kMetricsHelp});

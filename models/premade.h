@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/nn/column_values.h"
-#include "core/nn/keras_optimizers.h"
 #include "core/nn/summaries.h"
 #include "models/build_spec.h"
 
@@ -75,7 +74,8 @@ struct WithHead {
 
 inline constexpr std::string_view kColumnsHelp = "names of feature_columns";
 inline constexpr std::string_view kMetricsHelp = "further metrics, or others of the same name";
-inline constexpr std::string_view kKerasOptimizerHelp = "Adagrad, Adam, Ftrl, RMSprop or SGD";
+inline constexpr std::string_view kOptimizerHelp =
+    "Keras', as TensorFlow 2 takes them, or tf.train's, as tf.compat.v1.estimator does";
 
 // The columns that a key of the model names.
 struct NamedColumns {

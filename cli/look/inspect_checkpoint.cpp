@@ -8,6 +8,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/slot_names.h"
 #include "core/io/object_graph.h"
 
 namespace tpuest::cli {
@@ -156,12 +157,12 @@ bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
   for (const std::string_view beginning : {"tpuest/", "training/"}) {
     if (name.starts_with(beginning)) return true;
   }
-  if (name.starts_with("beta1_power") || name.starts_with("beta2_power")) return true;
+  const std::string last = BaseName(name);
+  if (last.starts_with("beta1_power") || last.starts_with("beta2_power")) return true;
   if (name.find("/.OPTIMIZER_SLOT/") != std::string::npos) return true;
   const bool of_objects = name.find("/.ATTRIBUTES/") != std::string::npos;
   if (of_objects) return name.starts_with("optimizer/");
-  const size_t slash = name.rfind('/');
-  return slash != std::string::npos && reader.Has(name.substr(0, slash));
+  return reader.Has(OwnerOfSlot(name));
 }
 
 int ShowCheckpoint(const InspectInvocation& invocation, const std::string& prefix) {

@@ -24,9 +24,8 @@ std::optional<int64_t> GlobalStepOf(const BundleReader& reader) {
 bool IsOfTheRun(const std::string& name) { return name.starts_with("tpuest/"); }
 
 bool IsSlotName(const std::string& name, const BundleReader& reader) {
-  const size_t slash = name.rfind('/');
-  if (slash == std::string::npos || !reader.Has(name.substr(0, slash))) return false;
-  const std::string suffix = name.substr(slash + 1);
+  if (!reader.Has(OwnerOfSlot(name))) return false;
+  const std::string suffix = BaseName(name);
   return FindSlotNames(suffix, false) != nullptr || FindSlotNames(suffix, true) != nullptr;
 }
 

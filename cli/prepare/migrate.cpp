@@ -48,16 +48,19 @@ std::string GraphPath(const std::string& model_dir, const std::string& prefix) {
   const bool cut = variables.Names().size() > names.size();
   throw Error(
       Code::kCheckpoint,
-      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined) with "
+      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined, "
+                  "Baseline) with "
                   "feature columns; its {} variables: {}{}",
                   model_dir, variables.Names().size(), Join(names, ", "), cut ? ", ..." : ""),
       "write a job by hand, `model: {type: Sequential, ...}`, with this model_dir; 'tpuest "
       "plan' says which variables do not fit");
 }
 
-// Counters and numbers that are no variables of a graph here: iterations of Keras' optimizers.
+// Counters and numbers that are no variables of a graph here: iterations of Keras' optimizers, and
+// what a run of tpuest's keeps of itself.
 bool IsOfNoModel(const std::string& name) {
-  return name.starts_with("training/") || name.starts_with("training_");
+  return name.starts_with("training/") || name.starts_with("training_") ||
+         name.starts_with("tpuest/");
 }
 
 // What of the checkpoint and the job's model does not fit the other. Error for a job that is wrong.

@@ -71,8 +71,11 @@ class Finder {
     const std::string part = "/linear_model/" + name + "/";
     Nodes nodes;
     for (const SeenNode& node : graph_.nodes()) {
-      const bool is_here = node.name.find(part) != std::string::npos;
-      if (is_here && node.name.starts_with("linear/")) nodes.push_back(&node);
+      const auto has = [&](std::string_view what) {
+        return node.name.find(what) != std::string::npos;
+      };
+      const bool is_forward = !has("gradients/") && !has("/Initializer/");
+      if (is_forward && has(part) && node.name.starts_with("linear/")) nodes.push_back(&node);
     }
     const int64_t rows = variables_.ShapeOf(variable).dim(0);
     const bool is_sparse = FindOp(nodes, "SparseSegmentSum") != nullptr ||

@@ -108,6 +108,10 @@ class JobWriter {
                        config::StringText(name),
                        feature.size == 1 ? "" : fmt::format("{}", feature.size), feature.dtype));
     }
+    if (model_.takes_any_feature) {
+      Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
+      Line("      x: {type: FixedLenFeature, shape: [], dtype: float32}");
+    }
     const std::string dtype = model_.labels_are_words     ? "string"
                               : model_.labels_are_classes ? "int64"
                                                           : "float32";
@@ -136,6 +140,7 @@ class JobWriter {
   }
 
   void ColumnsSection() {
+    if (columns_.columns.empty()) return;
     Line("");
     Line("feature_columns:");
     for (const std::string& what : columns_.unknown) Unknown(what, "  ");

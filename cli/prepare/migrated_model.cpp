@@ -1,7 +1,9 @@
 #include "cli/prepare/migrated_model.h"
 
+#include <algorithm>
 #include <array>
 
+#include "cli/prepare/migrated_optimizer.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 
@@ -10,42 +12,7 @@ namespace {
 
 constexpr const char* kLinearBias = "linear/linear_model/bias_weights";
 constexpr const char* kDnnBias = "dnn/logits/bias";
-
-// A number that a Keras optimizer keeps in the checkpoint, and its key in the job.
-struct Hyper {
-  std::string_view name;
-  double standard;  // what it is if the job does not say
-};
-
-struct OptimizerKind {
-  std::string_view type;
-  std::string_view apply;  // the op that updates a dense variable
-  int epsilon_input;       // of that op; -1: it has none
-  std::vector<Hyper> hypers;
-};
-
-const std::vector<OptimizerKind>& Kinds() {
-  static const std::vector<OptimizerKind> kKinds = {
-      {"Ftrl",
-       "ResourceApplyFtrl",
-       -1,
-       {{"learning_rate_power", -0.5},
-        {"l1_regularization_strength", 0},
-        {"l2_regularization_strength", 0},
-        {"beta", 0}}},
-      {"Adagrad", "ResourceApplyAdagradV2", 3, {}},
-      {"Adam", "ResourceApplyAdam", 8, {{"beta_1", 0.9}, {"beta_2", 0.999}}},
-      {"RMSprop", "ResourceApplyRMSProp", 6, {{"rho", 0.9}, {"momentum", 0}}},
-      {"SGD", "ResourceApplyGradientDescent", -1, {{"momentum", 0}}},
-  };
-  return kKinds;
-}
-
-// Where an optimizer keeps its numbers: "training/Ftrl", "training_2/Ftrl".
-struct FoundOptimizer {
-  const OptimizerKind* kind = nullptr;
-  std::string scope;
-};
+constexpr const char* kBaselineBias = "baseline/bias";
 
 class Finder {
  public:
@@ -55,7 +22,7 @@ class Finder {
   std::optional<MigratedModel> Run() {
     const bool linear = variables_.Has(kLinearBias);
     const bool dnn = variables_.Has(kDnnBias);
-    if (!linear && !dnn) return std::nullopt;
+    if (!linear && !dnn) return Baseline();
     const std::string family = linear && dnn ? "DNNLinearCombined" : dnn ? "DNN" : "Linear";
     AddHead(variables_.ShapeOf(dnn ? kDnnBias : kLinearBias).elements(), family);
     if (linear && dnn) {
@@ -76,6 +43,14 @@ class Finder {
   }
 
  private:
+  std::optional<MigratedModel> Baseline() {
+    if (!variables_.Has(kBaselineBias)) return std::nullopt;
+    AddHead(variables_.ShapeOf(kBaselineBias).elements(), "Baseline");
+    AddOptimizer("optimizer", "baseline/");
+    model_.takes_any_feature = true;
+    return std::move(model_);
+  }
+
   void Add(std::string text, std::string unknown = "") {
     model_.lines.push_back({std::move(text), std::move(unknown)});
   }
@@ -90,29 +65,52 @@ class Finder {
     return !graph_.Below(scope, std::string(op)).empty();
   }
 
+  // A node of the head: tf.compat.v1's stands below the model ("dnn/head/...").
+  [[nodiscard]] static bool IsOfHead(const SeenNode& node) {
+    for (const char* const scope : {"head/", "dnn/head/", "linear/head/"}) {
+      if (node.name.starts_with(scope)) return true;
+    }
+    return false;
+  }
+  // Whether the head has such a node, with this in its name.
+  [[nodiscard]] bool HeadHas(std::string_view op, std::string_view part = "") const {
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
+      return node.op == op && IsOfHead(node) && node.name.find(part) != std::string::npos;
+    });
+  }
+
   // By the loss's ops; `logits` is how many there are.
   void AddHead(int64_t logits, const std::string& family) {
-    const bool softmax = HasOp("head", "SparseSoftmaxCrossEntropyWithLogits");
-    const bool squared = HasOp("head/losses", "SquaredDifference");
-    const bool logistic = HasOp("head/losses", "Softplus") || HasOp("head/losses", "Log1p") ||
-                          HasOp("head", "Sigmoid");
+    const bool softmax = HeadHas("SparseSoftmaxCrossEntropyWithLogits");
+    const bool squared =
+        HeadHas("SquaredDifference", "loss") || HeadHas("SquaredDifference", "mean_squared_error");
+    const bool logistic =
+        HeadHas("Softplus", "loss") || HeadHas("Log1p", "loss") || HeadHas("Sigmoid");
     model_.labels_are_classes = !squared;
     model_.type = family + (squared ? "Regressor" : "Classifier");
     if (squared) {
       model_.label_dimension = logits;
       if (logits != 1) Add(fmt::format("label_dimension: {}", logits));
-      return;
+    } else {
+      const int64_t classes = logits == 1 ? 2 : logits;
+      Add(fmt::format("n_classes: {}", classes),
+          softmax || (logits == 1 && logistic) ? "" : "the head, by the loss in the graph");
+      AddVocabulary(classes);
     }
-    const int64_t classes = logits == 1 ? 2 : logits;
-    Add(fmt::format("n_classes: {}", classes),
-        softmax || (logits == 1 && logistic) ? "" : "the head, by the loss in the graph");
-    for (const SeenNode* const node : graph_.Below("head", "Const")) {
-      const bool is_vocabulary = node->name.find("lookup") != std::string::npos && node->value &&
-                                 node->value->dtype() == DType::kString &&
-                                 node->value->elements() == classes;
+    // The losses' sum is divided by their number, but for SUM.
+    const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
+                         HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
+    if (HeadHas("Sum", "weighted_loss") && !divided) Add("loss_reduction: SUM");
+  }
+
+  void AddVocabulary(int64_t classes) {
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool is_vocabulary =
+          node.op == "Const" && IsOfHead(node) && node.name.find("lookup") != std::string::npos &&
+          node.value && node.value->dtype() == DType::kString && node.value->elements() == classes;
       if (!is_vocabulary) continue;
       std::vector<std::string> words;
-      for (const std::string_view word : node->value->strings()) {
+      for (const std::string_view word : node.value->strings()) {
         words.push_back(config::StringText(word));
       }
       Add(fmt::format("label_vocabulary: [{}]", Join(words, ", ")));
@@ -163,63 +161,13 @@ class Finder {
     Add(fmt::format("{}dropout: 0.5", prefix), "the rate of dropout");
   }
 
-  [[nodiscard]] std::optional<double> Number(const std::string& name) const {
-    if (!variables_.Has(name) || variables_.ShapeOf(name).elements() != 1) return std::nullopt;
-    return variables_.Read(name).AsDouble(0);
-  }
-
-  // By where its slots of variables below `part` are, or else by its op in the graph.
-  [[nodiscard]] FoundOptimizer Find(const std::string& part) const {
-    for (const std::string& name : variables_.Names()) {
-      if (!name.starts_with("training")) continue;
-      for (const OptimizerKind& kind : Kinds()) {
-        const std::string middle = fmt::format("/{}/{}", kind.type, part);
-        const size_t at = name.find(middle);
-        if (at == std::string::npos) continue;
-        return {&kind, name.substr(0, at + 1 + kind.type.size())};
-      }
-    }
-    for (const OptimizerKind& kind : Kinds()) {  // SGD without momentum has no slots
-      for (const std::string& name : variables_.Names()) {
-        const std::string ending = fmt::format("/{}/learning_rate", kind.type);
-        if (name.starts_with("training") && EndsWith(name, ending)) {
-          return {&kind, name.substr(0, name.size() - std::string("/learning_rate").size())};
-        }
-      }
-    }
-    return {};
-  }
-
   void AddOptimizer(const std::string& key, const std::string& part) {
-    const FoundOptimizer found = Find(part);
-    if (found.kind == nullptr) {
-      Add(fmt::format("{}: Adagrad", key), "the optimizer: no slots of one of Keras's are here");
-      return;
-    }
-    std::string text = fmt::format("{}: {{type: {}", key, found.kind->type);
-    const auto rate = Number(found.scope + "/learning_rate");
-    if (rate) text += ", learning_rate: " + NumberText(static_cast<float>(*rate));
-    for (const Hyper& hyper : found.kind->hypers) {
-      const auto value = Number(fmt::format("{}/{}", found.scope, hyper.name));
-      if (!value || static_cast<float>(*value) == static_cast<float>(hyper.standard)) continue;
-      text += fmt::format(", {}: {}", hyper.name, NumberText(static_cast<float>(*value)));
-    }
-    const auto decay = Number(found.scope + "/decay");
-    if (decay.value_or(0) != 0) text += ", decay: " + NumberText(static_cast<float>(*decay));
-    AddEpsilon(*found.kind, text);
-    Add(text + "}", rate ? "" : "the learning rate: it may be a schedule");
-  }
-
-  void AddEpsilon(const OptimizerKind& kind, std::string& text) const {
-    constexpr float kStandard = 1e-7F;
-    if (kind.epsilon_input < 0) return;
-    for (const SeenNode& node : graph_.nodes()) {
-      if (node.op != kind.apply) continue;
-      const auto epsilon = graph_.ConstantAt(node, static_cast<size_t>(kind.epsilon_input));
-      if (!epsilon || epsilon->elements() != 1) continue;
-      const auto value = static_cast<float>(epsilon->AsDouble(0));
-      if (value != kStandard) text += ", epsilon: " + NumberText(value);
-      return;
+    std::optional<MigratedLine> found = FindKerasOptimizer(graph_, variables_, part);
+    if (!found) found = FindTrainOptimizer(graph_, variables_, part);
+    if (found) {
+      Add(fmt::format("{}: {}", key, found->text), found->unknown);
+    } else {
+      Add(fmt::format("{}: Adagrad", key), "the optimizer: none of TensorFlow's is in the graph");
     }
   }
 

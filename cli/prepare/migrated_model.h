@@ -6,13 +6,9 @@
 #include <vector>
 
 #include "cli/prepare/migrated_columns.h"
+#include "cli/prepare/migrated_optimizer.h"
 
 namespace tpuest::cli {
-
-struct MigratedLine {
-  std::string text;     // "n_classes: 3"
-  std::string unknown;  // what could not be found out about it; empty: nothing
-};
 
 struct MigratedModel {
   std::string type;                 // "DNNClassifier"
@@ -20,6 +16,9 @@ struct MigratedModel {
   bool labels_are_classes = false;
   bool labels_are_words = false;
   int64_t label_dimension = 1;
+  bool takes_any_feature = false;  // a baseline counts the examples of one
+};
+  std::optional<MigratedLine> optimizer = {};
 };
 
 // nullopt: the variables are of no premade estimator with feature columns.

@@ -48,4 +48,13 @@ const SlotNames* FindSlotNames(std::string_view suffix, bool centered) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string OwnerOfSlot(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  std::string_view owner = name.substr(0, slash == std::string_view::npos ? 0 : slash);
+  for (const std::string_view part : {"/part_0", "/t_0"}) {
+    if (owner.ends_with(part)) owner.remove_suffix(part.size());
+  }
+  return std::string(owner);
+}
+
 }  // namespace tpuest

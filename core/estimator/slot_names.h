@@ -21,4 +21,8 @@ struct SlotNames {
 // which has another order.
 [[nodiscard]] const SlotNames* FindSlotNames(std::string_view suffix, bool centered);
 
+// The variable that "dense/kernel/Adam" would be a slot of: "dense/kernel". TensorFlow's premade
+// estimators of version 1 have parts of variables: of "dense/kernel/part_0/Adam" the same.
+[[nodiscard]] std::string OwnerOfSlot(std::string_view name);
+
 }  // namespace tpuest

@@ -40,7 +40,17 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
                 .inputs = {proto.input().begin(), proto.input().end()}};
   for (const auto& [key, attr] : proto.attr()) {
     if (attr.value_case() == pb::AttrValue::kI) node.ints[key] = attr.i();
+    if (attr.value_case() == pb::AttrValue::kB) node.ints[key] = attr.b() ? 1 : 0;
+    if (attr.value_case() == pb::AttrValue::kType) node.ints[key] = attr.type();
+    if (attr.value_case() == pb::AttrValue::kS) node.strings[key] = attr.s();
     if (attr.value_case() == pb::AttrValue::kF) node.floats[key] = {attr.f()};
+    if (attr.value_case() == pb::AttrValue::kShape) node.shapes[key] = {FromProto(attr.shape())};
+    if (attr.value_case() == pb::AttrValue::kList) {
+      for (const auto& shape : attr.list().shape()) node.shapes[key].push_back(FromProto(shape));
+    }
+    if (attr.value_case() == pb::AttrValue::kList && attr.list().i_size() > 0) {
+      node.int_lists[key] = {attr.list().i().begin(), attr.list().i().end()};
+    }
     if (attr.value_case() == pb::AttrValue::kList && attr.list().f_size() > 0) {
       node.floats[key] = {attr.list().f().begin(), attr.list().f().end()};
     }

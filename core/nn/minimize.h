@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/nn/keras_optimizers.h"
-#include "core/nn/optimizers.h"
+#include "core/nn/premade_optimizers.h"
 
 namespace tpuest::nn {
 
@@ -40,18 +39,20 @@ struct TrainOp {
 
 // A premade estimator's optimizer and the variables that it trains.
 struct OptimizerPart {
-  const KerasOptimizer& optimizer;
+  PartOptimizer optimizer;
   // Where the optimizer names none; absent: the optimizer's default.
   std::optional<double> default_learning_rate;
-  std::string scope;  // variables under "<scope>/"; "": all
+  std::string scope;          // variables under "<scope>/"; "": all
+  OptimizerNames names = {};  // of tf.train's; Keras' are training/...
 };
 
 // The same with an optimizer for each part of a model, the gradients computed once, as mean over
 // replicas. A variable belongs to the first part whose scope it stands under, or to the first of
-// all (tables that several columns share). The first part counts its steps by global_step, part i >
-// 0 by its own training/<name>/iter. Slots are training/<name>/<variable>/<slot>, the optimizer's
-// numbers training/<name>/learning_rate and so on; a part of the same name as one before is
-// <name>_1. learning_rate and gradient_norm are the first part's.
+// all (tables that several columns share). Of Keras' optimizers the first part counts its steps by
+// global_step, part i > 0 by its own training/<name>/iter; slots are
+// training/<name>/<variable>/<slot>, the optimizer's numbers training/<name>/learning_rate and so
+// on; a part of the same name as one before is <name>_1. tf.train's count by global_step.
+// learning_rate and gradient_norm are the first part's.
 [[nodiscard]] TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                                     const MinimizeOptions& options);
 

@@ -21,13 +21,15 @@ Value Number(const Update& update, double value, std::string_view name) {
 
 // The slot of the updated variable, made if there is none.
 Variable& Slot(const Update& update, std::string_view slot, double initial = 0.0) {
-  return GetOrCreateSlot(update.graph, SlotName(update.variable.name, slot), update.variable.dtype,
-                         update.variable.shape, initial);
+  return GetOrCreateSlot(update.graph, SlotName(update.variable.name, slot, update.names),
+                         update.variable.dtype, update.variable.shape, initial);
 }
 
 // A float32 scalar that is no variable's slot.
-Variable& Power(Graph& graph, const std::string& name, double initial) {
-  return GetOrCreateSlot(graph, name, DType::kFloat, Shape(), initial);
+Variable& Power(Graph& graph, const OptimizerNames& names, std::string_view name, double initial) {
+  const std::string full_name =
+      fmt::format("{}{}{}", names.power_beginning, name, names.power_ending);
+  return GetOrCreateSlot(graph, full_name, DType::kFloat, Shape(), initial);
 }
 
 // ---- dense --------------------------------------------------------------------------------------
@@ -46,16 +48,17 @@ Node* Dense(const MomentumOptimizer& o, const Update& u, Value gradient) {
 }
 
 Node* Dense(const AdamOptimizer& o, const Update& u, Value gradient) {
-  return ops::ResourceApplyAdam({.var = u.variable.handle,
-                                 .m = Slot(u, "Adam").handle,
-                                 .v = Slot(u, "Adam_1").handle,
-                                 .beta1_power = Power(u.graph, "beta1_power", o.beta1).value,
-                                 .beta2_power = Power(u.graph, "beta2_power", o.beta2).value,
-                                 .lr = u.learning_rate,
-                                 .beta1 = Number(u, o.beta1, "beta1"),
-                                 .beta2 = Number(u, o.beta2, "beta2"),
-                                 .epsilon = Number(u, o.epsilon, "epsilon"),
-                                 .grad = gradient});
+  return ops::ResourceApplyAdam(
+      {.var = u.variable.handle,
+       .m = Slot(u, "Adam").handle,
+       .v = Slot(u, "Adam_1").handle,
+       .beta1_power = Power(u.graph, u.names, "beta1_power", o.beta1).value,
+       .beta2_power = Power(u.graph, u.names, "beta2_power", o.beta2).value,
+       .lr = u.learning_rate,
+       .beta1 = Number(u, o.beta1, "beta1"),
+       .beta2 = Number(u, o.beta2, "beta2"),
+       .epsilon = Number(u, o.epsilon, "epsilon"),
+       .grad = gradient});
 }
 
 ops::AdagradInputs Inputs(const AdagradOptimizer& o, const Update& u, Value gradient) {
@@ -222,8 +225,10 @@ void CheckArguments(const Optimizer& /*o*/) {}
 
 }  // namespace
 
-std::string SlotName(std::string_view variable, std::string_view slot) {
-  return fmt::format("{}/{}", variable, slot);
+std::string SlotName(std::string_view variable, std::string_view slot,
+                     const OptimizerNames& names) {
+  return names.slot_scope.empty() ? fmt::format("{}/{}", variable, slot)
+                                  : fmt::format("{}/{}/{}", variable, names.slot_scope, slot);
 }
 
 Node* ApplyDense(const AnyOptimizer& optimizer, const Update& update, Value gradient) {
@@ -235,11 +240,12 @@ Node* ApplySparse(const AnyOptimizer& optimizer, const Update& update,
   return std::visit([&](const auto& o) { return Sparse(o, update, gradient); }, optimizer);
 }
 
-std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph) {
+std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph,
+                          const OptimizerNames& names) {
   const auto* const adam = std::get_if<AdamOptimizer>(&optimizer);
   if (adam == nullptr) return {};
-  const Variable& power1 = Power(graph, "beta1_power", adam->beta1);
-  const Variable& power2 = Power(graph, "beta2_power", adam->beta2);
+  const Variable& power1 = Power(graph, names, "beta1_power", adam->beta1);
+  const Variable& power2 = Power(graph, names, "beta2_power", adam->beta2);
   return {ops::AssignVariableOp(power1.handle, ops::Mul(power1.value, adam->beta1)),
           ops::AssignVariableOp(power2.handle, ops::Mul(power2.value, adam->beta2))};
 }

@@ -6,19 +6,21 @@
 #include <vector>
 
 #include "core/graph/gradient.h"
-#include "core/nn/optimizers.h"
+#include "core/nn/premade_optimizers.h"
 
 namespace tpuest::nn {
 
 // A slot lives beside its variable in the checkpoint, as TensorFlow has it: "dense/kernel" and
-// "dense/kernel/Momentum".
-[[nodiscard]] std::string SlotName(std::string_view variable, std::string_view slot);
+// "dense/kernel/Momentum"; of a variable in parts "dense/kernel/part_0/Momentum".
+[[nodiscard]] std::string SlotName(std::string_view variable, std::string_view slot,
+                                   const OptimizerNames& names = {});
 
 // What an update is made of.
 struct Update {
   Graph& graph;
   const Variable& variable;
   Value learning_rate;  // float32 []
+  OptimizerNames names = {};
 };
 
 // The update by a gradient of the variable's shape. Slots are made where they are missing.
@@ -30,7 +32,8 @@ struct Update {
                                 const IndexedSlices& gradient);
 
 // What follows when all variables are updated (Adam's powers); may be empty.
-[[nodiscard]] std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph);
+[[nodiscard]] std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph,
+                                        const OptimizerNames& names = {});
 
 // Error kUsage in TensorFlow's words for arguments that cannot be.
 void CheckOptions(const AnyOptimizer& optimizer);

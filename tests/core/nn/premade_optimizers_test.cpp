@@ -1,0 +1,81 @@
+// Parts of a model that tf.train's optimizers train.
+
+#include "core/nn/premade_optimizers.h"
+
+#include <doctest/doctest.h>
+
+#include "core/nn/minimize.h"
+#include "core/ops/elementwise.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+// The sum of two variables, two steps.
+class Parts {
+ public:
+  Parts(const PremadeOptimizer& dnn, const PremadeOptimizer& linear, const OptimizerNames& names) {
+    const Variable* const a = session_.AddVariable("dnn/a", {}, {1});
+    const Variable* const b = session_.AddVariable("linear/b", {}, {2});
+    const OptimizerPart parts[] = {{ByFamily(dnn), {}, "dnn", names},
+                                   {ByFamily(linear), {}, "linear", names}};
+    const TrainOp op = MinimizeParts(ops::AddV2(a->value, b->value), parts, {});
+    session_.Initialize();
+    session_.Step(op.node, 2);
+  }
+  float operator[](const std::string& variable) { return session_.Floats(variable)[0]; }
+  std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : session_.variables().tensors()) names.push_back(name);
+    return names;
+  }
+
+ private:
+  Session session_;
+};
+
+TEST_CASE("tf.train's optimizers train parts, with slots where version 1 has them") {
+  Parts parts(AdamOptimizer{}, MomentumOptimizer{.learning_rate = 0.5, .momentum = 0.5},
+              {.slot_scope = "part_0", .power_beginning = "head/"});
+  CHECK(parts["linear/b"] == 2 - 0.5F - 0.75F);
+  CHECK(parts["dnn/a"] == doctest::Approx(1 - 2 * 0.001));
+  CHECK(parts["global_step"] == 2);
+  CHECK(parts.Names() == std::vector<std::string>{"dnn/a", "dnn/a/part_0/Adam",
+                                                  "dnn/a/part_0/Adam_1", "global_step",
+                                                  "head/beta1_power", "head/beta2_power",
+                                                  "linear/b", "linear/b/part_0/Momentum"});
+}
+
+TEST_CASE("a second Adam has powers of its own") {
+  Parts parts(AdamOptimizer{}, AdamOptimizer{.beta1 = 0.5}, {.power_beginning = "head/"});
+  CHECK(parts["head/beta1_power"] == doctest::Approx(0.9 * 0.9 * 0.9));
+  CHECK(parts["head/beta1_power_1"] == doctest::Approx(0.125));
+}
+
+TEST_CASE("both families train one model") {
+  Parts parts(SGD{.options = {.learning_rate = 0.25}},
+              GradientDescentOptimizer{.learning_rate = 0.5}, {});
+  CHECK(parts["dnn/a"] == 1 - 2 * 0.25F);
+  CHECK(parts["linear/b"] == 2 - 2 * 0.5F);
+}
+
+TEST_CASE("a part's gradients are clipped by their own norm") {
+  Parts parts(
+      GradientDescentOptimizer{.learning_rate = 1.0, .gradients = {.clip_by_global_norm = 0.25}},
+      GradientDescentOptimizer{.learning_rate = 1.0}, {});
+  CHECK(parts["dnn/a"] == doctest::Approx(1 - 2 * 0.25));
+  CHECK(parts["linear/b"] == 0);
+}
+
+TEST_CASE("one optimizer of a model averages its variables, not two") {
+  const ExponentialMovingAverage average{.decay = 0.5};
+  const GradientDescentOptimizer averaging{.learning_rate = 1.0,
+                                           .gradients = {.exponential_moving_average = average}};
+  const GradientDescentOptimizer plain{.learning_rate = 1.0};
+  Parts parts(plain, averaging, {});
+  CHECK(parts["dnn/a/ExponentialMovingAverage"] == doctest::Approx(1 - 1.25));
+  CHECK_THROWS_WITH(Parts(averaging, averaging, {}), doctest::Contains("averages all variables"));
+}
+
+}  // namespace
+}  // namespace tpuest::nn
