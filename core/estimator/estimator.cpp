@@ -134,6 +134,11 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
   watched.saving_listeners.push_back(&listener);
   TrainAndEvaluateResult result{.train = impl_->trainer.Train(input_fn, length, watched)};
   if (!listener.has_begun()) listener.GoOnAfterEnd(result.train.global_step);
+  const StopSignal& stop = context.home.stop;
+  if (result.train.exit_code == 0 && stop.requested() && listener.OwesEvaluation()) {
+    result.train.exit_code = ExitCodeOf(stop);
+    result.train.stopped_because = ReasonOf(stop);
+  }
   result.evaluations = runner.results();
   result.exports = runner.exports();
   return result;

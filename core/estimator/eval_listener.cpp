@@ -66,6 +66,12 @@ void EvaluationListener::GoOnAfterEnd(int64_t step) {
   Settle(step);
 }
 
+bool EvaluationListener::OwesEvaluation() const {
+  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
+  return settled && newest && *settled < StepOfCheckpoint(*newest).value_or(0);
+}
+
 bool EvaluationListener::IsDue(size_t task, int64_t step) const {
   const EvalTask& of = runner_.tasks()[task];
   const Timer& timer = timers_[task];

@@ -32,6 +32,8 @@ class EvaluationListener final : public CheckpointSaverListener {
   // In the place of such a run, whose last checkpoint is of `step`: makes the evaluation that was
   // cut, if one was.
   void GoOnAfterEnd(int64_t step);
+  // Whether a stop request has left the newest checkpoint to the run that goes on from it.
+  [[nodiscard]] bool OwesEvaluation() const;
 
  private:
   struct Timer {

@@ -285,4 +285,30 @@ TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up
   CHECK(steps.back() == 42);
 }
 
+TEST_CASE(
+    "a stop request between the last step and its evaluation ends as one, which is made up for") {
+  Run run(10);
+  AfterEachLoop preempt([&](RunContext& /*context*/, const RunValues& values) {
+    if (values.global_step == 42) run.home.stop.Request(StopSignal::Kind::kPreempted);
+  });
+  const auto again = [&](Home& home) {
+    Estimator estimator(LinearModel(), run.options, home.get());
+    return estimator.TrainAndEvaluate(RangeInput({}), {.max_steps = 42}, {}, {Task()}).train;
+  };
+  const TrainAndEvaluateResult stopped = run.To(42, {Task()}, {&preempt});
+  CHECK(stopped.train.global_step == 42);
+  CHECK(stopped.train.exit_code == 75);
+  CHECK(stopped.train.stopped_because == "preempted");
+  CHECK(run.Evaluated() == Steps{10, 20, 30, 40});
+  Home hurried;
+  hurried.stop.Request(StopSignal::Kind::kInterrupted);
+  CHECK(again(hurried).exit_code == 130);
+  Home fresh;
+  CHECK(again(fresh).exit_code == 0);
+  CHECK(run.Evaluated() == Steps{10, 20, 30, 40, 42});
+  Home late;
+  late.stop.Request(StopSignal::Kind::kPreempted);
+  CHECK(again(late).exit_code == 0);
+}
+
 }  // namespace tpuest
