@@ -85,6 +85,7 @@ ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
     report.files.push_back(shards == 1
                                ? options.output
                                : fmt::format("{}-{:05}-of-{:05}", options.output, shard, shards));
+    if (options.dry_run) continue;
     WriteRecords(*source, report.records * shard / shards, report.records * (shard + 1) / shards,
                  report.files.back(), compression);
   }

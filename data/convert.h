@@ -15,6 +15,7 @@ struct ConvertOptions {
   std::string output;            // path of the file to write
   int64_t num_shards = 1;        // more: "<output>-00000-of-00004", as even as can be, in order
   std::string compression_type;  // "", "GZIP" or "ZLIB"
+  bool dry_run = false;          // the report alone
 };
 
 struct ConvertReport {

@@ -115,4 +115,12 @@ ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter) {
   return args;
 }
 
+VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
+  const std::string input = ServedInput(job);
+  return {.records = records,
+          .input_fn = MakeJobInputFn(job, input),
+          .serialized_input_fn =
+              SerializedInputFn(job.input_fns.at(input), input, ColumnFeatures(job))};
+}
+
 }  // namespace tpuest::cli

@@ -22,4 +22,7 @@ namespace tpuest::cli {
 // Of an exporter of an EvalSpec: it serves, with the job's receiver unless it has its own.
 [[nodiscard]] ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter);
 
+// What an export is compared on, where it serves.
+[[nodiscard]] VerifyArgs VerifyArgsOf(const Job& job, int64_t records);
+
 }  // namespace tpuest::cli

@@ -87,30 +87,28 @@ void WriteCheckpoint(const CheckpointAverage& average, const std::string& prefix
   WriteBundle(prefix, average.tensors);
 }
 
-std::string WriteFolder(const CheckpointAverage& average, const std::string& folder) {
-  if (ReadCheckpointState(folder)) {
-    throw Error(Code::kUsage, fmt::format("{}: holds checkpoints already", folder),
-                "name a new folder, or a prefix as DIR/average.ckpt");
-  }
-  MakeDirectories(folder);
-  std::string prefix =
-      JoinPath(folder, fmt::format("model.ckpt-{}", average.global_step.value_or(0)));
-  WriteCheckpoint(average, prefix);
-  TakeJob(average.newest(), folder);
-  WriteCheckpointState(folder,
-                       {.model_checkpoint_path = prefix, .all_model_checkpoint_paths = {prefix}});
-  return prefix;
-}
-
-std::string Write(const CheckpointAverage& average, const std::string& output) {
-  if (!IsPrefix(output)) return WriteFolder(average, output);
-  if (CheckpointExists(output)) {
+// Where the average goes: the prefix that is given, or one in the folder.
+std::string PrefixFor(const CheckpointAverage& average, const std::string& output) {
+  if (IsPrefix(output)) {
+    if (!CheckpointExists(output)) return output;
     throw Error(Code::kUsage, fmt::format("{}: is a checkpoint already", output),
                 "name another prefix");
   }
-  if (const std::string folder = DirName(output); !folder.empty()) MakeDirectories(folder);
-  WriteCheckpoint(average, output);
-  return output;
+  if (!ReadCheckpointState(output)) {
+    return JoinPath(output, fmt::format("model.ckpt-{}", average.global_step.value_or(0)));
+  }
+  throw Error(Code::kUsage, fmt::format("{}: holds checkpoints already", output),
+              "name a new folder, or a prefix as DIR/average.ckpt");
+}
+
+void Write(const CheckpointAverage& average, const std::string& prefix, const std::string& output) {
+  const std::string folder = DirName(prefix);
+  if (!folder.empty()) MakeDirectories(folder);
+  WriteCheckpoint(average, prefix);
+  if (prefix == output) return;
+  TakeJob(average.newest(), folder);
+  WriteCheckpointState(folder,
+                       {.model_checkpoint_path = prefix, .all_model_checkpoint_paths = {prefix}});
 }
 
 int Average(const AverageInvocation& invocation) {
@@ -120,7 +118,8 @@ int Average(const AverageInvocation& invocation) {
                   "--output DIR, or a prefix: --output DIR/average.ckpt");
     }
     const CheckpointAverage average = AverageCheckpoints(PrefixesOf(invocation));
-    const std::string path = Write(average, *invocation.output);
+    const std::string path = PrefixFor(average, *invocation.output);
+    if (!invocation.dry_run) Write(average, path, *invocation.output);
     if (invocation.json) {
       PrintDocument("average",
                     {{"global_step", average.global_step ? Json(*average.global_step) : Json()},

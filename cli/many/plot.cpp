@@ -50,7 +50,9 @@ int Plot(const PlotInvocation& invocation) {
     const std::vector<Panel> panels = MakePanels(
         {invocation.arguments, invocation.metrics, invocation.over_time, invocation.log_y});
     const std::string x_name = invocation.over_time ? "seconds" : "step";
-    if (invocation.output) WriteFileAtomically(*invocation.output, PlotSvg(panels, x_name));
+    if (invocation.output && !invocation.dry_run) {
+      WriteFileAtomically(*invocation.output, PlotSvg(panels, x_name));
+    }
     if (invocation.json) {
       PrintDocument("plot", {{"path", invocation.output ? Json(*invocation.output) : Json()},
                              {"x", x_name},

@@ -130,7 +130,7 @@ int RunOne(const SweepInvocation& invocation, config::Sources& sources) {
   const SweepFolder folder = OutOf(invocation);
   const SweepRecord record = MakeRecord(invocation, sources);
   const Trial& trial = record.trials[IndexOf(invocation, record.trials.size())];
-  folder.Claim(record);
+  if (!invocation.dry_run) folder.Claim(record);
   SystemClock clock;
   Console console(invocation, clock);
   if (folder.StatusOf(trial, record.overrides).done()) {
@@ -311,7 +311,7 @@ int Sweep(const SweepInvocation& invocation) {
     if (invocation.subject == "run") return RunOne(invocation, sources);
     if (invocation.subject == "status") return ShowStatus(invocation);
     if (invocation.subject == "best") return ShowBest(invocation);
-    return RunAll(invocation, sources);
+    return invocation.dry_run ? Expand(invocation, sources) : RunAll(invocation, sources);
   });
 }
 

@@ -88,7 +88,8 @@ int Convert(const ConvertInvocation& invocation) {
     }
     const ConvertReport report = ConvertToTFRecord({.source = ConvertSource(invocation),
                                                     .output = *invocation.output,
-                                                    .compression_type = invocation.compression});
+                                                    .compression_type = invocation.compression,
+                                                    .dry_run = invocation.dry_run});
     if (invocation.json) {
       PrintDocument(
           "convert",

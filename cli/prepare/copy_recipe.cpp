@@ -58,6 +58,14 @@ void CheckFree(const std::vector<NewFile>& files) {
   }
 }
 
+void Write(const std::vector<NewFile>& files) {
+  // The job goes last: where it stands its data do, too.
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (const std::string folder = DirName(file->path); !folder.empty()) MakeDirectories(folder);
+    WriteFileAtomically(file->path, file->text, false);
+  }
+}
+
 int CopyRecipe(const CopyInvocation& invocation) {
   return Guarded(invocation, [&](config::Sources& /*sources*/) {
     const std::vector<std::string>& arguments = invocation.arguments;
@@ -69,11 +77,7 @@ int CopyRecipe(const CopyInvocation& invocation) {
     const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");
     const std::vector<NewFile> files = FilesOf(recipe, path);
     if (!invocation.force) CheckFree(files);
-    if (!DirName(path).empty()) MakeDirectories(DirName(path));
-    // The job goes last: where it stands its data do, too.
-    for (auto file = files.rbegin(); file != files.rend(); ++file) {
-      WriteFileAtomically(file->path, file->text, false);
-    }
+    if (!invocation.dry_run) Write(files);
     if (invocation.json) {
       Json names = Json::array();
       for (const NewFile& file : files) names.push_back(file.path);

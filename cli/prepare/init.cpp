@@ -137,7 +137,7 @@ std::string UseName(const StarterColumn& column) {
 }
 
 // On stderr, where the job may be on stdout.
-void Tell(const CsvProfile& profile, const StarterPlan& plan, const std::string& output) {
+void Tell(const CsvProfile& profile, const StarterPlan& plan) {
   fmt::print(stderr, "{} rows, {} columns\n", WithCommas(profile.rows), profile.columns.size());
   fmt::print(stderr, "label {}: {}\n", plan.label.column->name,
              plan.label.is_class ? fmt::format("{} classes", plan.label.n_classes) : "a number");
@@ -146,7 +146,17 @@ void Tell(const CsvProfile& profile, const StarterPlan& plan, const std::string&
   }
   fmt::print(stderr, "{}, trained for {} steps of {} rows\n", plan.ModelType(), plan.max_steps,
              plan.batch_size);
-  if (output != "-") fmt::print(stderr, "written to {}; next: tpuest train {}\n", output, output);
+}
+
+// The job's own file.
+void Write(const InitInvocation& invocation, const std::string& path, const std::string& job) {
+  if (!invocation.dry_run) {
+    if (const std::string folder = DirName(path); !folder.empty()) MakeDirectories(folder);
+    WriteFileAtomically(path, job, false);
+  }
+  if (invocation.quiet) return;
+  fmt::print(stderr, "{} to {}; next: tpuest train {}\n",
+             invocation.dry_run ? "nothing was written: it goes" : "written", path, path);
 }
 
 Json Document(const StarterPlan& plan) {
@@ -183,12 +193,7 @@ int InitStarter(const InitInvocation& invocation) {
                 "tpuest init digits");
   }
   CheckFlags(invocation, path);
-  const std::string folder = DirName(path);
-  if (!folder.empty()) MakeDirectories(folder);
-  WriteFileAtomically(path, RenamedText(FindRecipe("starter"), name, path), false);
-  if (!invocation.quiet) {
-    fmt::print(stderr, "written to {}; next: tpuest train {}\n", path, path);
-  }
+  Write(invocation, path, RenamedText(FindRecipe("starter"), name, path));
   if (invocation.json) PrintDocument("init", {{"path", path}});
   return 0;
 }
@@ -231,11 +236,11 @@ int Init(const InitInvocation& invocation) {
       paths.eval = InJob(*invocation.eval, folder);
     }
     const std::string job = StarterJob(profile, plan, paths);
-    if (output != "-") WriteFileAtomically(output, job, false);
     for (const std::string& warning : plan.warnings) {
       fmt::print(stderr, "warning: {}\n", warning);
     }
-    if (!invocation.quiet) Tell(profile, plan, output);
+    if (!invocation.quiet) Tell(profile, plan);
+    if (output != "-") Write(invocation, output, job);
     if (invocation.json) {
       Json document = Document(plan);
       document[output == "-" ? "yaml" : "path"] = output == "-" ? job : output;

@@ -177,7 +177,9 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
   if (topology == nullptr) planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
   if (topology == nullptr && !invocation.dump_hlo) return planned;
   const LoweredModule module = Lower(job, args, run);
-  if (invocation.dump_hlo) WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
+  if (invocation.dump_hlo && !invocation.dry_run) {
+    WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
+  }
   if (topology != nullptr) {
     planned.compile = CompileFor(*topology, module, *run.model.graph, run.replicas);
   }

@@ -109,7 +109,11 @@ class Evaluator {
         PrintMetrics(result, (all_ ? fmt::format("{}/", result.global_step) : "") + prefix);
       }
     }
-    if (!gates_.empty()) fields["failed_gates"] = Failed(numbers, fields["path"]);
+    if (invocation_.dry_run) {
+      fields["dry_run"] = true;
+    } else if (!gates_.empty()) {
+      fields["failed_gates"] = Failed(numbers, fields["path"]);
+    }
     return fields;
   }
 

@@ -41,11 +41,7 @@ ExportArgs ArgsOf(Session& session) {
       options.export_dir_base.value_or(JoinPath(session.estimator().model_dir(), "export"));
   args.checkpoint = session.Checkpoint(options.checkpoint_path);
   if (options.verify > 0 && args.input_receivers.contains(Mode::kPredict)) {
-    const std::string input = ServedInput(job);
-    args.verify = VerifyArgs{.records = options.verify,
-                             .input_fn = MakeJobInputFn(job, input),
-                             .serialized_input_fn = SerializedInputFn(job.input_fns.at(input),
-                                                                      input, ColumnFeatures(job))};
+    args.verify = VerifyArgsOf(job, options.verify);
   }
   return args;
 }
@@ -85,11 +81,11 @@ int Export(const ExportInvocation& given) {
       session.console().Clear();
       if (invocation.json) {
         PrintDocument("export", {{"global_step", result.global_step},
-                                 {"path", result.path},
+                                 {"path", invocation.dry_run ? Json() : Json(result.path)},
                                  {"signatures", SignatureFields(result)},
                                  {"excluded", result.excluded},
                                  {"checkpoint", result.checkpoint}});
-      } else {
+      } else if (!invocation.dry_run) {
         fmt::print("{}\n", result.path);
       }
       return 0;

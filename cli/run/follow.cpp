@@ -29,6 +29,10 @@ void CheckFlags(const EvaluateInvocation& invocation, const Job& job) {
         fmt::format("--follow takes no --{}", invocation.checkpoint ? "checkpoint" : "name"),
         "it evaluates the newest checkpoints by every eval_spec");
   }
+  if (invocation.dry_run) {
+    throw Error(Code::kUsage, "--follow takes no --dry-run",
+                "tpuest evaluate --dry-run checks the same job");
+  }
   if (!invocation.fail_if.empty()) {
     throw Error(Code::kUsage, "--follow takes no --fail-if",
                 "evaluate the run once it is over: tpuest evaluate --fail-if ...");

@@ -53,7 +53,7 @@ int Predict(const PredictInvocation& invocation) {
     return session.Run([&] {
       const PredictOptions& options = session.job().predict;
       const std::string path = invocation.output.value_or(options.output.path);
-      if (path == "-" && invocation.json) {
+      if (path == "-" && invocation.json && !invocation.dry_run) {
         throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
                     "write the predictions to a file: --output predictions.jsonl");
       }
@@ -63,7 +63,8 @@ int Predict(const PredictInvocation& invocation) {
                     "--format jsonl gives a line a batch")
             .Key("predict.yield_single_examples");
       }
-      PredictionWriter writer(path, format);
+      std::optional<PredictionWriter> writer;
+      if (!invocation.dry_run) writer.emplace(path, format);
       PredictArgs args;
       args.checkpoint = session.Checkpoint();
       args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
@@ -73,9 +74,9 @@ int Predict(const PredictInvocation& invocation) {
       args.hooks = hooks.hooks();
       const PredictResult result =
           session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
-                                      [&](const PredictionRow& row) { return writer.Write(row); });
+                                      [&](const PredictionRow& row) { return writer->Write(row); });
       // A file that is there is complete.
-      if (result.exit_code == 0) writer.Close();
+      if (result.exit_code == 0 && writer) writer->Close();
       session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
       session.console().Clear();
       if (invocation.json) {

@@ -150,7 +150,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .fsync = loaded_.job.tpuest.fsync,
                            .device = device_.backend(),
                            .device_options = DeviceOptionsOf(loaded_.job.tpuest),
-                           .hparams = HParamsOf(loaded_.tree)};
+                           .hparams = HParamsOf(loaded_.tree),
+                           .dry_run = invocation.dry_run};
   try {
     estimator_ =
         std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
@@ -166,6 +167,10 @@ void Session::ListBadRecords() {
   for (auto& [name, input] : loaded_.job.input_fns) {
     input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
       const std::lock_guard lock(bad_records_mutex_);
+      if (invocation_.dry_run) {
+        log().Warning("{} of {} records are bad and left out", bad.size(), records);
+        return;
+      }
       const std::string path = AddBadRecords(estimator_->model_dir(), bad);
       log().Warning("{} of {} records are bad and left out: see {}", bad.size(), records, path);
     };
@@ -232,7 +237,7 @@ void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept 
 
 void Session::JoinLog() {
   const std::string& model_dir = estimator_->model_dir();
-  if (!RunFolder::ExistsIn(model_dir)) return;
+  if (invocation_.dry_run || !RunFolder::ExistsIn(model_dir)) return;
   try {
     console_.AppendTo(RunFolder(model_dir).log_path());
   } catch (const Error& error) {

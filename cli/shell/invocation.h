@@ -30,6 +30,7 @@ struct Invocation {
 
   // Flags of every command.
   std::optional<std::string> model_dir;
+  bool dry_run = false;  // everything is checked, nothing is written
   bool json = false;
   bool quiet = false;
   bool verbose = false;

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "core/base/files.h"
 #include "core/estimator/batch_axis.h"
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/eval_listener.h"
 #include "core/estimator/evaluations.h"
 #include "core/estimator/evaluator.h"
+#include "core/estimator/export_verifier.h"
 #include "core/estimator/exporter.h"
 #include "core/estimator/follower.h"
 #include "core/estimator/predictor.h"
@@ -18,7 +21,8 @@
 namespace tpuest {
 namespace {
 
-std::string TemporaryModelDir() {
+std::string TemporaryModelDir(bool is_made) {
+  if (!is_made) return JoinPath(P_tmpdir, "tpuest.XXXXXX");
   try {
     return MakeTemporaryFolder("tpuest");
   } catch (const Error& error) {
@@ -52,8 +56,8 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   if (config.model_dir) {
     context.model_dir = *config.model_dir;
   } else {
-    context.model_dir = TemporaryModelDir();
-    context.model_dir_is_temporary = true;
+    context.model_dir = TemporaryModelDir(!home.dry_run);
+    context.model_dir_is_temporary = !home.dry_run;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
   LogPlaces(context);
@@ -133,6 +137,13 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
   TrainHooks watched = hooks;
   watched.saving_listeners.push_back(&listener);
   TrainAndEvaluateResult result{.train = impl_->trainer.Train(input_fn, length, watched)};
+  if (context.home.dry_run) {
+    for (const EvalTask& task : runner.tasks()) {
+      (void)impl_->evaluator.Evaluate(task.input_fn, task.args);
+      for (const ExporterTask& exported : task.exporters) impl_->exporter.TryBuild(exported.args);
+    }
+    return result;
+  }
   if (!listener.has_begun()) listener.GoOnAfterEnd(result.train.global_step);
   const StopSignal& stop = context.home.stop;
   if (result.train.exit_code == 0 && stop.requested() && listener.OwesEvaluation()) {
@@ -183,6 +194,13 @@ PredictResult Estimator::Predict(const InputFn& input_fn, const PredictArgs& arg
 
 ExportResult Estimator::ExportSavedModel(const ExportArgs& args) {
   return impl_->exporter.Export(args);
+}
+
+VerifyResult Estimator::VerifySavedModel(const std::string& folder, const VerifyArgs& args,
+                                         const std::string& checkpoint) {
+  EstimatorContext& context = impl_->context;
+  const SavedState saved = LoadCheckpoint(checkpoint);
+  return VerifyExport(folder, args, saved, context.Seed(saved.resume.seed), context);
 }
 
 const std::string& Estimator::model_dir() const { return impl_->context.model_dir; }

@@ -32,6 +32,9 @@ struct EstimatorHome {
   Backend* device = nullptr;  // where steps run; nullptr: on `backend`
   DeviceOptions device_options = {};
   HParams hparams = {};  // for TensorBoard
+  // Every call goes as far as its first step or batch, with all the errors that come before, and
+  // writes nothing; a temporary model_dir is not made.
+  bool dry_run = false;
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};
@@ -41,8 +44,8 @@ struct EstimatorHome {
 struct TrainResult {
   int64_t global_step = 0;
   std::optional<float> loss;  // of the last step of this run
-  // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", or
-  // what a hook said.
+  // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", "dry
+  // run", or what a hook said.
   std::string stopped_because;
   int exit_code = 0;       // 0, 75 or 130
   std::string checkpoint;  // prefix of the newest one; empty if there is none
@@ -80,7 +83,8 @@ struct PredictResult {
   int64_t global_step = 0;
   int64_t examples = 0;
   std::string checkpoint;
-  std::string stopped_because;  // "end of input", "limit", "preempted", "interrupted"
+  // "end of input", "limit", "preempted", "interrupted", "dry run"
+  std::string stopped_because;
   int exit_code = 0;
 };
 // Compares an export, read back, with the live model on the first `records` of an input.
@@ -100,6 +104,10 @@ struct ExportArgs {
   bool strip_default_attrs = true;
   std::optional<BatchConfig> batch_config;  // for models that call inference_on_tpu
   std::optional<VerifyArgs> verify;
+};
+struct VerifyResult {
+  int64_t records = 0;
+  size_t signatures = 0;  // that were compared
 };
 struct ExportedSignature {
   std::string key;
@@ -151,6 +159,10 @@ class Estimator {
   // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained
   // model, kGate where verifying finds a difference; nothing is left then.
   ExportResult ExportSavedModel(const ExportArgs& args);
+  // Compares a SavedModel with what the model gives with a checkpoint: a prefix, or the
+  // SavedModel's own folder for its own variables. Error kGate where they differ.
+  VerifyResult VerifySavedModel(const std::string& folder, const VerifyArgs& args,
+                                const std::string& checkpoint);
 
   [[nodiscard]] const std::string& model_dir() const;
   // With everything that was absent put in.

@@ -11,6 +11,11 @@
 namespace tpuest {
 namespace {
 
+[[noreturn]] void ThrowNoExamples() {
+  throw Error(Code::kData, "the input of evaluate has no examples",
+              "look at its files, skip, take and filter");
+}
+
 // Local time.
 std::string TimeText(double wall_seconds, const char* format) {
   const auto seconds = static_cast<std::time_t>(wall_seconds);
@@ -56,6 +61,14 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   result.global_step =
       *model_.variables().tensors().at(std::string(nn::kGlobalStepName)).data<int64_t>();
   if (saved) result.checkpoint = saved->prefix;
+  if (context_.home.dry_run) {
+    const std::optional<Batch> first = stream->Next();
+    if (!first) ThrowNoExamples();
+    (void)model_.Run(*first);
+    context_.home.log.Info("Dry run: evaluate would read {}; nothing was written",
+                           saved ? saved->prefix : "no checkpoint");
+    return result;
+  }
   InfeedArgs infeed_args{
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
@@ -104,10 +117,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     LogBatch(args, ++result.batches);
     if (hooks.AfterBatch(static_cast<float>(output.values.front().AsDouble(0)))) break;
   }
-  if (result.batches == 0) {
-    throw Error(Code::kData, "the input of evaluate has no examples",
-                "look at its files, skip, take and filter");
-  }
+  if (result.batches == 0) ThrowNoExamples();
   result.metrics = metrics_.Values();
   result.metrics.merge(model_.EvalMetricValues());
   // Every batch counts as one, also a short one.

@@ -120,20 +120,21 @@ class Verifier {
     RunLive(saved);
   }
 
-  void Run() {
-    size_t signatures = 0;
+  VerifyResult Run() {
+    VerifyResult result{.records = records_};
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       const auto& tags = meta_graph.tags;
       if (std::find(tags.begin(), tags.end(), kServe) == tags.end()) continue;
       for (const auto& [key, signature] : meta_graph.signatures) {
         Verify(meta_graph, key, signature);
-        ++signatures;
+        ++result.signatures;
       }
     }
     context_.home.log.Info(
         "Verified {} signatures on {} records: read back, they give what the "
         "model gives",
-        signatures, records_);
+        result.signatures, records_);
+    return result;
   }
 
  private:
@@ -263,12 +264,13 @@ class Verifier {
     const int64_t per_row = live.shape().rank() > 0 && live.shape().dim(0) > 0
                                 ? live.elements() / live.shape().dim(0)
                                 : live.elements();
-    throw Error(Code::kGate,
-                fmt::format("the export differs from the model: {}, record {}: {} read back, {} "
-                            "live",
-                            what, first_record + *at / std::max<int64_t>(per_row, 1),
-                            ElementText(exported, *at), ElementText(live, *at)),
-                "nothing was exported; this is a bug in tpuest, please report it with the job");
+    throw Error(
+        Code::kGate,
+        fmt::format("the export differs from the model: {}, record {}: {} read back, {} "
+                    "live",
+                    what, first_record + *at / std::max<int64_t>(per_row, 1),
+                    ElementText(exported, *at), ElementText(live, *at)),
+        "unless a file was changed since, this is a bug in tpuest: please report it with the job");
   }
 
   SavedModel model_;
@@ -284,9 +286,9 @@ class Verifier {
 
 }  // namespace
 
-void VerifyExport(const std::string& folder, const VerifyArgs& args, const SavedState& saved,
-                  uint64_t seed, EstimatorContext& context) {
-  Verifier(folder, args, saved, seed, context).Run();
+VerifyResult VerifyExport(const std::string& folder, const VerifyArgs& args,
+                          const SavedState& saved, uint64_t seed, EstimatorContext& context) {
+  return Verifier(folder, args, saved, seed, context).Run();
 }
 
 }  // namespace tpuest

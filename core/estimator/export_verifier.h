@@ -12,7 +12,7 @@ namespace tpuest {
 // `examples` get them serialized, others the features. Floats may differ by 1e-5 of the larger one
 // (or of 1), everything else not at all. Error kGate names record, signature, output and both
 // values.
-void VerifyExport(const std::string& folder, const VerifyArgs& args, const SavedState& saved,
-                  uint64_t seed, EstimatorContext& context);
+VerifyResult VerifyExport(const std::string& folder, const VerifyArgs& args,
+                          const SavedState& saved, uint64_t seed, EstimatorContext& context);
 
 }  // namespace tpuest

@@ -83,6 +83,11 @@ ExportResult Exporter::Export(const ExportArgs& args) {
   Log& log = context_.home.log;
   for (const Part& part : parts) LogSignatures(part.signatures, log);
   log.Info("Restoring parameters from {}", saved.prefix);
+  if (context_.home.dry_run) {
+    (void)Variables(parts, saved);
+    log.Info("Dry run: export would take {}; nothing was written", saved.prefix);
+    return ResultOf(parts, saved, "");
+  }
   const double now = context_.home.clock.WallSeconds();
   ExportFolder folder(args.export_dir_base,
                       args.is_newest ? TimeOfNewest(args.export_dir_base, now) : now, log);
@@ -91,9 +96,20 @@ ExportResult Exporter::Export(const ExportArgs& args) {
     VerifyExport(folder.temporary(), *args.verify, saved, seed, context_);
   }
   if (context_.home.stop.requested()) ThrowStopped(context_.home.stop, "the export");
-  ExportResult result{.path = folder.Commit(context_.home.fsync),
-                      .global_step = saved.global_step,
-                      .checkpoint = saved.prefix};
+  ExportResult result = ResultOf(parts, saved, folder.Commit(context_.home.fsync));
+  log.Info("SavedModel written to: {}", result.path);
+  return result;
+}
+
+void Exporter::TryBuild(const ExportArgs& args) const {
+  CheckArgs(args);
+  (void)BuildParts(args);
+}
+
+ExportResult Exporter::ResultOf(const std::vector<Part>& parts, const SavedState& saved,
+                                std::string path) {
+  ExportResult result{
+      .path = std::move(path), .global_step = saved.global_step, .checkpoint = saved.prefix};
   for (const Part& part : parts) {
     for (const auto& [key, signature] : part.signatures.included) {
       ExportedSignature& exported = result.signatures.emplace_back();
@@ -103,7 +119,6 @@ ExportResult Exporter::Export(const ExportArgs& args) {
     }
     result.excluded.insert(part.signatures.excluded.begin(), part.signatures.excluded.end());
   }
-  log.Info("SavedModel written to: {}", result.path);
   return result;
 }
 

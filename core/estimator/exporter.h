@@ -20,6 +20,8 @@ class Exporter {
   explicit Exporter(EstimatorContext& context) : context_(context) {}
 
   ExportResult Export(const ExportArgs& args);
+  // Throws what Export would throw before it looks for a checkpoint.
+  void TryBuild(const ExportArgs& args) const;
 
  private:
   // One MetaGraph on its way out.
@@ -35,6 +37,8 @@ class Exporter {
   };
 
   void CheckArgs(const ExportArgs& args) const;
+  [[nodiscard]] static ExportResult ResultOf(const std::vector<Part>& parts,
+                                             const SavedState& saved, std::string path);
   // The checkpoint that `path` names, the newest of model_dir, or what a warm start takes.
   [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
   [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;

@@ -110,6 +110,15 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
     result.global_step = saved->global_step;
     result.checkpoint = saved->prefix;
   }
+  if (context_.home.dry_run) {
+    if (const std::optional<Batch> first = stream->Next()) {
+      (void)Run(*first, first->examples, args, keys);
+    }
+    context_.home.log.Info("Dry run: predict would read {}; nothing was written",
+                           saved ? saved->prefix : "no checkpoint");
+    result.stopped_because = "dry run";
+    return result;
+  }
   const StopSignal& stop = context_.home.stop;
   Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = stop});
   InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);

@@ -76,7 +76,8 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   ThrowFaults(Validate(length, context_.options.use_tpu));
   goal_ = length.max_steps;
   std::unique_ptr<FileLock> lock;
-  if (DirectoryExists(PrivateDir(context_.model_dir))) lock = LockRun(context_.model_dir);
+  const bool may_lock = !context_.home.dry_run && DirectoryExists(PrivateDir(context_.model_dir));
+  if (may_lock) lock = LockRun(context_.model_dir);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest && length.max_steps && newest->global_step >= *length.max_steps) {
     return AlreadyDone(*newest);
@@ -118,6 +119,7 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   SettleGoal(length, plan);
   InfeedArgs infeed_args = InfeedFor(plan, *stream);
   // Nothing was written so far: a job that cannot run leaves no trace.
+  if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
   RemoveTemporaryFiles(context_.model_dir);
   Infeed infeed(std::move(infeed_args));
@@ -128,6 +130,17 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                         .user = hooks});
   return session.Run(infeed,
                      [this](const Batch& batch, StepTrace* trace) { return StepOf(batch, trace); });
+}
+
+TrainResult Trainer::DryRun(const TrainPlan& plan) {
+  const int64_t step = GlobalStep();
+  context_.home.log.Info(
+      "Dry run: train would go from step {} to {} in {}; nothing was written", step,
+      plan.goal ? fmt::format("{} ({})", *plan.goal, plan.goal_reason) : "the end of its input",
+      context_.model_dir);
+  return {.global_step = step,
+          .stopped_because = "dry run",
+          .checkpoint = plan.newest ? plan.newest->prefix : ""};
 }
 
 SavedState Trainer::Saved() const {

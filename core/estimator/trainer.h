@@ -31,6 +31,8 @@ class Trainer {
     std::unique_ptr<StepPrograms> programs;
   };
 
+  // What there is to say once all is found that can be found before the first step.
+  TrainResult DryRun(const TrainPlan& plan);
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
                   std::optional<SavedState> newest, std::unique_ptr<FileLock> lock);
