@@ -18,7 +18,8 @@ const std::vector<Command>& Commands() {
                                                  CompareCommand(),    InitCommand(),
                                                  ConvertCommand(),    InspectCommand(),
                                                  ListCommand(),       CopyCommand(),
-                                                 CompletionCommand(), BenchCommand(),
+                                                 CompletionCommand(), VerifyCommand(),
+                                                 ReplayCommand(),     BenchCommand(),
                                                  MigrateCommand(),    DoctorCommand(),
                                                  VersionCommand()};
   return kCommands;

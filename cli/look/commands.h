@@ -6,6 +6,8 @@
 namespace tpuest::cli {
 
 [[nodiscard]] Command InspectCommand();
+[[nodiscard]] Command VerifyCommand();
+[[nodiscard]] Command ReplayCommand();
 [[nodiscard]] Command BenchCommand();
 [[nodiscard]] Command DoctorCommand();
 

@@ -98,12 +98,9 @@ std::string ParametersText(const Parting& parting) {
                      first.step, first.variables.size(), first.of, Join(names, ", "));
 }
 
-std::string CandidatesText(const CompareReport& report) {
+std::string CandidatesLine(const CompareReport& report) {
   if (!report.differs()) return "";
-  const std::vector<std::string> candidates = report.Candidates();
-  if (!candidates.empty()) return "candidates: " + Join(candidates, ", ") + "\n";
-  return "candidates: none among keys, version, device and processor; files of the input or of a "
-         "warm start may have changed\n";
+  return "candidates: " + CandidatesText(report.Candidates()) + "\n";
 }
 
 Json KeysJson(const std::vector<KeyDifference>& differences) {
@@ -156,13 +153,7 @@ bool CompareReport::differs() const {
 }
 
 std::vector<std::string> CompareReport::Candidates() const {
-  std::vector<std::string> candidates;
-  if (!differs()) return candidates;
-  for (const KeyDifference& key : keys) {
-    if (key.can_change_bits) candidates.push_back(key.path);
-  }
-  for (const KeyDifference& each : program) candidates.push_back(each.path);
-  return candidates;
+  return differs() ? CandidatesOf(keys, program) : std::vector<std::string>();
 }
 
 Json CompareJson(const CompareReport& report) {
@@ -194,7 +185,7 @@ std::string CompareText(const CompareReport& report) {
                         report.runs[i + 1].path, LossesText(report.partings[i]),
                         ParametersText(report.partings[i]));
   }
-  return text + CandidatesText(report);
+  return text + CandidatesLine(report);
 }
 
 }  // namespace tpuest::cli

@@ -12,8 +12,9 @@
 
 namespace tpuest::cli {
 
-// What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE.
-enum class Takes { kJob, kPath, kPaths, kNothing };
+// What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE, kRun: a run's folder and
+// KEY=VALUE.
+enum class Takes { kJob, kRun, kPath, kPaths, kNothing };
 
 // A word that may follow a command: `config show`.
 struct Subject {

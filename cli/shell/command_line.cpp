@@ -32,18 +32,18 @@ const Subject* FindSubject(const Command& command, std::string_view word) {
 }
 
 void SortArguments(const std::vector<std::string>& given, const Command& command, Invocation& to) {
-  bool takes_job = command.takes == Takes::kJob;
+  Takes takes = command.takes;
   for (const std::string& argument : given) {
     const bool may_be_subject = to.subject.empty() && to.arguments.empty();
-    if (takes_job && IsOverride(argument)) {
+    if ((takes == Takes::kJob || takes == Takes::kRun) && IsOverride(argument)) {
       to.overrides.push_back(argument);
-    } else if (takes_job && IsJobFile(argument) && !to.job) {
+    } else if (takes == Takes::kJob && IsJobFile(argument) && !to.job) {
       to.job = argument;
     } else if (may_be_subject &&
                (command.needs_subject || FindSubject(command, argument) != nullptr)) {
       to.subject = argument;
       const Subject* const subject = FindSubject(command, argument);
-      if (subject != nullptr && subject->takes) takes_job = *subject->takes == Takes::kJob;
+      if (subject != nullptr) takes = subject->takes.value_or(takes);
     } else {
       to.arguments.push_back(argument);
     }
@@ -151,6 +151,7 @@ class HelpText final : public CLI::Formatter {
     static constexpr const char* kJob = " [JOB.yaml] [KEY=VALUE ...]";
     return fmt::format("\nusage: {}{} [flags]\n", name,
                        takes_ == Takes::kJob     ? kJob
+                       : takes_ == Takes::kRun   ? " RUN [KEY=VALUE ...]"
                        : takes_ == Takes::kPath  ? " PATH"
                        : takes_ == Takes::kPaths ? " PATH..."
                                                  : "");

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/many/bit_keys.h"
-#include "cli/many/checkpoint_fingerprint.h"
-#include "cli/many/run_compare.h"
+#include "cli/run/bit_keys.h"
+#include "cli/run/checkpoint_fingerprint.h"
+#include "cli/run/run_compare.h"
 #include "core/base/files.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"

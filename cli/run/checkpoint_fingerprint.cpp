@@ -1,4 +1,4 @@
-#include "cli/many/checkpoint_fingerprint.h"
+#include "cli/run/checkpoint_fingerprint.h"
 
 #include <fmt/format.h>
 

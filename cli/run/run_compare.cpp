@@ -1,15 +1,16 @@
-#include "cli/many/run_compare.h"
+#include "cli/run/run_compare.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "cli/job/job.h"
-#include "cli/many/bit_keys.h"
-#include "cli/many/checkpoint_fingerprint.h"
+#include "cli/run/bit_keys.h"
+#include "cli/run/checkpoint_fingerprint.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/run_json.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
@@ -114,6 +115,23 @@ std::vector<KeyDifference> ProgramDifferences(const std::vector<ComparedRun>& ru
     if (!is_same) differences.push_back(std::move(difference));
   }
   return differences;
+}
+
+std::vector<std::string> CandidatesOf(const std::vector<KeyDifference>& keys,
+                                      const std::vector<KeyDifference>& program) {
+  std::vector<std::string> candidates;
+  for (const KeyDifference& key : keys) {
+    if (key.can_change_bits) candidates.push_back(key.path);
+  }
+  for (const KeyDifference& each : program) candidates.push_back(each.path);
+  return candidates;
+}
+
+std::string CandidatesText(const std::vector<std::string>& candidates) {
+  if (!candidates.empty()) return Join(candidates, ", ");
+  return "none among keys, version, device and processor; files of the input or of a warm start "
+         "may "
+         "have changed";
 }
 
 Parting PartingOf(const ComparedRun& a, const ComparedRun& b) {

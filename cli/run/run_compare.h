@@ -36,6 +36,13 @@ struct KeyDifference {
 // The same of what ran them.
 [[nodiscard]] std::vector<KeyDifference> ProgramDifferences(const std::vector<ComparedRun>& runs);
 
+// What can have made runs differ: paths of keys, then version, device, cpu.
+[[nodiscard]] std::vector<std::string> CandidatesOf(const std::vector<KeyDifference>& keys,
+                                                    const std::vector<KeyDifference>& program);
+
+// "a, b", or what else there may be where there are none.
+[[nodiscard]] std::string CandidatesText(const std::vector<std::string>& candidates);
+
 // The first step that both have logged with another loss.
 struct LossDifference {
   int64_t step = 0;

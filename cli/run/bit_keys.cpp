@@ -1,4 +1,4 @@
-#include "cli/many/bit_keys.h"
+#include "cli/run/bit_keys.h"
 
 #include <algorithm>
 

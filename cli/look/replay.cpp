@@ -1,0 +1,250 @@
+// tpuest replay RUN --step N|A:B: which records a run's steps were trained on
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "cli/look/commands.h"
+#include "cli/look/rerun.h"
+#include "cli/run/run_series.h"
+#include "cli/shell/report.h"
+#include "cli/shell/tables.h"
+#include "core/base/text.h"
+#include "core/estimator/wrapped_stream.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr const char* kExample = "tpuest replay runs/mnist --step 4217";
+
+struct ReplayInvocation : Invocation {
+  std::optional<std::string> step;  // "7", or "7:9"
+};
+
+void Declare(FlagSet& flags, ReplayInvocation& to) {
+  flags.Text("--step", to.step, "N|A:B", "the step, or the steps from A to B, to train again");
+}
+
+struct Steps {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+Steps ParseSteps(const std::optional<std::string>& given) {
+  const auto number = [](std::string_view text) -> std::optional<int64_t> {
+    int64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+    return value;
+  };
+  if (!given) throw Error(Code::kUsage, "replay needs to know the step", kExample);
+  const size_t colon = given->find(':');
+  const auto first = number(std::string_view(*given).substr(0, colon));
+  const auto last =
+      colon == std::string::npos ? first : number(std::string_view(*given).substr(colon + 1));
+  if (first && last && *first >= 1 && *last >= *first) return {*first, *last};
+  throw Error(Code::kUsage,
+              fmt::format("--step: expected a step from 1 on, or A:B, found '{}'", *given),
+              kExample);
+}
+
+// One row of a batch.
+struct ReplayedRow {
+  std::string file;
+  int64_t record = 0;
+  Json id;  // null: the input_fn carries none along
+};
+
+struct ReplayedStep {
+  int64_t step = 0;
+  float loss = 0;
+  std::optional<float> learning_rate;
+  std::vector<ReplayedRow> rows;
+};
+
+// The rows of the batches that a stream gave, in order; asked from another thread.
+class RowLog {
+ public:
+  void Add(const Batch& batch, const std::vector<std::string>& files) {
+    std::vector<ReplayedRow> rows;
+    for (size_t i = 0; i < batch.rows.size(); ++i) {
+      const Provenance& from = batch.rows[i];
+      ReplayedRow& row = rows.emplace_back();
+      const auto file = static_cast<size_t>(from.file);
+      if (file < files.size()) row.file = files[file];
+      row.record = from.record;
+      for (const auto& [name, column] : batch.forwarded) {
+        const auto at = static_cast<int64_t>(i);
+        row.id = JsonOf(column.Rows(at, at + 1))[0];
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    batches_.push_back(std::move(rows));
+  }
+  // Of the batch with this index, from 0.
+  [[nodiscard]] std::vector<ReplayedRow> Of(size_t batch) const {
+    const std::lock_guard lock(mutex_);
+    return batch < batches_.size() ? batches_[batch] : std::vector<ReplayedRow>();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::vector<ReplayedRow>> batches_;
+};
+
+class LoggedStream final : public WrappedStream {
+ public:
+  LoggedStream(std::unique_ptr<BatchStream> of, RowLog& log)
+      : WrappedStream(std::move(of)), log_(log) {}
+  std::optional<Batch> Next() override {
+    std::optional<Batch> batch = of().Next();
+    if (batch) log_.Add(*batch, files());
+    return batch;
+  }
+
+ private:
+  RowLog& log_;
+};
+
+// Keeps what the steps gave. A loss that is not finite is what one replays for.
+class StepLog final : public SessionRunHook {
+ public:
+  explicit StepLog(Steps wanted) : wanted_(wanted) {}
+  void AfterRun(RunContext& /*context*/, const RunValues& values) override {
+    for (const StepRecord& record : values.steps) {
+      Keep({record.step, record.loss, record.learning_rate, {}});
+    }
+    if (values.diverged_loss) Keep({values.global_step + 1, *values.diverged_loss, {}, {}});
+  }
+  [[nodiscard]] std::vector<ReplayedStep>& steps() { return steps_; }
+
+ private:
+  void Keep(ReplayedStep step) {
+    if (step.step >= wanted_.first && step.step <= wanted_.last) steps_.push_back(std::move(step));
+  }
+
+  Steps wanted_;
+  std::vector<ReplayedStep> steps_;
+};
+
+// The losses that the run has logged, by step.
+std::map<int64_t, double> LoggedLosses(const std::string& model_dir) {
+  std::map<int64_t, double> losses;
+  const RunSeries series = ReadRunSeries(model_dir);
+  const Series* const logged = series.Named("train/loss");
+  if (logged == nullptr) return losses;
+  for (const SeriesPoint& point : logged->points) losses[point.step] = point.value;
+  return losses;
+}
+
+struct Replayed {
+  std::optional<std::string> from;  // the checkpoint
+  std::vector<ReplayedStep> steps;
+  std::map<int64_t, double> logged;
+
+  // As logged, if the run has logged it; nullopt: it has not.
+  [[nodiscard]] std::optional<bool> IsAsLogged(const ReplayedStep& step) const {
+    const auto found = logged.find(step.step);
+    if (found == logged.end()) return std::nullopt;
+    return static_cast<float>(found->second) == step.loss ||
+           (std::isnan(found->second) && !std::isfinite(step.loss));
+  }
+};
+
+Json ReplayJson(const Replayed& replayed) {
+  Json steps = Json::array();
+  for (const ReplayedStep& step : replayed.steps) {
+    Json rows = Json::array();
+    for (const ReplayedRow& row : step.rows) {
+      rows.push_back({{"file", row.file}, {"record", row.record}, {"id", row.id}});
+    }
+    steps.push_back(
+        {{"step", step.step},
+         {"loss", JsonNumber(step.loss)},
+         {"as_logged", OrNull(replayed.IsAsLogged(step))},
+         {"learning_rate", step.learning_rate ? JsonNumber(*step.learning_rate) : Json()},
+         {"rows", rows}});
+  }
+  return {{"global_step", replayed.steps.back().step},
+          {"from", OrNull(replayed.from)},
+          {"steps", steps}};
+}
+
+void PrintStep(const Replayed& replayed, const ReplayedStep& step) {
+  const std::optional<bool> is_as_logged = replayed.IsAsLogged(step);
+  fmt::print("step {}: loss {}{}\n", WithCommas(step.step), JsonNumber(step.loss).dump(),
+             !is_as_logged ? ""
+             : *is_as_logged
+                 ? ", as logged"
+                 : fmt::format(", logged as {}", NumberText(replayed.logged.at(step.step))));
+  std::vector<std::vector<std::string>> table = {{"  row", "record", "id", "file"}};
+  for (const ReplayedRow& row : step.rows) {
+    table.push_back({fmt::format("{}", table.size() - 1), fmt::format("{}", row.record),
+                     row.id.is_null() ? "" : row.id.dump(), row.file});
+  }
+  fmt::print("{}", TableText({true, true, true, false}, table));
+}
+
+Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
+  const Steps wanted = ParseSteps(invocation.step);
+  const NamedRun run = RunOf(invocation);
+  Replayed replayed;
+  replayed.from = run.checkpoint ? run.checkpoint : CheckpointBefore(run.model_dir, wanted.first);
+  replayed.logged = LoggedLosses(run.model_dir);
+  Rerun rerun(invocation, run, replayed.from, sources);
+  if (rerun.start() >= wanted.first) {
+    throw Error(Code::kUsage,
+                fmt::format("{} is of step {}, step {} is before it", *replayed.from, rerun.start(),
+                            wanted.first),
+                "name an earlier checkpoint, or the run for its newest one before the step");
+  }
+  RowLog rows;
+  StepLog steps(wanted);
+  int64_t reached = 0;
+  try {
+    reached = rerun.TrainTo(wanted.last, &steps, [&rows](std::unique_ptr<BatchStream> stream) {
+      return std::make_unique<LoggedStream>(std::move(stream), rows);
+    });
+  } catch (const Error& error) {
+    if (error.code() != Code::kDiverged || steps.steps().empty()) throw;
+    reached = steps.steps().back().step;
+  }
+  replayed.steps = std::move(steps.steps());
+  if (replayed.steps.empty()) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("the run ends with step {}, so step {} is none of it", reached, wanted.first),
+        "KEY=VALUE puts other values over the job's: max_steps=...");
+  }
+  for (ReplayedStep& step : replayed.steps) {
+    step.rows = rows.Of(static_cast<size_t>(step.step - rerun.start() - 1));
+  }
+  return replayed;
+}
+
+int RunReplay(const ReplayInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    const Replayed replayed = Replay(invocation, sources);
+    if (invocation.json) {
+      PrintDocument("replay", ReplayJson(replayed));
+    } else {
+      for (const ReplayedStep& step : replayed.steps) PrintStep(replayed, step);
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+Command ReplayCommand() {
+  return MakeCommand<ReplayInvocation>(
+      {.name = "replay",
+       .summary = "train a run's steps again and say which records were in their batches",
+       .example = kExample,
+       .takes = Takes::kRun},
+      Declare, RunReplay);
+}
+
+}  // namespace tpuest::cli

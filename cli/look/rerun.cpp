@@ -1,0 +1,129 @@
+#include "cli/look/rerun.h"
+
+#include <filesystem>
+
+#include "cli/run/run_folder.h"
+#include "core/base/files.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The checkpoint as the folder's newest, without a copy of its bytes.
+void Borrow(const std::string& prefix, const std::string& folder) {
+  const std::string beginning = BaseName(prefix) + ".";
+  const fs::path from = fs::absolute(DirName(prefix).empty() ? "." : DirName(prefix));
+  for (const std::string& name : ListDirectory(from.string())) {
+    if (name.starts_with(beginning)) fs::create_symlink(from / name, fs::path(folder) / name);
+  }
+  const std::string own = JoinPath(folder, BaseName(prefix));
+  WriteCheckpointState(folder, {.model_checkpoint_path = own, .all_model_checkpoint_paths = {own}});
+}
+
+// The run's job, in the folder, where it saves at its end alone.
+Invocation InvocationFor(const Invocation& given, const NamedRun& run, const std::string& folder) {
+  Invocation invocation = given;
+  invocation.arguments.clear();
+  invocation.job = ResolvedJobPath(run.model_dir);
+  invocation.model_dir = folder;
+  invocation.checkpoint.reset();
+  invocation.key_flags.push_back({given.command, "run_config.save_checkpoints_secs", "null"});
+  invocation.key_flags.push_back(
+      {given.command, "run_config.save_checkpoints_steps", "1000000000"});
+  return invocation;
+}
+
+class StopAt final : public SessionRunHook {
+ public:
+  explicit StopAt(int64_t step) : step_(step) {}
+  void BeforeRun(RunContext& context) override {
+    context.LimitIterations(step_ - context.global_step());
+  }
+  void AfterRun(RunContext& context, const RunValues& values) override {
+    if (values.global_step >= step_) context.RequestStop("trained again");
+  }
+
+ private:
+  int64_t step_;
+};
+
+}  // namespace
+
+NamedRun RunOf(const Invocation& invocation) {
+  const std::string& command = invocation.command;
+  if (invocation.arguments.size() != 1) {
+    throw Error(Code::kUsage, fmt::format("{} takes one run or one checkpoint", command),
+                fmt::format("tpuest {} runs/mnist", command));
+  }
+  const std::string& path = invocation.arguments[0];
+  NamedRun run{.model_dir = ModelDirOf(path), .checkpoint = std::nullopt};
+  if (!DirectoryExists(path)) {
+    run.checkpoint = CheckpointPrefix(path);
+    if (!CheckpointExists(*run.checkpoint)) {
+      throw Error(Code::kCheckpoint, fmt::format("{}: there is no such run or checkpoint", path));
+    }
+  }
+  if (FileExists(ResolvedJobPath(run.model_dir))) return run;
+  throw Error(
+      Code::kUsage,
+      fmt::format("{}: there is no run here ({} is missing)", path, ResolvedJobPath(run.model_dir)),
+      "name a folder that tpuest has trained in");
+}
+
+std::optional<std::string> CheckpointBefore(const std::string& model_dir, int64_t step) {
+  std::optional<std::string> before;
+  for (const auto& [at, prefix] : CheckpointsIn(model_dir)) {
+    if (at < step) before = prefix;
+  }
+  return before;
+}
+
+Rerun::Rerun(const Invocation& invocation, const NamedRun& run,
+             const std::optional<std::string>& from, config::Sources& sources)
+    : folder_(MakeTemporaryFolder("tpuest")), invocation_(InvocationFor(invocation, run, folder_)) {
+  try {
+    if (from) {
+      start_ = StepOfCheckpoint(*from).value_or(0);
+      Borrow(*from, folder_);
+    }
+    session_ = std::make_unique<Session>(invocation_, sources);
+    if (session_->job().train_spec) return;
+    throw Error(Code::kUsage, "the run's job has no train_spec, so no step can be trained again");
+  } catch (...) {
+    session_.reset();
+    RemoveTree(folder_);
+    throw;
+  }
+}
+
+Rerun::~Rerun() {
+  session_.reset();
+  RemoveTree(folder_);
+}
+
+int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
+  const Job& job = session_->job();
+  InputFn input_fn = MakeJobInputFn(job, job.train_spec->input_fn);
+  if (wrap) {
+    input_fn = [own = std::move(input_fn), &wrap](const InputContext& context) {
+      return wrap(own(context));
+    };
+  }
+  StopAt stop(step);
+  TrainHooks hooks{&session_->recorder(), &stop};
+  if (watch != nullptr) hooks.hooks.push_back(watch);
+  TrainResult result;
+  session_->Run([&] {
+    result = session_->estimator().Train(input_fn, job.train_spec->length(), hooks);
+    return result.exit_code;
+  });
+  session_->console().Clear();
+  if (result.exit_code == 0) return result.global_step;
+  throw Error(static_cast<Code>(result.exit_code),
+              fmt::format("{} was {}", invocation_.command, result.stopped_because),
+              "nothing was kept of it; run it again");
+}
+
+}  // namespace tpuest::cli

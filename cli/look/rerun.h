@@ -1,0 +1,60 @@
+#pragma once
+// A stretch of a run's steps, trained again: by the run's own job, from one of its checkpoints or
+// from its start, in a temporary folder that goes with this object.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/run/session.h"
+#include "core/estimator/contract.h"
+
+namespace tpuest::cli {
+
+// The run that a command line names: its model_dir, or one of its checkpoints.
+struct NamedRun {
+  std::string model_dir;
+  std::optional<std::string> checkpoint;  // prefix, where one is named
+};
+// The invocation's argument. Error kUsage where there is none or where it is no run, kCheckpoint
+// where there is no such checkpoint.
+[[nodiscard]] NamedRun RunOf(const Invocation& invocation);
+
+// The newest checkpoint of the run before a step; nullopt: its start.
+[[nodiscard]] std::optional<std::string> CheckpointBefore(const std::string& model_dir,
+                                                          int64_t step);
+
+class Rerun {
+ public:
+  // `from`: the checkpoint that it goes on from; nullopt: the run's start. Overrides and flags of
+  // the invocation hold as for train. Error kUsage for a job that does not train.
+  Rerun(const Invocation& invocation, const NamedRun& run, const std::optional<std::string>& from,
+        config::Sources& sources);
+  ~Rerun();
+  Rerun(const Rerun&) = delete;
+  Rerun& operator=(const Rerun&) = delete;
+
+  [[nodiscard]] Session& session() { return *session_; }
+  // The global step that it starts with.
+  [[nodiscard]] int64_t start() const { return start_; }
+  // Its model_dir, a run's folder once it has trained.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+
+  // Makes another stream of the job's.
+  using Wrap = std::function<std::unique_ptr<BatchStream>(std::unique_ptr<BatchStream>)>;
+  // Trains up to a global step and saves a checkpoint there; returns the step that was reached,
+  // which is less where the input ended. `watch` is called around the loops. Error kInterrupted or
+  // kPreempted after a signal.
+  int64_t TrainTo(int64_t step, SessionRunHook* watch = nullptr, const Wrap& wrap = nullptr);
+
+ private:
+  std::string folder_;
+  int64_t start_ = 0;
+  Invocation invocation_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace tpuest::cli

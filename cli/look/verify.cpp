@@ -1,0 +1,223 @@
+// tpuest verify RUN|CHECKPOINT|EXPORT: whether what a run has left is what its job gives
+
+#include "cli/look/verify.h"
+
+#include <algorithm>
+
+#include "cli/look/commands.h"
+#include "cli/look/inspect_export.h"
+#include "cli/look/rerun.h"
+#include "cli/look/verify_export.h"
+#include "cli/run/run_compare.h"
+#include "cli/run/run_folder.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/saved_state.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr size_t kMostNames = 4;
+
+void Declare(FlagSet& flags, VerifyInvocation& to) {
+  flags.Text("--from", to.from, "STEP|PREFIX|start",
+             "train again from here; from the checkpoint before unless said");
+  flags.Switch("--all", to.all, "every checkpoint of the run, each from the one before it");
+  flags.Integer("--records", to.records, 1, "of a SavedModel: compare on so many; 100 unless said");
+}
+
+// Names of tensors that only one of them has, or that are not the same bits in both.
+std::vector<std::string> DifferentTensors(const SavedState& a, const SavedState& b) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : a.tensors) {
+    const auto other = b.tensors.find(name);
+    if (other == b.tensors.end() || !SameBits(tensor, other->second)) names.push_back(name);
+  }
+  for (const auto& [name, tensor] : b.tensors) {
+    if (!a.tensors.contains(name)) names.push_back(name);
+  }
+  return names;
+}
+
+// A checkpoint beside what training from another one gives at its step.
+struct Verified {
+  std::string path;
+  std::optional<std::string> from;  // nullopt: the run's start
+  int64_t start = 0;
+  int64_t step = 0;
+  size_t tensors = 0;
+  std::vector<std::string> differ;
+  size_t losses = 0;  // that both logged
+  std::optional<LossDifference> first_loss;
+  std::vector<std::string> candidates;
+
+  [[nodiscard]] bool same() const { return differ.empty() && !first_loss; }
+};
+
+std::optional<std::string> ParseFrom(const VerifyInvocation& invocation, const NamedRun& run,
+                                     int64_t step) {
+  if (!invocation.from) return CheckpointBefore(run.model_dir, step);
+  const std::string& given = *invocation.from;
+  if (given == "start") return std::nullopt;
+  const bool is_step = given.find_first_not_of("0123456789") == std::string::npos;
+  std::string prefix =
+      is_step ? JoinPath(run.model_dir, "model.ckpt-" + given) : CheckpointPrefix(given);
+  if (!CheckpointExists(prefix)) {
+    throw Error(Code::kCheckpoint, fmt::format("--from {}: there is no such checkpoint", given),
+                fmt::format("'tpuest inspect {}' shows the newest; --from start needs none",
+                            run.model_dir));
+  }
+  return prefix;
+}
+
+Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& run, int64_t step,
+                          const std::string& prefix, config::Sources& sources) {
+  Verified verified{.path = prefix, .step = step};
+  verified.from = ParseFrom(invocation, run, step);
+  const SavedState saved = LoadCheckpoint(prefix);  // every checksum is looked at
+  Rerun rerun(invocation, run, verified.from, sources);
+  verified.start = rerun.start();
+  if (verified.start >= step) {
+    throw Error(Code::kUsage, fmt::format("--from {}: {} is of step {}, not after it",
+                                          *invocation.from, prefix, step));
+  }
+  const int64_t reached = rerun.TrainTo(step);
+  if (reached != step) {
+    throw Error(Code::kGate,
+                fmt::format("{}: trained again, the run ends with step {}", prefix, reached),
+                "candidates: files of the input may have changed");
+  }
+  const SavedState again = LoadCheckpoint(rerun.folder());
+  verified.tensors = saved.tensors.size();
+  verified.differ = DifferentTensors(saved, again);
+  const std::vector<ComparedRun> runs = {ReadRun(run.model_dir, sources),
+                                         ReadRun(rerun.folder(), sources)};
+  const Parting parting = PartingOf(runs[0], runs[1]);
+  verified.losses = parting.common_losses;
+  verified.first_loss = parting.losses;
+  if (!verified.same()) {
+    verified.candidates = CandidatesOf(KeyDifferences(runs), ProgramDifferences(runs));
+  }
+  return verified;
+}
+
+std::string FromText(const Verified& verified) {
+  return verified.from ? BaseName(*verified.from) : "the run's start";
+}
+
+std::string SameText(const Verified& verified) {
+  return fmt::format("{}: the same bits: {} tensors and {} losses, trained again from {}\n",
+                     verified.path, verified.tensors, verified.losses, FromText(verified));
+}
+
+Error DifferenceError(const Verified& verified) {
+  std::vector<std::string> names(
+      verified.differ.begin(), verified.differ.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             verified.differ.size(), kMostNames)));
+  if (verified.differ.size() > kMostNames) names.emplace_back("...");
+  std::string message =
+      fmt::format("{}: trained again from {}, {} of {} tensors differ", verified.path,
+                  FromText(verified), verified.differ.size(), verified.tensors);
+  if (!names.empty()) message += fmt::format(" ({})", Join(names, ", "));
+  if (verified.first_loss) {
+    message += fmt::format("; the loss of step {} was {} and is {}", verified.first_loss->step,
+                           NumberText(verified.first_loss->a), NumberText(verified.first_loss->b));
+  }
+  return {Code::kGate, message, "candidates: " + CandidatesText(verified.candidates)};
+}
+
+Json VerifiedJson(const Verified& verified) {
+  Json loss;
+  if (verified.first_loss) {
+    loss = {{"step", verified.first_loss->step},
+            {"values", {verified.first_loss->a, verified.first_loss->b}}};
+  }
+  return {{"path", verified.path},
+          {"global_step", verified.step},
+          {"from", OrNull(verified.from)},
+          {"same", verified.same()},
+          {"tensors", verified.tensors},
+          {"differ", verified.differ},
+          {"losses", verified.losses},
+          {"first_loss", loss},
+          {"candidates", verified.candidates}};
+}
+
+// By step, oldest first: what is to be verified.
+std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const NamedRun& run) {
+  std::map<int64_t, std::string> all = CheckpointsIn(run.model_dir);
+  if (run.checkpoint) {
+    const auto step = StepOfCheckpoint(*run.checkpoint);
+    if (!step) {
+      throw Error(Code::kUsage, fmt::format("{}: its name does not tell its step", *run.checkpoint),
+                  "a run's own are called model.ckpt-STEP");
+    }
+    all = {{*step, *run.checkpoint}};
+  }
+  std::erase_if(all, [](const auto& each) { return each.first == 0; });  // nothing was trained
+  if (all.empty()) {
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: there is no checkpoint of a trained step", run.model_dir));
+  }
+  if (!invocation.all) all = {*all.rbegin()};
+  return all;
+}
+
+int VerifyRun(const VerifyInvocation& invocation, config::Sources& sources) {
+  if (invocation.all && invocation.from) {
+    throw Error(Code::kUsage, "--all takes no --from", "each is trained from the one before it");
+  }
+  const NamedRun run = RunOf(invocation);
+  Json checkpoints = Json::array();
+  std::optional<Error> difference;
+  for (const auto& [step, prefix] : Targets(invocation, run)) {
+    const Verified verified = VerifyCheckpoint(invocation, run, step, prefix, sources);
+    checkpoints.push_back(VerifiedJson(verified));
+    if (!verified.same() && !difference) difference = DifferenceError(verified);
+    if (invocation.json) continue;
+    if (verified.same()) {
+      fmt::print("{}", SameText(verified));
+    } else {
+      fmt::print(stderr, "{}", config::Render(DifferenceError(verified).faults(), sources));
+    }
+  }
+  if (invocation.json) {
+    PrintDocument("verify", {{"kind", "run"},
+                             {"path", run.model_dir},
+                             {"same", !difference.has_value()},
+                             {"checkpoints", checkpoints}});
+  }
+  return difference ? static_cast<int>(Code::kGate) : 0;
+}
+
+int RunVerify(const VerifyInvocation& invocation) {
+  return Guarded(invocation, [&](config::Sources& sources) {
+    if (invocation.arguments.size() == 1) {
+      const std::string& path = invocation.arguments[0];
+      if (const auto folder = SavedModelFolder(path)) {
+        return VerifyExportOf(invocation, *folder, sources);
+      }
+      if (FileExists(path) && !CheckpointExists(CheckpointPrefix(path))) {
+        throw Error(
+            Code::kUsage, fmt::format("{}: is no run, checkpoint or SavedModel", path),
+            fmt::format("the checksums of a TFRecord file: tpuest inspect --verify {}", path));
+      }
+    }
+    return VerifyRun(invocation, sources);
+  });
+}
+
+}  // namespace
+
+Command VerifyCommand() {
+  return MakeCommand<VerifyInvocation>(
+      {.name = "verify",
+       .summary = "train the last stretch of a run again, or feed an export: the same bits?",
+       .example = "tpuest verify runs/mnist",
+       .takes = Takes::kRun},
+      Declare, RunVerify);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,70 @@
+#include "cli/look/verify_export.h"
+
+#include <fmt/format.h>
+
+#include "cli/job/export_args.h"
+#include "cli/run/run_folder.h"
+#include "cli/run/session.h"
+#include "cli/shell/report.h"
+#include "core/base/files.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr int64_t kRecords = 100;
+
+// The checkpoint that the export was made of; else the export itself.
+std::string CheckpointOf(const std::string& folder, const std::string& model_dir, Log& log) {
+  const BundleReader variables(SavedModelVariables(folder));
+  const std::string name(nn::kGlobalStepName);
+  if (variables.Has(name)) {
+    const int64_t step = *variables.Read(name).data<int64_t>();
+    const std::string prefix = JoinPath(model_dir, fmt::format("model.ckpt-{}", step));
+    if (CheckpointExists(prefix)) return prefix;
+    log.Warning("{} is gone: the export is compared with the model on its own variables", prefix);
+  }
+  return folder;
+}
+
+}  // namespace
+
+int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder,
+                   config::Sources& sources) {
+  const std::string model_dir = ModelDirOf(folder);
+  if (!FileExists(ResolvedJobPath(model_dir))) {
+    throw Error(Code::kUsage,
+                fmt::format("{}: no folder above it is a run of tpuest, whose job says what the "
+                            "export should give",
+                            folder),
+                fmt::format("tpuest inspect {}", folder));
+  }
+  Invocation own = invocation;
+  own.arguments.clear();
+  own.job = ResolvedJobPath(model_dir);
+  own.model_dir = model_dir;
+  own.dry_run = true;  // the run is looked at
+  Session session(own, sources);
+  return session.Run([&] {
+    const std::string checkpoint = CheckpointOf(folder, model_dir, session.log());
+    const VerifyResult result = session.estimator().VerifySavedModel(
+        folder, VerifyArgsOf(session.job(), invocation.records.value_or(kRecords)), checkpoint);
+    session.console().Clear();
+    if (invocation.json) {
+      PrintDocument("verify", {{"kind", "saved_model"},
+                               {"path", folder},
+                               {"checkpoint", checkpoint},
+                               {"signatures", result.signatures},
+                               {"records", result.records},
+                               {"same", true}});
+    } else {
+      fmt::print("{}: {} signatures give what the model gives with {}, on {} records\n", folder,
+                 result.signatures, checkpoint, result.records);
+    }
+    return 0;
+  });
+}
+
+}  // namespace tpuest::cli
