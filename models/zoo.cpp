@@ -57,6 +57,24 @@ bool NamesOptimizers(const AnyModel& model) {
       model);
 }
 
+bool KeepsAverages(const AnyModel& model) {
+  const auto averages = [](const nn::PremadeOptimizer& optimizer) {
+    const nn::PartOptimizer part = nn::ByFamily(optimizer);
+    return nn::AverageOf(part) != nullptr;
+  };
+  return std::visit(
+      [&](const auto& m) {
+        if constexpr (requires { m.optimizer; }) {
+          return averages(m.optimizer);
+        } else if constexpr (requires { m.dnn_optimizer; }) {
+          return averages(m.dnn_optimizer) || averages(m.linear_optimizer);
+        } else {
+          return false;
+        }
+      },
+      model);
+}
+
 std::optional<std::vector<nn::ColumnRef>> ColumnsOf(const AnyModel& model,
                                                     const nn::FeatureColumns& columns) {
   return std::visit(

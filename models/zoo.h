@@ -41,6 +41,9 @@ struct ZooEntry {
 // Whether the model names its optimizers itself: the job must not.
 [[nodiscard]] bool NamesOptimizers(const AnyModel& model);
 
+// Whether an optimizer that the model names keeps averages of its variables.
+[[nodiscard]] bool KeepsAverages(const AnyModel& model);
+
 // The feature columns that the model takes; nullopt: it takes none. Error kUsage for what it cannot
 // name.
 [[nodiscard]] std::optional<std::vector<nn::ColumnRef>> ColumnsOf(

@@ -84,10 +84,9 @@ class Validator {
   }
 
   void CheckAverages() {
-    if (!job_.optimizer || job_.estimator.run_config.checkpoint_format != "checkpoint") return;
-    const bool averages =
-        std::visit([](const auto& o) { return o.gradients.exponential_moving_average.has_value(); },
-                   *job_.optimizer);
+    if (job_.estimator.run_config.checkpoint_format != "checkpoint") return;
+    const bool averages = models::KeepsAverages(job_.model) ||
+                          (job_.optimizer && nn::AverageOf(*job_.optimizer) != nullptr);
     if (!averages) return;
     Say("run_config.checkpoint_format",
         "an object-based checkpoint has no place for an ExponentialMovingAverage",
