@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <thread>
 
-#include "cli/host/child_process.h"
 #include "cli/host/task_index.h"
 #include "cli/many/commands.h"
+#include "cli/many/sweep_invocation.h"
 #include "cli/many/sweep_report.h"
-#include "cli/many/trial_pool.h"
+#include "cli/many/sweep_run.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
 #include "config/tree.h"
@@ -17,18 +16,6 @@
 
 namespace tpuest::cli {
 namespace {
-
-struct SweepInvocation : Invocation {
-  std::vector<std::string> grid;    // "KEY=V1,V2", in order
-  std::vector<std::string> random;  // "KEY=uniform(0,1)"
-  std::optional<int64_t> trials;    // draws of each point of the grid
-  uint64_t seed = 0;
-  int jobs = 1;                    // trials at a time
-  std::optional<std::string> out;  // the sweep's folder
-  std::optional<std::string> index;
-  std::optional<std::string> metric;
-  std::optional<std::string> mode;
-};
 
 void Declare(FlagSet& flags, SweepInvocation& to) {
   flags.Repeated("--grid", to.grid, "KEY=V1,V2,...",
@@ -91,7 +78,9 @@ SweepRecord MakeRecord(const SweepInvocation& invocation, config::Sources& sourc
     record.command = job.eval_spec ? "train-and-evaluate" : "train";
     record.order = OrderOf(job);
   }
+  record.set_files = invocation.set_files;
   record.job_text = ReadFile(record.job);
+  for (const std::string& file : record.set_files) record.job_text += ReadFile(file);
   return record;
 }
 
@@ -142,76 +131,6 @@ int RunOne(const SweepInvocation& invocation, config::Sources& sources) {
   own.model_dir = folder.RunOf(trial);
   return own.command == "train" ? Train(own) : TrainAndEvaluate(own);
 }
-
-// All trials, as children.
-class SweepRun {
- public:
-  SweepRun(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record)
-      : invocation_(invocation), folder_(folder), record_(record), console_(invocation, clock_) {}
-
-  std::optional<int> Run() {
-    const std::unique_ptr<FileLock> lock = folder_.Lock();
-    return RunPool(record_.trials.size(), invocation_.jobs,
-                   {.next = [this](size_t i) { return Next(record_.trials[i]); },
-                    .start = [this](size_t i) { return Start(record_.trials[i]); },
-                    .ended = [this](size_t i, int code) { Ended(record_.trials[i], code); }});
-  }
-  [[nodiscard]] Log& log() { return console_.log(); }
-
- private:
-  // A trial may still be saving after the sweep that began it was killed.
-  [[nodiscard]] PoolTasks::Next Next(const Trial& trial) const {
-    const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
-    if (status.status == "running") return PoolTasks::Next::kWait;
-    return status.done() ? PoolTasks::Next::kSkip : PoolTasks::Next::kStart;
-  }
-
-  pid_t Start(const Trial& trial) {
-    folder_.NoteExit(trial, std::nullopt);
-    log().Info("{}: {}", trial.name, Join(trial.Overrides(), " "));
-    return StartChild(WordsOf(trial), folder_.LogOf(trial));
-  }
-
-  void Ended(const Trial& trial, int exit_code) {
-    folder_.NoteExit(trial, exit_code);
-    const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
-    if (status.done()) {
-      log().Info("{} is done", trial.name);
-    } else {
-      log().Warning("{} {} with exit code {}: see {}", trial.name,
-                    status.status == "failed" ? "failed" : "ended", exit_code,
-                    folder_.LogOf(trial));
-    }
-  }
-
-  [[nodiscard]] std::vector<std::string> WordsOf(const Trial& trial) const {
-    std::vector<std::string> words = {record_.command, record_.job};
-    words.insert(words.end(), record_.overrides.begin(), record_.overrides.end());
-    for (const std::string& own : trial.Overrides()) words.push_back(own);
-    words.insert(words.end(), {"--model-dir", folder_.RunOf(trial)});
-    if (const std::optional<int> threads = ThreadsOfTrial()) {
-      words.insert(words.end(), {"--threads", fmt::format("{}", *threads)});
-    }
-    if (invocation_.device != "cpu") words.insert(words.end(), {"--device", invocation_.device});
-    if (invocation_.verbose) words.emplace_back("--verbose");
-    return words;
-  }
-
-  // An even share of the machine, or of --threads; a single trial at a time has what its job says.
-  [[nodiscard]] std::optional<int> ThreadsOfTrial() const {
-    const int at_once = std::min(invocation_.jobs, static_cast<int>(record_.trials.size()));
-    if (at_once == 1) return invocation_.threads;
-    const auto all =
-        invocation_.threads.value_or(static_cast<int>(std::thread::hardware_concurrency()));
-    return std::max(1, all / at_once);
-  }
-
-  const SweepInvocation& invocation_;
-  const SweepFolder& folder_;
-  const SweepRecord& record_;
-  SystemClock clock_;
-  Console console_;
-};
 
 void Print(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record,
            const std::vector<TrialResult>& results) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::string_view kSchema = "tpuest.sweep.json/1";
 
-Json OrNull(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
-
 Json JsonOfTrial(const Trial& trial) {
   Json values = Json::object();
   for (const auto& [key, value] : trial.values) values[key] = value;
@@ -27,6 +25,7 @@ Json JsonOfRecord(const SweepRecord& record) {
   for (const Trial& trial : record.trials) trials.push_back(JsonOfTrial(trial));
   return {{"schema", kSchema},
           {"job", record.job},
+          {"set_files", record.set_files},
           {"job_crc32c", fmt::format("{:08x}", Crc32c(record.job_text))},
           {"command", record.command},
           {"overrides", record.overrides},
@@ -43,6 +42,7 @@ SweepRecord RecordOf(const Json& json) {
   SweepRecord record;
   record.job = json.at("job").get<std::string>();
   record.command = json.at("command").get<std::string>();
+  json.at("set_files").get_to(record.set_files);
   json.at("overrides").get_to(record.overrides);
   json.at("grid").get_to(record.space.grid);
   json.at("random").get_to(record.space.random);
@@ -70,11 +70,11 @@ Json ReadJson(const std::string& path) {
 std::vector<std::string> Differences(const Json& there, const Json& here) {
   std::vector<std::string> differences;
   for (const char* const key :
-       {"job", "job_crc32c", "command", "overrides", "grid", "random", "seed"}) {
+       {"job", "set_files", "job_crc32c", "command", "overrides", "grid", "random", "seed"}) {
     if (there.at(key) == here.at(key)) continue;
     differences.push_back(
         key == std::string_view("job_crc32c")
-            ? "the job file has changed"
+            ? "the job file has changed, or a set file"
             : fmt::format("{}: {} there, {} here", key, there.at(key).dump(), here.at(key).dump()));
   }
   const Json& old_trials = there.at("trials");

@@ -20,7 +20,8 @@ namespace tpuest::cli {
 
 struct SweepRecord {
   std::string job;                     // its file
-  std::string job_text;                // checksummed in sweep.json
+  std::vector<std::string> set_files;  // of every trial
+  std::string job_text;                // of the job and the set files; checksummed in sweep.json
   std::vector<std::string> overrides;  // of every trial
   SweepSpace space;
   std::string command;  // what a trial runs: train, or train-and-evaluate

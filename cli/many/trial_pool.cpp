@@ -13,8 +13,8 @@
 namespace tpuest::cli {
 namespace {
 
-// How often a task that waits for a foreign process is asked for again.
-constexpr timespec kAskAgain{.tv_sec = 0, .tv_nsec = 50'000'000};
+// How often a task that waits for a foreign process is asked for again, and something is shown.
+constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 50'000'000};
 
 // Signals wait here until they are fetched, so that none is missed between a look and a wait.
 class FetchedSignals {
@@ -29,10 +29,7 @@ class FetchedSignals {
   FetchedSignals& operator=(const FetchedSignals&) = delete;
 
   // The next signal; -1 where none came in time, or a foreign one was handled.
-  [[nodiscard]] int Next(bool with_limit) const {
-    return with_limit ? sigtimedwait(&signals_, nullptr, &kAskAgain)
-                      : sigwaitinfo(&signals_, nullptr);
-  }
+  [[nodiscard]] int Next() const { return sigtimedwait(&signals_, nullptr, &kLookAgain); }
 
  private:
   sigset_t signals_{};
@@ -51,12 +48,12 @@ class Pool {
       while (true) {
         if (!stopped_) StartWhatCan();
         if (children_.empty() && (stopped_ || waiting_.empty())) return stopped_;
-        Handle(signals_.Next(/*with_limit=*/!stopped_ && children_.size() < at_once_ &&
-                             !waiting_.empty()));
+        tasks_.meanwhile();
+        Handle(signals_.Next());
       }
     } catch (...) {
       PassOn(SIGTERM);
-      while (!children_.empty()) Handle(signals_.Next(false));
+      while (!children_.empty()) Handle(signals_.Next());
       throw;
     }
   }

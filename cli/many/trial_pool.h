@@ -15,6 +15,8 @@ struct PoolTasks {
   std::function<Next(size_t task)> next;
   std::function<pid_t(size_t task)> start;
   std::function<void(size_t task, int exit_code)> ended;
+  // Called some times a second.
+  std::function<void()> meanwhile;
 };
 
 // Tasks 0 to count - 1, begun in this order. SIGINT, SIGTERM and SIGUSR1 go to the children's

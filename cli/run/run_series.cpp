@@ -1,6 +1,8 @@
 #include "cli/run/run_series.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -52,6 +54,10 @@ class SeriesReader {
   RunSeries run_;
 };
 
+std::string PathOf(const std::string& model_dir) {
+  return JoinPath(PrivateDir(model_dir), "metrics.jsonl");
+}
+
 }  // namespace
 
 std::string RunSeries::NameOf(const Series& named) const {
@@ -99,8 +105,25 @@ RunSeries ParseRunSeries(const std::string& text) {
 }
 
 RunSeries ReadRunSeries(const std::string& model_dir) {
-  const std::string path = JoinPath(PrivateDir(model_dir), "metrics.jsonl");
+  const std::string path = PathOf(model_dir);
   return FileExists(path) ? ParseRunSeries(ReadFile(path)) : RunSeries();
+}
+
+std::optional<int64_t> LastLoggedStep(const std::string& model_dir) {
+  constexpr std::streamoff kTail = 4096;  // holds several lines
+  std::ifstream file(PathOf(model_dir), std::ios::binary | std::ios::ate);
+  if (!file) return std::nullopt;
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kTail));
+  const std::string tail{std::istreambuf_iterator<char>(file), {}};
+  std::optional<int64_t> step;
+  for (const std::string& line : Split(tail, '\n')) {
+    const Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const bool is_line =
+        object.is_object() && object.contains("step") && object["step"].is_number_integer();
+    if (is_line) step = object["step"].get<int64_t>();
+  }
+  return step;
 }
 
 }  // namespace tpuest::cli

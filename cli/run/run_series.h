@@ -37,6 +37,8 @@ struct RunSeries {
 
 // Empty where there is no file. A last line that was cut is left out.
 [[nodiscard]] RunSeries ReadRunSeries(const std::string& model_dir);
+// The step of its last whole line, which is all that is read; nullopt: there is none.
+[[nodiscard]] std::optional<int64_t> LastLoggedStep(const std::string& model_dir);
 // The same of the file's text.
 [[nodiscard]] RunSeries ParseRunSeries(const std::string& text);
 

@@ -172,19 +172,24 @@ double Console::EtaSeconds(const ProgressReport& report, double now) {
          static_cast<double>(*report.goal - report.step);
 }
 
-void Console::Report(const ProgressReport& report) {
+bool Console::IsStatusDue(double now) const {
+  return status_line_ ? now - last_shown_ >= kRedrawSeconds : now - last_line_ >= kPlainSeconds;
+}
+
+void Console::Status(std::string_view text) {
   const double now = clock_.Seconds();
-  const double eta = EtaSeconds(report, now);
-  if (!status_line_) {
-    if (now - last_line_ >= kPlainSeconds) log_.Info("{}", StatusText(report, eta));
-    return;
-  }
-  if (now - last_shown_ < kRedrawSeconds) return;
-  const std::string text = StatusText(report, eta).substr(0, TerminalColumns() - 1);
-  fmt::print(stderr, "\r\x1b[K{}", text);
+  if (!IsStatusDue(now)) return;
+  if (!status_line_) return log_.Info("{}", text);
+  fmt::print(stderr, "\r\x1b[K{}", text.substr(0, TerminalColumns() - 1));
   std::fflush(stderr);
   shown_ = true;
   last_shown_ = now;
+}
+
+void Console::Report(const ProgressReport& report) {
+  const double now = clock_.Seconds();
+  const double eta = EtaSeconds(report, now);
+  if (IsStatusDue(now)) Status(StatusText(report, eta));
 }
 
 void Console::Clear() {

@@ -30,12 +30,15 @@ class Console final : public ProgressListener {
   // A line for the file alone.
   void Note(Level level, std::string_view line);
   // A status line at most ten times a second; off a terminal a plain line a minute.
+  void Status(std::string_view text);
+  // The same of a run's progress.
   void Report(const ProgressReport& report) override;
   // Wipes the status line.
   void Clear();
 
  private:
   void WriteLine(Level level, std::string_view line);
+  [[nodiscard]] bool IsStatusDue(double now) const;
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 
   const Clock& clock_;
