@@ -44,6 +44,7 @@ pid_t SweepRun::Start(const Trial& trial) {
   folder_.NoteExit(trial, std::nullopt);
   log().Info("{}: {}", trial.name, Join(trial.Overrides(), " "));
   running_.insert(trial.name);
+  looked_ = -1;
   return StartChild(WordsOf(trial), folder_.LogOf(trial));
 }
 
