@@ -4,6 +4,7 @@
 
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrated_job.h"
+#include "cli/prepare/migrated_sequential.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
@@ -39,7 +40,8 @@ std::string GraphPath(const std::string& model_dir, const std::string& prefix) {
 }
 
 // What is in a graph that is none of ours.
-[[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables) {
+[[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables,
+                              const std::string& obstacle) {
   std::vector<std::string> names;
   for (const std::string& name : variables.Names()) {
     if (names.size() == kShownNames) break;
@@ -48,10 +50,10 @@ std::string GraphPath(const std::string& model_dir, const std::string& prefix) {
   const bool cut = variables.Names().size() > names.size();
   throw Error(
       Code::kCheckpoint,
-      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined, "
-                  "Baseline) with "
-                  "feature columns; its {} variables: {}{}",
-                  model_dir, variables.Names().size(), Join(names, ", "), cut ? ", ..." : ""),
+      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined, Baseline) and "
+                  "no model of layers: {}; its {} variables: {}{}",
+                  model_dir, obstacle, variables.Names().size(), Join(names, ", "),
+                  cut ? ", ..." : ""),
       "write a job by hand, `model: {type: Sequential, ...}`, with this model_dir; 'tpuest "
       "plan' says which variables do not fit");
 }
@@ -131,9 +133,16 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   const BundleReader variables(*prefix);
   const SeenGraph graph(GraphPath(model_dir, *prefix));
   const MigratedColumns columns = FindColumns(graph, variables);
-  const std::optional<MigratedModel> model = FindModel(graph, variables, columns);
-  if (!model) RefuseModel(model_dir, variables);
-  const MigratedRun run = FindRun(graph, variables, model_dir);
+  std::optional<MigratedModel> model = FindModel(graph, variables, columns);
+  if (!model) {
+    MigratedSequential layers = FindSequential(graph, variables);
+    if (!layers.model) RefuseModel(model_dir, variables, layers.obstacle);
+    model = std::move(layers.model);
+  }
+  MigratedRun run = FindRun(graph, variables, model_dir);
+  if (!run.batch_size && model->input && model->input->batch_size > 0) {
+    run.batch_size = model->input->batch_size * run.replicas;
+  }
   const MigratedJob job = WriteMigratedJob(run, *model, columns);
   const std::string path = invocation.output.value_or(run.name + ".yaml");
   CheckOutput(invocation, path);

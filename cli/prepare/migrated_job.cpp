@@ -1,5 +1,7 @@
 #include "cli/prepare/migrated_job.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "config/scalars.h"
@@ -68,7 +70,7 @@ class JobWriter {
     Line("version: 1");
     Line("name: " + config::StringText(run_.name));
     Line("mode: train");
-    Line("use_tpu: false");
+    Line(run_.replicas > 1 ? "use_tpu: true" : "use_tpu: false");
     Known(run_.batch_size, "train_batch_size: {}", 32, "the batch size", "");
     RunConfigSection();
     InputSection();
@@ -100,9 +102,61 @@ class JobWriter {
     Known(run_.save_steps, "save_checkpoints_steps: {}", 1000, "how often it saved", "  ");
     if (run_.summary_steps) Line(fmt::format("  save_summary_steps: {}", *run_.summary_steps));
     if (run_.log_steps) Line(fmt::format("  log_step_count_steps: {}", *run_.log_steps));
+    if (run_.replicas > 1) Line(fmt::format("  tpu_config: {{num_shards: {}}}", run_.replicas));
+  }
+
+  [[nodiscard]] static std::string ListText(const std::vector<int64_t>& values) {
+    std::vector<std::string> words;
+    for (const int64_t value : values) words.push_back(fmt::format("{}", value));
+    return "[" + Join(words, ", ") + "]";
+  }
+
+  // "1/255" where it is such a fraction.
+  [[nodiscard]] static std::string ScaleText(double scale) {
+    const double below = std::round(1 / scale);
+    const bool is_fraction =
+        below > 1 && static_cast<float>(1 / below) == static_cast<float>(scale);
+    return is_fraction ? fmt::format("1/{}", static_cast<int64_t>(below))
+                       : NumberText(static_cast<float>(scale));
+  }
+
+  // Bytes are in the records as a string.
+  void InputFeature(const MigratedInput& input) {
+    Unknown(input.shape_known ? "the feature's name in the records"
+                              : "the feature's name and shape in the records",
+            "      ");
+    const std::string shape = input.dtype == "uint8" ? "[]" : ListText(input.shape);
+    const std::string dtype = input.dtype == "uint8"     ? "string"
+                              : input.dtype == "float32" ? "float32"
+                                                         : "int64";
+    Line(fmt::format("      x: {{type: FixedLenFeature, shape: {}, dtype: {}}}", shape, dtype));
+  }
+
+  // What makes the model's input of the feature.
+  void MapLines() {
+    if (!model_.input) return;
+    const MigratedInput& input = *model_.input;
+    std::vector<std::string> steps;
+    if (input.dtype == "uint8") {
+      steps.push_back(fmt::format("{{op: decode_raw, in: x, out_type: uint8, shape: {}}}",
+                                  ListText(input.shape)));
+    }
+    if (input.dtype != "float32") steps.emplace_back("{op: cast, in: x, dtype: float32}");
+    if (input.scale != 1 || input.offset != 0) {
+      const auto offset = static_cast<float>(input.offset);
+      steps.push_back(fmt::format("{{op: rescaling, in: x, scale: {}{}}}", ScaleText(input.scale),
+                                  offset == 0 ? "" : ", offset: " + NumberText(offset)));
+    }
+    if (run_.replicas > 1 && model_.labels_are_classes) {  // TPUs have no int64
+      steps.emplace_back("{op: cast, in: label, dtype: int32}");
+    }
+    if (steps.empty()) return;
+    Line("    map:");
+    for (const std::string& step : steps) Line("      - " + step);
   }
 
   void FeatureLines() {
+    if (model_.input) InputFeature(*model_.input);
     for (const auto& [name, feature] : columns_.features) {
       Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}",
                        config::StringText(name),
@@ -129,6 +183,7 @@ class JobWriter {
     Line("    source: {type: TFRecordDataset, filenames: [train.tfrecord]}");
     Line("    parse_example:");
     FeatureLines();
+    MapLines();
     Line("    labels: label");
     if (run_.shuffle) {
       Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
@@ -155,8 +210,12 @@ class JobWriter {
     Line("  type: " + model_.type);
     for (const MigratedLine& line : model_.lines) {
       if (!line.unknown.empty()) Unknown(line.unknown, "  ");
-      Line("  " + line.text);
+      if (!line.text.empty()) Line("  " + line.text);
     }
+    if (!model_.optimizer) return;
+    Line("");
+    if (!model_.optimizer->unknown.empty()) Unknown(model_.optimizer->unknown, "");
+    Line("optimizer: " + model_.optimizer->text);
   }
 
   const MigratedRun& run_;
@@ -178,6 +237,12 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
   if (!run.batch_size) run.batch_size = DatasetNumber(graph, "ParallelBatchDataset", 1);
   for (const char* const op : {"ShuffleDatasetV3", "ShuffleDatasetV2", "ShuffleDataset"}) {
     if (!run.shuffle) run.shuffle = DatasetNumber(graph, op, 1);
+  }
+  // The replicas whose gradients are summed, as a matrix of groups.
+  for (const SeenNode* const sum : graph.Below("", "CrossReplicaSum")) {
+    const auto groups = graph.ConstantAt(*sum, 1);
+    if (groups) run.replicas = std::max<int64_t>(1, groups->elements());
+    if (groups) break;
   }
   ReadEventsOf(model_dir, run);
   return run;

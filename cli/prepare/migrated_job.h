@@ -14,6 +14,7 @@ struct MigratedRun {
   std::string name;
   int64_t global_step = 0;
   std::optional<int64_t> batch_size;
+  int64_t replicas = 1;                  // more than 1: trained on a TPU, or as on one
   std::optional<int64_t> shuffle;        // buffer_size
   std::optional<int64_t> save_steps;     // save_checkpoints_steps
   std::optional<int64_t> summary_steps;  // save_summary_steps

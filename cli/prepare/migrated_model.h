@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/prepare/migrated_columns.h"
+#include "cli/prepare/migrated_layers.h"
 #include "cli/prepare/migrated_optimizer.h"
 
 namespace tpuest::cli {
@@ -17,6 +18,8 @@ struct MigratedModel {
   bool labels_are_words = false;
   int64_t label_dimension = 1;
   bool takes_any_feature = false;  // a baseline counts the examples of one
+  // Of a model of layers: its one feature, and the job's optimizer.
+  std::optional<MigratedInput> input = {};
   std::optional<MigratedLine> optimizer = {};
 };
 

@@ -148,11 +148,19 @@ class Finder {
       return before == nullptr || before->op == "Identity" ? std::nullopt
                                                            : ExponentialDecay(*before);
     }
-    const SeenNode* const power = InputOf(node, "Mul", 1);
-    const auto rate = ScalarAt(graph_, node, 0);
-    const SeenNode* exponent = power == nullptr ? nullptr : InputOf(*power, "Pow", 1);
-    if (!rate || exponent == nullptr) return std::nullopt;
-    const auto decay_rate = ScalarAt(graph_, *power, 0);
+    for (const size_t constant : {0, 1}) {
+      const SeenNode* const power = InputOf(node, "Mul", 1 - constant);
+      const auto rate = ScalarAt(graph_, node, constant);
+      if (power == nullptr || power->op != "Pow" || !rate) continue;
+      return Decayed(*rate, *power);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<std::string> Decayed(double rate, const SeenNode& power) const {
+    const SeenNode* exponent = InputOf(power, "Pow", 1);
+    if (exponent == nullptr) return std::nullopt;
+    const auto decay_rate = ScalarAt(graph_, power, 0);
     const bool staircase = exponent->op == "Floor";
     if (staircase) exponent = InputOf(*exponent, "Floor", 0);
     if (exponent == nullptr || (exponent->op != "RealDiv" && exponent->op != "Div")) {
@@ -162,7 +170,7 @@ class Finder {
     if (!decay_rate || !decay_steps) return std::nullopt;
     return fmt::format(
         "{{type: exponential_decay, learning_rate: {}, decay_steps: {}, decay_rate: {}{}}}",
-        NumberText(static_cast<float>(*rate)), NumberText(*decay_steps),
+        NumberText(static_cast<float>(rate)), NumberText(*decay_steps),
         NumberText(static_cast<float>(*decay_rate)), staircase ? ", staircase: true" : "");
   }
 

@@ -61,7 +61,8 @@ def small_graph(graph):
         copy = kept.node.add()
         copy.CopyFrom(node)
         for key in ("_output_shapes", "_class", "shape", "output_shapes"):
-            copy.attr.pop(key, None)
+            if node.op != "IteratorGetNext":
+                copy.attr.pop(key, None)
         if copy.op == "Const" and len(copy.attr["value"].tensor.tensor_content) > 1000:
             copy.attr["value"].tensor.Clear()
     return kept

@@ -1,0 +1,154 @@
+#include "cli/prepare/migrated_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/prepare/migrated_nodes.h"
+#include "cli/prepare/migrated_numbers.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+bool IsOfForward(const SeenNode& node) { return node.name.find("gradients") == std::string::npos; }
+
+bool IsDivision(const SeenNode& node) {
+  return node.op == "DivNoNan" || node.op == "RealDiv" || node.op == "Div" ||
+         node.op == "TruncateDiv";
+}
+
+class Finder {
+ public:
+  explicit Finder(const SeenGraph& graph) : graph_(graph) {}
+
+  std::vector<MigratedLoss> Run() {
+    for (const SeenNode& node : graph_.nodes()) {
+      if (!IsOfForward(node)) continue;
+      if (node.op == "SparseSoftmaxCrossEntropyWithLogits") AddLoss(LossKind::kSoftmax, node, 0);
+      if (node.op == "SoftmaxCrossEntropyWithLogits") AddOneHot(node);
+      if (node.op == "Log1p") AddSigmoid(node);
+    }
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool is_loss = node.op == "SquaredDifference" && IsOfForward(node) &&
+                           node.name.find("moments/") == std::string::npos;
+      if (!is_loss) continue;
+      AddLoss(LossKind::kSquared, node, 0);
+      AddLoss(LossKind::kSquared, node, 1);  // predictions may stand on either side
+    }
+    return std::move(found_);
+  }
+
+ private:
+  MigratedLoss& AddLoss(LossKind kind, const SeenNode& node, size_t input) {
+    found_.push_back({.kind = kind, .node = &node, .input = input, .is_sum = IsSummed(node)});
+    return found_.back();
+  }
+
+  // Labels that are numbers of classes are made one-hot, and may be smoothed: times 1 - smoothing,
+  // plus a share.
+  void AddOneHot(const SeenNode& node) {
+    MigratedLoss& loss = AddLoss(LossKind::kSoftmax, node, 0);
+    const SeenNode* labels = SourceAt(graph_, node, 1);
+    constexpr int kMostSteps = 6;
+    for (int i = 0; i < kMostSteps && labels != nullptr; ++i) {
+      if (labels->op == "OneHot") {
+        const double on = ScalarAt(graph_, *labels, 2).value_or(1);
+        const double off = ScalarAt(graph_, *labels, 3).value_or(0);
+        if (off != 0) loss.label_smoothing = Smoothing(on - off);
+        return;
+      }
+      const bool is_share = labels->op == "AddV2" || labels->op == "Add";
+      const auto kept = labels->op == "Mul" ? ScalarAt(graph_, *labels, 1) : std::nullopt;
+      if (kept) loss.label_smoothing = Smoothing(*kept);
+      if (!is_share && !kept && labels->op != "Reshape" && labels->op != "Cast") break;
+      labels = SourceAt(graph_, *labels, 0);
+    }
+    loss.label_smoothing = 0;
+    loss.unknown.emplace_back("labels are one-hot vectors there, here they are numbers of classes");
+  }
+
+  // log1p(exp(-|x|)), as choices by the sign of x.
+  void AddSigmoid(const SeenNode& node) {
+    const SeenNode* const exp = SourceAt(graph_, node, 0);
+    const SeenNode* const choice =
+        exp != nullptr && exp->op == "Exp" ? SourceAt(graph_, *exp, 0) : nullptr;
+    if (choice == nullptr || !IsOp(*choice, "Select")) return;
+    const SeenNode* const negative = SourceAt(graph_, *choice, 1);
+    if (negative == nullptr || negative->op != "Neg") return;
+    AddLoss(LossKind::kSigmoid, *negative, 0).is_sum = IsSummed(node);
+  }
+
+  // The graph has 1 - smoothing, in float32.
+  [[nodiscard]] static double Smoothing(double kept) { return std::round((1 - kept) * 1e6) / 1e6; }
+
+  [[nodiscard]] std::vector<const SeenNode*> ConsumersOf(const SeenNode& of) const {
+    std::vector<const SeenNode*> consumers;
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool takes =
+          std::any_of(node.inputs.begin(), node.inputs.end(), [&](const std::string& input) {
+            return std::string_view(input).substr(0, input.find(':')) == of.name;
+          });
+      if (takes && IsOfForward(node)) consumers.push_back(&node);
+    }
+    return consumers;
+  }
+
+  // Whether the first Sum or Mean behind the losses is a Sum that nothing beside it divides.
+  [[nodiscard]] bool IsSummed(const SeenNode& losses) const {
+    std::vector<const SeenNode*> now = {&losses};
+    constexpr int kMostSteps = 8;
+    for (int i = 0; i < kMostSteps && !now.empty(); ++i) {
+      std::vector<const SeenNode*> next;
+      for (const SeenNode* const node : now) {
+        for (const SeenNode* const consumer : ConsumersOf(*node)) {
+          if (consumer->op == "Mean") return false;
+          if (consumer->op == "Sum") return !IsDivided(*consumer);
+          next.push_back(consumer);
+        }
+      }
+      now = std::move(next);
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool IsDivided(const SeenNode& sum) const {
+    const std::string scope = ScopeOf(sum.name);
+    for (const SeenNode* const consumer : ConsumersOf(sum)) {
+      if (ScopeOf(consumer->name) != scope) continue;
+      if (IsDivision(*consumer)) return true;
+      if (consumer->op == "Sum" && IsDivided(*consumer)) return true;  // of the one sum
+    }
+    return false;
+  }
+
+  const SeenGraph& graph_;
+  std::vector<MigratedLoss> found_;
+};
+
+}  // namespace
+
+std::vector<MigratedLoss> FindLosses(const SeenGraph& graph) { return Finder(graph).Run(); }
+
+std::string HeadText(const MigratedLoss& loss, int64_t logits) {
+  std::string text;
+  switch (loss.kind) {
+    case LossKind::kSoftmax:
+      text = fmt::format("type: MultiClassHead, n_classes: {}", logits);
+      break;
+    case LossKind::kSigmoid:
+      text = logits == 1 ? "type: BinaryClassHead"
+                         : fmt::format("type: MultiLabelHead, n_classes: {}", logits);
+      break;
+    case LossKind::kSquared:
+      text = "type: RegressionHead";
+      if (logits != 1) text += fmt::format(", label_dimension: {}", logits);
+      break;
+  }
+  if (loss.is_sum) text += ", loss_reduction: SUM";
+  if (loss.label_smoothing != 0) {
+    text += ", label_smoothing: " + NumberText(static_cast<float>(loss.label_smoothing));
+  }
+  return "{" + text + "}";
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,61 @@
+#include "cli/prepare/migrated_nodes.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/base/error.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr int kMostSteps = 32;  // a damaged graph may go in circles
+
+bool HandsOn(const SeenNode& node) {
+  static const std::set<std::string_view> kOps = {
+      "Identity", "StopGradient",  "PreventGradient",        "CheckNumerics",
+      "Snapshot", "EnsureShape",   "PlaceholderWithDefault", "TPUReplicatedInput",
+      "Enter",    "ReadVariableOp"};
+  return kOps.contains(node.op);
+}
+
+bool IsVariable(const SeenNode& node) {
+  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
+}
+
+}  // namespace
+
+const SeenNode* SourceAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
+  const SeenNode* at = input < node.inputs.size() ? graph.Find(node.inputs[input]) : nullptr;
+  for (int i = 0; i < kMostSteps && at != nullptr && HandsOn(*at); ++i) {
+    at = at->inputs.empty() ? nullptr : graph.Find(at->inputs[0]);
+  }
+  return at == nullptr || HandsOn(*at) ? nullptr : at;
+}
+
+std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
+  const SeenNode* at = SourceAt(graph, node, input);
+  if (at != nullptr && at->op == "Cast") at = SourceAt(graph, *at, 0);
+  if (at == nullptr || !IsVariable(*at)) return std::nullopt;
+  constexpr std::string_view kPart = "/part_0";  // of a variable in one part
+  std::string name = at->name;
+  if (name.ends_with(kPart)) name.resize(name.size() - kPart.size());
+  return name;
+}
+
+std::string ScopeOf(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return std::string(slash == std::string_view::npos ? "" : name.substr(0, slash));
+}
+
+bool IsOp(const SeenNode& node, std::string_view op) {
+  if (!node.op.starts_with(op)) return false;
+  const std::string_view rest = std::string_view(node.op).substr(op.size());
+  return rest.empty() || rest == "V2" || rest == "V3";
+}
+
+std::string Described(const SeenNode* node) {
+  return node == nullptr ? "nothing" : fmt::format("{} \"{}\"", node->op, node->name);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,167 @@
+#include "cli/prepare/migrated_normalization.h"
+
+#include "cli/prepare/migrated_nodes.h"
+#include "cli/prepare/migrated_numbers.h"
+#include "config/scalars.h"
+#include "core/base/text.h"
+
+namespace tpuest::cli {
+namespace {
+
+bool IsSum(const SeenNode& node) { return node.op == "AddV2" || node.op == "Add"; }
+
+// What a normalization multiplies by and adds.
+struct Parts {
+  const SeenNode* first = nullptr;
+  size_t input = 0;
+  std::optional<std::string> gamma;
+  std::optional<std::string> beta;
+  std::optional<double> epsilon;
+};
+
+// Past a cast.
+const SeenNode* Wide(const SeenGraph& graph, const SeenNode& node, size_t input) {
+  const SeenNode* const at = SourceAt(graph, node, input);
+  return at != nullptr && at->op == "Cast" ? SourceAt(graph, *at, 0) : at;
+}
+
+// 1 / sqrt(variance + epsilon), or that times gamma.
+bool TakeFactor(const SeenGraph& graph, const SeenNode* node, Parts& parts) {
+  if (node == nullptr) return false;
+  const SeenNode* root = node;
+  if (node->op == "Mul") {
+    root = Wide(graph, *node, 0);
+    parts.gamma = VariableAt(graph, *node, 1);
+  }
+  if (root == nullptr || root->op != "Rsqrt") return false;
+  const SeenNode* const sum = SourceAt(graph, *root, 0);
+  if (sum == nullptr || !IsSum(*sum)) return false;
+  parts.epsilon = ScalarAt(graph, *sum, 1);
+  return true;
+}
+
+// x * factor + (beta - mean * factor)
+std::optional<Parts> Composed(const SeenGraph& graph, const SeenNode& node) {
+  const SeenNode* const product = SourceAt(graph, node, 0);
+  const SeenNode* const offset = Wide(graph, node, 1);
+  if (!IsSum(node) || product == nullptr || product->op != "Mul" || offset == nullptr) {
+    return std::nullopt;
+  }
+  Parts parts{.first = product};
+  if (!TakeFactor(graph, Wide(graph, *product, 1), parts)) return std::nullopt;
+  if (offset->op == "Sub") parts.beta = VariableAt(graph, *offset, 0);
+  return parts;
+}
+
+std::optional<Parts> Fused(const SeenGraph& graph, const SeenNode& node) {
+  if (!IsOp(node, "FusedBatchNorm")) return std::nullopt;
+  Parts parts{
+      .first = &node, .gamma = VariableAt(graph, node, 1), .beta = VariableAt(graph, node, 2)};
+  const auto epsilon = node.floats.find("epsilon");
+  if (epsilon != node.floats.end()) parts.epsilon = epsilon->second[0];
+  return parts;
+}
+
+// moving -= (moving - batch) * (1 - momentum)
+std::optional<double> MomentumOf(const SeenGraph& graph, const std::string& moving) {
+  for (const SeenNode& node : graph.nodes()) {
+    const bool is_update = node.op == "AssignSubVariableOp" || node.op == "AssignSub";
+    if (!is_update || VariableAt(graph, node, 0) != moving) continue;
+    const SeenNode* const product = SourceAt(graph, node, 1);
+    if (product == nullptr || product->op != "Mul") continue;
+    for (const size_t input : {1, 0}) {
+      if (const auto share = ScalarAt(graph, *product, input)) return 1 - *share;
+    }
+  }
+  return std::nullopt;
+}
+
+// Which of two factors is the layer's input: the one that is no number.
+size_t InputOfScaled(const SeenGraph& graph, const SeenNode& node) {
+  return ScalarAt(graph, node, 0) ? 1 : 0;
+}
+
+bool IsRandom(const SeenGraph& graph, const SeenNode* node, int left = 3) {
+  if (node == nullptr) return false;
+  if (node->op == "RandomUniform" || node->op == "StatelessRandomUniformV2") return true;
+  if (left == 0 || (!IsSum(*node) && node->op != "Mul")) return false;
+  return IsRandom(graph, SourceAt(graph, *node, 0), left - 1) ||
+         IsRandom(graph, SourceAt(graph, *node, 1), left - 1);
+}
+
+// The mask: random >= rate, or the floor of what is kept and random.
+struct Mask {
+  std::optional<double> rate;
+};
+std::optional<Mask> MaskOf(const SeenGraph& graph, const SeenNode* node) {
+  if (node != nullptr && node->op == "Cast") node = SourceAt(graph, *node, 0);
+  if (node == nullptr) return std::nullopt;
+  if (node->op == "GreaterEqual" && IsRandom(graph, SourceAt(graph, *node, 0))) {
+    return Mask{ScalarAt(graph, *node, 1)};
+  }
+  const SeenNode* const sum = node->op == "Floor" ? SourceAt(graph, *node, 0) : nullptr;
+  if (sum == nullptr || !IsSum(*sum) || !IsRandom(graph, SourceAt(graph, *sum, 1))) {
+    return std::nullopt;
+  }
+  const auto kept = ScalarAt(graph, *sum, 0);
+  return Mask{kept ? std::optional(1 - *kept) : std::nullopt};
+}
+
+// "dropout" of "dropout/dropout/SelectV2", which tf.layers makes, and of "dropout/SelectV2".
+std::string DropoutLayer(const SeenNode& node) {
+  constexpr std::string_view kOwn = "/dropout";
+  std::string scope = ScopeOf(node.name);
+  if (scope.ends_with(kOwn)) scope.resize(scope.size() - kOwn.size());
+  return scope.empty() ? "dropout" : scope;
+}
+
+}  // namespace
+
+std::optional<MigratedNormalization> FindNormalization(const SeenGraph& graph,
+                                                       const SeenNode& node) {
+  std::optional<Parts> parts = Fused(graph, node);
+  if (!parts) parts = Composed(graph, node);
+  if (!parts) return std::nullopt;
+  MigratedNormalization found{.first = parts->first, .input = parts->input};
+  const std::string& variable = parts->gamma ? *parts->gamma : parts->beta.value_or(node.name);
+  const std::string layer = ScopeOf(variable);
+  const auto is_called = [&](const std::optional<std::string>& name, const char* role) {
+    return !name || *name == fmt::format("{}/{}", layer, role);
+  };
+  if (!is_called(parts->gamma, "gamma") || !is_called(parts->beta, "beta")) {
+    found.obstacle = fmt::format("{} takes the variable \"{}\"; a layer calls it <layer>/gamma",
+                                 Described(&node), variable);
+    return found;
+  }
+  const auto momentum = MomentumOf(graph, layer + "/moving_mean");
+  if (!momentum) found.unknown = "the momentum of " + layer;
+  const auto number = [](const char* key, double value, double standard) {
+    const auto rounded = static_cast<float>(value);
+    if (rounded == static_cast<float>(standard)) return std::string();
+    return fmt::format(", {}: {}", key, NumberText(rounded));
+  };
+  found.text = fmt::format("{{type: batch_normalization{}{}{}{}, name: {}}}",
+                           number("momentum", momentum.value_or(0.99), 0.99),
+                           number("epsilon", parts->epsilon.value_or(0.001), 0.001),
+                           parts->beta ? "" : ", center: false",
+                           parts->gamma ? "" : ", scale: false", config::StringText(layer));
+  return found;
+}
+
+std::optional<MigratedDropout> FindDropout(const SeenGraph& graph, const SeenNode& node) {
+  const bool chooses = node.op == "SelectV2" || node.op == "Select";
+  if (!chooses && node.op != "Mul") return std::nullopt;
+  for (const size_t at : {0, 1}) {
+    if (chooses && at == 1) break;
+    const auto mask = MaskOf(graph, SourceAt(graph, node, at));
+    const SeenNode* const scaled = SourceAt(graph, node, 1 - at);
+    if (!mask || scaled == nullptr || (scaled->op != "Mul" && scaled->op != "RealDiv")) continue;
+    return MigratedDropout{.layer = DropoutLayer(node),
+                           .rate = mask->rate,
+                           .first = scaled,
+                           .input = InputOfScaled(graph, *scaled)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tpuest::cli

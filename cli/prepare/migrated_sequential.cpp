@@ -1,0 +1,61 @@
+#include "cli/prepare/migrated_sequential.h"
+
+#include "cli/prepare/migrated_layers.h"
+#include "cli/prepare/migrated_loss.h"
+#include "cli/prepare/migrated_nodes.h"
+
+namespace tpuest::cli {
+namespace {
+
+// What is added to the loss for large weights has no place in a layer that is read back.
+std::optional<std::string> PenaltyOf(const SeenGraph& graph) {
+  for (const SeenNode& node : graph.nodes()) {
+    const bool squares = node.op == "L2Loss" || node.op == "Square" || node.op == "Abs";
+    if (!squares || node.name.find("gradients") != std::string::npos) continue;
+    const auto variable = VariableAt(graph, node, 0);
+    if (!variable) continue;
+    return fmt::format("the penalty on weights ({}): l2_weight_decay, or a layer's regularizer",
+                       Described(&node));
+  }
+  return std::nullopt;
+}
+
+MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
+                      const MigratedLoss& loss, const MigratedLayers& layers) {
+  MigratedModel model{.type = "Sequential"};
+  model.lines.push_back({"layers:", ""});
+  for (const std::string& layer : layers.layers) model.lines.push_back({"  - " + layer, ""});
+  for (const std::string& what : layers.unknown) model.lines.back().unknown = what;
+  std::string unknown = loss.unknown.empty() ? "" : loss.unknown.front();
+  model.lines.push_back({"head: " + HeadText(loss, layers.width), std::move(unknown)});
+  if (layers.bfloat16) model.lines.push_back({"precision: bfloat16", ""});
+  if (const auto penalty = PenaltyOf(graph)) model.lines.push_back({"", *penalty});
+  model.labels_are_classes = loss.kind != LossKind::kSquared;
+  const bool has_vector = loss.kind == LossKind::kSquared || loss.kind == LossKind::kSigmoid;
+  model.label_dimension = has_vector ? layers.width : 1;
+  model.input = layers.input;
+  model.optimizer = FindTrainOptimizer(graph, variables, "");
+  if (!model.optimizer) {
+    model.optimizer = MigratedLine{"{type: GradientDescentOptimizer, learning_rate: 0.01}",
+                                   "the optimizer: none of tf.train's is in the graph"};
+  }
+  return model;
+}
+
+}  // namespace
+
+MigratedSequential FindSequential(const SeenGraph& graph, const BundleReader& variables) {
+  MigratedSequential found{.obstacle = "no loss of a head is in it"};
+  for (const MigratedLoss& loss : FindLosses(graph)) {
+    const MigratedLayers layers = FindLayers(graph, variables, *loss.node, loss.input);
+    if (layers.obstacle.empty() && layers.width > 0) {
+      found.model = ModelOf(graph, variables, loss, layers);
+      return found;
+    }
+    // Of a loss's two sides the first is that of the predictions, as a rule.
+    if (loss.input == 0) found.obstacle = layers.obstacle;
+  }
+  return found;
+}
+
+}  // namespace tpuest::cli

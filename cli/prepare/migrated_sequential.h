@@ -1,0 +1,22 @@
+#pragma once
+// The Sequential model that an old model_fn made of layers is.
+
+#include <optional>
+#include <string>
+
+#include "cli/prepare/migrated_model.h"
+#include "core/graph/graph_nodes.h"
+#include "core/io/bundle.h"
+
+namespace tpuest::cli {
+
+struct MigratedSequential {
+  std::optional<MigratedModel> model;
+  std::string obstacle;  // why there is none
+};
+
+// From the loss back through the layers to the input.
+[[nodiscard]] MigratedSequential FindSequential(const SeenGraph& graph,
+                                                const BundleReader& variables);
+
+}  // namespace tpuest::cli
