@@ -1,5 +1,6 @@
 // tpuest migrate MODEL_DIR [--output FILE]: the job that goes on with an old Estimator's folder
 
+#include <memory>
 #include <set>
 
 #include "cli/prepare/commands.h"
@@ -113,9 +114,22 @@ void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
               "--force overwrites it; --output FILE writes another");
 }
 
-void Tell(const std::string& path, const MigratedRun& run, const MigratedModel& model,
-          const MigratedJob& job, size_t faults) {
-  fmt::print("{} at step {}, written to {}\n", model.type, WithCommas(run.global_step), path);
+// The same of a job that --dry-run does not write: it stands elsewhere for as long.
+std::vector<Fault> CompareUnwritten(const std::string& text, const BundleReader& variables) {
+  const std::unique_ptr<std::string, void (*)(std::string*)> folder(
+      new std::string(MakeTemporaryFolder("tpuest_migrate")), [](std::string* path) {
+        RemoveTree(*path);
+        delete path;
+      });
+  const std::string path = JoinPath(*folder, "job.yaml");
+  WriteFileAtomically(path, text, false);
+  return CompareWithCheckpoint(path, variables);
+}
+
+void Tell(const MigrateInvocation& invocation, const std::string& path, const MigratedRun& run,
+          const MigratedModel& model, const MigratedJob& job, size_t faults) {
+  fmt::print("{} at step {}, {} to {}\n", model.type, WithCommas(run.global_step),
+             invocation.dry_run ? "nothing was written: it goes" : "written", path);
   for (const std::string& what : job.unknown) fmt::print("  ??? {}\n", what);
   if (faults == 0) {
     fmt::print(
@@ -146,15 +160,16 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   const MigratedJob job = WriteMigratedJob(run, *model, columns);
   const std::string path = invocation.output.value_or(run.name + ".yaml");
   CheckOutput(invocation, path);
-  WriteFileAtomically(path, job.text, false);
-  const std::vector<Fault> faults = CompareWithCheckpoint(path, variables);
+  if (!invocation.dry_run) WriteFileAtomically(path, job.text, false);
+  const std::vector<Fault> faults = invocation.dry_run ? CompareUnwritten(job.text, variables)
+                                                       : CompareWithCheckpoint(path, variables);
   if (invocation.json && faults.empty()) {
     PrintDocument("migrate", {{"path", path},
                               {"model", model->type},
                               {"global_step", run.global_step},
                               {"unknown", job.unknown}});
   } else if (!invocation.json && !invocation.quiet) {
-    Tell(path, run, *model, job, faults.size());
+    Tell(invocation, path, run, *model, job, faults.size());
   }
   if (!faults.empty()) throw Error(Code::kCheckpoint, faults);
   return 0;

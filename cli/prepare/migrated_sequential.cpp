@@ -3,6 +3,7 @@
 #include "cli/prepare/migrated_layers.h"
 #include "cli/prepare/migrated_loss.h"
 #include "cli/prepare/migrated_nodes.h"
+#include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
@@ -23,11 +24,9 @@ std::optional<std::string> PenaltyOf(const SeenGraph& graph) {
 MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
                       const MigratedLoss& loss, const MigratedLayers& layers) {
   MigratedModel model{.type = "Sequential"};
-  model.lines.push_back({"layers:", ""});
+  model.lines.push_back({"layers:", Join(layers.unknown, "; ")});
   for (const std::string& layer : layers.layers) model.lines.push_back({"  - " + layer, ""});
-  for (const std::string& what : layers.unknown) model.lines.back().unknown = what;
-  std::string unknown = loss.unknown.empty() ? "" : loss.unknown.front();
-  model.lines.push_back({"head: " + HeadText(loss, layers.width), std::move(unknown)});
+  model.lines.push_back({"head: " + HeadText(loss, layers.width), Join(loss.unknown, "; ")});
   if (layers.bfloat16) model.lines.push_back({"precision: bfloat16", ""});
   if (const auto penalty = PenaltyOf(graph)) model.lines.push_back({"", *penalty});
   model.labels_are_classes = loss.kind != LossKind::kSquared;
