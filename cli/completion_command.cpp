@@ -1,7 +1,6 @@
 // tpuest completion bash|zsh|fish: a script for the shell, which asks the program itself
 
 #include "cli/commands.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 
 namespace tpuest::cli {
@@ -41,26 +40,24 @@ end
 complete -c tpuest -a '(__tpuest_complete)'
 )";
 
-int Completion(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    const char* const script = invocation.subject == "bash"   ? kBash
-                               : invocation.subject == "zsh"  ? kZsh
-                               : invocation.subject == "fish" ? kFish
-                                                              : nullptr;
-    if (script == nullptr) {
-      throw Error(Code::kUsage,
-                  invocation.subject.empty()
-                      ? "completion needs to know the shell"
-                      : fmt::format("there is no completion for '{}'", invocation.subject),
-                  "bash, zsh or fish; for bash: source <(tpuest completion bash)");
-    }
-    if (invocation.json) {
-      PrintDocument("completion", {{"shell", invocation.subject}, {"script", script}});
-    } else {
-      fmt::print("{}", script);
-    }
-    return 0;
-  });
+int Completion(const Invocation& invocation, config::Sources& /*sources*/) {
+  const char* const script = invocation.subject == "bash"   ? kBash
+                             : invocation.subject == "zsh"  ? kZsh
+                             : invocation.subject == "fish" ? kFish
+                                                            : nullptr;
+  if (script == nullptr) {
+    throw Error(Code::kUsage,
+                invocation.subject.empty()
+                    ? "completion needs to know the shell"
+                    : fmt::format("there is no completion for '{}'", invocation.subject),
+                "bash, zsh or fish; for bash: source <(tpuest completion bash)");
+  }
+  if (invocation.json) {
+    PrintDocument("completion", {{"shell", invocation.subject}, {"script", script}});
+  } else {
+    fmt::print("{}", script);
+  }
+  return 0;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/shell/command_line.h"
+#include "cli/shell/guarded.h"
 
 int main(int argc, char** argv) {
   using namespace tpuest::cli;
@@ -14,5 +15,8 @@ int main(int argc, char** argv) {
     return PrintCompletions({argv + 2, argv + argc});
   }
   const Parsed parsed = ParseCommandLine(Commands(), argc, argv);
-  return parsed.exit_code ? *parsed.exit_code : parsed.command->run(*parsed.invocation);
+  if (parsed.exit_code) return *parsed.exit_code;
+  return Guarded(*parsed.invocation, [&](tpuest::config::Sources& sources) {
+    return parsed.command->run(*parsed.invocation, sources);
+  });
 }

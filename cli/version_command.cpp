@@ -2,21 +2,18 @@
 
 #include "cli/commands.h"
 #include "cli/host/version.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 
 namespace tpuest::cli {
 namespace {
 
-int Version(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (invocation.json) {
-      PrintDocument("version", {{"version", kVersion}});
-    } else {
-      fmt::print("tpuest {}\n", kVersion);
-    }
-    return 0;
-  });
+int Version(const Invocation& invocation, config::Sources& /*sources*/) {
+  if (invocation.json) {
+    PrintDocument("version", {{"version", kVersion}});
+  } else {
+    fmt::print("tpuest {}\n", kVersion);
+  }
+  return 0;
 }
 
 }  // namespace

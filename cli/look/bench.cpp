@@ -241,24 +241,22 @@ int BenchTheStep(const BenchInvocation& invocation, const Job& job) {
   return 0;
 }
 
-int RunBench(const BenchInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    if (invocation.subject != "step" && invocation.subject != "input") {
-      throw Error(Code::kUsage,
-                  invocation.subject.empty()
-                      ? "bench needs to know what to measure"
-                      : fmt::format("bench measures no '{}'", invocation.subject),
-                  "tpuest bench step job.yaml, or tpuest bench input job.yaml");
-    }
-    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-    try {
-      const Job job = WithoutFolder(loaded.job);
-      return invocation.subject == "step" ? BenchTheStep(invocation, job)
-                                          : BenchTheInput(invocation, job);
-    } catch (const Error& error) {
-      throw config::Located(loaded.tree, error);
-    }
-  });
+int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
+  if (invocation.subject != "step" && invocation.subject != "input") {
+    throw Error(Code::kUsage,
+                invocation.subject.empty()
+                    ? "bench needs to know what to measure"
+                    : fmt::format("bench measures no '{}'", invocation.subject),
+                "tpuest bench step job.yaml, or tpuest bench input job.yaml");
+  }
+  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  try {
+    const Job job = WithoutFolder(loaded.job);
+    return invocation.subject == "step" ? BenchTheStep(invocation, job)
+                                        : BenchTheInput(invocation, job);
+  } catch (const Error& error) {
+    throw config::Located(loaded.tree, error);
+  }
 }
 
 }  // namespace

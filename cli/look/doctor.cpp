@@ -272,18 +272,16 @@ Json Document(const Findings& findings) {
       {"problems", problems}};
 }
 
-int Doctor(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    const Findings findings = Examine(invocation, sources);
-    const char* const home = std::getenv("HOME");
-    const std::string names = home == nullptr ? "" : home;
-    if (invocation.json) {
-      PrintDocument("doctor", Json::parse(WithoutNames(Document(findings).dump(), names)));
-    } else {
-      (void)WriteStdout(WithoutNames(Text(findings), names));
-    }
-    return 0;
-  });
+int Doctor(const Invocation& invocation, config::Sources& sources) {
+  const Findings findings = Examine(invocation, sources);
+  const char* const home = std::getenv("HOME");
+  const std::string names = home == nullptr ? "" : home;
+  if (invocation.json) {
+    PrintDocument("doctor", Json::parse(WithoutNames(Document(findings).dump(), names)));
+  } else {
+    (void)WriteStdout(WithoutNames(Text(findings), names));
+  }
+  return 0;
 }
 
 }  // namespace

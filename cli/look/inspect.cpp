@@ -7,7 +7,6 @@
 #include "cli/look/inspect_events.h"
 #include "cli/look/inspect_export.h"
 #include "cli/look/inspect_records.h"
-#include "cli/shell/guarded.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
@@ -127,13 +126,11 @@ int Show(const InspectInvocation& invocation, const Found& found) {
   return ShowRecords(invocation, found.path);
 }
 
-int Inspect(const InspectInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (invocation.arguments.size() != 1) {
-      throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
-    }
-    return Show(invocation, Find(invocation.arguments[0], invocation.verify));
-  });
+int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
+  if (invocation.arguments.size() != 1) {
+    throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
+  }
+  return Show(invocation, Find(invocation.arguments[0], invocation.verify));
 }
 
 }  // namespace

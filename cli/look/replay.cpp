@@ -224,16 +224,14 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
   return replayed;
 }
 
-int RunReplay(const ReplayInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    const Replayed replayed = Replay(invocation, sources);
-    if (invocation.json) {
-      PrintDocument("replay", ReplayJson(replayed));
-    } else {
-      for (const ReplayedStep& step : replayed.steps) PrintStep(replayed, step);
-    }
-    return 0;
-  });
+int RunReplay(const ReplayInvocation& invocation, config::Sources& sources) {
+  const Replayed replayed = Replay(invocation, sources);
+  if (invocation.json) {
+    PrintDocument("replay", ReplayJson(replayed));
+  } else {
+    for (const ReplayedStep& step : replayed.steps) PrintStep(replayed, step);
+  }
+  return 0;
 }
 
 }  // namespace

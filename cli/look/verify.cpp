@@ -192,21 +192,19 @@ int VerifyRun(const VerifyInvocation& invocation, config::Sources& sources) {
   return difference ? static_cast<int>(Code::kGate) : 0;
 }
 
-int RunVerify(const VerifyInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    if (invocation.arguments.size() == 1) {
-      const std::string& path = invocation.arguments[0];
-      if (const auto folder = SavedModelFolder(path)) {
-        return VerifyExportOf(invocation, *folder, sources);
-      }
-      if (FileExists(path) && !CheckpointExists(CheckpointPrefix(path))) {
-        throw Error(
-            Code::kUsage, fmt::format("{}: is no run, checkpoint or SavedModel", path),
-            fmt::format("the checksums of a TFRecord file: tpuest inspect --verify {}", path));
-      }
+int RunVerify(const VerifyInvocation& invocation, config::Sources& sources) {
+  if (invocation.arguments.size() == 1) {
+    const std::string& path = invocation.arguments[0];
+    if (const auto folder = SavedModelFolder(path)) {
+      return VerifyExportOf(invocation, *folder, sources);
     }
-    return VerifyRun(invocation, sources);
-  });
+    if (FileExists(path) && !CheckpointExists(CheckpointPrefix(path))) {
+      throw Error(
+          Code::kUsage, fmt::format("{}: is no run, checkpoint or SavedModel", path),
+          fmt::format("the checksums of a TFRecord file: tpuest inspect --verify {}", path));
+    }
+  }
+  return VerifyRun(invocation, sources);
 }
 
 }  // namespace

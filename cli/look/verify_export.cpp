@@ -22,7 +22,7 @@ std::string CheckpointOf(const std::string& folder, const std::string& model_dir
   const std::string name(nn::kGlobalStepName);
   if (variables.Has(name)) {
     const int64_t step = *variables.Read(name).data<int64_t>();
-    const std::string prefix = JoinPath(model_dir, fmt::format("model.ckpt-{}", step));
+    std::string prefix = JoinPath(model_dir, fmt::format("model.ckpt-{}", step));
     if (CheckpointExists(prefix)) return prefix;
     log.Warning("{} is gone: the export is compared with the model on its own variables", prefix);
   }

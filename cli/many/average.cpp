@@ -3,7 +3,6 @@
 #include "cli/many/checkpoint_average.h"
 #include "cli/many/commands.h"
 #include "cli/run/run_folder.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/io/checkpoint_state.h"
@@ -111,29 +110,27 @@ void Write(const CheckpointAverage& average, const std::string& prefix, const st
                        {.model_checkpoint_path = prefix, .all_model_checkpoint_paths = {prefix}});
 }
 
-int Average(const AverageInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (!invocation.output) {
-      throw Error(Code::kUsage, "average does not know where to write",
-                  "--output DIR, or a prefix: --output DIR/average.ckpt");
-    }
-    const CheckpointAverage average = AverageCheckpoints(PrefixesOf(invocation));
-    const std::string path = PrefixFor(average, *invocation.output);
-    if (!invocation.dry_run) Write(average, path, *invocation.output);
-    if (invocation.json) {
-      PrintDocument("average",
-                    {{"global_step", average.global_step ? Json(*average.global_step) : Json()},
-                     {"path", path},
-                     {"checkpoints", average.prefixes},
-                     {"averaged", average.averaged},
-                     {"kept", average.tensors.size() - average.averaged}});
-    } else {
-      fmt::print("{}: {} variables averaged over {} checkpoints, {} are {}'s\n", path,
-                 average.averaged, average.prefixes.size(),
-                 average.tensors.size() - average.averaged, average.newest());
-    }
-    return 0;
-  });
+int Average(const AverageInvocation& invocation, config::Sources& /*sources*/) {
+  if (!invocation.output) {
+    throw Error(Code::kUsage, "average does not know where to write",
+                "--output DIR, or a prefix: --output DIR/average.ckpt");
+  }
+  const CheckpointAverage average = AverageCheckpoints(PrefixesOf(invocation));
+  const std::string path = PrefixFor(average, *invocation.output);
+  if (!invocation.dry_run) Write(average, path, *invocation.output);
+  if (invocation.json) {
+    PrintDocument("average",
+                  {{"global_step", average.global_step ? Json(*average.global_step) : Json()},
+                   {"path", path},
+                   {"checkpoints", average.prefixes},
+                   {"averaged", average.averaged},
+                   {"kept", average.tensors.size() - average.averaged}});
+  } else {
+    fmt::print("{}: {} variables averaged over {} checkpoints, {} are {}'s\n", path,
+               average.averaged, average.prefixes.size(), average.tensors.size() - average.averaged,
+               average.newest());
+  }
+  return 0;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "cli/many/commands.h"
 #include "cli/many/compare_folds.h"
 #include "cli/many/compare_report.h"
-#include "cli/shell/guarded.h"
 
 namespace tpuest::cli {
 namespace {
@@ -36,28 +35,26 @@ int CompareFolds(const CompareInvocation& invocation, config::Sources& sources) 
   return 0;
 }
 
-int Compare(const CompareInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    if (invocation.folds) return CompareFolds(invocation, sources);
-    if (invocation.arguments.size() < 2) {
-      throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");
-    }
-    CompareReport report;
-    for (const std::string& path : invocation.arguments) {
-      report.runs.push_back(ReadRun(path, sources));
-    }
-    report.keys = KeyDifferences(report.runs);
-    report.program = ProgramDifferences(report.runs);
-    for (size_t i = 1; i < report.runs.size(); ++i) {
-      report.partings.push_back(PartingOf(report.runs[0], report.runs[i]));
-    }
-    if (invocation.json) {
-      PrintDocument("compare", CompareJson(report));
-    } else {
-      fmt::print("{}", CompareText(report));
-    }
-    return 0;
-  });
+int Compare(const CompareInvocation& invocation, config::Sources& sources) {
+  if (invocation.folds) return CompareFolds(invocation, sources);
+  if (invocation.arguments.size() < 2) {
+    throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");
+  }
+  CompareReport report;
+  for (const std::string& path : invocation.arguments) {
+    report.runs.push_back(ReadRun(path, sources));
+  }
+  report.keys = KeyDifferences(report.runs);
+  report.program = ProgramDifferences(report.runs);
+  for (size_t i = 1; i < report.runs.size(); ++i) {
+    report.partings.push_back(PartingOf(report.runs[0], report.runs[i]));
+  }
+  if (invocation.json) {
+    PrintDocument("compare", CompareJson(report));
+  } else {
+    fmt::print("{}", CompareText(report));
+  }
+  return 0;
 }
 
 }  // namespace

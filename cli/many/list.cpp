@@ -81,19 +81,17 @@ int ShowRuns(const std::string& folder, bool json) {
   return 0;
 }
 
-int List(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (!invocation.arguments.empty() && !invocation.subject.empty()) {
-      throw Error(Code::kUsage, fmt::format("'ls {}' takes no '{}'", invocation.subject,
-                                            invocation.arguments[0]));
-    }
-    if (invocation.subject == "models") return ListModels(invocation.json);
-    if (invocation.subject == "recipes") return ListRecipes(invocation.json);
-    if (invocation.arguments.size() != 1) {
-      throw Error(Code::kUsage, "ls needs to know what to list", kExample);
-    }
-    return ShowRuns(invocation.arguments[0], invocation.json);
-  });
+int List(const Invocation& invocation, config::Sources& /*sources*/) {
+  if (!invocation.arguments.empty() && !invocation.subject.empty()) {
+    throw Error(Code::kUsage,
+                fmt::format("'ls {}' takes no '{}'", invocation.subject, invocation.arguments[0]));
+  }
+  if (invocation.subject == "models") return ListModels(invocation.json);
+  if (invocation.subject == "recipes") return ListRecipes(invocation.json);
+  if (invocation.arguments.size() != 1) {
+    throw Error(Code::kUsage, "ls needs to know what to list", kExample);
+  }
+  return ShowRuns(invocation.arguments[0], invocation.json);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "cli/many/commands.h"
 #include "cli/many/plot_svg.h"
 #include "cli/many/plot_terminal.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 
@@ -42,31 +41,29 @@ Json PanelsJson(const std::vector<Panel>& panels) {
   return curves;
 }
 
-int Plot(const PlotInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (invocation.arguments.empty()) {
-      throw Error(Code::kUsage, "plot takes one run or more", "tpuest plot runs/a runs/b");
+int Plot(const PlotInvocation& invocation, config::Sources& /*sources*/) {
+  if (invocation.arguments.empty()) {
+    throw Error(Code::kUsage, "plot takes one run or more", "tpuest plot runs/a runs/b");
+  }
+  const std::vector<Panel> panels = MakePanels(
+      {invocation.arguments, invocation.metrics, invocation.over_time, invocation.log_y});
+  const std::string x_name = invocation.over_time ? "seconds" : "step";
+  if (invocation.output && !invocation.dry_run) {
+    WriteFileAtomically(*invocation.output, PlotSvg(panels, x_name));
+  }
+  if (invocation.json) {
+    PrintDocument("plot", {{"path", invocation.output ? Json(*invocation.output) : Json()},
+                           {"x", x_name},
+                           {"curves", PanelsJson(panels)}});
+  } else if (invocation.output) {
+    fmt::print("{}\n", *invocation.output);
+  } else {
+    const TextCanvas canvas = CanvasOfStdout();
+    for (const Panel& panel : panels) {
+      fmt::print("{}{}", &panel == panels.data() ? "" : "\n", PlotText(panel, x_name, canvas));
     }
-    const std::vector<Panel> panels = MakePanels(
-        {invocation.arguments, invocation.metrics, invocation.over_time, invocation.log_y});
-    const std::string x_name = invocation.over_time ? "seconds" : "step";
-    if (invocation.output && !invocation.dry_run) {
-      WriteFileAtomically(*invocation.output, PlotSvg(panels, x_name));
-    }
-    if (invocation.json) {
-      PrintDocument("plot", {{"path", invocation.output ? Json(*invocation.output) : Json()},
-                             {"x", x_name},
-                             {"curves", PanelsJson(panels)}});
-    } else if (invocation.output) {
-      fmt::print("{}\n", *invocation.output);
-    } else {
-      const TextCanvas canvas = CanvasOfStdout();
-      for (const Panel& panel : panels) {
-        fmt::print("{}{}", &panel == panels.data() ? "" : "\n", PlotText(panel, x_name, canvas));
-      }
-    }
-    return 0;
-  });
+  }
+  return 0;
 }
 
 }  // namespace

@@ -46,7 +46,6 @@ Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial
   Invocation own = invocation;
   own.subject.clear();
   for (const std::string& text : trial.Overrides()) own.overrides.push_back(text);
-  own.directory.reset();  // already there
   return own;
 }
 
@@ -129,7 +128,7 @@ int RunOne(const SweepInvocation& invocation, config::Sources& sources) {
   Invocation own = TrialInvocation(invocation, trial);
   own.command = record.command;
   own.model_dir = folder.RunOf(trial);
-  return own.command == "train" ? Train(own) : TrainAndEvaluate(own);
+  return own.command == "train" ? Train(own, sources) : TrainAndEvaluate(own, sources);
 }
 
 void Print(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record,
@@ -224,14 +223,12 @@ int ShowBest(const SweepInvocation& invocation) {
   return 0;
 }
 
-int Sweep(const SweepInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    if (invocation.subject == "expand") return Expand(invocation, sources);
-    if (invocation.subject == "run") return RunOne(invocation, sources);
-    if (invocation.subject == "status") return ShowStatus(invocation);
-    if (invocation.subject == "best") return ShowBest(invocation);
-    return invocation.dry_run ? Expand(invocation, sources) : RunAll(invocation, sources);
-  });
+int Sweep(const SweepInvocation& invocation, config::Sources& sources) {
+  if (invocation.subject == "expand") return Expand(invocation, sources);
+  if (invocation.subject == "run") return RunOne(invocation, sources);
+  if (invocation.subject == "status") return ShowStatus(invocation);
+  if (invocation.subject == "best") return ShowBest(invocation);
+  return invocation.dry_run ? Expand(invocation, sources) : RunAll(invocation, sources);
 }
 
 }  // namespace

@@ -170,16 +170,14 @@ int Schema(const ConfigInvocation& invocation) {
   return 0;
 }
 
-int RunConfig(const ConfigInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    if (invocation.subject == "show") return Show(invocation, sources);
-    if (invocation.subject == "diff") return Diff(invocation, sources);
-    if (invocation.subject == "schema") return Schema(invocation);
-    throw Error(Code::kUsage,
-                invocation.subject.empty() ? "config needs to know what to do"
-                                           : fmt::format("config cannot '{}'", invocation.subject),
-                kUsages);
-  });
+int RunConfig(const ConfigInvocation& invocation, config::Sources& sources) {
+  if (invocation.subject == "show") return Show(invocation, sources);
+  if (invocation.subject == "diff") return Diff(invocation, sources);
+  if (invocation.subject == "schema") return Schema(invocation);
+  throw Error(Code::kUsage,
+              invocation.subject.empty() ? "config needs to know what to do"
+                                         : fmt::format("config cannot '{}'", invocation.subject),
+              kUsages);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "data/convert.h"
 
 #include "cli/prepare/commands.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 #include "core/base/text.h"
 
@@ -81,25 +80,23 @@ SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   return source;
 }
 
-int Convert(const ConvertInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (!invocation.output) {
-      throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
-    }
-    const ConvertReport report = ConvertToTFRecord({.source = ConvertSource(invocation),
-                                                    .output = *invocation.output,
-                                                    .compression_type = invocation.compression,
-                                                    .dry_run = invocation.dry_run});
-    if (invocation.json) {
-      PrintDocument(
-          "convert",
-          {{"records", report.records}, {"files", report.files}, {"input_fn", report.input_fn}});
-    } else {
-      fmt::print("{}: {} records\n", *invocation.output, report.records);
-      if (invocation.csv) fmt::print("{}", report.input_fn);
-    }
-    return 0;
-  });
+int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
+  if (!invocation.output) {
+    throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
+  }
+  const ConvertReport report = ConvertToTFRecord({.source = ConvertSource(invocation),
+                                                  .output = *invocation.output,
+                                                  .compression_type = invocation.compression,
+                                                  .dry_run = invocation.dry_run});
+  if (invocation.json) {
+    PrintDocument(
+        "convert",
+        {{"records", report.records}, {"files", report.files}, {"input_fn", report.input_fn}});
+  } else {
+    fmt::print("{}: {} records\n", *invocation.output, report.records);
+    if (invocation.csv) fmt::print("{}", report.input_fn);
+  }
+  return 0;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -66,27 +65,25 @@ void Write(const std::vector<NewFile>& files) {
   }
 }
 
-int CopyRecipe(const CopyInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    const std::vector<std::string>& arguments = invocation.arguments;
-    if (arguments.empty() || arguments.size() > 2) {
-      throw Error(Code::kUsage, "cp takes a recipe and where it goes",
-                  fmt::format("{}; 'tpuest ls recipes' lists them", kExample));
-    }
-    const Recipe recipe = FindRecipe(arguments[0]);
-    const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");
-    const std::vector<NewFile> files = FilesOf(recipe, path);
-    if (!invocation.force) CheckFree(files);
-    if (!invocation.dry_run) Write(files);
-    if (invocation.json) {
-      Json names = Json::array();
-      for (const NewFile& file : files) names.push_back(file.path);
-      PrintDocument("cp", {{"path", path}, {"files", names}});
-    } else if (!invocation.quiet) {
-      for (const NewFile& file : files) fmt::print("{}\n", file.path);
-    }
-    return 0;
-  });
+int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
+  const std::vector<std::string>& arguments = invocation.arguments;
+  if (arguments.empty() || arguments.size() > 2) {
+    throw Error(Code::kUsage, "cp takes a recipe and where it goes",
+                fmt::format("{}; 'tpuest ls recipes' lists them", kExample));
+  }
+  const Recipe recipe = FindRecipe(arguments[0]);
+  const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");
+  const std::vector<NewFile> files = FilesOf(recipe, path);
+  if (!invocation.force) CheckFree(files);
+  if (!invocation.dry_run) Write(files);
+  if (invocation.json) {
+    Json names = Json::array();
+    for (const NewFile& file : files) names.push_back(file.path);
+    PrintDocument("cp", {{"path", path}, {"files", names}});
+  } else if (!invocation.quiet) {
+    for (const NewFile& file : files) fmt::print("{}\n", file.path);
+  }
+  return 0;
 }
 
 }  // namespace

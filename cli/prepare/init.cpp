@@ -6,7 +6,6 @@
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/starter_job.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/report.h"
 #include "config/scalars.h"
 #include "core/base/files.h"
@@ -213,43 +212,41 @@ void CheckArguments(const InitInvocation& invocation) {
               of_csv ? kExample : "tpuest init digits, or " + std::string(kExample));
 }
 
-int Init(const InitInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    CheckArguments(invocation);
-    if (!invocation.arguments.empty()) return InitStarter(invocation);
-    const std::string& from = *invocation.from;
-    const std::string output = invocation.output.value_or(StemOf(from) + ".yaml");
-    CheckFlags(invocation, output);
-    CheckFile("--from", from);
-    const CsvProfile profile = ProfileCsv(SourceOf(invocation, from));
-    const StarterPlan plan =
-        PlanStarter(profile, *invocation.label, invocation.model, !invocation.eval);
-    const std::string folder = output == "-" || DirName(output).empty() ? "." : DirName(output);
-    const std::string name = StemOf(from);
-    StarterPaths paths{.job = output,
-                       .train = InJob(from, folder),
-                       .name = name,
-                       .model_dir = invocation.model_dir.value_or("runs/" + name)};
-    if (invocation.eval) {
-      CheckFile("--eval", *invocation.eval);
-      CheckEval(profile, plan, SourceOf(invocation, *invocation.eval));
-      paths.eval = InJob(*invocation.eval, folder);
-    }
-    const std::string job = StarterJob(profile, plan, paths);
-    for (const std::string& warning : plan.warnings) {
-      fmt::print(stderr, "warning: {}\n", warning);
-    }
-    if (!invocation.quiet) Tell(profile, plan);
-    if (output != "-") Write(invocation, output, job);
-    if (invocation.json) {
-      Json document = Document(plan);
-      document[output == "-" ? "yaml" : "path"] = output == "-" ? job : output;
-      PrintDocument("init", document);
-    } else if (output == "-") {
-      (void)WriteStdout(job);
-    }
-    return 0;
-  });
+int Init(const InitInvocation& invocation, config::Sources& /*sources*/) {
+  CheckArguments(invocation);
+  if (!invocation.arguments.empty()) return InitStarter(invocation);
+  const std::string& from = *invocation.from;
+  const std::string output = invocation.output.value_or(StemOf(from) + ".yaml");
+  CheckFlags(invocation, output);
+  CheckFile("--from", from);
+  const CsvProfile profile = ProfileCsv(SourceOf(invocation, from));
+  const StarterPlan plan =
+      PlanStarter(profile, *invocation.label, invocation.model, !invocation.eval);
+  const std::string folder = output == "-" || DirName(output).empty() ? "." : DirName(output);
+  const std::string name = StemOf(from);
+  StarterPaths paths{.job = output,
+                     .train = InJob(from, folder),
+                     .name = name,
+                     .model_dir = invocation.model_dir.value_or("runs/" + name)};
+  if (invocation.eval) {
+    CheckFile("--eval", *invocation.eval);
+    CheckEval(profile, plan, SourceOf(invocation, *invocation.eval));
+    paths.eval = InJob(*invocation.eval, folder);
+  }
+  const std::string job = StarterJob(profile, plan, paths);
+  for (const std::string& warning : plan.warnings) {
+    fmt::print(stderr, "warning: {}\n", warning);
+  }
+  if (!invocation.quiet) Tell(profile, plan);
+  if (output != "-") Write(invocation, output, job);
+  if (invocation.json) {
+    Json document = Document(plan);
+    document[output == "-" ? "yaml" : "path"] = output == "-" ? job : output;
+    PrintDocument("init", document);
+  } else if (output == "-") {
+    (void)WriteStdout(job);
+  }
+  return 0;
 }
 
 }  // namespace

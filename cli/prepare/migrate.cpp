@@ -175,18 +175,16 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   return 0;
 }
 
-int Migrate(const MigrateInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& /*sources*/) {
-    if (invocation.arguments.size() != 1) {
-      throw Error(Code::kUsage, "migrate takes one folder", "tpuest migrate old/model_dir");
-    }
-    std::string model_dir = invocation.arguments[0];
-    while (model_dir.size() > 1 && model_dir.back() == '/') model_dir.pop_back();
-    if (!DirectoryExists(model_dir)) {
-      throw Error(Code::kData, fmt::format("{}: there is no such folder", model_dir));
-    }
-    return MigrateFolder(invocation, model_dir);
-  });
+int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
+  if (invocation.arguments.size() != 1) {
+    throw Error(Code::kUsage, "migrate takes one folder", "tpuest migrate old/model_dir");
+  }
+  std::string model_dir = invocation.arguments[0];
+  while (model_dir.size() > 1 && model_dir.back() == '/') model_dir.pop_back();
+  if (!DirectoryExists(model_dir)) {
+    throw Error(Code::kData, fmt::format("{}: there is no such folder", model_dir));
+  }
+  return MigrateFolder(invocation, model_dir);
 }
 
 }  // namespace

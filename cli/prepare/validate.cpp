@@ -8,20 +8,18 @@
 namespace tpuest::cli {
 namespace {
 
-int RunValidate(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-    if (std::vector<Fault> faults = CheckModel(loaded.job); !faults.empty()) {
-      config::Locate(loaded.tree, faults);
-      throw Error(Code::kUsage, std::move(faults));
-    }
-    if (invocation.json) {
-      PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
-    } else {
-      fmt::print("{}: valid\n", invocation.job.value_or("job"));
-    }
-    return 0;
-  });
+int RunValidate(const Invocation& invocation, config::Sources& sources) {
+  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  if (std::vector<Fault> faults = CheckModel(loaded.job); !faults.empty()) {
+    config::Locate(loaded.tree, faults);
+    throw Error(Code::kUsage, std::move(faults));
+  }
+  if (invocation.json) {
+    PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
+  } else {
+    fmt::print("{}: valid\n", invocation.job.value_or("job"));
+  }
+  return 0;
 }
 
 }  // namespace

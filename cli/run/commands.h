@@ -41,12 +41,12 @@ void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to);
 void DeclareExportFlags(FlagSet& flags, ExportFlags& to);
 
 // Each returns the exit code.
-int Train(const Invocation& invocation);
-int TrainAndEvaluate(const Invocation& invocation);
-int Evaluate(const EvaluateInvocation& invocation);
-int Predict(const PredictInvocation& invocation);
-int Export(const ExportInvocation& invocation);
+int Train(const Invocation& invocation, config::Sources& sources);
+int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources);
+int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources);
+int Predict(const PredictInvocation& invocation, config::Sources& sources);
+int Export(const ExportInvocation& invocation, config::Sources& sources);
 // Evaluates the checkpoints of a run that another process trains.
-int Follow(const EvaluateInvocation& invocation);
+int Follow(const EvaluateInvocation& invocation, config::Sources& sources);
 
 }  // namespace tpuest::cli

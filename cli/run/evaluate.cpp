@@ -146,24 +146,22 @@ void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
   flags.Text("--name", to, "NAME", "events go to eval_NAME/");
 }
 
-int Evaluate(const EvaluateInvocation& invocation) {
-  if (invocation.follow) return Follow(invocation);
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      Evaluator evaluator(session, invocation);
-      Json fields;
-      Json evaluations = Json::array();
-      for (const auto& checkpoint : CheckpointsFor(session, invocation)) {
-        fields = evaluator.Evaluate(checkpoint);
-        evaluations.push_back(fields);
-      }
-      if (invocation.checkpoint == "all") {
-        fields = {{"global_step", fields["global_step"]}, {"evaluations", evaluations}};
-      }
-      if (invocation.json) PrintDocument("evaluate", fields);
-      return evaluator.exit_code();
-    });
+int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
+  if (invocation.follow) return Follow(invocation, sources);
+  Session session(invocation, sources);
+  return session.Run([&] {
+    Evaluator evaluator(session, invocation);
+    Json fields;
+    Json evaluations = Json::array();
+    for (const auto& checkpoint : CheckpointsFor(session, invocation)) {
+      fields = evaluator.Evaluate(checkpoint);
+      evaluations.push_back(fields);
+    }
+    if (invocation.checkpoint == "all") {
+      fields = {{"global_step", fields["global_step"]}, {"evaluations", evaluations}};
+    }
+    if (invocation.json) PrintDocument("evaluate", fields);
+    return evaluator.exit_code();
   });
 }
 

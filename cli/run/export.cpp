@@ -72,24 +72,22 @@ void DeclareExportFlags(FlagSet& flags, ExportFlags& to) {
                 "read back and compare on so many records (export.verify)");
 }
 
-int Export(const ExportInvocation& given) {
+int Export(const ExportInvocation& given, config::Sources& sources) {
   const Invocation invocation = WithKeys(given);
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
-      session.console().Clear();
-      if (invocation.json) {
-        PrintDocument("export", {{"global_step", result.global_step},
-                                 {"path", invocation.dry_run ? Json() : Json(result.path)},
-                                 {"signatures", SignatureFields(result)},
-                                 {"excluded", result.excluded},
-                                 {"checkpoint", result.checkpoint}});
-      } else if (!invocation.dry_run) {
-        fmt::print("{}\n", result.path);
-      }
-      return 0;
-    });
+  Session session(invocation, sources);
+  return session.Run([&] {
+    const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
+    session.console().Clear();
+    if (invocation.json) {
+      PrintDocument("export", {{"global_step", result.global_step},
+                               {"path", invocation.dry_run ? Json() : Json(result.path)},
+                               {"signatures", SignatureFields(result)},
+                               {"excluded", result.excluded},
+                               {"checkpoint", result.checkpoint}});
+    } else if (!invocation.dry_run) {
+      fmt::print("{}\n", result.path);
+    }
+    return 0;
   });
 }
 

@@ -64,28 +64,25 @@ void PrintResult(const FollowResult& result) {
 
 }  // namespace
 
-int Follow(const EvaluateInvocation& invocation) {
+int Follow(const EvaluateInvocation& invocation, config::Sources& sources) {
   ShareHeap();
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      const Job& job = session.job();
-      CheckFlags(invocation, job);
-      FollowArgs args{
-          .deadline_secs = job.tpuest.deadlines.evaluator_secs,
-          .trainer = [&] { return RunFolder::StateOf(session.estimator().model_dir()); },
-          .sleep = SleepFor};
-      if (job.train_spec) args.max_steps = job.train_spec->length().max_steps;
-      const FollowResult result =
-          session.estimator().Follow(args, EvalTasksOf(job, invocation.command));
-      session.console().Clear();
-      if (invocation.json) {
-        PrintDocument(invocation.command, Fields(result));
-      } else {
-        PrintResult(result);
-      }
-      return 0;
-    });
+  Session session(invocation, sources);
+  return session.Run([&] {
+    const Job& job = session.job();
+    CheckFlags(invocation, job);
+    FollowArgs args{.deadline_secs = job.tpuest.deadlines.evaluator_secs,
+                    .trainer = [&] { return RunFolder::StateOf(session.estimator().model_dir()); },
+                    .sleep = SleepFor};
+    if (job.train_spec) args.max_steps = job.train_spec->length().max_steps;
+    const FollowResult result =
+        session.estimator().Follow(args, EvalTasksOf(job, invocation.command));
+    session.console().Clear();
+    if (invocation.json) {
+      PrintDocument(invocation.command, Fields(result));
+    } else {
+      PrintResult(result);
+    }
+    return 0;
   });
 }
 

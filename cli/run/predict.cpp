@@ -47,47 +47,45 @@ void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
   flags.Integer("--limit", to.limit, 0, "rows");
 }
 
-int Predict(const PredictInvocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      const PredictOptions& options = session.job().predict;
-      const std::string path = invocation.output.value_or(options.output.path);
-      if (path == "-" && invocation.json && !invocation.dry_run) {
-        throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
-                    "write the predictions to a file: --output predictions.jsonl");
-      }
-      const std::string format = invocation.format.value_or(options.output.format);
-      if (format == "csv" && !options.yield_single_examples) {
-        throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
-                    "--format jsonl gives a line a batch")
-            .Key("predict.yield_single_examples");
-      }
-      std::optional<PredictionWriter> writer;
-      if (!invocation.dry_run) writer.emplace(path, format);
-      PredictArgs args;
-      args.checkpoint = session.Checkpoint();
-      args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
-      args.yield_single_examples = options.yield_single_examples;
-      args.limit = invocation.limit;
-      const JobHooks hooks = MakeHooks(options.hooks);
-      args.hooks = hooks.hooks();
-      const PredictResult result =
-          session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
-                                      [&](const PredictionRow& row) { return writer->Write(row); });
-      // A file that is there is complete.
-      if (result.exit_code == 0 && writer) writer->Close();
-      session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
-      session.console().Clear();
-      if (invocation.json) {
-        PrintDocument("predict", {{"global_step", result.global_step},
-                                  {"examples", result.examples},
-                                  {"stopped_because", result.stopped_because},
-                                  {"path", path},
-                                  {"checkpoint", result.checkpoint}});
-      }
-      return result.exit_code;
-    });
+int Predict(const PredictInvocation& invocation, config::Sources& sources) {
+  Session session(invocation, sources);
+  return session.Run([&] {
+    const PredictOptions& options = session.job().predict;
+    const std::string path = invocation.output.value_or(options.output.path);
+    if (path == "-" && invocation.json && !invocation.dry_run) {
+      throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
+                  "write the predictions to a file: --output predictions.jsonl");
+    }
+    const std::string format = invocation.format.value_or(options.output.format);
+    if (format == "csv" && !options.yield_single_examples) {
+      throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
+                  "--format jsonl gives a line a batch")
+          .Key("predict.yield_single_examples");
+    }
+    std::optional<PredictionWriter> writer;
+    if (!invocation.dry_run) writer.emplace(path, format);
+    PredictArgs args;
+    args.checkpoint = session.Checkpoint();
+    args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
+    args.yield_single_examples = options.yield_single_examples;
+    args.limit = invocation.limit;
+    const JobHooks hooks = MakeHooks(options.hooks);
+    args.hooks = hooks.hooks();
+    const PredictResult result =
+        session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
+                                    [&](const PredictionRow& row) { return writer->Write(row); });
+    // A file that is there is complete.
+    if (result.exit_code == 0 && writer) writer->Close();
+    session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
+    session.console().Clear();
+    if (invocation.json) {
+      PrintDocument("predict", {{"global_step", result.global_step},
+                                {"examples", result.examples},
+                                {"stopped_because", result.stopped_because},
+                                {"path", path},
+                                {"checkpoint", result.checkpoint}});
+    }
+    return result.exit_code;
   });
 }
 

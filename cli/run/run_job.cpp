@@ -18,44 +18,37 @@ void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareExportFlags(flags, to);
 }
 
-// What the mode's command is called with; -C is done.
+// What the mode's command is called with.
 template <class T>
 T Named(const Invocation& invocation, std::string command) {
   T named = InvocationWith<T>(invocation);
   named.command = std::move(command);
-  named.directory.reset();
   return named;
 }
 
-int RunJob(const RunJobInvocation& invocation) {
-  std::string mode;
-  const int exit_code = Guarded(invocation, [&](config::Sources& sources) {
-    const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-    if (!loaded.job.mode) {
-      throw Error(Code::kUsage, "the job has no mode",
-                  "mode: train, or name the command: tpuest train ...");
-    }
-    mode = *loaded.job.mode;
-    return 0;
-  });
-  if (exit_code != 0) return exit_code;
-  if (mode == "evaluate") {
-    auto named = Named<EvaluateInvocation>(invocation, mode);
+int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
+  const std::optional<std::string> mode = LoadInvocationJob(invocation, sources).job.mode;
+  if (!mode) {
+    throw Error(Code::kUsage, "the job has no mode",
+                "mode: train, or name the command: tpuest train ...");
+  }
+  if (*mode == "evaluate") {
+    auto named = Named<EvaluateInvocation>(invocation, *mode);
     named.name = invocation.name;
-    return Evaluate(named);
+    return Evaluate(named, sources);
   }
-  if (mode == "predict") {
-    auto named = Named<PredictInvocation>(invocation, mode);
+  if (*mode == "predict") {
+    auto named = Named<PredictInvocation>(invocation, *mode);
     static_cast<PredictionFlags&>(named) = invocation;
-    return Predict(named);
+    return Predict(named, sources);
   }
-  if (mode == "export") {
-    auto named = Named<ExportInvocation>(invocation, mode);
+  if (*mode == "export") {
+    auto named = Named<ExportInvocation>(invocation, *mode);
     static_cast<ExportFlags&>(named) = invocation;
-    return Export(named);
+    return Export(named, sources);
   }
-  if (mode == "train") return Train(Named<Invocation>(invocation, mode));
-  return TrainAndEvaluate(Named<Invocation>(invocation, "train-and-evaluate"));
+  if (*mode == "train") return Train(Named<Invocation>(invocation, *mode), sources);
+  return TrainAndEvaluate(Named<Invocation>(invocation, "train-and-evaluate"), sources);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include "cli/run/run_folder.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/console.h"
-#include "cli/shell/guarded.h"
 #include "cli/shell/invocation.h"
 #include "core/estimator/estimator.h"
 

@@ -15,24 +15,22 @@ Json TrainFields(const TrainResult& result) {
           {"path", result.checkpoint}};
 }
 
-int Train(const Invocation& invocation) {
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      if (!session.job().train_spec) {
-        throw Error(Code::kUsage, "train needs a train_spec",
-                    "train_spec: {input_fn: train, max_steps: 1000}");
-      }
-      const TrainSpec& spec = *session.job().train_spec;
-      const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
-      const TrainResult result =
-          session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
-                                    hooks.With(session.recorder()));
-      session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
-      session.console().Clear();
-      if (invocation.json) PrintDocument("train", TrainFields(result));
-      return result.exit_code;
-    });
+int Train(const Invocation& invocation, config::Sources& sources) {
+  Session session(invocation, sources);
+  return session.Run([&] {
+    if (!session.job().train_spec) {
+      throw Error(Code::kUsage, "train needs a train_spec",
+                  "train_spec: {input_fn: train, max_steps: 1000}");
+    }
+    const TrainSpec& spec = *session.job().train_spec;
+    const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
+    const TrainResult result =
+        session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
+                                  hooks.With(session.recorder()));
+    session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+    session.console().Clear();
+    if (invocation.json) PrintDocument("train", TrainFields(result));
+    return result.exit_code;
   });
 }
 

@@ -55,33 +55,26 @@ TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
 
 }  // namespace
 
-int TrainAndEvaluate(const Invocation& invocation) {
+int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
   ShareHeap();
-  TfConfig task;
-  const int exit_code = Guarded(invocation, [&](config::Sources& /*sources*/) {
-    task = ReadTfConfig();
-    return 0;
-  });
-  if (exit_code != 0) return exit_code;
-  if (task.is_evaluator()) return Follow(InvocationWith<EvaluateInvocation>(invocation));
-  return Guarded(invocation, [&](config::Sources& sources) {
-    Session session(invocation, sources);
-    return session.Run([&] {
-      if (!session.job().train_spec) {
-        throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
-                    "train_spec: {input_fn: train, max_steps: 1000}");
-      }
-      const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
-      session.log().Info("stopped at step {}: {}", result.train.global_step,
-                         result.train.stopped_because);
-      session.console().Clear();
-      if (invocation.json) {
-        PrintDocument("train-and-evaluate", Fields(result));
-      } else {
-        PrintResult(result);
-      }
-      return result.train.exit_code;
-    });
+  const TfConfig task = ReadTfConfig();
+  if (task.is_evaluator()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
+  Session session(invocation, sources);
+  return session.Run([&] {
+    if (!session.job().train_spec) {
+      throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
+                  "train_spec: {input_fn: train, max_steps: 1000}");
+    }
+    const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
+    session.log().Info("stopped at step {}: {}", result.train.global_step,
+                       result.train.stopped_because);
+    session.console().Clear();
+    if (invocation.json) {
+      PrintDocument("train-and-evaluate", Fields(result));
+    } else {
+      PrintResult(result);
+    }
+    return result.train.exit_code;
   });
 }
 

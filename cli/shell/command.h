@@ -9,6 +9,7 @@
 
 #include "cli/shell/flag_set.h"
 #include "cli/shell/invocation.h"
+#include "config/diagnostics.h"
 
 namespace tpuest::cli {
 
@@ -35,29 +36,30 @@ struct CommandWords {
 
 struct Command : CommandWords {
   // An invocation with room for the command's own flags, which `declare` names; `run` takes no
-  // other one, and returns the exit code.
+  // other one, and returns the exit code; what it throws is shown with the files of `sources`.
   std::function<std::unique_ptr<Invocation>()> make;
   std::function<void(FlagSet& flags, Invocation& to)> declare;
-  std::function<int(const Invocation& invocation)> run;
+  std::function<int(const Invocation& invocation, config::Sources& sources)> run;
 };
 
 // A command whose invocations are of type T, an Invocation with its flags.
 template <class T>
 [[nodiscard]] Command MakeCommand(CommandWords words, void (*declare)(FlagSet& flags, T& to),
-                                  int (*run)(const T& invocation)) {
+                                  int (*run)(const T& invocation, config::Sources& sources)) {
   Command command{std::move(words), {}, {}, {}};
   command.make = [] { return std::make_unique<T>(); };
   command.declare = [declare](FlagSet& flags, Invocation& to) {
     declare(flags, static_cast<T&>(to));
   };
-  command.run = [run](const Invocation& invocation) {
-    return run(static_cast<const T&>(invocation));
+  command.run = [run](const Invocation& invocation, config::Sources& sources) {
+    return run(static_cast<const T&>(invocation), sources);
   };
   return command;
 }
 // One without flags of its own.
 [[nodiscard]] inline Command MakeCommand(CommandWords words,
-                                         int (*run)(const Invocation& invocation)) {
+                                         int (*run)(const Invocation& invocation,
+                                                    config::Sources& sources)) {
   return MakeCommand<Invocation>(
       std::move(words), [](FlagSet&, Invocation&) {}, run);
 }
