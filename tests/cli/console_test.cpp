@@ -1,6 +1,7 @@
 // What a person sees while a run goes on, by a clock that the test sets.
 
 #include "cli/shell/console.h"
+#include "cli/shell/guarded.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
