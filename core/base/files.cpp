@@ -53,6 +53,12 @@ void SyncDirectory(const std::string& folder) {
   ::close(fd);
 }
 
+// A device, a pipe or a socket: another file must not take its name.
+bool IsWrittenInPlace(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 struct flock WholeFile(short type) {
   struct flock whole {};
   whole.l_type = type;
@@ -178,6 +184,13 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
     : path_(std::move(path)),
       temporary_(fmt::format("{}.tmp.{}", path_, ::getpid())),
       fsync_(fsync) {
+  if (IsWrittenInPlace(path_)) {
+    temporary_.clear();
+    fsync_ = false;
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) ThrowErrno(path_, "open");
+    return;
+  }
   fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) ThrowErrno(path_, "create");
 }
@@ -185,7 +198,7 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
@@ -194,9 +207,11 @@ void AtomicFile::Commit() {
   if (fsync_ && ::fsync(fd_) != 0) ThrowErrno(path_, "flush");
   const int fd = fd_;
   fd_ = -1;
-  if (::close(fd) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  const bool is_closed = ::close(fd) == 0;
+  if (is_closed && temporary_.empty()) return;
+  if (!is_closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int number = errno;
-    ::unlink(temporary_.c_str());
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
     errno = number;
     ThrowErrno(path_, "write");
   }

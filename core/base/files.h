@@ -33,8 +33,8 @@ void RenameFolder(const std::string& from, const std::string& to, bool fsync = t
 [[nodiscard]] std::string DirName(std::string_view path);
 [[nodiscard]] std::string BaseName(std::string_view path);
 
-// A file under a temporary name beside its own, which Commit gives it after an fsync. Destroyed
-// without Commit it leaves nothing.
+// A file under a temporary name beside its own, which Commit gives it after an fsync; destroyed
+// without Commit it leaves nothing. A device or a pipe is written as it stands, by every Append.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path, bool fsync = true);

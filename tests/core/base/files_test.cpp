@@ -1,10 +1,14 @@
 #include "core/base/files.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "tests/temporary_folder.h"
@@ -61,6 +65,24 @@ TEST_CASE("a temporary folder is a new one below TMPDIR") {
   CHECK(BaseName(first).starts_with("a."));
   CHECK(DirectoryExists(first));
   CHECK(first != second);
+}
+
+TEST_CASE("what is written atomically to a pipe goes through it, and leaves it there") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.File("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  WriteFileAtomically(pipe, "rows\n");
+  std::string read(16, ' ');
+  const ssize_t size = ::read(reader, read.data(), read.size());
+  ::close(reader);
+  REQUIRE(size == 5);
+  CHECK(read.substr(0, 5) == "rows\n");
+  struct stat info {};
+  REQUIRE(::stat(pipe.c_str(), &info) == 0);
+  CHECK(S_ISFIFO(info.st_mode));
+  CHECK(ListDirectory(DirName(pipe)) == std::vector<std::string>{"pipe"});
 }
 
 TEST_CASE("where no temporary folder can be made an error names it") {
