@@ -117,8 +117,12 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
   LoadedJob loaded =
       LoadJobFile(JobPath(invocation), {invocation.set_files, OverridesOf(invocation)}, sources);
   std::optional<std::string>& model_dir = loaded.job.estimator.run_config.model_dir;
-  if (invocation.fold && !invocation.model_dir && model_dir) {
-    model_dir = JoinPath(*model_dir, FoldFolder(*loaded.job.tpuest.fold));
+  if (invocation.fold && model_dir) {
+    const std::string folder = FoldFolder(*loaded.job.tpuest.fold);
+    std::string given = *model_dir;
+    while (EndsWith(given, "/")) given.pop_back();
+    // Where the fold's own run is named it is there already.
+    if (BaseName(given) != folder) model_dir = JoinPath(*model_dir, folder);
   }
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) {
