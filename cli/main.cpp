@@ -14,8 +14,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "__complete") {
     return PrintCompletions({argv + 2, argv + argc});
   }
-  const Parsed parsed = ParseCommandLine(Commands(), argc, argv);
-  if (parsed.exit_code) return *parsed.exit_code;
+  Parsed parsed;
+  const int exit_code = Guarded(Invocation(), [&](tpuest::config::Sources& /*sources*/) {
+    parsed = ParseCommandLine(Commands(), argc, argv);
+    return parsed.exit_code.value_or(0);  // help that cannot be written is an error, too
+  });
+  if (parsed.exit_code || exit_code != 0) return exit_code;
   return Guarded(*parsed.invocation, [&](tpuest::config::Sources& sources) {
     return parsed.command->run(*parsed.invocation, sources);
   });

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <system_error>
 
@@ -18,6 +19,15 @@ int Say(const Invocation& invocation, Code code, const std::vector<Fault>& fault
   const std::string text = config::Render(faults, sources);
   std::fwrite(text.data(), 1, text.size(), stderr);
   return static_cast<int>(code);
+}
+
+// What was printed at once is more than stdout takes; a reader that has left wants no more.
+int SayUnwritten(const Invocation& invocation, int number, const config::Sources& sources) {
+  std::clearerr(stdout);
+  if (number == EPIPE) return 0;
+  return Say(invocation, Code::kResource,
+             {{fmt::format("stdout: cannot write: {}", std::strerror(number)), "", "", {}, 0}},
+             sources);
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ int Guarded(const Invocation& invocation,
                {{"out of memory", "a smaller batch or a smaller model needs less", "", {}, 0}},
                sources);
   } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return SayUnwritten(invocation, error.code().value(), sources);
     const std::string message = fmt::format("the machine refused: {}", error.what());
     return Say(invocation, Code::kResource, {{message, "--threads N asks for less", "", {}, 0}},
                sources);
