@@ -167,7 +167,7 @@ Json ReplayJson(const Replayed& replayed) {
          {"learning_rate", step.learning_rate ? JsonNumber(*step.learning_rate) : Json()},
          {"rows", rows}});
   }
-  return {{"global_step", replayed.steps.back().step},
+  return {{"global_step", replayed.steps.empty() ? Json() : Json(replayed.steps.back().step)},
           {"from", OrNull(replayed.from)},
           {"steps", steps}};
 }
@@ -211,12 +211,22 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
     if (error.code() != Code::kDiverged || steps.steps().empty()) throw;
     reached = steps.steps().back().step;
   }
+  if (invocation.dry_run) {
+    rerun.session().log().Info("Dry run: step {} would be trained again from {}",
+                               WithCommas(wanted.first),
+                               replayed.from ? *replayed.from : "the run's start");
+    return replayed;
+  }
   replayed.steps = std::move(steps.steps());
   if (replayed.steps.empty()) {
     throw Error(
         Code::kUsage,
         fmt::format("the run ends with step {}, so step {} is none of it", reached, wanted.first),
         "KEY=VALUE puts other values over the job's: max_steps=...");
+  }
+  if (reached < wanted.last) {
+    rerun.session().log().Warning("the run ends with step {}, before step {}", reached,
+                                  wanted.last);
   }
   for (ReplayedStep& step : replayed.steps) {
     step.rows = rows.Of(static_cast<size_t>(step.step - rerun.start() - 1));

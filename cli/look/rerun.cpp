@@ -11,12 +11,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The checkpoint as the folder's newest, without a copy of its bytes.
+// The checkpoint as the folder's newest, without a copy of its bytes. Names of its own keep it
+// where the run removes it meanwhile; another file system takes links only.
 void Borrow(const std::string& prefix, const std::string& folder) {
   const std::string beginning = BaseName(prefix) + ".";
   const fs::path from = fs::absolute(DirName(prefix).empty() ? "." : DirName(prefix));
   for (const std::string& name : ListDirectory(from.string())) {
-    if (name.starts_with(beginning)) fs::create_symlink(from / name, fs::path(folder) / name);
+    if (!name.starts_with(beginning)) continue;
+    const fs::path to = fs::path(folder) / name;
+    std::error_code error;
+    fs::create_hard_link(from / name, to, error);
+    if (error) fs::create_symlink(from / name, to);
   }
   const std::string own = JoinPath(folder, BaseName(prefix));
   WriteCheckpointState(folder, {.model_checkpoint_path = own, .all_model_checkpoint_paths = {own}});
@@ -53,11 +58,13 @@ class StopAt final : public SessionRunHook {
 
 NamedRun RunOf(const Invocation& invocation) {
   const std::string& command = invocation.command;
-  if (invocation.arguments.size() != 1) {
+  std::vector<std::string> named = invocation.arguments;
+  if (invocation.model_dir) named.push_back(*invocation.model_dir);
+  if (named.size() != 1) {
     throw Error(Code::kUsage, fmt::format("{} takes one run or one checkpoint", command),
                 fmt::format("tpuest {} runs/mnist", command));
   }
-  const std::string& path = invocation.arguments[0];
+  const std::string& path = named[0];
   NamedRun run{.model_dir = ModelDirOf(path), .checkpoint = std::nullopt};
   if (!DirectoryExists(path)) {
     run.checkpoint = CheckpointPrefix(path);
@@ -116,7 +123,10 @@ int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
   if (watch != nullptr) hooks.hooks.push_back(watch);
   TrainResult result;
   session_->Run([&] {
-    result = session_->estimator().Train(input_fn, job.train_spec->length(), hooks);
+    // `steps` says how many a call of train made, and the stretch may be of several.
+    TrainLength length = job.train_spec->length();
+    if (length.steps) length = {.steps = std::nullopt, .max_steps = step};
+    result = session_->estimator().Train(input_fn, length, hooks);
     return result.exit_code;
   });
   session_->console().Clear();

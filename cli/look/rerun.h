@@ -19,7 +19,7 @@ struct NamedRun {
   std::string model_dir;
   std::optional<std::string> checkpoint;  // prefix, where one is named
 };
-// The invocation's argument. Error kUsage where there is none or where it is no run, kCheckpoint
+// The invocation's argument or its --model-dir. Error kUsage where there is none or where it is no run, kCheckpoint
 // where there is no such checkpoint.
 [[nodiscard]] NamedRun RunOf(const Invocation& invocation);
 

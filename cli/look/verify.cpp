@@ -56,6 +56,10 @@ struct Verified {
   [[nodiscard]] bool same() const { return differ.empty() && !first_loss; }
 };
 
+std::string FromText(const Verified& verified) {
+  return verified.from ? BaseName(*verified.from) : "the run's start";
+}
+
 std::optional<std::string> ParseFrom(const VerifyInvocation& invocation, const NamedRun& run,
                                      int64_t step) {
   if (!invocation.from) return CheckpointBefore(run.model_dir, step);
@@ -84,6 +88,11 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
                                           *invocation.from, prefix, step));
   }
   const int64_t reached = rerun.TrainTo(step);
+  if (invocation.dry_run) {
+    rerun.session().log().Info("Dry run: {} would be trained again from {}", prefix,
+                               FromText(verified));
+    return verified;
+  }
   if (reached != step) {
     throw Error(Code::kGate,
                 fmt::format("{}: trained again, the run ends with step {}", prefix, reached),
@@ -101,10 +110,6 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
     verified.candidates = CandidatesOf(KeyDifferences(runs), ProgramDifferences(runs));
   }
   return verified;
-}
-
-std::string FromText(const Verified& verified) {
-  return verified.from ? BaseName(*verified.from) : "the run's start";
 }
 
 std::string SameText(const Verified& verified) {
@@ -145,6 +150,22 @@ Json VerifiedJson(const Verified& verified) {
           {"candidates", verified.candidates}};
 }
 
+Json RunJson(const VerifyInvocation& invocation, const NamedRun& run,
+             const std::vector<Verified>& all, bool is_same) {
+  Json checkpoints = Json::array();
+  for (const Verified& verified : all) {
+    Json json = VerifiedJson(verified);
+    if (invocation.dry_run) json["same"] = Json();
+    checkpoints.push_back(std::move(json));
+  }
+  Json json = {{"kind", "run"},
+               {"path", run.model_dir},
+               {"same", invocation.dry_run ? Json() : Json(is_same)},
+               {"checkpoints", std::move(checkpoints)}};
+  if (invocation.dry_run) json["dry_run"] = true;
+  return json;
+}
+
 // By step, oldest first: what is to be verified.
 std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const NamedRun& run) {
   std::map<int64_t, std::string> all = CheckpointsIn(run.model_dir);
@@ -165,31 +186,51 @@ std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const
   return all;
 }
 
-int VerifyRun(const VerifyInvocation& invocation, config::Sources& sources) {
+void CheckFlagsOfRun(const VerifyInvocation& invocation) {
   if (invocation.all && invocation.from) {
     throw Error(Code::kUsage, "--all takes no --from", "each is trained from the one before it");
   }
+  if (invocation.records) {
+    throw Error(Code::kUsage, "--records is for a SavedModel, and this is a run",
+                "a run is compared by its tensors and losses, all of them");
+  }
+}
+
+void PrintVerified(const Verified& verified, config::Sources& sources) {
+  if (verified.same()) {
+    fmt::print("{}", SameText(verified));
+  } else {
+    fmt::print(stderr, "{}", config::Render(DifferenceError(verified).faults(), sources));
+  }
+}
+
+// nullopt: with --all, the run removed it meanwhile.
+std::optional<Verified> VerifyTarget(const VerifyInvocation& invocation, const NamedRun& run,
+                                     int64_t step, const std::string& prefix,
+                                     config::Sources& sources) {
+  try {
+    return VerifyCheckpoint(invocation, run, step, prefix, sources);
+  } catch (const Error& error) {
+    if (!invocation.all || CheckpointExists(prefix)) throw;
+    fmt::print(stderr, "warning: {}: the run has removed it meanwhile\n", prefix);
+    return std::nullopt;
+  }
+}
+
+int VerifyRun(const VerifyInvocation& invocation, config::Sources& sources) {
+  CheckFlagsOfRun(invocation);
   const NamedRun run = RunOf(invocation);
-  Json checkpoints = Json::array();
-  std::optional<Error> difference;
+  std::vector<Verified> all;
   for (const auto& [step, prefix] : Targets(invocation, run)) {
-    const Verified verified = VerifyCheckpoint(invocation, run, step, prefix, sources);
-    checkpoints.push_back(VerifiedJson(verified));
-    if (!verified.same() && !difference) difference = DifferenceError(verified);
-    if (invocation.json) continue;
-    if (verified.same()) {
-      fmt::print("{}", SameText(verified));
-    } else {
-      fmt::print(stderr, "{}", config::Render(DifferenceError(verified).faults(), sources));
-    }
+    const std::optional<Verified> verified = VerifyTarget(invocation, run, step, prefix, sources);
+    if (!verified) continue;
+    if (!invocation.json && !invocation.dry_run) PrintVerified(*verified, sources);
+    all.push_back(*verified);
   }
-  if (invocation.json) {
-    PrintDocument("verify", {{"kind", "run"},
-                             {"path", run.model_dir},
-                             {"same", !difference.has_value()},
-                             {"checkpoints", checkpoints}});
-  }
-  return difference ? static_cast<int>(Code::kGate) : 0;
+  const bool is_same =
+      std::all_of(all.begin(), all.end(), [](const Verified& each) { return each.same(); });
+  if (invocation.json) PrintDocument("verify", RunJson(invocation, run, all, is_same));
+  return is_same ? 0 : static_cast<int>(Code::kGate);
 }
 
 int RunVerify(const VerifyInvocation& invocation, config::Sources& sources) {

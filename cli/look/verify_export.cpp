@@ -33,13 +33,19 @@ std::string CheckpointOf(const std::string& folder, const std::string& model_dir
 
 int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder,
                    config::Sources& sources) {
-  const std::string model_dir = ModelDirOf(folder);
+  if (invocation.all || invocation.from) {
+    throw Error(Code::kUsage,
+                fmt::format("{} is for a run, and {} is a SavedModel",
+                            invocation.all ? "--all" : "--from", folder),
+                "a SavedModel is compared on --records N");
+  }
+  const std::string model_dir = invocation.model_dir.value_or(ModelDirOf(folder));
   if (!FileExists(ResolvedJobPath(model_dir))) {
     throw Error(Code::kUsage,
                 fmt::format("{}: no folder above it is a run of tpuest, whose job says what the "
                             "export should give",
                             folder),
-                fmt::format("tpuest inspect {}", folder));
+                fmt::format("--model-dir names the run; tpuest inspect {} needs none", folder));
   }
   Invocation own = invocation;
   own.arguments.clear();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "cli/host/cpu_features.h"
@@ -15,6 +16,8 @@
 
 namespace tpuest::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string FolderOf(const std::string& path) {
   const std::string folder = DirName(path);
@@ -33,10 +36,11 @@ std::string ModelDirOf(const std::string& checkpoint) {
       CheckpointExists(SavedModelVariables(folder)) || BaseName(folder) == "variables";
   if (!is_exported) return folder;
   std::string run = folder;
+  if (run.find("..") != std::string::npos) run = fs::absolute(run).lexically_normal().string();
   while (!FileExists(ResolvedJobPath(run))) {
-    const std::string above = FolderOf(run);
+    std::string above = run == "." ? fs::current_path().string() : FolderOf(run);
     if (above == run) return folder;
-    run = above;
+    run = std::move(above);
   }
   return run;
 }
