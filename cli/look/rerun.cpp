@@ -112,7 +112,7 @@ Rerun::~Rerun() {
 
 int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
   const Job& job = session_->job();
-  InputFn input_fn = MakeJobInputFn(job, job.train_spec->input_fn);
+  InputFn input_fn = session_->TrainInput();
   if (wrap) {
     input_fn = [own = std::move(input_fn), &wrap](const InputContext& context) {
       return wrap(own(context));

@@ -177,7 +177,7 @@ std::string CompareText(const CompareReport& report) {
   }
   std::string text = KeysTable("keys that differ", report.runs, harmful) +
                      KeysTable("keys that differ and change no bit", report.runs, harmless) +
-                     KeysTable("programs and machines", report.runs, report.program);
+                     KeysTable("programs, machines and input files", report.runs, report.program);
   if (text.empty()) text = "the jobs are the same\n\n";
   text += ResultsTable(report) + "\n";
   for (size_t i = 0; i < report.partings.size(); ++i) {

@@ -16,11 +16,11 @@ struct CompareReport {
   std::vector<Parting> partings;  // of each run but the first, from the first
 
   [[nodiscard]] bool differs() const;
-  // What can have made the runs differ: paths of keys, then version, device, cpu.
+  // What can have made the runs differ: paths of keys, then version, device, cpu, input.
   [[nodiscard]] std::vector<std::string> Candidates() const;
 };
 
-// {runs: [{path, global_step, version, device, cpu, metrics}], keys: [{key, values,
+// {runs: [{path, global_step, version, device, cpu, input, metrics}], keys: [{key, values,
 // can_change_bits}], partings: [{run, losses: {step, values} | null, common_losses, parameters:
 // {step, variables, of} | null, common_checkpoints}], candidates}.
 [[nodiscard]] Json CompareJson(const CompareReport& report);

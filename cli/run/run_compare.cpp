@@ -1,6 +1,7 @@
 #include "cli/run/run_compare.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "cli/job/job.h"
@@ -16,10 +17,13 @@
 namespace tpuest::cli {
 namespace {
 
+// Of run.json: what beside the job can make runs differ.
+constexpr std::array kProgramKeys = {"version", "device", "cpu", "input"};
+
 std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
   std::map<std::string, std::string> program;
   const Json run = ReadRunJson(model_dir).value_or(Json::object());
-  for (const char* const key : {"version", "device", "cpu"}) {
+  for (const char* const key : kProgramKeys) {
     if (run.contains(key) && run[key].is_string()) program[key] = run[key].get<std::string>();
   }
   return program;
@@ -103,7 +107,7 @@ std::vector<KeyDifference> KeyDifferences(const std::vector<ComparedRun>& runs) 
 
 std::vector<KeyDifference> ProgramDifferences(const std::vector<ComparedRun>& runs) {
   std::vector<KeyDifference> differences;
-  for (const char* const key : {"version", "device", "cpu"}) {
+  for (const char* const key : kProgramKeys) {
     KeyDifference difference{.path = key, .values = {}};
     for (const ComparedRun& run : runs) {
       const auto found = run.program.find(key);
@@ -129,9 +133,8 @@ std::vector<std::string> CandidatesOf(const std::vector<KeyDifference>& keys,
 
 std::string CandidatesText(const std::vector<std::string>& candidates) {
   if (!candidates.empty()) return Join(candidates, ", ");
-  return "none among keys, version, device and processor; files of the input or of a warm start "
-         "may "
-         "have changed";
+  return "none among keys, version, device, processor, and the size and beginnings of the input's "
+         "files; other bytes of them, or files of a warm start, may have changed";
 }
 
 Parting PartingOf(const ComparedRun& a, const ComparedRun& b) {

@@ -18,7 +18,7 @@ struct ComparedRun {
   std::string path;
   std::vector<config::FlatValue> keys;         // of the job, but for model_dir
   std::string train_input;                     // the input_fn that it trains on
-  std::map<std::string, std::string> program;  // version, device, cpu: of run.json
+  std::map<std::string, std::string> program;  // version, device, cpu, input: of run.json
   RunSeries series;
   std::map<int64_t, std::string> checkpoints;  // prefixes by step
 };
@@ -36,7 +36,7 @@ struct KeyDifference {
 // The same of what ran them.
 [[nodiscard]] std::vector<KeyDifference> ProgramDifferences(const std::vector<ComparedRun>& runs);
 
-// What can have made runs differ: paths of keys, then version, device, cpu.
+// What can have made runs differ: paths of keys, then version, device, cpu, input.
 [[nodiscard]] std::vector<std::string> CandidatesOf(const std::vector<KeyDifference>& keys,
                                                     const std::vector<KeyDifference>& program);
 

@@ -79,11 +79,13 @@ void RunFolder::WriteJob(const std::optional<std::string>& source_file,
   WriteFileAtomically(JoinPath(folder_, "job.resolved.yaml"), resolved);
 }
 
-void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, double wall_seconds) {
+void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
+                           double wall_seconds) {
   command_line_ = invocation.command_line;
   overrides_ = invocation.overrides;
   device_ = invocation.device;
   seed_ = seed;
+  input_ = input;
   start_ = wall_seconds;
   WriteRun();
 }
@@ -104,6 +106,7 @@ void RunFolder::WriteRun() const {
                     {"host", host},
                     {"device", device_},
                     {"cpu", CpuText()},
+                    {"input", input_.empty() ? Json() : Json(input_)},
                     {"seed", seed_},
                     {"start", start_},
                     {"end", end_ ? Json(*end_) : Json()},

@@ -29,7 +29,9 @@ class RunFolder {
   // The job as it was written (if it was a file) and with every value put in.
   void WriteJob(const std::optional<std::string>& source_file, const std::string& resolved) const;
   // run.json: who ran what; written at the start with status "running" and again at the end.
-  void WriteStart(const Invocation& invocation, int64_t seed, double wall_seconds);
+  // `input`: what tells the files that it is trained on apart.
+  void WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
+                  double wall_seconds);
   void WriteEnd(int exit_code, const std::string& status, double wall_seconds);
 
  private:
@@ -40,6 +42,7 @@ class RunFolder {
   std::vector<std::string> overrides_;
   std::string device_;
   int64_t seed_ = 0;
+  std::string input_;
   double start_ = 0;
   std::optional<double> end_;
   std::string status_ = "running";

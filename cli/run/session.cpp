@@ -11,6 +11,7 @@
 #include "cli/host/signals.h"
 #include "cli/job/job_fold.h"
 #include "cli/job/job_hparams.h"
+#include "cli/run/input_files.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -212,6 +213,15 @@ std::optional<std::string> Session::Checkpoint(const std::string& configured) co
   return prefix;
 }
 
+InputFn Session::TrainInput() {
+  return [this,
+          open = MakeJobInputFn(job(), job().train_spec->input_fn)](const InputContext& context) {
+    std::unique_ptr<BatchStream> stream = open(context);
+    input_ = InputFilesText(stream->files());
+    return stream;
+  };
+}
+
 void Session::WriteJob() {
   Job resolved = loaded_.job;
   resolved.estimator = estimator_->options();
@@ -223,7 +233,7 @@ void Session::StartRun() {
   console_.AppendTo(folder_->log_path());
   WriteJob();
   folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
-                      clock_.WallSeconds());
+                      input_, clock_.WallSeconds());
 }
 
 void Session::EndRun(int exit_code, const std::string& status) {

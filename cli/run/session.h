@@ -41,6 +41,9 @@ class Session {
   // into run.json and its faults into the log.
   int Run(const std::function<int()>& body);
 
+  // The train_spec's input; which files it opens is kept for run.json.
+  [[nodiscard]] InputFn TrainInput();
+
   // Leaves job, run.json and log in the run's folder once training starts: a job that cannot be run
   // leaves the folder, and the job of an earlier run in it, as they are.
   [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
@@ -75,6 +78,7 @@ class Session {
   Device device_;
   std::unique_ptr<Estimator> estimator_;
   std::optional<RunFolder> folder_;  // of a run that has started
+  std::string input_;                // what the files of the train_spec's input are told apart by
   Recorder recorder_{*this};
   std::mutex bad_records_mutex_;  // inputs open side by side
 };

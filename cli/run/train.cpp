@@ -24,9 +24,8 @@ int Train(const Invocation& invocation, config::Sources& sources) {
     }
     const TrainSpec& spec = *session.job().train_spec;
     const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
-    const TrainResult result =
-        session.estimator().Train(MakeJobInputFn(session.job(), spec.input_fn), spec.length(),
-                                  hooks.With(session.recorder()));
+    const TrainResult result = session.estimator().Train(session.TrainInput(), spec.length(),
+                                                         hooks.With(session.recorder()));
     session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
     session.console().Clear();
     if (invocation.json) PrintDocument("train", TrainFields(result));

@@ -47,7 +47,7 @@ TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
   const TrainSpec& spec = *job.train_spec;
   const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
   const TrainHooks watched = hooks.With(session.recorder());
-  const InputFn input_fn = MakeJobInputFn(job, spec.input_fn);
+  const InputFn input_fn = session.TrainInput();
   if (is_chief) return {.train = session.estimator().Train(input_fn, spec.length(), watched)};
   return session.estimator().TrainAndEvaluate(input_fn, spec.length(), watched,
                                               EvalTasksOf(job, "train-and-evaluate"));
