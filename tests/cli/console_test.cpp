@@ -1,7 +1,6 @@
 // What a person sees while a run goes on, by a clock that the test sets.
 
 #include "cli/shell/console.h"
-#include "cli/shell/guarded.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <stdexcept>
 
 #include "cli/run/session.h"
+#include "cli/shell/guarded.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "tests/temporary_folder.h"
