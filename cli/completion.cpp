@@ -9,6 +9,8 @@
 
 #include "cli/commands.h"
 #include "cli/job/job.h"
+#include "cli/job/recipes.h"
+#include "cli/run/run_folder.h"
 #include "cli/shell/common_flags.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -22,7 +24,8 @@ using Words = std::vector<std::string>;
 // A flag, and the words that may follow it.
 struct Flag {
   bool takes_value = false;
-  Words values;  // empty: anything
+  bool takes_key = false;  // KEY=...: a key of the job
+  Words values;            // empty: anything
 };
 
 // "text|tf|json" has three; "FILE|-" none, because a shell knows files better.
@@ -48,7 +51,9 @@ std::map<std::string, Flag> FlagsOf(const Command& command) {
   DeclareCommonFlags(set, *unused);
   std::map<std::string, Flag> flags;
   for (const CLI::Option* const option : app.get_options()) {
-    const Flag flag{option->get_items_expected_max() > 0, ChoicesOf(option->get_option_text())};
+    const std::string shown = option->get_option_text();
+    const Flag flag{option->get_items_expected_max() > 0, shown.starts_with("KEY="),
+                    ChoicesOf(shown)};
     for (const std::string& name : option->get_lnames()) flags["--" + name] = flag;
     for (const std::string& name : option->get_snames()) flags["-" + name] = flag;
   }
@@ -62,8 +67,29 @@ struct Line {
   std::string job;
   std::string folder;     // of -C
   std::string model_dir;  // of --model-dir
+  std::string run;        // that is named in the job's place, or one of its checkpoints
   std::string flag;       // waits for its value
+
+  // From the folder of -C.
+  [[nodiscard]] std::string Path(const std::string& path) const {
+    return folder.empty() || path.empty() || path.starts_with('/') ? path : JoinPath(folder, path);
+  }
+  // The job file; without one the job that a run keeps. Empty: neither is named.
+  [[nodiscard]] std::string JobPath() const {
+    if (!job.empty()) return Path(job);
+    const std::string& named = run.empty() ? model_dir : run;
+    return named.empty() ? "" : ResolvedJobPath(ModelDirOf(Path(named)));
+  }
 };
+
+void ReadValue(const std::string& flag, const std::string& value, Line& line) {
+  if (flag == "-C") line.folder = value;
+  if (flag == "--model-dir") line.model_dir = value;
+  // A step, latest and best are of the run that is named otherwise.
+  if (flag == "--checkpoint" && FileExists(ResolvedJobPath(ModelDirOf(line.Path(value))))) {
+    line.run = value;
+  }
+}
 
 Line Read(const Words& words) {
   Line line;
@@ -71,8 +97,7 @@ Line Read(const Words& words) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
     if (!line.flag.empty()) {
-      if (line.flag == "-C") line.folder = word;
-      if (line.flag == "--model-dir") line.model_dir = word;
+      ReadValue(line.flag, word, line);
       line.flag.clear();
     } else if (word.starts_with('-')) {
       const auto flag = flags.find(word);
@@ -82,13 +107,14 @@ Line Read(const Words& words) {
           FindCommand(Commands(), word == "train_and_evaluate" ? "train-and-evaluate" : word);
       if (line.command == nullptr) return line;
       flags = FlagsOf(*line.command);
+    } else if (line.command->takes == Takes::kRun) {
+      if (line.run.empty()) line.run = word;
     } else if (line.job.empty() && IsJobFile(word)) {
       line.job = word;
     } else if (line.subject.empty()) {
       line.subject = word;
     }
   }
-  if (!line.folder.empty() && !line.job.empty()) line.job = JoinPath(line.folder, line.job);
   return line;
 }
 
@@ -164,27 +190,29 @@ Words ValuesOf(const std::string& key) {
   return {values.begin(), values.end()};
 }
 
-Words CheckpointsOf(const Line& line) {
-  std::string folder = line.model_dir;
-  if (folder.empty() && !line.job.empty()) {
-    if (const auto partial = ReadPartialJob(line.job)) {
-      folder = partial->job.estimator.run_config.model_dir.value_or("");
-    }
-  }
-  if (folder.empty()) return {};
-  if (!line.folder.empty() && !folder.starts_with('/')) folder = JoinPath(line.folder, folder);
+// The folder whose checkpoints a flag names.
+std::string RunOf(const Line& line) {
+  if (!line.model_dir.empty()) return line.Path(line.model_dir);
+  if (!line.run.empty()) return ModelDirOf(line.Path(line.run));
+  if (line.job.empty()) return "";
+  const auto partial = ReadPartialJob(line.JobPath());
+  return partial ? line.Path(partial->job.estimator.run_config.model_dir.value_or("")) : "";
+}
+
+Words StepsOf(const Line& line) {
   Words steps;
+  const std::string folder = RunOf(line);
+  if (folder.empty()) return steps;
   for (const auto& [step, prefix] : CheckpointsIn(folder)) steps.push_back(std::to_string(step));
+  return steps;
+}
+
+Words CheckpointsOf(const Line& line) {
+  Words steps = StepsOf(line);
   if (steps.empty()) return {};
   steps.insert(steps.end(), {"latest", "best"});
   if (line.command->name == "evaluate") steps.emplace_back("all");
   return steps;
-}
-
-Words FlagValues(const Line& line) {
-  if (line.flag == "--checkpoint") return CheckpointsOf(line);
-  const auto flags = FlagsOf(*line.command);
-  return flags.at(line.flag).values;
 }
 
 Words Overrides(const Line& line, const std::string& word) {
@@ -197,7 +225,7 @@ Words Overrides(const Line& line, const std::string& word) {
     }
     return candidates;
   }
-  std::optional<PartialJob> partial = ReadPartialJob(line.job);
+  std::optional<PartialJob> partial = ReadPartialJob(line.JobPath());
   if (!partial) return {};
   const bool removes = word.starts_with('~');
   for (const std::string& key : KeysOf(*partial)) {
@@ -206,13 +234,25 @@ Words Overrides(const Line& line, const std::string& word) {
   return candidates;
 }
 
+Words FlagValues(const Line& line, const std::string& word) {
+  if (line.flag == "--checkpoint") return CheckpointsOf(line);
+  const Flag flag = FlagsOf(*line.command).at(line.flag);
+  if (flag.takes_key) return Overrides(line, word);
+  Words values = flag.values;
+  if (line.flag == "--from" && line.command->takes == Takes::kRun) {
+    const Words steps = StepsOf(line);
+    values.insert(values.begin(), steps.begin(), steps.end());
+  }
+  return values;
+}
+
 Words Candidates(const Line& line, const std::string& word) {
   Words candidates;
   if (line.command == nullptr) {
     for (const Command& command : Commands()) candidates.emplace_back(command.name);
     return candidates;
   }
-  if (!line.flag.empty()) return FlagValues(line);
+  if (!line.flag.empty()) return FlagValues(line, word);
   if (word.starts_with('-')) {
     for (const auto& [name, flag] : FlagsOf(*line.command)) candidates.push_back(name);
     return candidates;
@@ -220,7 +260,11 @@ Words Candidates(const Line& line, const std::string& word) {
   if (line.subject.empty() && line.job.empty()) {
     for (const Subject& subject : line.command->subjects) candidates.emplace_back(subject.name);
   }
-  if (line.command->takes == Takes::kJob && !line.job.empty()) {
+  if (line.command->name == "cp" && line.subject.empty()) {
+    for (const Recipe& recipe : Recipes()) candidates.push_back(recipe.name);
+  }
+  const bool takes_keys = line.command->takes == Takes::kJob || line.command->takes == Takes::kRun;
+  if (takes_keys && !line.JobPath().empty()) {
     const Words overrides = Overrides(line, word);
     candidates.insert(candidates.end(), overrides.begin(), overrides.end());
   }

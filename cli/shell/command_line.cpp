@@ -216,11 +216,16 @@ Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const ch
     parsed.exit_code = SayWhatThereIs(commands, words);
     return parsed;
   }
-  const std::string name = CanonicalName(argv[at]);
-  if (name == "help") {
+  std::string name = CanonicalName(argv[at]);
+  const bool names_command = !words.empty() && !words[0].starts_with('-');
+  if (name == "help" && !names_command) {
     PrintHelp(commands);
     parsed.exit_code = 0;
     return parsed;
+  }
+  if (name == "help") {  // of a command
+    name = CanonicalName(words[0]);
+    words = {"--help"};
   }
   parsed.command = FindCommand(commands, name);
   if (parsed.command == nullptr) {
