@@ -64,11 +64,17 @@ struct ReplayedStep {
   std::vector<ReplayedRow> rows;
 };
 
-// The rows of the batches that a stream gave, in order; asked from another thread.
+// The rows of batches that a stream gives, those of the wanted steps; asked from another thread.
 class RowLog {
  public:
+  // The stream's first batch is that of the step after `start`.
+  RowLog(int64_t start, Steps wanted) : step_(start), wanted_(wanted) {}
+
   void Add(const Batch& batch, const std::vector<std::string>& files) {
-    std::vector<ReplayedRow> rows;
+    const std::lock_guard lock(mutex_);
+    ++step_;
+    if (step_ < wanted_.first || step_ > wanted_.last) return;
+    std::vector<ReplayedRow>& rows = rows_[step_];
     for (size_t i = 0; i < batch.rows.size(); ++i) {
       const Provenance& from = batch.rows[i];
       ReplayedRow& row = rows.emplace_back();
@@ -80,18 +86,17 @@ class RowLog {
         row.id = JsonOf(column.Rows(at, at + 1))[0];
       }
     }
-    const std::lock_guard lock(mutex_);
-    batches_.push_back(std::move(rows));
   }
-  // Of the batch with this index, from 0.
-  [[nodiscard]] std::vector<ReplayedRow> Of(size_t batch) const {
+  [[nodiscard]] std::vector<ReplayedRow> Take(int64_t step) {
     const std::lock_guard lock(mutex_);
-    return batch < batches_.size() ? batches_[batch] : std::vector<ReplayedRow>();
+    return std::move(rows_[step]);
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::vector<ReplayedRow>> batches_;
+  std::mutex mutex_;
+  int64_t step_;
+  Steps wanted_;
+  std::map<int64_t, std::vector<ReplayedRow>> rows_;
 };
 
 class LoggedStream final : public WrappedStream {
@@ -200,7 +205,7 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
                             wanted.first),
                 "name an earlier checkpoint, or the run for its newest one before the step");
   }
-  RowLog rows;
+  RowLog rows(rerun.start(), wanted);
   StepLog steps(wanted);
   int64_t reached = 0;
   try {
@@ -228,9 +233,7 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
     rerun.session().log().Warning("the run ends with step {}, before step {}", reached,
                                   wanted.last);
   }
-  for (ReplayedStep& step : replayed.steps) {
-    step.rows = rows.Of(static_cast<size_t>(step.step - rerun.start() - 1));
-  }
+  for (ReplayedStep& step : replayed.steps) step.rows = rows.Take(step.step);
   return replayed;
 }
 
