@@ -84,13 +84,16 @@ std::string FoldsText(const std::vector<ComparedRun>& runs,
 }
 
 std::vector<std::string> RunsBelow(const std::string& folder) {
-  if (FileExists(ResolvedJobPath(folder))) return {folder};
-  std::vector<std::string> runs;
   if (!DirectoryExists(folder)) return {folder};
+  // The job may have been trained whole, too, in the folder that its folds are in.
+  const bool is_run = FileExists(ResolvedJobPath(folder));
+  std::vector<std::string> runs;
   for (const std::string& name : ListDirectory(folder)) {
-    const std::string path = JoinPath(folder, name);
-    if (FileExists(ResolvedJobPath(path))) runs.push_back(path);
+    if (is_run && !name.starts_with("fold_")) continue;
+    std::string path = JoinPath(folder, name);
+    if (FileExists(ResolvedJobPath(path))) runs.push_back(std::move(path));
   }
+  if (runs.empty() && is_run) return {folder};
   std::sort(runs.begin(), runs.end());
   return runs;
 }

@@ -26,7 +26,7 @@ struct FoldMetric {
 [[nodiscard]] std::string FoldsText(const std::vector<ComparedRun>& runs,
                                     const std::vector<FoldMetric>& metrics);
 
-// Run folders directly below one, by name; the folder itself where it is a run.
+// Run folders directly below one, by name; where it is a run, its folds, or itself without any.
 [[nodiscard]] std::vector<std::string> RunsBelow(const std::string& folder);
 
 }  // namespace tpuest::cli
