@@ -80,7 +80,9 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
                           const std::string& prefix, config::Sources& sources) {
   Verified verified{.path = prefix, .step = step};
   verified.from = ParseFrom(invocation, run, step);
-  const SavedState saved = LoadCheckpoint(prefix);  // every checksum is looked at
+  SavedState saved = LoadCheckpoint(prefix);  // every checksum is looked at
+  // Where `steps` were to end is nothing that was trained.
+  saved.tensors.erase(std::string(kGoalEntry));
   Rerun rerun(invocation, run, verified.from, sources);
   verified.start = rerun.start();
   if (verified.start >= step) {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kSeed = "tpuest/seed";
 constexpr const char* kPosition = "tpuest/stream_position";
-constexpr const char* kGoal = "tpuest/goal";
 
 // The integers of an entry, or nullptr where there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
@@ -100,7 +99,8 @@ std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
   entries.push_back(
       {kPosition, Tensor::Of<int64_t>({2}, {point.position.epoch, point.position.records})});
   if (point.goal) {
-    entries.push_back({kGoal, Tensor::Of<int64_t>({2}, {point.goal->step, point.goal->steps})});
+    entries.push_back(
+        {kGoalEntry, Tensor::Of<int64_t>({2}, {point.goal->step, point.goal->steps})});
   }
   return entries;
 }
@@ -113,7 +113,7 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   if (const int64_t* const at = Find(tensors, kPosition, 2)) {
     point.position = {.epoch = at[0], .records = at[1]};
   }
-  if (const int64_t* const goal = Find(tensors, kGoal, 2)) {
+  if (const int64_t* const goal = Find(tensors, kGoalEntry, 2)) {
     point.goal = Goal{.step = goal[0], .steps = goal[1]};
   }
   return point;

@@ -20,6 +20,8 @@
 
 namespace tpuest {
 
+inline constexpr const char* kGoalEntry = "tpuest/goal";
+
 struct Goal {
   int64_t step = 0;
   int64_t steps = 0;
