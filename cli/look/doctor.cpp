@@ -273,6 +273,7 @@ Json Document(const Findings& findings) {
 }
 
 int Doctor(const Invocation& invocation, config::Sources& sources) {
+  CheckNoArguments(invocation);
   const Findings findings = Examine(invocation, sources);
   const char* const home = std::getenv("HOME");
   const std::string names = home == nullptr ? "" : home;

@@ -122,6 +122,7 @@ int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
   TrainHooks hooks{&session_->recorder(), &stop};
   if (watch != nullptr) hooks.hooks.push_back(watch);
   TrainResult result;
+  session_->log().Info("Training steps {} to {} again", start_ + 1, step);
   session_->Run([&] {
     // `steps` says how many a call of train made, and the stretch may be of several.
     TrainLength length = job.train_spec->length();

@@ -19,8 +19,8 @@ struct NamedRun {
   std::string model_dir;
   std::optional<std::string> checkpoint;  // prefix, where one is named
 };
-// The invocation's argument or its --model-dir. Error kUsage where there is none or where it is no run, kCheckpoint
-// where there is no such checkpoint.
+// The invocation's argument or its --model-dir. Error kUsage where there is none or where it is no
+// run, kCheckpoint where there is no such checkpoint.
 [[nodiscard]] NamedRun RunOf(const Invocation& invocation);
 
 // The newest checkpoint of the run before a step; nullopt: its start.

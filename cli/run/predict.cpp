@@ -11,6 +11,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
+#include "core/base/files.h"
 #include "core/estimator/hook_factory.h"
 #include "data/input_fn.h"
 #include "data/other_file.h"
@@ -61,6 +62,10 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
                   "--format jsonl gives a line a batch")
           .Key("predict.yield_single_examples");
+    }
+    if (DirectoryExists(path)) {
+      throw Error(Code::kUsage, fmt::format("{}: is a folder, expected a file", path),
+                  "--output FILE, or - for stdout");
     }
     std::optional<PredictionWriter> writer;
     if (!invocation.dry_run) writer.emplace(path, format);

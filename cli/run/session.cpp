@@ -106,15 +106,21 @@ void DropRepeated(std::vector<Fault>& faults) {
 
 }  // namespace
 
-LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {
-  if (!invocation.arguments.empty()) {
-    const std::string& first = invocation.arguments[0];
-    const bool second_job = invocation.job && IsJobFile(first);
-    throw Error(Code::kUsage,
-                second_job ? fmt::format("two job files: {} and {}", *invocation.job, first)
-                           : fmt::format("'{}' is no job file and no KEY=VALUE", first),
-                second_job ? "a command takes one" : "job files end in .yaml");
+void CheckNoArguments(const Invocation& invocation) {
+  if (invocation.arguments.empty()) return;
+  const std::string& first = invocation.arguments[0];
+  if (invocation.job && IsJobFile(first)) {
+    throw Error(Code::kUsage, fmt::format("two job files: {} and {}", *invocation.job, first),
+                "a command takes one");
   }
+  throw Error(Code::kUsage, fmt::format("'{}' is no job file and no KEY=VALUE", first),
+              DirectoryExists(first) ? fmt::format("of a run's folder: tpuest {} --model-dir {}",
+                                                   invocation.command, first)
+                                     : "job files end in .yaml");
+}
+
+LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {
+  CheckNoArguments(invocation);
   LoadedJob loaded =
       LoadJobFile(JobPath(invocation), {invocation.set_files, OverridesOf(invocation)}, sources);
   std::optional<std::string>& model_dir = loaded.job.estimator.run_config.model_dir;

@@ -18,6 +18,9 @@
 
 namespace tpuest::cli {
 
+// Error kUsage where words are left that are neither a job file nor KEY=VALUE.
+void CheckNoArguments(const Invocation& invocation);
+
 // The job of an invocation with its flags as overrides: from the job file, or from the run that
 // --checkpoint or --model-dir names. Error kUsage with every fault located.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);

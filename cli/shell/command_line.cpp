@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <set>
 
 #include "cli/host/version.h"
 #include "cli/shell/common_flags.h"
@@ -95,17 +97,38 @@ std::string CanonicalName(std::string_view word) {
   return word == "train_and_evaluate" ? "train-and-evaluate" : std::string(word);
 }
 
-// The first word that is no flag is the command; flags may stand before it.
-int CommandIndex(int argc, const char* const* argv) {
+// Flags of every command that take a value: "--threads", "-C".
+std::set<std::string, std::less<>> CommonFlagsWithValue() {
+  CLI::App app;
+  Invocation unused;
+  FlagSet flags(app);
+  DeclareCommonFlags(flags, unused);
+  std::set<std::string, std::less<>> names;
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+    for (const std::string& name : option->get_snames()) names.insert("-" + name);
+  }
+  return names;
+}
+
+// Where the command stands; argc: nowhere. Flags may stand before it. Behind those of the command's
+// own it is the first word that names a command, or else the first that is no flag.
+int CommandIndex(const std::vector<Command>& commands, int argc, const char* const* argv) {
+  std::set<std::string, std::less<>> with_value;
+  int first = argc;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const bool takes_value = word == "-C" || word == "--model-dir" || word == "--log-format" ||
-                             word == "--color" || word == "--progress" || word == "--threads" ||
-                             word == "--device";
-    if (takes_value) ++i;
-    if (!word.starts_with('-')) return i;
+    if (word.starts_with('-')) {
+      if (with_value.empty()) with_value = CommonFlagsWithValue();
+      if (with_value.contains(word)) ++i;
+      continue;
+    }
+    const bool is_command = word == "help" || FindCommand(commands, CanonicalName(word)) != nullptr;
+    if (i == 1 || is_command) return i;
+    first = std::min(first, i);
   }
-  return argc;
+  return first;
 }
 
 // Without a command.
@@ -207,7 +230,7 @@ const Command* FindCommand(const std::vector<Command>& commands, std::string_vie
 
 Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const char* const* argv) {
   Parsed parsed;
-  const int at = CommandIndex(argc, argv);
+  const int at = CommandIndex(commands, argc, argv);
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     if (i != at) words.emplace_back(argv[i]);
