@@ -20,9 +20,9 @@ void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
 
 // What the mode's command is called with.
 template <class T>
-T Named(const Invocation& invocation, std::string command) {
+T Named(const Invocation& invocation, const std::string& command) {
   T named = InvocationWith<T>(invocation);
-  named.command = std::move(command);
+  named.command = command;
   return named;
 }
 
