@@ -41,11 +41,10 @@ int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder
   }
   const std::string model_dir = invocation.model_dir.value_or(ModelDirOf(folder));
   if (!FileExists(ResolvedJobPath(model_dir))) {
-    throw Error(Code::kUsage,
-                fmt::format("{}: no folder above it is a run of tpuest, whose job says what the "
-                            "export should give",
-                            folder),
-                fmt::format("--model-dir names the run; tpuest inspect {} needs none", folder));
+    throw Error(
+        Code::kUsage,
+        fmt::format("{}: it lies in no run of tpuest, whose job says what it should give", folder),
+        fmt::format("--model-dir names the run; tpuest inspect {} needs none", folder));
   }
   Invocation own = invocation;
   own.arguments.clear();

@@ -24,6 +24,32 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Without a slash at its end and without "." and ".." within.
+fs::path PlainPath(const std::string& path) {
+  fs::path plain = fs::path(path).lexically_normal();
+  if (plain.begin() != plain.end() && *plain.begin() == "..") {
+    plain = fs::absolute(path).lexically_normal();
+  }
+  return plain.has_filename() ? plain : plain.parent_path();
+}
+
+fs::path Above(const fs::path& folder) {
+  const fs::path above = (folder == "." ? fs::current_path() : folder).parent_path();
+  return above.empty() ? "." : above;
+}
+
+// Exporters write RUN/DIR/TIME and RUN/export/NAME/TIME: a run further up is another's.
+std::optional<std::string> RunOfExport(const fs::path& exported) {
+  const fs::path dir = Above(exported);
+  const fs::path above = Above(dir);
+  std::vector<fs::path> candidates = {dir, above};
+  if (above.filename() == "export") candidates.push_back(Above(above));
+  for (const fs::path& candidate : candidates) {
+    if (FileExists(ResolvedJobPath(candidate.string()))) return candidate.string();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string ResolvedJobPath(const std::string& model_dir) {
@@ -31,18 +57,12 @@ std::string ResolvedJobPath(const std::string& model_dir) {
 }
 
 std::string ModelDirOf(const std::string& checkpoint) {
-  std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
-  const bool is_exported =
-      CheckpointExists(SavedModelVariables(folder)) || BaseName(folder) == "variables";
-  if (!is_exported) return folder;
-  std::string run = folder;
-  if (run.find("..") != std::string::npos) run = fs::absolute(run).lexically_normal().string();
-  while (!FileExists(ResolvedJobPath(run))) {
-    std::string above = run == "." ? fs::current_path().string() : FolderOf(run);
-    if (above == run) return folder;
-    run = std::move(above);
-  }
-  return run;
+  const std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
+  if (FileExists(ResolvedJobPath(folder))) return folder;
+  const fs::path plain = PlainPath(folder);
+  if (plain.filename() == "variables") return RunOfExport(Above(plain)).value_or(folder);
+  if (!CheckpointExists(SavedModelVariables(folder))) return folder;
+  return RunOfExport(plain).value_or(folder);
 }
 
 RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir, ".tpuest")) {

@@ -13,8 +13,8 @@ namespace tpuest::cli {
 
 // <model_dir>/.tpuest/job.resolved.yaml, from which evaluate and predict take their job.
 [[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
-// The model_dir of a checkpoint prefix, or the folder itself; of a SavedModel, the run among the
-// folders above it.
+// The model_dir of a checkpoint prefix, or the folder itself; of a SavedModel, the run that it was
+// exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
 
 class RunFolder {
