@@ -19,6 +19,24 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kObjectSuffix = "/.ATTRIBUTES/VARIABLE_VALUE";
+constexpr std::string_view kAssetsCollection = "saved_model_assets";
+
+// TensorFlow 1 lists them in a collection and leaves the MetaGraph's own list empty, as its loader
+// reads them.
+std::vector<pb::AssetFileDef> AssetsOf(const pb::MetaGraphDef& meta) {
+  if (meta.asset_file_def_size() > 0) {
+    return {meta.asset_file_def().begin(), meta.asset_file_def().end()};
+  }
+  std::vector<pb::AssetFileDef> assets;
+  const auto listed = meta.collection_def().find(std::string(kAssetsCollection));
+  if (listed == meta.collection_def().end()) return assets;
+  for (const auto& packed : listed->second.any_list().value()) {
+    if (!packed.type_url().ends_with("/tensorflow.AssetFileDef")) continue;
+    FromBytes(packed.value(), assets.emplace_back(),
+              fmt::format("collection '{}'", kAssetsCollection), Code::kData);
+  }
+  return assets;
+}
 
 class Importer {
  public:
@@ -112,7 +130,7 @@ class Importer {
   // An asset's tensor is the path of the file beside the graph.
   void FillAssets(pb::GraphDef& graph) const {
     std::map<std::string, std::string> paths;
-    for (const pb::AssetFileDef& asset : request_.meta.asset_file_def()) {
+    for (const pb::AssetFileDef& asset : AssetsOf(request_.meta)) {
       const std::string node(ParseTensorName(asset.tensor_info().name()).node);
       paths[node] = JoinPath(JoinPath(request_.folder, "assets"), asset.filename());
     }

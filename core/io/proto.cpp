@@ -39,6 +39,20 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string message_;
 };
 
+// Types that a text's Any names as TensorFlow does ("[.../tensorflow.AssetFileDef] {...}"): ours
+// have the same fields in another package.
+class TensorFlowTypes : public google::protobuf::TextFormat::Finder {
+ public:
+  const google::protobuf::Descriptor* FindAnyType(const Message& /*message*/,
+                                                  const std::string& /*prefix*/,
+                                                  const std::string& name) const override {
+    constexpr std::string_view kPackage = "tensorflow.";
+    if (!name.starts_with(kPackage)) return nullptr;
+    return pb::MetaGraphDef::descriptor()->file()->pool()->FindMessageTypeByName(
+        "tpuest.pb." + name.substr(kPackage.size()));
+  }
+};
+
 // Values of a list, its last one repeated over the rest of the tensor; no values: zeros.
 template <class T, class List, class Convert>
 void Fill(Tensor& tensor, const List& list, Convert convert) {
@@ -175,6 +189,8 @@ void FromBytes(std::string_view bytes, Message& message, const std::string& file
 void FromText(std::string_view text, Message& message, const std::string& file, Code code) {
   const google::protobuf::LogSilencer quiet;
   google::protobuf::TextFormat::Parser parser;
+  const TensorFlowTypes types;
+  parser.SetFinder(&types);
   FirstError error;
   parser.RecordErrorsTo(&error);
   parser.AllowUnknownField(true);

@@ -17,7 +17,7 @@ from tensorflow_estimator.python.estimator.tpu.tpu_estimator import inference_on
 
 v1 = tf.compat.v1
 tpu = v1.estimator.tpu
-HERE = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__))
 OUT = os.path.join(HERE, "saved_models")
 X = np.array([[0.5, -1, 2, 0.25], [1, 1, -0.5, 3], [-2, 0.125, 0, 1]], np.float32)
 LABELS = np.array([[1], [0], [2]], np.float32)
@@ -256,7 +256,10 @@ def module():
 
 
 def vocabulary_file():
-    path = os.path.join(tempfile.mkdtemp(), "colours.txt")
+    """Below the working directory: graphs keep the path, and no machine's name is to be in them."""
+    os.chdir(tempfile.mkdtemp())
+    path = "words/vocabulary/colours.txt"
+    os.makedirs(os.path.dirname(path))
     with open(path, "w") as f:
         f.write("red\ngreen\nblue\n")
     return path
@@ -267,7 +270,8 @@ IDS = np.array([2, 0, 7, 1], np.int64)
 
 
 def tables():
-    """TensorFlow 1: lookup tables of words in the graph and of a file, initialized by the main op."""
+    """TensorFlow 1: lookup tables of words in the graph and of a file, initialized by the main op.
+    The file stands in the collection saved_model_assets alone."""
     with tf.Graph().as_default(), v1.Session() as session:
         words = v1.placeholder(tf.string, [None, 1], name="words")
         ids = v1.placeholder(tf.int64, [None], name="ids")

@@ -68,6 +68,23 @@ TEST_CASE("a tensor message whose bytes do not fit its shape is refused") {
         "w: no host tensor of DT_COMPLEX64");
 }
 
+TEST_CASE("a text's messages of any type are found under TensorFlow's names") {
+  pb::CollectionDef assets;
+  const std::string text =
+      "any_list { value { [type.googleapis.com/tensorflow.AssetFileDef] {"
+      " tensor_info { name: 'path:0' } filename: 'words.txt' } } }";
+  FromText(text, assets, "t", Code::kData);
+  REQUIRE(assets.any_list().value_size() == 1);
+  CHECK(assets.any_list().value(0).type_url() == "type.googleapis.com/tensorflow.AssetFileDef");
+  pb::AssetFileDef asset;
+  FromBytes(assets.any_list().value(0).value(), asset, "t", Code::kData);
+  CHECK(asset.tensor_info().name() == "path:0");
+  CHECK(asset.filename() == "words.txt");
+  const std::string other = "any_list { value { [type.googleapis.com/tensorflow.None] {} } }";
+  CHECK(ErrorOf([&] { FromText(other, assets, "t", Code::kData); }).message.find("None") !=
+        std::string::npos);
+}
+
 TEST_CASE("shapes keep unknown dimensions and unknown ranks") {
   for (const Shape& shape : {Shape{}, Shape{2, kUnknownDim}, Shape::UnknownRank()}) {
     pb::TensorShapeProto proto;
