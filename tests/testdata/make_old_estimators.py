@@ -17,7 +17,9 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_estimators")
+# A relative path: TensorFlow writes it into events and checkpoints.
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
+HERE = "old_estimators"
 COLUMN = tf.feature_column
 
 

@@ -18,7 +18,9 @@ from make_old_estimators import shrink
 
 V1 = tf.compat.v1
 LAYERS = V1.layers
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_model_fns")
+# A relative path: TensorFlow writes it into events and checkpoints.
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
+HERE = "old_model_fns"
 
 
 def images():
