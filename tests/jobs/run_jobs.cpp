@@ -1,8 +1,9 @@
 // Runs the whole-program tests: every *.yaml beside this file, against the built tpuest.
 //
-//   run_jobs PROGRAM SOURCE_ROOT [fast|slow] [PATTERN] [--keep]
+//   run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN] [--keep]
 //
-// PATTERN is a part of the file's name or of the claim; --keep leaves the folders of failed cases.
+// plugins stands for the cases that need one (x-needs), fast and slow for the others. PATTERN is a
+// part of the file's name or of the claim; --keep leaves the folders of failed cases.
 //
 // A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
 // job as it stands. A file may hold several cases as YAML documents between lines of "---"; each is
@@ -15,7 +16,8 @@
 //   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
 //   x-rule: "exit code 0: done"                          # the rule that it shows (count_rules)
 //   x-suite: slow                                        # fast unless said; slow: more than 5 s
-//   x-needs: cpu/xla_cpu_pjrt.so                         # left out without this file below the
+//   x-needs: cpu/xla_cpu_pjrt.so                         # of the suite plugins instead; left out
+//                                                        # without this file below the
 //                                                        # environment's TPUEST_PLUGINS
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
@@ -63,6 +65,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -81,16 +84,21 @@ constexpr int kAtOnce = 2;
 // What Meson takes for a test that was skipped.
 constexpr int kSkipped = 77;
 
+enum class Suite { kFast, kSlow, kPlugins };
+
+const std::map<std::string, Suite> kSuites = {
+    {"fast", Suite::kFast}, {"slow", Suite::kSlow}, {"plugins", Suite::kPlugins}};
+
 struct Arguments {
   tpuest::CaseOptions options;
-  std::optional<bool> is_slow;
+  std::optional<Suite> suite;  // none: all
   std::string pattern;
 };
 
 Arguments Parse(int argc, char** argv) {
   if (argc < 3) {
     throw tpuest::Error(tpuest::Code::kUsage,
-                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow] [PATTERN] [--keep]");
+                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN] [--keep]");
   }
   const char* const plugins = std::getenv("TPUEST_PLUGINS");
   Arguments arguments{
@@ -101,8 +109,8 @@ Arguments Parse(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--keep") {
       arguments.options.keep_folder = true;
-    } else if (argument == "fast" || argument == "slow") {
-      arguments.is_slow = argument == "slow";
+    } else if (const auto suite = kSuites.find(argument); suite != kSuites.end()) {
+      arguments.suite = suite->second;
     } else {
       arguments.pattern = argument;
     }
@@ -133,27 +141,36 @@ class Report {
   int failed_ = 0;
 };
 
+Suite SuiteOf(const JobCase& job_case) {
+  if (!job_case.needs.empty()) return Suite::kPlugins;
+  return job_case.is_slow ? Suite::kSlow : Suite::kFast;
+}
+
+bool IsAskedFor(const JobCase& job_case, const Arguments& arguments) {
+  const std::string& plugins = arguments.options.plugins;
+  const bool has_needs =
+      job_case.needs.empty() ||
+      (!plugins.empty() && tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs)));
+  const Suite suite = SuiteOf(job_case);
+  return has_needs && arguments.suite.value_or(suite) == suite &&
+         job_case.name.find(arguments.pattern) != std::string::npos;
+}
+
 // The cases that the arguments ask for. A file that cannot be read is a case that failed, in the
 // fast suite.
 std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   const std::string folder = tpuest::JoinPath(arguments.options.source_root, "tests/jobs");
-  const auto is_asked_for = [&arguments](const JobCase& job_case) {
-    const std::string& plugins = arguments.options.plugins;
-    const bool has_needs =
-        job_case.needs.empty() ||
-        (!plugins.empty() && tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs)));
-    return has_needs && arguments.is_slow.value_or(job_case.is_slow) == job_case.is_slow &&
-           job_case.name.find(arguments.pattern) != std::string::npos;
-  };
   std::vector<JobCase> cases;
   for (const std::string& path : tpuest::Glob(tpuest::JoinPath(folder, "*.yaml"))) {
     const std::string file = tpuest::BaseName(path);
     try {
       std::vector<JobCase> found = tpuest::ParseCases(file, tpuest::ReadFile(path));
-      std::ranges::copy_if(found, std::back_inserter(cases), is_asked_for);
+      std::ranges::copy_if(found, std::back_inserter(cases), [&](const JobCase& job_case) {
+        return IsAskedFor(job_case, arguments);
+      });
     } catch (const tpuest::Error& error) {
       const bool is_asked_for_by_name = file.find(arguments.pattern) != std::string::npos;
-      if (is_asked_for_by_name && !arguments.is_slow.value_or(false)) {
+      if (is_asked_for_by_name && arguments.suite.value_or(Suite::kFast) == Suite::kFast) {
         report.Add(file, {error.message()});
       }
     }

@@ -10,6 +10,7 @@
 #include "core/estimator/variables.h"
 #include "core/ops/all_ops.h"
 #include "models/zoo.h"
+#include "tests/pjrt_plugin.h"
 
 namespace tpuest::models {
 namespace {
@@ -137,7 +138,6 @@ struct Both {
 }  // namespace
 
 TEST_CASE("a step on a device changes every variable as the engine's does") {
-  if (!HasPjrt()) return;
   Both both("float32");
   const auto [engine, device] = both.Train(1);
   REQUIRE(device.variables.size() == engine.variables.size());
@@ -151,7 +151,6 @@ TEST_CASE("a step on a device changes every variable as the engine's does") {
 }
 
 TEST_CASE("twenty steps on a device have the engine's masks and losses") {
-  if (!HasPjrt()) return;
   Both both("float32");
   const auto [engine, device] = both.Train(20);
   REQUIRE(device.steps.size() == 20);
@@ -168,7 +167,6 @@ TEST_CASE("twenty steps on a device have the engine's masks and losses") {
 }
 
 TEST_CASE("twenty steps in bfloat16 on a device have the engine's losses to a hundredth") {
-  if (!HasPjrt()) return;
   Both both("bfloat16");
   const auto [engine, device] = both.Train(20);
   for (size_t step = 0; step < 20; ++step) {

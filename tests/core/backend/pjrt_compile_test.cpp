@@ -13,6 +13,7 @@
 #include "core/backend/pjrt_topology.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "tests/pjrt_plugin.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {

@@ -6,6 +6,7 @@
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"
+#include "tests/pjrt_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -45,7 +46,6 @@ CaseRun RunOnPlugin(PjrtClient& client, const OpCase& op_case, const std::vector
 }
 
 TEST_CASE("every op that lowers computes on XLA's CPU plugin what the CPU engine does") {
-  if (!HasPjrt()) return;
   const auto client = LoadPjrtPlugin(PJRT_PLUGIN, 1);
   for (const OpCase& op_case : AllOpCases()) {
     const OpDef& def = *TestRegistry().Find(op_case.op)->def;

@@ -12,6 +12,7 @@
 #include "core/ops/state.h"
 #include "core/ops/training.h"
 #include "tests/core/ops/op_checks.h"
+#include "tests/pjrt_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -74,7 +75,6 @@ float Loss(const StepResult& result, size_t replica) {
 }
 
 TEST_CASE("steps run in stacks and a rest, and give what the engine gives") {
-  if (!HasPjrt()) return;
   const Model model;
   const std::vector<StepFeeds> feeds = {FeedsOf(1), FeedsOf(2), FeedsOf(3), FeedsOf(4), FeedsOf(5)};
   VariableStore here = Start();
@@ -103,7 +103,6 @@ TEST_CASE("steps run in stacks and a rest, and give what the engine gives") {
 }
 
 TEST_CASE("variables stay on the device, are read and are set") {
-  if (!HasPjrt()) return;
   const Model model;
   const Device device;
   VariableStore variables = Start();
@@ -128,7 +127,6 @@ TEST_CASE("variables stay on the device, are read and are set") {
 }
 
 TEST_CASE("a loss that is not finite on one replica keeps the variables and ends the run") {
-  if (!HasPjrt()) return;
   const Model model;
   const Device device;
   VariableStore variables = Start();
@@ -147,7 +145,6 @@ TEST_CASE("a loss that is not finite on one replica keeps the variables and ends
 }
 
 TEST_CASE("a gradient that is not finite keeps the variables where the loss is finite") {
-  if (!HasPjrt()) return;
   const Model model(/*inverse=*/true);
   const Device device;
   VariableStore variables = Start();
@@ -161,7 +158,6 @@ TEST_CASE("a gradient that is not finite keeps the variables where the loss is f
 }
 
 TEST_CASE("a run on more replicas than the plugin has devices is refused") {
-  if (!HasPjrt()) return;
   const Model model;
   const Device device;
   VariableStore variables = Start();

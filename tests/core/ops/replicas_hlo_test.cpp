@@ -11,6 +11,7 @@
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"
+#include "tests/pjrt_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -93,7 +94,6 @@ const Builder kNormals[] = {ops::RandomStandardNormal, ops::TruncatedNormal};
 constexpr int64_t kColumns[] = {4, 3};
 
 TEST_CASE("uniform numbers and integers of XLA's CPU plugin are the engine's to the bit") {
-  if (!HasPjrt()) return;
   for (const int64_t columns : kColumns) {
     BatchGraph batch(columns);
     for (const DType dtype : kDTypes) batch.Draw(ops::RandomUniform, dtype);
@@ -105,7 +105,6 @@ TEST_CASE("uniform numbers and integers of XLA's CPU plugin are the engine's to 
 }
 
 TEST_CASE("normal numbers of XLA's CPU plugin are the engine's to 1e-5") {
-  if (!HasPjrt()) return;
   for (const int64_t columns : kColumns) {
     BatchGraph batch(columns * 50);
     for (const Builder build : kNormals) {
@@ -120,7 +119,6 @@ TEST_CASE("normal numbers of XLA's CPU plugin are the engine's to 1e-5") {
 }
 
 TEST_CASE("sums over replicas of XLA's CPU plugin are the engine's") {
-  if (!HasPjrt()) return;
   BatchGraph batch(4);
   batch.fetches = {ops::CrossReplicaSum(ops::Sum(batch.x, {0}), kReplicas),
                    ops::CrossReplicaSum(ops::Size(batch.x), kReplicas)};
