@@ -33,8 +33,10 @@ fs::path PlainPath(const std::string& path) {
   return plain.has_filename() ? plain : plain.parent_path();
 }
 
+fs::path Named(const fs::path& folder) { return folder == "." ? fs::current_path() : folder; }
+
 fs::path Above(const fs::path& folder) {
-  const fs::path above = (folder == "." ? fs::current_path() : folder).parent_path();
+  const fs::path above = Named(folder).parent_path();
   return above.empty() ? "." : above;
 }
 
@@ -43,7 +45,7 @@ std::optional<std::string> RunOfExport(const fs::path& exported) {
   const fs::path dir = Above(exported);
   const fs::path above = Above(dir);
   std::vector<fs::path> candidates = {dir, above};
-  if (above.filename() == "export") candidates.push_back(Above(above));
+  if (Named(above).filename() == "export") candidates.push_back(Above(above));
   for (const fs::path& candidate : candidates) {
     if (FileExists(ResolvedJobPath(candidate.string()))) return candidate.string();
   }
