@@ -4,7 +4,7 @@
 #include "core/io/tfrecord.h"
 #include "data/example_encoder.h"
 #include "data/parse_example_text.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

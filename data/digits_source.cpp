@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "data/digits.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

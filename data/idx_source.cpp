@@ -3,7 +3,7 @@
 
 #include "core/base/files.h"
 #include "core/io/byte_stream.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

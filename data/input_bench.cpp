@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "data/input_fn.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

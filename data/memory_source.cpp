@@ -1,7 +1,7 @@
 // Sources that need no file: values given in the job, and ranges of whole numbers.
 
 #include "data/literal.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

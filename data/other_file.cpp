@@ -5,7 +5,7 @@
 
 #include "data/column_plan.h"
 #include "data/map_step.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

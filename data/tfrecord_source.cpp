@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/io/tfrecord.h"
-#include "data/source.h"
+#include "data/open_source.h"
 
 namespace tpuest {
 namespace {

@@ -5,33 +5,12 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "core/base/log.h"
-#include "core/base/visit.h"
-#include "core/estimator/metric_order.h"
+#include "core/estimator/options.h"
 
 namespace tpuest {
-
-struct KeepBest {
-  std::string metric;
-  std::string mode;
-  int64_t n = 1;
-  std::optional<std::string> eval;
-
-  template <class V>
-  void Visit(V& v) {
-    v("metric", metric, {.help = "of the evaluation", .required = true, .tpuest = true});
-    v("mode", mode,
-      {.help = "whether the smaller or the larger is better",
-       .required = true,
-       .tpuest = true,
-       .values = {"min", "max"}});
-    v("n", n, {.help = "checkpoints that stay", .tpuest = true});
-    v("eval", eval, {.help = "one of eval_spec; null: the first", .tpuest = true});
-  }
-};
 
 class BestCheckpoints {
  public:

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "core/estimator/estimator.h"
+#include "core/estimator/calls.h"
+#include "core/estimator/options.h"
 #include "core/estimator/saved_state.h"
 
 namespace tpuest {

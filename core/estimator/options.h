@@ -12,7 +12,6 @@
 
 #include "core/base/error.h"
 #include "core/base/visit.h"
-#include "core/estimator/best_checkpoints.h"
 #include "core/estimator/hook_options.h"
 #include "core/estimator/iterations_per_loop.h"
 #include "core/estimator/warm_start_settings.h"
@@ -72,6 +71,26 @@ struct DistributionStrategy {
       {.help = "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
        .required = true});
     v("num_replicas", num_replicas, {.help = "each takes a batch", .tpuest = true});
+  }
+};
+
+// The checkpoints that an evaluation liked best stay, whatever keep_checkpoint_max says.
+struct KeepBest {
+  std::string metric;
+  std::string mode;
+  int64_t n = 1;
+  std::optional<std::string> eval;
+
+  template <class V>
+  void Visit(V& v) {
+    v("metric", metric, {.help = "of the evaluation", .required = true, .tpuest = true});
+    v("mode", mode,
+      {.help = "whether the smaller or the larger is better",
+       .required = true,
+       .tpuest = true,
+       .values = {"min", "max"}});
+    v("n", n, {.help = "checkpoints that stay", .tpuest = true});
+    v("eval", eval, {.help = "one of eval_spec; null: the first", .tpuest = true});
   }
 };
 

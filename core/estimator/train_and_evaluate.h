@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/estimator.h"
+#include "core/estimator/calls.h"
 #include "core/estimator/eval_spec.h"
 #include "core/estimator/hook_factory.h"
 
