@@ -1,7 +1,7 @@
 // tpuest version
 
 #include "cli/commands.h"
-#include "cli/host/version.h"
+#include "cli/host/build_info.h"
 #include "cli/shell/report.h"
 
 namespace tpuest::cli {
@@ -9,9 +9,9 @@ namespace {
 
 int Version(const Invocation& invocation, config::Sources& /*sources*/) {
   if (invocation.json) {
-    PrintDocument("version", {{"version", kVersion}});
+    PrintDocument("version", {{"version", ThisBuild().version}});
   } else {
-    fmt::print("tpuest {}\n", kVersion);
+    fmt::print("tpuest {}\n", ThisBuild().version);
   }
   return 0;
 }

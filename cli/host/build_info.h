@@ -8,6 +8,8 @@
 namespace tpuest::cli {
 
 struct BuildInfo {
+  std::string_view version;                                              // "0.1.0"
+  std::string_view march;                                                // as -march= has it
   std::string_view compiler;                                             // "gcc 12.2.0"
   std::string_view type;                                                 // "release"
   std::vector<std::pair<std::string_view, std::string_view>> libraries;  // name and version

@@ -1,9 +1,13 @@
 #include "cli/host/cpu_features.h"
 
+#include <fmt/format.h>
+
+#include "cli/host/build_info.h"
+
 namespace tpuest::cli {
 
 std::string CpuText() {
-  std::string text = "-march=" TPUEST_MARCH ":";
+  std::string text = fmt::format("-march={}:", ThisBuild().march);
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
   const auto add = [&](bool has, const char* name) {

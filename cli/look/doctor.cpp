@@ -7,7 +7,6 @@
 #include "cli/host/cpu_features.h"
 #include "cli/host/machine.h"
 #include "cli/host/plugin_probe.h"
-#include "cli/host/version.h"
 #include "cli/look/commands.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/session.h"
@@ -194,7 +193,8 @@ std::string DiskText(const DiskSpace& disk) {
 std::string Text(const Findings& findings) {
   const Machine& machine = findings.machine;
   std::vector<std::vector<std::string>> rows = {
-      {"tpuest", fmt::format("{}, {}, {}", kVersion, ThisBuild().type, ThisBuild().compiler)},
+      {"tpuest",
+       fmt::format("{}, {}, {}", ThisBuild().version, ThisBuild().type, ThisBuild().compiler)},
       {"processor", fmt::format("{}, {}", machine.processor, CpuText())},
       {"libraries", LibrariesText()},
       {"system", machine.system},
@@ -249,7 +249,7 @@ Json Document(const Findings& findings) {
     problems.push_back({{"problem", problem.what}, {"way_out", problem.way_out}});
   }
   return {
-      {"version", kVersion},
+      {"version", ThisBuild().version},
       {"build",
        {{"compiler", ThisBuild().compiler}, {"type", ThisBuild().type}, {"libraries", libraries}}},
       {"machine",

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
-#include "cli/host/version.h"
 #include "cli/run/run_json.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
@@ -124,7 +124,7 @@ void RunFolder::WriteRun() const {
   gethostname(host, sizeof host - 1);
   const Json run = {{"argv", command_line_},
                     {"overrides", overrides_},
-                    {"version", kVersion},
+                    {"version", ThisBuild().version},
                     {"host", host},
                     {"device", device_},
                     {"cpu", CpuText()},

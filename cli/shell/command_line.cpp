@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "cli/host/version.h"
+#include "cli/host/build_info.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
 #include "core/base/error.h"
@@ -134,7 +134,7 @@ int CommandIndex(const std::vector<Command>& commands, int argc, const char* con
 // Without a command.
 int SayWhatThereIs(const std::vector<Command>& commands, const std::vector<std::string>& words) {
   if (Holds(words, "--version")) {
-    fmt::print("tpuest {}\n", kVersion);
+    fmt::print("tpuest {}\n", ThisBuild().version);
     return 0;
   }
   const bool asked = words.empty() || Holds(words, "--help") || Holds(words, "-h");
