@@ -72,16 +72,17 @@ TEST_CASE("a library belongs to the folders that wrap it") {
 TEST_CASE("generated protobuf headers pass through one header into .cpp files of three folders") {
   const Source protos{"core/io/protos.h", "#include \"core/io/event.pb.h\"\n"};
   const std::string through = "#include \"core/io/protos.h\"\n";
-  CHECK(IncludeFaults({protos, {"core/io/event.cpp", through}, {"core/graph/def.cpp", through}}) ==
+  CHECK(IncludeFaults(
+            {protos, {"core/io/events/event.cpp", through}, {"core/graph/def.cpp", through}}) ==
         Faults{});
   CHECK(IncludeFaults({protos,
                        {"cli/inspect.cpp", through},
-                       {"core/io/event.cpp", protos.text},
-                       {"core/io/event.h", through}}) ==
+                       {"core/io/events/event.cpp", protos.text},
+                       {"core/io/events/event.h", through}}) ==
         Faults{"cli/inspect.cpp:1: core/io/protos.h brings protobuf along, which belongs to "
                "core/io, core/graph, core/estimator",
-               "core/io/event.cpp:1: core/io/event.pb.h is reached through core/io/protos.h",
-               "core/io/event.h:1: core/io/protos.h is for .cpp files only"});
+               "core/io/events/event.cpp:1: core/io/event.pb.h is reached through core/io/protos.h",
+               "core/io/events/event.h:1: core/io/protos.h is for .cpp files only"});
 }
 
 TEST_CASE("a library does not travel through our headers") {

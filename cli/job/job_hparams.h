@@ -2,7 +2,7 @@
 // The hyperparameters of a job, for TensorBoard's table of runs.
 
 #include "config/tree.h"
-#include "core/io/hparams.h"
+#include "core/io/events/hparams.h"
 
 namespace tpuest::cli {
 

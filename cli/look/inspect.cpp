@@ -10,7 +10,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {

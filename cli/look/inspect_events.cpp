@@ -2,7 +2,7 @@
 
 #include "cli/shell/report.h"
 #include "core/base/text.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 
 namespace tpuest::cli {
 namespace {

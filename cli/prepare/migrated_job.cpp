@@ -7,7 +7,7 @@
 #include "config/scalars.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 
 namespace tpuest::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/estimator/contract.h"
 #include "core/estimator/hooks.h"
 #include "core/estimator/stop_signal.h"
-#include "core/io/hparams.h"
+#include "core/io/events/hparams.h"
 
 namespace tpuest {
 

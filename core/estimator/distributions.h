@@ -6,7 +6,7 @@
 
 #include "core/estimator/model_builder.h"
 #include "core/estimator/step_program.h"
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 
 namespace tpuest {
 

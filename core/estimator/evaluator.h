@@ -12,7 +12,7 @@
 #include "core/estimator/inference_hooks.h"
 #include "core/estimator/inference_model.h"
 #include "core/estimator/metric_runner.h"
-#include "core/io/event_writer.h"
+#include "core/io/events/event_writer.h"
 
 namespace tpuest {
 

@@ -15,7 +15,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/estimator/stop_signal.h"
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {

@@ -12,7 +12,7 @@
 #include "core/base/log.h"
 #include "core/estimator/contract.h"
 #include "core/estimator/outfed_graph.h"
-#include "core/io/event_writer.h"
+#include "core/io/events/event_writer.h"
 
 namespace tpuest {
 

@@ -14,7 +14,7 @@
 #include "core/estimator/options.h"
 #include "core/estimator/saver.h"
 #include "core/estimator/step_timer.h"
-#include "core/io/event_writer.h"
+#include "core/io/events/event_writer.h"
 
 namespace tpuest {
 

@@ -1,7 +1,7 @@
 #include "core/estimator/early_stopping.h"
 
-#include "core/io/event_reader.h"
-#include "core/io/event_writer.h"
+#include "core/io/events/event_reader.h"
+#include "core/io/events/event_writer.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {

@@ -5,7 +5,7 @@
 #include "core/estimator/logging_tensor_hook.h"
 #include "core/estimator/train_hooks.h"
 #include "core/io/checkpoint_state.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "core/ops/reduction.h"
 #include "tests/core/estimator/fixture.h"
 

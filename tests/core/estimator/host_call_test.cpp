@@ -1,7 +1,7 @@
 // host_call: what it is given, when it runs, and where its scalars go. The numbers of the loops are
 // those of TensorFlow's own tests of TPUEstimator.
 
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/io/checkpoint_state.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "core/ops/array.h"
 #include "tests/core/estimator/fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 #include "core/io/example.h"
 #include "core/io/object_graph.h"
 #include "core/io/proto.h"

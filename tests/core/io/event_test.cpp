@@ -1,6 +1,6 @@
-#include "core/io/event_reader.h"
-#include "core/io/event_writer.h"
-#include "core/io/hparams.h"
+#include "core/io/events/event_reader.h"
+#include "core/io/events/event_writer.h"
+#include "core/io/events/hparams.h"
 #include "tests/core/io/testdata.h"
 
 namespace tpuest {

@@ -1,10 +1,10 @@
-#include "core/io/event_writer.h"
+#include "core/io/events/event_writer.h"
 
 #include <unistd.h>
 
 #include <array>
 
-#include "core/io/event_codec.h"
+#include "core/io/events/event_codec.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 
 namespace tpuest {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 
 namespace tpuest {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 
 namespace tpuest {
 

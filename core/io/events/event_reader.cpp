@@ -1,8 +1,8 @@
-#include "core/io/event_reader.h"
+#include "core/io/events/event_reader.h"
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/io/event_codec.h"
+#include "core/io/events/event_codec.h"
 
 namespace tpuest {
 

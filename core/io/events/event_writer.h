@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 
 namespace tpuest {
 

@@ -1,4 +1,4 @@
-#include "core/io/event_codec.h"
+#include "core/io/events/event_codec.h"
 
 #include "core/io/proto.h"
 #include "core/io/protos.h"

@@ -1,4 +1,4 @@
-#include "core/io/hparams.h"
+#include "core/io/events/hparams.h"
 
 #include "core/io/protos.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/event.h"
+#include "core/io/events/event.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest {
