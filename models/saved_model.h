@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 #include "models/build_spec.h"
 
 namespace tpuest::models {

@@ -6,7 +6,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 #include "core/io/bundle.h"
 
 namespace tpuest::cli {

@@ -9,7 +9,7 @@
 #include "core/estimator/step_program.h"
 #include "core/estimator/variables.h"
 #include "core/graph/bound_op.h"
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 
 namespace tpuest {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/estimator/estimator_context.h"
 #include "core/estimator/saved_state.h"
 #include "core/estimator/signatures.h"
-#include "core/graph/meta_graph.h"
+#include "core/graph/write/meta_graph.h"
 
 namespace tpuest {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/best_checkpoints.h"
-#include "core/graph/meta_graph.h"
+#include "core/graph/write/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 

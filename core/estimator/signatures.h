@@ -6,7 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/estimator/contract.h"
-#include "core/graph/meta_graph.h"
+#include "core/graph/write/meta_graph.h"
 
 namespace tpuest {
 

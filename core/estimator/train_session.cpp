@@ -4,7 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/check_numerics_hook.h"
-#include "core/graph/graphdef.h"
+#include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {

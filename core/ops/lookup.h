@@ -1,7 +1,7 @@
 #pragma once
 // Tables from keys to values, whose content is known while the graph is built: host ops. A table's
-// content is what the one node that initializes it says (core/graph/tables.h); a lookup here reads
-// it when the graph is compiled, so nothing has to run first.
+// content is what the one node that initializes it says (core/graph/write/tables.h); a lookup here
+// reads it when the graph is compiled, so nothing has to run first.
 
 #include <string>
 #include <string_view>

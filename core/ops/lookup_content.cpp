@@ -10,7 +10,7 @@
 #include "core/backend/cpu_bind.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/graph/tables.h"
+#include "core/graph/write/tables.h"
 
 namespace tpuest::ops {
 namespace {

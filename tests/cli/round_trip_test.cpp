@@ -7,7 +7,7 @@
 #include "cli/job/job.h"
 #include "core/base/files.h"
 #include "core/estimator/model_builder.h"
-#include "core/graph/graphdef.h"
+#include "core/graph/write/graphdef.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"
 

@@ -6,7 +6,7 @@
 #include "core/estimator/export_options.h"
 #include "core/estimator/serving.h"
 #include "core/estimator/signatures.h"
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 #include "core/io/bundle.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/lookup.h"

@@ -1,6 +1,6 @@
 // What goes into a SavedModel's meta graphs: signatures, saver, collections, the call of a TPU.
 
-#include "core/graph/meta_graph.h"
+#include "core/graph/write/meta_graph.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/graph/graphdef.h"
+#include "core/graph/write/graphdef.h"
 #include "tests/core/graph/saved_models.h"
 
 namespace tpuest {

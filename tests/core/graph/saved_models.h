@@ -11,7 +11,7 @@
 
 #include "core/backend/backend.h"
 #include "core/base/files.h"
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 #include "core/ops/all_ops.h"
 #include "tests/core/io/testdata.h"
 

@@ -7,7 +7,7 @@
 #include "core/backend/backend.h"
 #include "core/base/files.h"
 #include "core/graph/cut.h"
-#include "core/graph/tables.h"
+#include "core/graph/write/tables.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/ops/op_checks.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/graph/gradient.h"
-#include "core/graph/graphdef.h"
+#include "core/graph/write/graphdef.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/elementwise.h"

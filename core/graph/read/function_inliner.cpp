@@ -1,4 +1,4 @@
-#include "core/graph/function_inliner.h"
+#include "core/graph/read/function_inliner.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/graph/node_def.h"
 #include "core/graph/tensor_name.h"
+#include "core/graph/write/node_def.h"
 #include "core/io/protos.h"
 
 namespace tpuest {

@@ -1,4 +1,4 @@
-#include "core/graph/saver_nodes.h"
+#include "core/graph/write/saver_nodes.h"
 
 #include <algorithm>
 

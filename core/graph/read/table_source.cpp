@@ -1,9 +1,9 @@
-#include "core/graph/table_source.h"
+#include "core/graph/read/table_source.h"
 
 #include <map>
 
-#include "core/graph/tables.h"
 #include "core/graph/tensor_name.h"
+#include "core/graph/write/tables.h"
 #include "core/io/protos.h"
 
 namespace tpuest {

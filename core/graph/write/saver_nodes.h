@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/graph/node_def.h"
+#include "core/graph/write/node_def.h"
 
 namespace tpuest::pb {
 class SaverDef;

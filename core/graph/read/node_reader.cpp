@@ -1,8 +1,8 @@
-#include "core/graph/node_reader.h"
+#include "core/graph/read/node_reader.h"
 
 #include <new>
 
-#include "core/graph/attr_reader.h"
+#include "core/graph/read/attr_reader.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/protos.h"
 

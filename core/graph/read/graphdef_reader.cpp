@@ -1,8 +1,8 @@
-#include "core/graph/function_inliner.h"
-#include "core/graph/graphdef.h"
-#include "core/graph/import_passes.h"
-#include "core/graph/node_reader.h"
-#include "core/graph/variable_source.h"
+#include "core/graph/read/function_inliner.h"
+#include "core/graph/read/import_passes.h"
+#include "core/graph/read/node_reader.h"
+#include "core/graph/read/variable_source.h"
+#include "core/graph/write/graphdef.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/node_def.h"
 #include "core/graph/tpu_inference.h"
+#include "core/graph/write/node_def.h"
 
 namespace tpuest {
 

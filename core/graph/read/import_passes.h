@@ -2,7 +2,7 @@
 // What is changed in an inlined GraphDef of TensorFlow's before it becomes nodes of a Graph; for
 // .cpp files of core/graph.
 
-#include "core/graph/function_inliner.h"
+#include "core/graph/read/function_inliner.h"
 
 namespace tpuest {
 

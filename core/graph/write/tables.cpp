@@ -1,4 +1,4 @@
-#include "core/graph/tables.h"
+#include "core/graph/write/tables.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/graph/saved_model.h"
+#include "core/graph/read/saved_model.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/graph/graph_import.h"
+#include "core/graph/read/graph_import.h"
 #include "core/io/bundle.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"

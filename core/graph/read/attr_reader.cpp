@@ -1,4 +1,4 @@
-#include "core/graph/attr_reader.h"
+#include "core/graph/read/attr_reader.h"
 
 #include <fmt/format.h>
 

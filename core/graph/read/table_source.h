@@ -1,7 +1,7 @@
 #pragma once
 // Where a MetaGraph's tables get their content from; for .cpp files of core/graph.
 
-#include "core/graph/function_inliner.h"
+#include "core/graph/read/function_inliner.h"
 
 namespace tpuest::pb {
 class MetaGraphDef;

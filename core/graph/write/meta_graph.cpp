@@ -1,14 +1,14 @@
-#include "core/graph/meta_graph.h"
+#include "core/graph/write/meta_graph.h"
 
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
 
 #include "core/graph/cut.h"
-#include "core/graph/node_def.h"
-#include "core/graph/saver_nodes.h"
-#include "core/graph/tables.h"
-#include "core/graph/tpu_call.h"
+#include "core/graph/write/node_def.h"
+#include "core/graph/write/saver_nodes.h"
+#include "core/graph/write/tables.h"
+#include "core/graph/write/tpu_call.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 

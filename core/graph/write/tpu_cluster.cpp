@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/graph/cut.h"
-#include "core/graph/tpu_call.h"
+#include "core/graph/write/tpu_call.h"
 
 namespace tpuest {
 namespace {

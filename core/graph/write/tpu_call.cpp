@@ -1,4 +1,4 @@
-#include "core/graph/tpu_call.h"
+#include "core/graph/write/tpu_call.h"
 
 #include <algorithm>
 

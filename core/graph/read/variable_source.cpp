@@ -1,4 +1,4 @@
-#include "core/graph/variable_source.h"
+#include "core/graph/read/variable_source.h"
 
 #include <charconv>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/graph/function_inliner.h"
+#include "core/graph/read/function_inliner.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"

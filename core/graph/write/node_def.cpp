@@ -1,4 +1,4 @@
-#include "core/graph/node_def.h"
+#include "core/graph/write/node_def.h"
 
 #include "core/io/proto.h"
 #include "core/io/protos.h"

@@ -1,8 +1,8 @@
-#include "core/graph/graphdef.h"
+#include "core/graph/write/graphdef.h"
 
 #include <google/protobuf/arena.h>
 
-#include "core/graph/node_def.h"
+#include "core/graph/write/node_def.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 

@@ -1,17 +1,17 @@
-#include "core/graph/graph_import.h"
+#include "core/graph/read/graph_import.h"
 
 #include <optional>
 #include <set>
 
 #include "core/base/files.h"
-#include "core/graph/attr_reader.h"
-#include "core/graph/function_inliner.h"
-#include "core/graph/import_passes.h"
-#include "core/graph/node_def.h"
-#include "core/graph/node_reader.h"
-#include "core/graph/table_source.h"
+#include "core/graph/read/attr_reader.h"
+#include "core/graph/read/function_inliner.h"
+#include "core/graph/read/import_passes.h"
+#include "core/graph/read/node_reader.h"
+#include "core/graph/read/table_source.h"
+#include "core/graph/read/variable_source.h"
 #include "core/graph/tensor_name.h"
-#include "core/graph/variable_source.h"
+#include "core/graph/write/node_def.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 

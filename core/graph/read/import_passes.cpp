@@ -1,4 +1,4 @@
-#include "core/graph/import_passes.h"
+#include "core/graph/read/import_passes.h"
 
 #include <algorithm>
 #include <map>
