@@ -7,7 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "core/backend/pjrt_client.h"
+#include "core/backend/pjrt/client.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/text.h"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/job/job.h"
-#include "core/backend/pjrt_plugin.h"
-#include "core/backend/pjrt_program.h"
+#include "core/backend/pjrt/plugin.h"
+#include "core/backend/pjrt/program.h"
 
 namespace tpuest::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/run/tf_config.h"
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
-#include "core/backend/pjrt_client.h"
+#include "core/backend/pjrt/client.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 

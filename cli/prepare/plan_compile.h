@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/shell/report.h"
-#include "core/backend/hlo_backend.h"
-#include "core/backend/pjrt_topology.h"
+#include "core/backend/hlo/backend.h"
+#include "core/backend/pjrt/topology.h"
 #include "core/graph/graph.h"
 
 namespace tpuest::cli {

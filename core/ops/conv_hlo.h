@@ -1,7 +1,7 @@
 #pragma once
 // How windows over images lower to StableHLO.
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 
 namespace tpuest::ops {
 

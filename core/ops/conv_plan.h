@@ -1,7 +1,7 @@
 #pragma once
 // How convolutions run on the CPU.
 
-#include "core/backend/cpu_plan.h"
+#include "core/backend/plan.h"
 
 namespace tpuest::ops {
 

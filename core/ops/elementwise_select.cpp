@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 #include "core/graph/flops.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/broadcast.h"

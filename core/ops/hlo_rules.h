@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 
 namespace tpuest::ops {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/backend/cpu_bind.h"
+#include "core/backend/bind.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/graph/write/tables.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 #include "core/graph/flops.h"
 #include "core/graph/gradient.h"
 #include "core/kernels/gemm.h"

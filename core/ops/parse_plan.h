@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/cpu_plan.h"
+#include "core/backend/plan.h"
 #include "core/graph/graph.h"
 
 namespace tpuest::ops {

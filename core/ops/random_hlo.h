@@ -3,7 +3,7 @@
 // and integers are its numbers to the bit. Normals of float and bfloat16 are computed in float, to
 // 1e-6 of the largest; a truncated one that lies so near to two deviations may be another one.
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 
 namespace tpuest::ops {
 

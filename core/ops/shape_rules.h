@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/backend/cpu_plan.h"
+#include "core/backend/plan.h"
 #include "core/graph/graph.h"
 
 namespace tpuest::ops {

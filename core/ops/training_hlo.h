@@ -1,7 +1,7 @@
 #pragma once
 // The optimizers' formulas in StableHLO, of whole variables and of rows; training.h has them.
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 
 namespace tpuest::ops {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/backend/cpu_plan.h"
+#include "core/backend/plan.h"
 #include "core/ops/state.h"
 
 namespace tpuest::ops {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/backend/pjrt_program.h"
+#include "core/backend/pjrt/program.h"
 #include "core/estimator/variables.h"
 #include "core/ops/all_ops.h"
 #include "models/zoo.h"

@@ -1,8 +1,8 @@
-#include "core/backend/compile_message.h"
+#include "core/backend/pjrt/compile_message.h"
 
 #include <doctest/doctest.h>
 
-#include "core/backend/hlo_builder.h"
+#include "core/backend/hlo/builder.h"
 
 namespace tpuest {
 namespace {

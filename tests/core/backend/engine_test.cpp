@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/backend/backend.h"
-#include "core/backend/cpu_bind.h"
-#include "core/backend/cpu_schedule.h"
+#include "core/backend/bind.h"
+#include "core/backend/schedule.h"
 #include "tests/core/backend/tiny_ops.h"
 
 namespace tpuest {

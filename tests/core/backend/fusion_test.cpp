@@ -1,6 +1,8 @@
 // A fused program computes the same function: numbers here are small integers, so that sums are
 // exact in any order and "the same" means to the bit.
 
+#include "core/backend/cpu/fusion.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/cpu_fusion.h"
 #include "core/ops/activation.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"

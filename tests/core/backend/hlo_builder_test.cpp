@@ -1,6 +1,6 @@
-#include "core/backend/hlo_builder.h"
-
 #include <doctest/doctest.h>
+
+#include "core/backend/hlo/builder.h"
 
 namespace tpuest {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/backend/cpu/memory.h"
+
 #include <doctest/doctest.h>
 
 #include <numeric>
 
-#include "core/backend/cpu_memory.h"
-#include "core/backend/cpu_sum.h"
+#include "core/backend/cpu/sum.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {

@@ -8,9 +8,9 @@
 #include <functional>
 #include <optional>
 
-#include "core/backend/hlo_builder.h"
-#include "core/backend/pjrt_client.h"
-#include "core/backend/pjrt_topology.h"
+#include "core/backend/hlo/builder.h"
+#include "core/backend/pjrt/client.h"
+#include "core/backend/pjrt/topology.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "tests/pjrt_plugin.h"

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "core/backend/pjrt_client.h"
-#include "core/backend/pjrt_topology.h"
+#include "core/backend/pjrt/client.h"
+#include "core/backend/pjrt/topology.h"
 #include "core/base/error.h"
 #include "pjrt_c_api.h"
 #include "tests/temporary_folder.h"

@@ -1,12 +1,11 @@
-#include "core/backend/pjrt_plugin.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 
-#include "core/backend/tpu_memory.h"
+#include "core/backend/pjrt/plugin.h"
+#include "core/backend/pjrt/tpu_memory.h"
 #include "core/base/error.h"
 #include "tests/temporary_folder.h"
 

@@ -1,13 +1,14 @@
 // What runs once runs in stages, which the step threads share.
 
+#include "core/backend/stages.h"
+
 #include <doctest/doctest.h>
 
 #include <atomic>
 
 #include "core/backend/backend.h"
-#include "core/backend/cpu_bind.h"
-#include "core/backend/cpu_stages.h"
-#include "core/backend/cpu_threads.h"
+#include "core/backend/bind.h"
+#include "core/backend/cpu/threads.h"
 #include "tests/core/backend/tiny_ops.h"
 
 namespace tpuest {

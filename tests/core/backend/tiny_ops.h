@@ -1,7 +1,7 @@
 #pragma once
 // A handful of ops under TensorFlow's names, so that the engine is tested without core/ops.
 
-#include "core/backend/cpu_plan.h"
+#include "core/backend/plan.h"
 #include "core/graph/gradient.h"
 
 namespace tpuest::tiny {

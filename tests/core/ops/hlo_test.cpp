@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"

@@ -1,11 +1,10 @@
 // Programs on XLA's CPU plugin: steps in stacks, variables that stay, a guard.
 
-#include "core/backend/pjrt_program.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "core/backend/pjrt/program.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"

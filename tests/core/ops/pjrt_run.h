@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/backend/pjrt_client.h"
+#include "core/backend/pjrt/client.h"
 
 namespace tpuest {
 

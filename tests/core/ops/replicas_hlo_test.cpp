@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/backend/hlo_lower.h"
+#include "core/backend/hlo/lower.h"
 #include "core/ops/array.h"
 #include "core/ops/collective.h"
 #include "core/ops/random.h"

@@ -1,0 +1,259 @@
+#include "core/backend/bind.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/backend/plan.h"
+#include "core/graph/bound_op.h"
+#include "core/graph/cut.h"
+
+namespace tpuest {
+namespace {
+
+// Plans and runs one node at once, on tensors of its own.
+class EvaluateContext final : public PlanContext {
+ public:
+  EvaluateContext(const Node& node, const std::vector<Tensor>& inputs)
+      : node_(node), inputs_(inputs), slots_(inputs) {
+    for (int i = 0; i < node.outputs(); ++i) {
+      slots_.emplace_back(node.output_dtype(i), node.output_shape(i));
+    }
+  }
+
+  [[nodiscard]] const Node& node() const override { return node_; }
+  [[nodiscard]] const Shape& InputShape(int i) const override { return WholeInputShape(i); }
+  [[nodiscard]] const Shape& OutputShape(int i) const override { return WholeOutputShape(i); }
+  [[nodiscard]] DType OutputDType(int i) const override { return node_.output_dtype(i); }
+  [[nodiscard]] bool OutputIsCut() const override { return false; }
+  [[nodiscard]] bool OutputIsUsed(int /*i*/) const override { return true; }
+  [[nodiscard]] int threads() const override { return 1; }
+  [[nodiscard]] Tensor Constant(int i) const override { return inputs_[static_cast<size_t>(i)]; }
+  [[nodiscard]] Buffer Input(int i) override { return {i, 0}; }
+  [[nodiscard]] Buffer Output(int i) override { return {inputs() + i, 0}; }
+  [[nodiscard]] Buffer Scratch(size_t bytes) override {
+    slots_.emplace_back(DType::kUint8, Shape{static_cast<int64_t>(bytes)});
+    return {static_cast<int>(slots_.size()) - 1, 0};
+  }
+  void AllowInPlace(int /*output*/, int /*input*/) override {}
+  void Alias(int output, int input) override {
+    slots_[static_cast<size_t>(inputs()) + static_cast<size_t>(output)] =
+        inputs_[static_cast<size_t>(input)].Reshaped(node_.output_shape(output));
+  }
+  Buffer Derived(int input, const std::string& /*key*/, size_t bytes,
+                 const std::function<Kernel(Buffer, Buffer)>& make) override {
+    const Buffer out = Scratch(bytes);
+    kernels_.push_back(make(Input(input), out));
+    return out;
+  }
+  [[nodiscard]] Buffer VariableInput(int /*i*/) override {
+    Check(false, "a variable is no constant");
+    return {};
+  }
+  void Run(Kernel kernel) override { kernels_.push_back(std::move(kernel)); }
+
+  std::vector<Tensor> Execute() {
+    std::vector<Task::Location> locations;
+    std::vector<char*> bases;
+    for (Tensor& slot : slots_) {
+      locations.push_back({static_cast<int>(bases.size()), false, 0});
+      bases.push_back(static_cast<char*>(slot.raw()));
+    }
+    Task task;
+    task.locations = locations.data();
+    task.bases = bases.data();
+    const auto strings = std::make_shared<Strings>();
+    task.strings = &strings->made;
+    for (const Tensor& input : inputs_) strings->read.push_back(input.arena());
+    for (const Kernel& kernel : kernels_) kernel(task);
+    std::vector<Tensor> results;
+    for (int i = 0; i < node_.outputs(); ++i) {
+      Tensor& result = slots_[static_cast<size_t>(inputs()) + static_cast<size_t>(i)];
+      if (result.dtype() == DType::kString) {
+        const auto views = result.strings();
+        result = Tensor::Views(result.shape(), {views.begin(), views.end()}, strings);
+      }
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+ private:
+  // What string results point into.
+  struct Strings {
+    std::deque<std::string> made;
+    std::vector<StringArena> read;
+  };
+
+  const Node& node_;
+  const std::vector<Tensor>& inputs_;
+  std::vector<Tensor> slots_;
+  std::vector<Kernel> kernels_;
+};
+
+class Binder {
+ public:
+  explicit Binder(const ProgramSpec& spec) : spec_(spec) {
+    bound_.graph = std::make_unique<Graph>(spec.graph->registry());
+  }
+
+  BoundGraph Run() {
+    std::vector<Value> fed;
+    for (const FeedSpec& feed : spec_.feeds) {
+      fed.push_back(feed.placeholder);
+      bound_.feeds.push_back(BindFeed(feed));
+    }
+    std::vector<Value> fetches = spec_.fetches;
+    if (spec_.guard.valid()) fetches.push_back(spec_.guard);
+    const std::vector<char> needed = NeededNodes(*spec_.graph, fetches, spec_.targets, fed);
+    for (const auto& node : spec_.graph->nodes()) {
+      if (needed[static_cast<size_t>(node->id())]) BindNode(*node);
+    }
+    for (const Value& fetch : spec_.fetches) bound_.fetches.push_back(mapped_.at(fetch));
+    for (Node* const target : spec_.targets) bound_.targets.push_back(nodes_.at(target));
+    if (spec_.guard.valid()) bound_.guard = mapped_.at(spec_.guard);
+    return std::move(bound_);
+  }
+
+ private:
+  Value BindFeed(const FeedSpec& feed) {
+    const Node& node = *feed.placeholder.node;
+    Check(node.type() == "Placeholder" || node.outputs() > 0);
+    if (!Compatible(feed.placeholder.shape(), feed.shape)) {
+      throw Error(Code::kUsage, fmt::format("'{}' takes {}, fed with {}", node.name(),
+                                            feed.placeholder.shape().Text(), feed.shape.Text()))
+          .At(node.origin());
+    }
+    Node* const bound = bound_.graph->AddNamedNode(
+        "Placeholder", {}, {{"dtype", feed.placeholder.dtype()}, {"shape", feed.shape}},
+        feed.placeholder.index == 0 ? node.name() : fmt::format("{}/fed", node.name()),
+        node.origin());
+    mapped_[feed.placeholder] = feed.value.valid()
+                                    ? Constant(feed.value, bound->name() + "/value", node.origin())
+                                    : bound->output(0);
+    return bound->output(0);
+  }
+
+  Value Constant(const Tensor& value, const std::string& name, const Origin& origin) {
+    Node* const constant = bound_.graph->AddNamedNode(
+        "Const", {}, {{"value", value}, {"dtype", value.dtype()}}, name, origin);
+    return constant->output(0);
+  }
+
+  // The results of a node that is sized by the values of its inputs; no results: they are not
+  // known.
+  std::vector<Value> BindSizedByValues(const Node& node, const std::vector<Value>& inputs) {
+    Graph scratch(bound_.graph->registry());
+    std::vector<Tensor> values;
+    std::vector<Value> constants;
+    for (const Value& input : inputs) {
+      values.push_back(ConstantValue(input));
+      if (!values.back().valid()) return {};
+      constants.push_back(scratch.Constant(values.back()));
+    }
+    Node* const sized =
+        scratch.AddNamedNode(node.type(), constants, node.attrs(), node.name(), node.origin());
+    const std::vector<Tensor> outputs = EvaluateNode(*sized, values);
+    std::vector<Value> results;
+    for (const Tensor& output : outputs) {
+      results.push_back(
+          Constant(output, fmt::format("{}/known_{}", node.name(), results.size()), node.origin()));
+    }
+    return results;
+  }
+
+  void BindNode(Node& node) {
+    if (node.type() == "Placeholder" && !mapped_.contains(node.output(0))) {
+      throw Error(Code::kUsage, fmt::format("placeholder '{}' is not fed", node.name()))
+          .At(node.origin());
+    }
+    if (node.outputs() > 0 && mapped_.contains(node.output(0))) {
+      nodes_[&node] = mapped_[node.output(0)].node;
+      return;
+    }
+    std::vector<Value> inputs;
+    for (const Value& input : node.inputs()) inputs.push_back(mapped_.at(input));
+    const BoundOp op =
+        node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
+    if (!op.sized_by_values.empty()) return BindKnown(node, inputs, op);
+    Node* const bound =
+        bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
+    nodes_[&node] = bound;
+    for (Node* const control : node.control_inputs()) {
+      bound->AddControlInput(nodes_.at(control));
+    }
+    std::vector<Value> results;
+    const bool folded = Fold(*bound, results);
+    if (!folded && bound->op().expand != nullptr) {
+      const OriginScope origin(*bound_.graph, node.origin());
+      const NameScope scope(*bound_.graph, node.name());
+      bound->op().expand(*bound, results);
+    }
+    for (int i = 0; i < node.outputs(); ++i) {
+      mapped_[node.output(i)] =
+          results.empty() ? bound->output(i) : results[static_cast<size_t>(i)];
+    }
+  }
+
+  void BindKnown(Node& node, const std::vector<Value>& inputs, const BoundOp& op) {
+    const std::vector<Value> results = BindSizedByValues(node, inputs);
+    if (results.empty()) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} '{}': {}", node.type(), node.name(), op.sized_by_values), op.hint)
+          .At(node.origin());
+    }
+    nodes_[&node] = results.front().node;
+    for (int i = 0; i < node.outputs(); ++i) {
+      mapped_[node.output(i)] = results[static_cast<size_t>(i)];
+    }
+  }
+
+  // Replaces a node by constants if its inputs are constants, or if it only asks for a shape.
+  bool Fold(Node& node, std::vector<Value>& results) {
+    if (node.type() == "Const" || node.type() == "NoOp" || node.op().stateful || node.op().host ||
+        node.outputs() == 0 || !node.control_inputs().empty()) {
+      return false;
+    }
+    std::vector<Value> sources;
+    std::vector<Tensor> outputs;
+    if (const Tensor known = ConstantValue(node.output(0));
+        known.valid() && !node.inputs().empty() && node.type() != "Identity") {
+      sources.push_back(node.input(0));
+      outputs.push_back(known);
+    } else {
+      if (node.inputs().empty() || node.op().cpu == nullptr) return false;
+      std::vector<Tensor> inputs;
+      for (const Value& input : node.inputs()) {
+        if (input.node->type() != "Const") return false;
+        inputs.push_back(input.node->Attr<Tensor>("value"));
+        const auto found = bound_.shape_sources.find(input.node);
+        if (found != bound_.shape_sources.end()) {
+          sources.insert(sources.end(), found->second.begin(), found->second.end());
+        }
+      }
+      outputs = EvaluateNode(node, inputs);
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      results.push_back(
+          Constant(outputs[i], fmt::format("{}/folded_{}", node.name(), i), node.origin()));
+      if (!sources.empty()) bound_.shape_sources[results.back().node] = sources;
+    }
+    return true;
+  }
+
+  const ProgramSpec& spec_;
+  BoundGraph bound_;
+  std::map<Value, Value> mapped_;
+  std::map<const Node*, Node*> nodes_;
+};
+
+}  // namespace
+
+std::vector<Tensor> EvaluateNode(Node& node, const std::vector<Tensor>& inputs) {
+  EvaluateContext context(node, inputs);
+  node.op().cpu(context);
+  return context.Execute();
+}
+
+BoundGraph BindGraph(const ProgramSpec& spec) { return Binder(spec).Run(); }
+
+}  // namespace tpuest

@@ -1,0 +1,104 @@
+#pragma once
+// Which value stands in which buffer, how long it lives, and at last where.
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/backend/cpu/planner.h"
+
+namespace tpuest {
+
+class Buffers {
+ public:
+  Buffers(const BoundGraph& bound, const Schedule& schedule);
+
+  // The buffer of a value; read or written by rows if `cut`.
+  [[nodiscard]] Buffer Use(const Value& value, bool cut);
+  // Where each block leaves its part of a sum over rows, and where the sum of the parts is. Unless
+  // the value is bfloat16 (its parts are float) the latter is also the value's buffer.
+  [[nodiscard]] Buffer Part(const Value& value);
+  [[nodiscard]] Buffer SumOfParts(const Value& value);
+  [[nodiscard]] Buffer Address(const void* address);
+  // Memory for one call, or with Touch for longer. `node` is the one being planned.
+  [[nodiscard]] Buffer Scratch(size_t bytes, Level level, int phase, const Node& node);
+
+  void SetFeed(const Value& value, int feed);
+  void SetAddress(const Value& value, const void* address);
+  // The buffer is used by this node, or all through this phase.
+  void Touch(Buffer buffer, const Node& node);
+  void TouchPhase(Buffer buffer, int phase);
+
+  // `out` stands where `in` stands.
+  void Merge(const Value& out, const Value& in);
+  void ShareWithSum(const Value& out, const Value& in);
+  // The same if nothing but `node`, whose input it is, reads it from here on.
+  void ShareIfLastUse(const Value& out, const Node& node, int input);
+
+  [[nodiscard]] int Readers(const Value& value) const;
+  [[nodiscard]] bool IsRead(const Value& value) const;
+
+  // Lays all arenas out; fills locations and sizes of the plan.
+  void Place(CpuPlan& plan);
+
+ private:
+  // The last position that reads a buffer, and the node; kMany of them if they are several.
+  struct LastRead {
+    static constexpr int kMany = -2;
+    int position = -1;
+    int node = -1;
+
+    void Add(const LastRead& read) {
+      if (read.position > position) {
+        *this = read;
+      } else if (read.position == position && read.node != node) {
+        node = kMany;
+      }
+    }
+    // Whether nothing but this node reads at its position or later.
+    [[nodiscard]] bool IsBy(int at, int by) const {
+      return position < at || (position == at && node == by);
+    }
+  };
+
+  struct Info {
+    int parent = -1;         // another buffer that this one is merged into
+    int base = -1;           // kAbsolute, a feed, kParts or kSums if settled, else -1: an arena
+    int part = -1;           // the buffer of the parts, if this is their sum
+    size_t offset = 0;       // address, if kAbsolute
+    size_t bytes = 0;        // of the whole tensor
+    size_t block_bytes = 0;  // of a block's rows, if it is computed by rows
+    Level level = Level::kGlobal;
+    bool pinned = false;  // fetched: lives to the end
+    LastRead last_read;
+    int first = 0;  // positions between which its memory must be its own
+    int last = -1;
+  };
+
+  int NewBuffer(Info info);
+  [[nodiscard]] int Root(int id) const;
+  Info& InfoOf(int id) { return infos_[static_cast<size_t>(Root(id))]; }
+  int IdOf(const Value& value);
+  void MergeIds(int from, int into);
+  void Extend(int id, int first, int last);
+  [[nodiscard]] int PositionOf(const Node& node) const;
+  [[nodiscard]] int PhaseAt(int position) const;
+  void TouchAll();
+  void PlaceArena(CpuPlan& plan, int base, size_t& bytes);
+  [[nodiscard]] int ArenaOf(const Info& info) const;
+
+  const BoundGraph& bound_;
+  const Schedule& schedule_;
+  std::vector<int> positions_;   // by node id; -1: not in the program
+  std::vector<int> phase_ends_;  // position after the last of each phase
+  std::map<Value, int> readers_;
+  std::map<Value, LastRead> last_reads_;
+  std::map<Value, bool> pinned_;
+  std::map<Value, int> ids_;
+  std::map<Value, int> part_ids_;
+  std::map<Value, int> sum_ids_;
+  std::map<const void*, int> address_ids_;
+  std::vector<Info> infos_;
+};
+
+}  // namespace tpuest

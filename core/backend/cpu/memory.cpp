@@ -1,0 +1,43 @@
+#include "core/backend/cpu/memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tpuest {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
+  ArenaLayout layout;
+  layout.offsets.resize(buffers.size());
+  std::vector<size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
+  std::vector<size_t> placed;  // by offset
+  for (const size_t i : order) {
+    const Lifetime& buffer = buffers[i];
+    size_t offset = 0;
+    for (const size_t other : placed) {
+      const bool together =
+          buffers[other].first <= buffer.last && buffer.first <= buffers[other].last;
+      if (!together) continue;
+      if (offset + RoundUp(buffer.bytes) <= layout.offsets[other]) break;
+      offset = std::max(offset, layout.offsets[other] + RoundUp(buffers[other].bytes));
+    }
+    layout.offsets[i] = offset;
+    layout.bytes = std::max(layout.bytes, offset + RoundUp(buffer.bytes));
+    const auto by_offset = [&](size_t a, size_t b) {
+      return layout.offsets[a] < layout.offsets[b];
+    };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), i, by_offset), i);
+  }
+  return layout;
+}
+
+}  // namespace tpuest

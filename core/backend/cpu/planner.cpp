@@ -1,0 +1,409 @@
+#include "core/backend/cpu/planner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/backend/cpu/buffers.h"
+
+namespace tpuest {
+namespace {
+
+// Ops whose result is their input's memory.
+bool IsAliasOp(const Node& node) {
+  static constexpr std::string_view kAliases[] = {"Identity",   "Reshape", "StopGradient",
+                                                  "ExpandDims", "Squeeze", "PreventGradient"};
+  return std::find(std::begin(kAliases), std::end(kAliases), node.type()) != std::end(kAliases);
+}
+
+class Planner {
+ public:
+  Planner(const BoundGraph& bound, const Schedule& schedule, const CompileOptions& options,
+          VariableStore& variables)
+      : bound_(bound),
+        schedule_(schedule),
+        options_(options),
+        variables_(variables),
+        buffers_(bound, schedule) {}
+
+  CpuPlan Run() {
+    FindVariants();
+    plan_.phases.resize(schedule_.phases.size());
+    for (size_t p = 0; p < plan_.phases.size(); ++p) {
+      PhasePlan& phase = plan_.phases[p];
+      phase.level = schedule_.phases[p].level;
+      if (phase.level == Level::kBlock) phase.kernels.resize(plan_.variant_rows.size());
+    }
+    PlaceSources();
+    for (size_t p = 0; p < schedule_.phases.size(); ++p) {
+      for (Node* const node : schedule_.phases[p].nodes) PlanNode(*node, static_cast<int>(p));
+    }
+    for (const Value& fetch : bound_.fetches) plan_.fetches.push_back(buffers_.Use(fetch, false));
+    if (bound_.guard.valid()) plan_.guard = buffers_.Use(bound_.guard, false);
+    buffers_.Place(plan_);
+    return std::move(plan_);
+  }
+
+ private:
+  friend class NodeContext;
+
+  const NodeSchedule& At(const Node& node) const {
+    return schedule_.nodes[static_cast<size_t>(node.id())];
+  }
+
+  void FindVariants() {
+    plan_.variant_rows.push_back(schedule_.block_rows);
+    const int64_t last = schedule_.RowsOf(schedule_.blocks - 1);
+    if (last != schedule_.block_rows) plan_.variant_rows.push_back(last);
+  }
+
+  void PlaceSources() {
+    for (size_t i = 0; i < bound_.feeds.size(); ++i) {
+      buffers_.SetFeed(bound_.feeds[i], static_cast<int>(i));
+    }
+    for (const auto& node : bound_.graph->nodes()) {
+      if (!At(*node).needed) continue;
+      if (node->type() == "Const") {
+        const Tensor& value = node->Attr<Tensor>("value");
+        buffers_.SetAddress(node->output(0), value.raw());
+        plan_.constant_bytes += value.bytes();
+      } else if (node->type() == "ReadVariableOp") {
+        PlaceRead(*node);
+      }
+    }
+  }
+
+  // A read is the variable's own memory, unless an update may overwrite it before it is used.
+  void PlaceRead(Node& node) {
+    void* const memory = VariableMemory(*node.input(0).node);
+    if (!IsOverwritten(node)) {
+      buffers_.SetAddress(node.output(0), memory);
+      return;
+    }
+    const Buffer copy = buffers_.Use(node.output(0), false);
+    const size_t bytes =
+        static_cast<size_t>(node.output_shape(0).elements()) * SizeOf(node.output_dtype(0));
+    const int phase = std::max(At(node).phase, 0);
+    plan_.phases[static_cast<size_t>(phase)].work.AddFirst(
+        [copy, memory, bytes](const Task& task) { std::memcpy(task.At(copy), memory, bytes); });
+    buffers_.TouchPhase(copy, phase);
+  }
+
+  bool IsOverwritten(Node& read) {
+    const Value handle = read.input(0);
+    int first = -1;  // phase of the first update after the read
+    for (const auto& node : bound_.graph->nodes()) {
+      const bool updates =
+          At(*node).needed && IsUpdate(*node) &&
+          std::find(node->inputs().begin(), node->inputs().end(), handle) != node->inputs().end();
+      const int phase = At(*node).phase;
+      if (updates && phase >= At(read).phase && (first == -1 || phase < first)) first = phase;
+    }
+    return first != -1 &&
+           (ReachesUpdateOrFetch(read.output(0)) || IsReadAfter(read.output(0), first));
+  }
+
+  // By a node of a later phase, itself or through views.
+  bool IsReadAfter(const Value& value, int phase) {
+    for (const auto& node : bound_.graph->nodes()) {
+      if (!At(*node).needed ||
+          std::find(node->inputs().begin(), node->inputs().end(), value) == node->inputs().end()) {
+        continue;
+      }
+      if (At(*node).phase > phase) return true;
+      if (IsAliasOp(*node) && IsReadAfter(node->output(0), phase)) return true;
+    }
+    return false;
+  }
+
+  // Through views alone, so that the reader would see the variable's own memory.
+  bool ReachesUpdateOrFetch(const Value& value) {
+    if (std::find(bound_.fetches.begin(), bound_.fetches.end(), value) != bound_.fetches.end()) {
+      return true;
+    }
+    for (const auto& node : bound_.graph->nodes()) {
+      if (!At(*node).needed ||
+          std::find(node->inputs().begin(), node->inputs().end(), value) == node->inputs().end()) {
+        continue;
+      }
+      if (IsUpdate(*node)) return true;
+      if (IsAliasOp(*node) && ReachesUpdateOrFetch(node->output(0))) return true;
+    }
+    return false;
+  }
+
+  void* VariableMemory(const Node& handle) {
+    const std::string& name = handle.Attr<std::string>("shared_name");
+    if (!variables_.Has(name)) {
+      variables_.Set(name, Tensor(handle.Attr<DType>("dtype"), handle.Attr<Shape>("shape")));
+    }
+    const Tensor& tensor = variables_.Get(name);
+    Check(tensor.shape() == handle.Attr<Shape>("shape"), "variable {} is {}, its graph says {}",
+          name, tensor.shape().Text(), handle.Attr<Shape>("shape").Text());
+    return const_cast<void*>(tensor.raw());
+  }
+
+  void PlanNode(Node& node, int phase);
+
+  // The kSum result that a Cast to float can read without rounding it to bfloat16 first.
+  bool ReadsUnroundedPart(const Node& node) const {
+    if (node.type() != "Cast" || node.output_dtype(0) != DType::kFloat) return false;
+    const Value& input = node.input(0);
+    return At(*input.node).rows == Rows::kSum && input.dtype() == DType::kBfloat16;
+  }
+
+  // False if all that read this kSum result take it unrounded.
+  bool IsReadRounded(const Value& value) const {
+    int unrounded = 0;
+    for (const auto& node : bound_.graph->nodes()) {
+      if (At(*node).needed && ReadsUnroundedPart(*node)) {
+        unrounded += node->input(0) == value ? 1 : 0;
+      }
+    }
+    return buffers_.Readers(value) > unrounded;
+  }
+
+  // The kSum result whose parts a sum over replicas may add itself, since nobody else looks at it;
+  // or an invalid Value.
+  Value OnlySummed(Value value) const {
+    if (buffers_.Readers(value) != 1) return {};
+    if (ReadsUnroundedPart(*value.node)) return OnlySummed(value.node->input(0));
+    return At(*value.node).rows == Rows::kSum ? value : Value();
+  }
+
+  void PlanCrossReplicaSum(Node& node, int phase);
+  void PlanParts(Node& node, int phase);
+
+  const BoundGraph& bound_;
+  const Schedule& schedule_;
+  const CompileOptions& options_;
+  VariableStore& variables_;
+  Buffers buffers_;
+  CpuPlan plan_;
+  std::map<std::pair<int, std::string>, Buffer> derived_;  // by input buffer and key
+};
+
+// What one PlanFn call sees.
+class NodeContext final : public PlanContext {
+ public:
+  NodeContext(Planner& planner, Node& node, int phase, size_t variant)
+      : planner_(planner),
+        node_(node),
+        plan_(planner.At(node)),
+        phase_(phase),
+        variant_(variant),
+        rows_(planner.plan_.variant_rows[variant]) {
+    for (int i = 0; i < inputs(); ++i) input_shapes_.push_back(CutShape(WholeInputShape(i), i));
+    for (int i = 0; i < node.outputs(); ++i) {
+      Shape shape = node.output_shape(i);
+      if (OutputIsCut()) shape.set_dim(0, rows_);
+      output_shapes_.push_back(shape);
+    }
+  }
+
+  [[nodiscard]] const Node& node() const override { return node_; }
+  [[nodiscard]] const Shape& InputShape(int i) const override {
+    return input_shapes_[static_cast<size_t>(i)];
+  }
+  [[nodiscard]] const Shape& OutputShape(int i) const override {
+    return output_shapes_[static_cast<size_t>(i)];
+  }
+  [[nodiscard]] DType OutputDType(int i) const override {
+    const DType dtype = node_.output_dtype(i);
+    return plan_.rows == Rows::kSum && dtype == DType::kBfloat16 ? DType::kFloat : dtype;
+  }
+  [[nodiscard]] bool OutputIsCut() const override { return plan_.rows == Rows::kEach; }
+  [[nodiscard]] bool OutputIsUsed(int i) const override {
+    return planner_.buffers_.IsRead(Value{&node_, i});
+  }
+  [[nodiscard]] int threads() const override { return planner_.options_.threads; }
+  [[nodiscard]] Tensor Constant(int i) const override {
+    const Node& source = *node_.input(i).node;
+    return source.type() == "Const" ? source.Attr<Tensor>("value") : Tensor();
+  }
+
+  [[nodiscard]] Buffer Input(int i) override {
+    return planner_.buffers_.Use(node_.input(i), plan_.cut_inputs[static_cast<size_t>(i)]);
+  }
+  [[nodiscard]] Buffer Output(int i) override {
+    const Value value{&node_, i};
+    if (plan_.rows == Rows::kSum) return planner_.buffers_.Part(value);
+    return planner_.buffers_.Use(value, OutputIsCut());
+  }
+  [[nodiscard]] Buffer Scratch(size_t bytes) override {
+    return planner_.buffers_.Scratch(bytes, plan_.level, phase_, node_);
+  }
+  void AllowInPlace(int output, int input) override {
+    if (plan_.rows == Rows::kSum) return;
+    if (OutputIsCut() && !plan_.cut_inputs[static_cast<size_t>(input)]) return;
+    planner_.buffers_.ShareIfLastUse(Value{&node_, output}, node_, input);
+  }
+  void Alias(int output, int input) override {
+    Check(plan_.rows != Rows::kSum, "a sum over rows is no view");
+    planner_.buffers_.Merge(Value{&node_, output}, node_.input(input));
+  }
+  Buffer Derived(int input, const std::string& key, size_t bytes,
+                 const std::function<Kernel(Buffer, Buffer)>& make) override {
+    const Node& source = *node_.input(input).node;
+    const NodeSchedule& there = planner_.At(source);
+    const Buffer in = planner_.buffers_.Use(node_.input(input), false);
+    // A feed differs by replica, so what is derived from it is computed where it is used.
+    const bool here = there.phase == phase_ || source.type() == "Placeholder";
+    const bool by_block = there.result_level == Level::kBlock;
+    const std::string full_key =
+        here || by_block ? fmt::format("{}/{}/{}", key, phase_, variant_) : key;
+    const auto found = planner_.derived_.find({in.id, full_key});
+    if (found != planner_.derived_.end()) {
+      planner_.buffers_.Touch(found->second, node_);
+      return found->second;
+    }
+    const int phase = here || by_block ? phase_ : std::max(there.phase, 0);
+    const Level level = here || by_block ? plan_.level : there.result_level;
+    const Buffer out = planner_.buffers_.Scratch(bytes, level, phase, node_);
+    if (!here && !by_block) planner_.buffers_.TouchPhase(out, phase);
+    planner_.derived_[{in.id, full_key}] = out;
+    PhasePlan& target = planner_.plan_.phases[static_cast<size_t>(phase)];
+    const bool by_rows = by_block && plan_.cut_inputs[static_cast<size_t>(input)];
+    Kernel kernel = make(planner_.buffers_.Use(node_.input(input), by_rows), out);
+    if (target.level == Level::kBlock) {
+      target.kernels[phase == phase_ ? variant_ : 0].push_back(std::move(kernel));
+    } else if (phase == phase_) {
+      target.work.AddBefore(plan_.stage, std::move(kernel));
+    } else {
+      target.work.AddLast(std::move(kernel));
+    }
+    return out;
+  }
+  [[nodiscard]] Buffer VariableInput(int i) override {
+    return planner_.buffers_.Address(planner_.VariableMemory(*node_.input(i).node));
+  }
+  void Run(Kernel kernel) override {
+    if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
+    if (Phase().level == Level::kBlock) {
+      Phase().kernels[variant_].push_back(std::move(kernel));
+    } else {
+      Phase().work.AddNode(plan_.stage, WorkOf(std::move(kernel)));
+    }
+  }
+  void RunRanges(int64_t n, RangeKernel kernel) override {
+    if (Phase().level == Level::kBlock) return PlanContext::RunRanges(n, std::move(kernel));
+    Work work = WorkOf({});
+    if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
+    work.ranges = std::move(kernel);
+    work.elements = n;
+    Phase().work.AddNode(plan_.stage, std::move(work));
+  }
+
+ private:
+  [[nodiscard]] Shape CutShape(Shape shape, int i) const {
+    if (plan_.cut_inputs[static_cast<size_t>(i)]) shape.set_dim(0, rows_);
+    return shape;
+  }
+
+  // The same kernel, that writes down when it ran.
+  template <class Fn>
+  [[nodiscard]] Fn Traced(Fn kernel) const {
+    return [kernel = std::move(kernel), trace = planner_.options_.trace, name = node_.name(),
+            op = std::string(node_.type())](const Task& task, auto... range) {
+      const double begin = trace->Now();
+      kernel(task, range...);
+      trace->Add({name, op, task.thread, begin, trace->Now()});
+    };
+  }
+
+  // Strings that host ops make go into one list, so these run alone.
+  [[nodiscard]] Work WorkOf(Kernel kernel) const {
+    Work work{.kernel = std::move(kernel), .alone = node_.op().host};
+    for (const Value& input : node_.inputs()) {
+      if (input.dtype() != DType::kResource) work.cost += input.shape().elements();
+    }
+    for (const Shape& shape : output_shapes_) work.cost += shape.elements();
+    return work;
+  }
+
+  PhasePlan& Phase() { return planner_.plan_.phases[static_cast<size_t>(phase_)]; }
+
+  Planner& planner_;
+  Node& node_;
+  const NodeSchedule& plan_;
+  int phase_;
+  size_t variant_;
+  int64_t rows_;
+  std::vector<Shape> input_shapes_;
+  std::vector<Shape> output_shapes_;
+};
+
+void Planner::PlanNode(Node& node, int phase) {
+  if (node.type() == "ReadVariableOp" || node.type() == "VarHandleOp") return;
+  if (node.type() == "CrossReplicaSum") return PlanCrossReplicaSum(node, phase);
+  if (ReadsUnroundedPart(node)) {
+    buffers_.ShareWithSum(node.output(0), node.input(0));
+    return;
+  }
+  if (node.op().cpu == nullptr) {
+    throw Error(Code::kUsage,
+                fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
+        .At(node.origin());
+  }
+  const bool by_blocks = plan_.phases[static_cast<size_t>(phase)].level == Level::kBlock;
+  for (size_t v = 0; v < (by_blocks ? plan_.variant_rows.size() : 1); ++v) {
+    NodeContext context(*this, node, phase, v);
+    node.op().cpu(context);
+  }
+  if (At(node).rows == Rows::kSum) PlanParts(node, phase);
+}
+
+void Planner::PlanParts(Node& node, int phase) {
+  PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
+  for (int i = 0; i < node.outputs(); ++i) {
+    const Value value = node.output(i);
+    const Buffer part = buffers_.Part(value);
+    const bool rounded = value.dtype() == DType::kBfloat16;
+    const int64_t elements = value.shape().elements();
+    if (schedule_.blocks > 1) {
+      target.sums.push_back({part, buffers_.SumOfParts(value), elements,
+                             rounded ? DType::kFloat : value.dtype(),
+                             /*over_blocks=*/true, /*over_replicas=*/false});
+    }
+    if (!rounded || !IsReadRounded(value)) continue;
+    const Buffer out = buffers_.Use(value, false);
+    buffers_.TouchPhase(out, phase);
+    const Buffer sum = buffers_.SumOfParts(value);
+    target.after_sums.push_back([sum, out, elements](const Task& task) {
+      const auto* const from = task.At<const float>(sum);
+      auto* const to = task.At<bfloat16>(out);
+      for (int64_t e = 0; e < elements; ++e) to[e] = bfloat16(from[e]);
+    });
+  }
+}
+
+void Planner::PlanCrossReplicaSum(Node& node, int phase) {
+  const Value input = node.input(0);
+  SumJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false),
+             input.shape().elements(),   input.dtype(),
+             /*over_blocks=*/false,      /*over_replicas=*/true};
+  const NodeSchedule& source = At(*input.node);
+  // Blocks and replicas in one pass.
+  const Value parts = OnlySummed(input);
+  if (parts.valid() && input.dtype() != DType::kBfloat16 && schedule_.blocks > 1) {
+    std::vector<SumJob>& sums = plan_.phases[static_cast<size_t>(At(*parts.node).phase)].sums;
+    job.in = buffers_.Part(parts);
+    job.over_blocks = true;
+    std::erase_if(sums, [&](const SumJob& sum) { return sum.in.id == job.in.id; });
+  }
+  PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
+  Check(source.result_level == Level::kReplica || source.phase < phase,
+        "'{}' sums what its own phase computes", node.name());
+  buffers_.TouchPhase(job.out, phase);
+  target.sums.push_back(job);
+}
+
+}  // namespace
+
+CpuPlan PlanProgram(const BoundGraph& bound, const Schedule& schedule,
+                    const CompileOptions& options, VariableStore& variables) {
+  return Planner(bound, schedule, options, variables).Run();
+}
+
+}  // namespace tpuest

@@ -1,0 +1,62 @@
+#pragma once
+// Third step: a kernel for every node and a place for every buffer, before the first step runs.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/backend/plan.h"
+#include "core/backend/schedule.h"
+#include "core/backend/stages.h"
+
+namespace tpuest {
+
+// Memory that a buffer id may stand in; the numbers are indices into Task::bases.
+enum Base : int {
+  kAbsolute = 0,  // offset is an address: constants, variables
+  kGlobalArena = 1,
+  kReplicaArena = 2,
+  kBlockArena = 3,
+  kParts = 4,     // of the block at hand
+  kSums = 5,      // kParts of the replica's first block, where the parts are added
+  kFirstFeed = 6  // one each
+};
+
+// Adds arrays in the fixed binary tree: over the blocks of a replica, over replicas, or both.
+struct SumJob {
+  Buffer in;
+  Buffer out;
+  int64_t elements = 0;
+  DType dtype = DType::kFloat;
+  bool over_blocks = false;
+  bool over_replicas = false;
+};
+
+struct PhasePlan {
+  Level level = Level::kGlobal;
+  std::vector<SumJob> sums;  // kBlock: after the kernels; kGlobal: before them
+  // kBlock: [variant][i], a variant for each size of a block.
+  std::vector<std::vector<Kernel>> kernels;
+  StagedWork work;                 // the other levels
+  std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
+};
+
+struct CpuPlan {
+  std::vector<PhasePlan> phases;
+  std::vector<Task::Location> locations;
+  std::vector<int64_t> variant_rows;  // rows of a block, by variant
+  size_t global_bytes = 0;
+  size_t replica_bytes = 0;  // of each replica
+  size_t block_bytes = 0;    // of each thread
+  size_t parts_bytes = 0;    // of each block of each replica
+  size_t constant_bytes = 0;
+  std::vector<Buffer> fetches;
+  Buffer guard;
+};
+
+[[nodiscard]] CpuPlan PlanProgram(const BoundGraph& bound, const Schedule& schedule,
+                                  const CompileOptions& options, VariableStore& variables);
+
+}  // namespace tpuest

@@ -1,0 +1,373 @@
+// The CPU engine: runs a CpuPlan on a team of threads.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+#include "core/backend/backend.h"
+#include "core/backend/cpu/arena.h"
+#include "core/backend/cpu/fusion.h"
+#include "core/backend/cpu/planner.h"
+#include "core/backend/cpu/sum.h"
+#include "core/backend/cpu/threads.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task computes
+
+// What string results point into.
+struct Strings {
+  std::deque<std::string> made;
+  std::vector<StringArena> fed;
+  std::vector<StringArena> constant;
+};
+
+// Of the graph's constants, and of tables.
+std::vector<StringArena> ConstantStrings(const Graph& graph) {
+  std::vector<StringArena> arenas;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& [name, attr] : node->attrs()) {
+      const Tensor* const tensor = std::get_if<Tensor>(&attr);
+      if (tensor != nullptr && tensor->arena() != nullptr) arenas.push_back(tensor->arena());
+    }
+  }
+  return arenas;
+}
+
+class CpuProgram final : public Program {
+ public:
+  CpuProgram(const ProgramSpec& spec, const CompileOptions& options, VariableStore& variables)
+      : options_(options),
+        variables_(variables),
+        team_(options.threads),
+        bound_(Bind(spec, options)) {
+    ScheduleOptions schedule_options{options.replicas, options.cut_rows, {}};
+    for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
+    schedule_ = ScheduleGraph(bound_, schedule_options);
+    plan_ = PlanProgram(bound_, schedule_, options, variables);
+    for (const PhasePlan& phase : plan_.phases) {
+      stages_.push_back(phase.work.Stages(options.threads));
+    }
+    constant_strings_ = ConstantStrings(*bound_.graph);
+    writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
+                          [](const PhasePlan& phase) { return phase.level == Level::kUpdate; });
+    Allocate();
+  }
+
+  std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
+    variables_.BringHome();
+    std::vector<StepResult> results;
+    for (const StepFeeds& feeds : steps) {
+      results.push_back(RunStep(feeds));
+      if (!results.back().applied) break;
+    }
+    if (writes_) variables_.NoteWrites();
+    return results;
+  }
+
+  [[nodiscard]] std::vector<Shape> fetch_shapes() const override {
+    std::vector<Shape> shapes;
+    for (const Value& fetch : bound_.fetches) shapes.push_back(fetch.shape());
+    return shapes;
+  }
+
+  [[nodiscard]] MemoryUse memory() const override {
+    const auto replicas = static_cast<size_t>(options_.replicas);
+    return {plan_.constant_bytes, plan_.global_bytes, plan_.replica_bytes * replicas,
+            plan_.block_bytes * static_cast<size_t>(team_.threads()),
+            plan_.parts_bytes * replicas * static_cast<size_t>(schedule_.blocks)};
+  }
+
+ private:
+  static BoundGraph Bind(const ProgramSpec& spec, const CompileOptions& options) {
+    BoundGraph bound = BindGraph(spec);
+    return options.fuse ? Fused(bound) : std::move(bound);
+  }
+
+  // In one piece: what all share, replicas, threads, and parts by replica and block.
+  void Allocate() {
+    const auto replicas = static_cast<size_t>(options_.replicas);
+    const auto threads = static_cast<size_t>(team_.threads());
+    replicas_at_ = plan_.global_bytes;
+    blocks_at_ = replicas_at_ + replicas * plan_.replica_bytes;
+    parts_at_ = blocks_at_ + threads * plan_.block_bytes;
+    const size_t parts = replicas * static_cast<size_t>(schedule_.blocks);
+    arena_ = std::make_unique<Arena>(parts_at_ + parts * plan_.parts_bytes);
+    bases_.assign(threads, std::vector<char*>(kFirstFeed + bound_.feeds.size(), nullptr));
+  }
+
+  [[nodiscard]] char* OfReplica(int replica) const {
+    return arena_->data() + replicas_at_ + static_cast<size_t>(replica) * plan_.replica_bytes;
+  }
+  [[nodiscard]] char* OfThread(int thread) const {
+    return arena_->data() + blocks_at_ + static_cast<size_t>(thread) * plan_.block_bytes;
+  }
+  [[nodiscard]] char* PartsOf(int replica, int block) const {
+    const int64_t unit = replica * schedule_.blocks + block;
+    return arena_->data() + parts_at_ + static_cast<size_t>(unit) * plan_.parts_bytes;
+  }
+
+  StepResult RunStep(const StepFeeds& feeds) {
+    CheckFeeds(feeds);
+    feeds_ = &feeds;
+    strings_ = std::make_shared<Strings>();
+    strings_->constant = constant_strings_;
+    step_ = variables_.Has("global_step")
+                ? static_cast<uint64_t>(variables_.Get("global_step").AsDouble(0))
+                : 0;
+    StepResult result;
+    bool guarded = false;
+    for (size_t p = 0; p < plan_.phases.size(); ++p) {
+      const PhasePlan& phase = plan_.phases[p];
+      if (phase.level == Level::kUpdate && !guarded && bound_.guard.valid()) {
+        guarded = true;
+        result.applied = GuardIsFinite();
+      }
+      if (phase.level == Level::kUpdate && !result.applied) continue;
+      RunPhase(p);
+    }
+    if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
+    for (size_t i = 0; i < bound_.fetches.size(); ++i) {
+      result.fetches.push_back(Fetch(bound_.fetches[i], plan_.fetches[i]));
+    }
+    return result;
+  }
+
+  void CheckFeeds(const StepFeeds& feeds) const {
+    Check(feeds.size() == bound_.feeds.size(), "{} feeds for {} placeholders", feeds.size(),
+          bound_.feeds.size());
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      const Value& placeholder = bound_.feeds[i];
+      Check(static_cast<int>(feeds[i].size()) == options_.replicas);
+      for (const Tensor& tensor : feeds[i]) {
+        Check(tensor.dtype() == placeholder.dtype() && tensor.shape() == placeholder.shape(),
+              "'{}' takes {} {}, fed with {} {}", placeholder.name(), NameOf(placeholder.dtype()),
+              placeholder.shape().Text(), NameOf(tensor.dtype()), tensor.shape().Text());
+      }
+    }
+  }
+
+  void RunPhase(size_t index) {
+    const PhasePlan& phase = plan_.phases[index];
+    const int blocks = static_cast<int>(schedule_.blocks);
+    switch (phase.level) {
+      case Level::kBlock:
+        team_.ForEach(options_.replicas * blocks, [&](int i, int thread) {
+          const int block = i % blocks;
+          const Task task = MakeTask(thread, i / blocks, block);
+          const bool is_last = block + 1 == blocks;
+          RunKernels(phase.kernels[is_last ? phase.kernels.size() - 1 : 0], task);
+        });
+        RunSums(phase.sums);
+        if (!phase.after_sums.empty()) RunReplicas(phase.after_sums);
+        break;
+      case Level::kReplica:
+        RunReplicaStages(index);
+        break;
+      default:
+        RunSums(phase.sums);
+        RunStages(index);
+    }
+  }
+
+  // What all replicas share, or the only one has: on all threads where that pays.
+  void RunStages(size_t phase) {
+    for (const Stage& stage : stages_[phase]) {
+      const std::vector<WorkPart>& parts = stage.parts;
+      if (!stage.shared) {
+        const Task task = MakeTask(0, 0, 0);
+        for (const WorkPart& part : parts) part.Run(task);
+        continue;
+      }
+      team_.ForEach(static_cast<int>(parts.size()), [&](int i, int thread) {
+        parts[static_cast<size_t>(i)].Run(MakeTask(thread, 0, 0));
+      });
+    }
+  }
+
+  void RunReplicaStages(size_t phase) {
+    if (options_.replicas == 1) return RunStages(phase);
+    team_.ForEach(options_.replicas, [&](int replica, int thread) {
+      const Task task = MakeTask(thread, replica, 0);
+      for (const Stage& stage : stages_[phase]) {
+        for (const WorkPart& part : stage.parts) part.Run(task);
+      }
+    });
+  }
+
+  void RunReplicas(const std::vector<Kernel>& kernels) {
+    team_.ForEach(options_.replicas, [&](int replica, int thread) {
+      RunKernels(kernels, MakeTask(thread, replica, 0));
+    });
+  }
+
+  static void RunKernels(const std::vector<Kernel>& kernels, const Task& task) {
+    for (const Kernel& kernel : kernels) kernel(task);
+  }
+
+  Task MakeTask(int thread, int replica, int block) {
+    const auto r = static_cast<size_t>(replica);
+    const auto t = static_cast<size_t>(thread);
+    std::vector<char*>& bases = bases_[t];
+    bases[kGlobalArena] = arena_->data();
+    bases[kReplicaArena] = OfReplica(replica);
+    bases[kBlockArena] = OfThread(thread);
+    bases[kParts] = PartsOf(replica, block);
+    bases[kSums] = PartsOf(replica, 0);
+    for (size_t f = 0; f < feeds_->size(); ++f) {
+      bases[kFirstFeed + f] = const_cast<char*>(static_cast<const char*>((*feeds_)[f][r].raw()));
+    }
+    Task task;
+    task.locations = plan_.locations.data();
+    task.bases = bases.data();
+    task.thread = thread;
+    task.replica = replica;
+    task.replicas = options_.replicas;
+    task.row_begin = static_cast<size_t>(block * schedule_.block_rows);
+    task.rows = static_cast<size_t>(schedule_.RowsOf(block));
+    task.batch_rows = static_cast<size_t>(schedule_.batch_rows);
+    task.step = step_;
+    task.seed = options_.seed;
+    task.strings = &strings_->made;
+    return task;
+  }
+
+  // Where a buffer stands for one replica (and, if it holds parts of a sum, one block).
+  const void* AddressOf(Buffer buffer, int replica, int block) {
+    const Task::Location& location = plan_.locations[static_cast<size_t>(buffer.id)];
+    const auto r = static_cast<size_t>(replica);
+    const char* base = nullptr;
+    switch (location.base) {
+      case kAbsolute:
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the offset is an address
+        return reinterpret_cast<const void*>(location.offset);
+      case kGlobalArena:
+        base = arena_->data();
+        break;
+      case kReplicaArena:
+        base = OfReplica(replica);
+        break;
+      case kSums:
+        block = 0;
+        [[fallthrough]];
+      case kParts:
+        base = PartsOf(replica, block);
+        break;
+      default:
+        Check(location.base >= kFirstFeed, "a block's buffer is read from outside");
+        base = static_cast<const char*>(
+            (*feeds_)[static_cast<size_t>(location.base - kFirstFeed)][r].raw());
+    }
+    return base + location.offset;
+  }
+
+  // Adds in parallel over ranges of elements, which no thread count changes.
+  void RunSums(const std::vector<SumJob>& sums) {
+    std::vector<std::pair<const SumJob*, std::pair<int, int64_t>>> tasks;
+    for (const SumJob& sum : sums) {
+      const int results = sum.over_replicas ? 1 : options_.replicas;
+      for (int r = 0; r < results; ++r) {
+        for (int64_t at = 0; at < sum.elements; at += kTaskElements) {
+          tasks.push_back({&sum, {r, at}});
+        }
+      }
+    }
+    team_.ForEach(static_cast<int>(tasks.size()), [&](int i, int /*thread*/) {
+      const auto& [sum, where] = tasks[static_cast<size_t>(i)];
+      const int64_t end = std::min(where.second + kTaskElements, sum->elements);
+      RunSum(*sum, where.first, where.second, end);
+    });
+  }
+
+  void RunSum(const SumJob& sum, int replica, int64_t begin, int64_t end) {
+    const int blocks = static_cast<int>(schedule_.blocks);
+    auto* const out = const_cast<void*>(AddressOf(sum.out, replica, 0));
+    const auto part = [&](int r) {
+      return [this, &sum, r](int b) { return AddressOf(sum.in, r, b); };
+    };
+    if (!sum.over_replicas) {
+      TreeSum(sum.dtype, blocks, part(replica), out, begin, end);
+      return;
+    }
+    // Blocks first, in place in the first block's part: the replica's own tree is complete.
+    if (sum.over_blocks) {
+      for (int r = 0; r < options_.replicas; ++r) {
+        auto* const whole = const_cast<void*>(AddressOf(sum.in, r, 0));
+        TreeSum(sum.dtype, blocks, part(r), whole, begin, end);
+      }
+    }
+    TreeSum(
+        sum.dtype, options_.replicas, [&](int r) { return AddressOf(sum.in, r, 0); }, out, begin,
+        end);
+  }
+
+  // The mean over replicas would be finite: every replica's value is.
+  bool GuardIsFinite() {
+    for (int r = 0; r < options_.replicas; ++r) {
+      const Tensor value = CopyOut(bound_.guard, plan_.guard, r);
+      if (!std::isfinite(value.AsDouble(0))) return false;
+    }
+    return true;
+  }
+
+  std::vector<Tensor> Fetch(const Value& value, Buffer buffer) {
+    const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
+    const bool shared = node.result_level >= Level::kGlobal;
+    std::vector<Tensor> tensors;
+    for (int r = 0; r < options_.replicas; ++r) {
+      tensors.push_back(shared && r > 0 ? tensors[0] : CopyOut(value, buffer, r));
+    }
+    return tensors;
+  }
+
+  Tensor CopyOut(const Value& value, Buffer buffer, int replica) {
+    Tensor tensor(value.dtype(), value.shape());
+    const void* const from = AddressOf(buffer, replica, 0);
+    if (value.dtype() != DType::kString) {
+      std::memcpy(tensor.raw(), from, tensor.bytes());
+      return tensor;
+    }
+    for (const std::vector<Tensor>& feed : *feeds_) {
+      for (const Tensor& fed : feed) {
+        if (fed.arena() != nullptr) strings_->fed.push_back(fed.arena());
+      }
+    }
+    const auto* const views = static_cast<const std::string_view*>(from);
+    return Tensor::Views(value.shape(), {views, views + tensor.elements()}, strings_);
+  }
+
+  const CompileOptions options_;
+  VariableStore& variables_;
+  ThreadTeam team_;
+  BoundGraph bound_;
+  Schedule schedule_;
+  CpuPlan plan_;
+  std::vector<std::vector<Stage>> stages_;  // by phase; they point into plan_
+  std::unique_ptr<Arena> arena_;
+  size_t replicas_at_ = 0;
+  size_t blocks_at_ = 0;
+  size_t parts_at_ = 0;
+  std::vector<std::vector<char*>> bases_;  // by thread
+  const StepFeeds* feeds_ = nullptr;       // of the step that runs
+  std::vector<StringArena> constant_strings_;
+  bool writes_ = false;  // variables
+  std::shared_ptr<Strings> strings_;
+  uint64_t step_ = 0;
+};
+
+class CpuBackend final : public Backend {
+ public:
+  std::unique_ptr<Program> Compile(const ProgramSpec& spec, const CompileOptions& options,
+                                   VariableStore& variables) override {
+    return std::make_unique<CpuProgram>(spec, options, variables);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeCpuBackend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace tpuest

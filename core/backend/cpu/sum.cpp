@@ -1,0 +1,93 @@
+#include "core/backend/cpu/sum.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/base/error.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kChunk = 2048;  // elements that stay in the first cache while the tree is walked
+constexpr int kMaxDepth = 24;
+
+template <class T>
+struct Accumulator {
+  using type = T;
+};
+template <>
+struct Accumulator<bfloat16> {
+  using type = float;
+};
+
+template <class T>
+class ChunkTree {
+ public:
+  using Sum = typename Accumulator<T>::type;
+  ChunkTree(const std::function<const void*(int)>& array, int64_t begin, int64_t size)
+      : array_(array), begin_(begin), size_(size) {}
+
+  // to[0..size) = sum of arrays first .. first + count - 1.
+  void Add(int first, int count, Sum* to, int depth) {
+    Check(depth < kMaxDepth);
+    if (count == 1) {
+      const T* const from = At(first);
+      for (int64_t i = 0; i < size_; ++i) to[i] = ConvertTo<Sum>(from[i]);
+      return;
+    }
+    if (count == 2) {
+      const T* const a = At(first);
+      const T* const b = At(first + 1);
+      for (int64_t i = 0; i < size_; ++i) to[i] = ConvertTo<Sum>(a[i]) + ConvertTo<Sum>(b[i]);
+      return;
+    }
+    const int left = static_cast<int>(std::bit_floor(static_cast<unsigned>(count - 1)));
+    Add(first, left, to, depth + 1);
+    Sum right[kChunk];
+    Add(first + left, count - left, right, depth + 1);
+    for (int64_t i = 0; i < size_; ++i) to[i] += right[i];
+  }
+
+ private:
+  const T* At(int i) const { return static_cast<const T*>(array_(i)) + begin_; }
+
+  const std::function<const void*(int)>& array_;
+  int64_t begin_;
+  int64_t size_;
+};
+
+template <class T>
+void SumTyped(int count, const std::function<const void*(int)>& array, void* dst, int64_t begin,
+              int64_t end) {
+  using Sum = typename Accumulator<T>::type;
+  Sum total[kChunk];
+  for (int64_t at = begin; at < end; at += kChunk) {
+    const int64_t size = std::min(kChunk, end - at);
+    ChunkTree<T>(array, at, size).Add(0, count, total, 0);
+    T* const to = static_cast<T*>(dst) + at;
+    for (int64_t i = 0; i < size; ++i) to[i] = ConvertTo<T>(total[i]);
+  }
+}
+
+}  // namespace
+
+void TreeSum(DType dtype, int count, const std::function<const void*(int)>& array, void* dst,
+             int64_t begin, int64_t end) {
+  switch (dtype) {
+    case DType::kFloat:
+      return SumTyped<float>(count, array, dst, begin, end);
+    case DType::kDouble:
+      return SumTyped<double>(count, array, dst, begin, end);
+    case DType::kBfloat16:
+      return SumTyped<bfloat16>(count, array, dst, begin, end);
+    case DType::kInt32:
+      return SumTyped<int32_t>(count, array, dst, begin, end);
+    case DType::kInt64:
+      return SumTyped<int64_t>(count, array, dst, begin, end);
+    default:
+      Check(false, "no sum of {}", NameOf(dtype));
+  }
+}
+
+}  // namespace tpuest

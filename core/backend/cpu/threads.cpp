@@ -1,0 +1,83 @@
+#include "core/backend/cpu/threads.h"
+
+#include <omp.h>
+
+#include <utility>
+
+namespace tpuest {
+namespace {
+
+// Looks at an atomic for a few microseconds before it sleeps on it: phases follow each other fast.
+template <class T>
+void WaitWhile(const std::atomic<T>& value, T old) {
+  for (int spin = 0; spin < 2000; ++spin) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    __builtin_ia32_pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadTeam::ThreadTeam(int threads) {
+  omp_set_num_threads(1);
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
+}
+
+ThreadTeam::~ThreadTeam() {
+  stop_ = true;
+  ++round_;
+  round_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
+  if (tasks <= 1 || workers_.empty()) {
+    for (int task = 0; task < tasks; ++task) work(task, 0);
+    return;
+  }
+  work_ = &work;
+  tasks_ = tasks;
+  next_ = 0;
+  running_ = static_cast<int>(workers_.size());
+  ++round_;
+  round_.notify_all();
+  TakeTasks(0);
+  while (true) {
+    const int running = running_.load(std::memory_order_acquire);
+    if (running == 0) break;
+    WaitWhile(running_, running);
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void ThreadTeam::Serve(int thread) {
+  omp_set_num_threads(1);
+  uint32_t seen = 0;
+  while (true) {
+    WaitWhile(round_, seen);
+    seen = round_.load(std::memory_order_acquire);
+    if (stop_) return;
+    TakeTasks(thread);
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
+  }
+}
+
+void ThreadTeam::TakeTasks(int thread) {
+  while (true) {
+    const int task = next_.fetch_add(1, std::memory_order_relaxed);
+    if (task >= tasks_) return;
+    try {
+      (*work_)(task, thread);
+    } catch (...) {
+      const std::lock_guard lock(error_mutex_);
+      if (!error_ || task < failed_) {
+        error_ = std::current_exception();
+        failed_ = task;
+      }
+      next_ = tasks_;  // all tasks before this one are taken already
+    }
+  }
+}
+
+}  // namespace tpuest

@@ -1,0 +1,28 @@
+#pragma once
+// Backend that lowers graphs and goes no further: for modules that are read, or compiled for
+// devices that are not there.
+
+#include <optional>
+
+#include "core/backend/hlo/lower.h"
+
+namespace tpuest {
+
+// The module that a PJRT plugin is given for this program: a loop where it has targets, else a
+// step.
+[[nodiscard]] LoweredModule LowerProgram(const ProgramSpec& spec, const CompileOptions& options);
+
+class HloBackend final : public Backend {
+ public:
+  // A program that cannot run.
+  [[nodiscard]] std::unique_ptr<Program> Compile(const ProgramSpec& spec,
+                                                 const CompileOptions& options,
+                                                 VariableStore& variables) override;
+  // Of the program that was compiled last. Check fails if there is none.
+  [[nodiscard]] const LoweredModule& module() const;
+
+ private:
+  std::optional<LoweredModule> module_;
+};
+
+}  // namespace tpuest

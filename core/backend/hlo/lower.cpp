@@ -1,0 +1,377 @@
+#include "core/backend/hlo/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include "core/backend/schedule.h"
+
+namespace tpuest {
+
+void LowerContext::Fail(const std::string& message) const {
+  throw Error(Code::kUsage, fmt::format("{} '{}': {}", node().type(), node().name(), message))
+      .At(node().origin());
+}
+
+namespace {
+
+constexpr std::string_view kGlobalStep = "global_step";
+
+// The name of the variable behind a handle.
+std::string NameOfVariable(const Value& handle) {
+  Check(handle.node->type() == "VarHandleOp", "'{}' is no variable", handle.name());
+  return handle.node->Attr<std::string>("shared_name");
+}
+
+// What a step makes of its feeds and variables.
+struct StepValues {
+  std::vector<HloValue> fetches;
+  std::vector<HloValue> variables;
+  HloValue guard;                   // [], float; may be invalid
+  std::vector<HloValue> gradients;  // that it applies
+};
+
+// A graph that is bound to shapes, to be lowered where a builder stands.
+class Lowering {
+ public:
+  Lowering(const ProgramSpec& spec, const CompileOptions& options);
+
+  // Without names, for their types: the feeds that are read, the variables, the fetches.
+  [[nodiscard]] std::vector<HloValue> Feeds() const;
+  [[nodiscard]] const std::vector<HloValue>& Variables() const { return variable_types_; }
+  [[nodiscard]] std::vector<HloValue> Fetches() const { return TypesOf(bound_.fetches); }
+  // A module's arguments for them.
+  [[nodiscard]] std::vector<HloValue> FeedArguments(HloBuilder& hlo,
+                                                    const std::vector<HloValue>& types) const;
+  [[nodiscard]] std::vector<HloValue> VariableArguments(HloBuilder& hlo) const;
+
+  [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
+                                std::span<const HloValue> variables);
+  [[nodiscard]] LoweredModule Module(std::string text) const;
+
+ private:
+  friend class NodeContext;
+  static std::vector<HloValue> TypesOf(const std::vector<Value>& values) {
+    std::vector<HloValue> types;
+    for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
+    return types;
+  }
+  void FindFeeds();
+  void FindVariables();
+  [[nodiscard]] bool IsLowered(const Node& node) const;
+  HloValue At(const Value& value) {
+    const auto found = values_.find(value);
+    Check(found != values_.end(), "'{}' is not lowered yet", value.name());
+    return found->second;
+  }
+
+  const BoundGraph bound_;
+  const CompileOptions options_;
+  Schedule schedule_;
+  std::vector<size_t> feeds_;  // indices of those that are read
+  std::vector<std::string> variables_;
+  std::vector<HloValue> variable_types_;
+  std::vector<const Node*> variable_nodes_;
+  // Of the step that is lowered.
+  HloBuilder* hlo_ = nullptr;
+  std::map<Value, HloValue> values_;
+  std::map<std::string, HloValue> start_;
+  std::map<std::string, HloValue> now_;
+  std::vector<HloValue> gradients_;
+};
+
+class NodeContext final : public LowerContext {
+ public:
+  NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
+  [[nodiscard]] const Node& node() const override { return node_; }
+  [[nodiscard]] HloBuilder& hlo() override { return *lowering_.hlo_; }
+  [[nodiscard]] int replicas() const override { return lowering_.options_.replicas; }
+  [[nodiscard]] HloValue Input(int i) override { return lowering_.At(node_.input(i)); }
+  [[nodiscard]] Tensor Constant(int i) const override { return ConstantValue(node_.input(i)); }
+  void Output(int i, HloValue value) override {
+    Check(value.shape == node_.output_shape(i), "{} '{}': lowered to {}, not {}", node_.type(),
+          node_.name(), value.shape.Text(), node_.output_shape(i).Text());
+    Check(value.dtype == node_.output_dtype(i), "{} '{}': lowered to {}, not {}", node_.type(),
+          node_.name(), NameOf(value.dtype), NameOf(node_.output_dtype(i)));
+    lowering_.values_[const_cast<Node&>(node_).output(i)] = std::move(value);
+  }
+  [[nodiscard]] HloValue Variable(int i) override {
+    return lowering_.now_.at(NameOfVariable(node_.input(i)));
+  }
+  [[nodiscard]] HloValue VariableAtStart(int i) override {
+    return lowering_.start_.at(NameOfVariable(node_.input(i)));
+  }
+  void Assign(int i, HloValue value) override {
+    HloValue& now = lowering_.now_.at(NameOfVariable(node_.input(i)));
+    Check(value.shape == now.shape && value.dtype == now.dtype, "'{}' does not fit its variable",
+          node_.name());
+    now = std::move(value);
+  }
+  void Applies(int i) override { lowering_.gradients_.push_back(Input(i)); }
+  [[nodiscard]] bool OutputIsCut() const override {
+    return lowering_.schedule_.nodes[static_cast<size_t>(node_.id())].rows == Rows::kEach;
+  }
+  [[nodiscard]] uint64_t seed() const override { return lowering_.options_.seed; }
+  [[nodiscard]] HloValue Step() override {
+    const auto found = lowering_.start_.find(std::string(kGlobalStep));
+    if (found == lowering_.start_.end()) return hlo().Full(DType::kUint64, Shape(), 0);
+    return hlo().Convert(found->second, DType::kUint64);
+  }
+
+ private:
+  Lowering& lowering_;
+  const Node& node_;
+};
+
+Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
+    : bound_(BindGraph(spec)), options_(options) {
+  ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
+  for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
+  schedule_ = ScheduleGraph(bound_, schedule_options);
+  FindFeeds();
+  FindVariables();
+}
+
+void Lowering::FindFeeds() {
+  std::set<Value> read(bound_.fetches.begin(), bound_.fetches.end());
+  read.insert(bound_.guard);
+  for (const auto& node : bound_.graph->nodes()) {
+    if (IsLowered(*node)) read.insert(node->inputs().begin(), node->inputs().end());
+  }
+  for (size_t i = 0; i < bound_.feeds.size(); ++i) {
+    if (read.contains(bound_.feeds[i])) feeds_.push_back(i);
+  }
+}
+
+std::vector<HloValue> Lowering::Feeds() const {
+  std::vector<Value> feeds;
+  for (const size_t i : feeds_) feeds.push_back(bound_.feeds[i]);
+  return TypesOf(feeds);
+}
+
+void Lowering::FindVariables() {
+  for (const auto& node : bound_.graph->nodes()) {
+    if (node->type() != "VarHandleOp") continue;
+    const std::string name = NameOfVariable(node->output(0));
+    if (std::find(variables_.begin(), variables_.end(), name) != variables_.end()) continue;
+    variables_.push_back(name);
+    variable_types_.push_back({"", node->Attr<DType>("dtype"), node->Attr<Shape>("shape")});
+    variable_nodes_.push_back(node.get());
+  }
+}
+
+std::vector<HloValue> Lowering::FeedArguments(HloBuilder& hlo,
+                                              const std::vector<HloValue>& types) const {
+  std::vector<HloValue> arguments;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Node& node = *bound_.feeds[feeds_[i]].node;
+    hlo.SetLocation(node.name(), node.origin());
+    arguments.push_back(hlo.Argument(types[i].dtype, types[i].shape));
+  }
+  hlo.SetLocation("", {});
+  return arguments;
+}
+
+std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
+  std::vector<HloValue> arguments;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    hlo.SetLocation(variables_[i], variable_nodes_[i]->origin());
+    arguments.push_back(hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape));
+  }
+  hlo.SetLocation("", {});
+  return arguments;
+}
+
+// What was expanded or folded has left nodes behind.
+bool Lowering::IsLowered(const Node& node) const {
+  if (!schedule_.nodes[static_cast<size_t>(node.id())].needed) return false;
+  if (node.type() == "VarHandleOp" || node.type() == "NoOp") return false;
+  return std::none_of(bound_.feeds.begin(), bound_.feeds.end(),
+                      [&](const Value& feed) { return feed.node == &node; });
+}
+
+StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
+                          std::span<const HloValue> variables) {
+  hlo_ = &hlo;
+  values_.clear();
+  gradients_.clear();
+  for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[feeds_[i]]] = feeds[i];
+  for (size_t i = 0; i < variables.size(); ++i) {
+    start_[variables_[i]] = now_[variables_[i]] = variables[i];
+  }
+  for (const auto& node : bound_.graph->nodes()) {
+    if (!IsLowered(*node)) continue;
+    NodeContext context(*this, *node);
+    if (node->op().hlo == nullptr) context.Fail("this op has no lowering to StableHLO");
+    hlo.SetLocation(node->name(), node->origin());
+    node->op().hlo(context);
+  }
+  hlo.SetLocation("", {});
+  StepValues step;
+  for (const Value& fetch : bound_.fetches) step.fetches.push_back(At(fetch));
+  for (const std::string& name : variables_) step.variables.push_back(now_.at(name));
+  if (bound_.guard.valid()) step.guard = At(bound_.guard);
+  step.gradients = std::move(gradients_);
+  return step;
+}
+
+LoweredModule Lowering::Module(std::string text) const {
+  LoweredModule module;
+  module.text = std::move(text);
+  module.feeds = feeds_;
+  module.variables = variables_;
+  for (const std::string& name : variables_) {
+    module.assigned.push_back(now_.at(name).name != start_.at(name).name);
+  }
+  for (const Value& fetch : bound_.fetches) module.fetches.push_back(fetch.shape());
+  return module;
+}
+
+void Append(std::vector<HloValue>& values, std::span<const HloValue> more) {
+  values.insert(values.end(), more.begin(), more.end());
+}
+
+// Each of these for many steps.
+std::vector<HloValue> Stacked(std::vector<HloValue> types, int64_t stack) {
+  for (HloValue& type : types) {
+    std::vector<int64_t> dims = type.shape.dims();
+    dims.insert(dims.begin(), stack);
+    type.shape = Shape(dims);
+  }
+  return types;
+}
+
+// Result i may take the memory of argument first_argument + i - first_result, as far as there are
+// variables.
+std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_argument,
+                             size_t variables) {
+  std::vector<int64_t> aliases(results, -1);
+  for (size_t i = 0; i < variables; ++i) {
+    aliases[first_result + i] = static_cast<int64_t>(first_argument + i);
+  }
+  return aliases;
+}
+
+// bool [], the same on all replicas.
+HloValue IsFinite(HloBuilder& hlo, const StepValues& step, int replicas) {
+  HloValue bad = hlo.Full(DType::kFloat, Shape(), 0);
+  const auto look = [&](const HloValue& number) {
+    const HloValue is_finite = hlo.Op("is_finite", {number}, "", "", DType::kBool, Shape());
+    bad = hlo.Binary("add", bad, hlo.Convert(hlo.Unary("not", is_finite), DType::kFloat));
+  };
+  if (step.guard.valid()) look(step.guard);
+  HloValue norm = hlo.Full(DType::kFloat, Shape(), 0);
+  for (const HloValue& gradient : step.gradients) {
+    const HloValue wide = hlo.Convert(gradient, DType::kFloat);
+    std::vector<int64_t> axes;
+    for (int64_t axis = 0; axis < wide.rank(); ++axis) axes.push_back(axis);
+    norm = hlo.Binary("add", norm, hlo.Reduce("add", hlo.Binary("multiply", wide, wide), axes, 0));
+  }
+  if (!step.gradients.empty()) look(norm);
+  if (replicas > 1) bad = hlo.AllReduceSum(bad, replicas);
+  return hlo.Compare("EQ", bad, hlo.FullLike(bad, 0));
+}
+
+// The loop's state: these three, the stacked feeds, the variables, the stacked fetches.
+enum State : size_t { kMade, kCount, kApplied, kFirst };
+
+class Loop {
+ public:
+  Loop(Lowering& lowering, const CompileOptions& options, int64_t stack)
+      : lowering_(lowering),
+        options_(options),
+        feeds_(Stacked(lowering.Feeds(), stack)),
+        fetches_(Stacked(lowering.Fetches(), stack)),
+        hlo_(options.device.matmul_precision) {}
+
+  std::string Text();
+
+ private:
+  [[nodiscard]] std::vector<HloValue> Body(const std::vector<HloValue>& state);
+
+  Lowering& lowering_;
+  const CompileOptions& options_;
+  const std::vector<HloValue> feeds_;
+  const std::vector<HloValue> fetches_;
+  HloBuilder hlo_;
+};
+
+std::vector<HloValue> Loop::Body(const std::vector<HloValue>& state) {
+  const auto all = std::span(state);
+  const size_t variables = lowering_.Variables().size();
+  const auto old = all.subspan(kFirst + feeds_.size(), variables);
+  std::vector<HloValue> next = state;
+  std::vector<HloValue> feeds;
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    feeds.push_back(hlo_.Element(state[kFirst + i], state[kMade]));
+  }
+  const StepValues step = lowering_.Step(hlo_, feeds, old);
+  next[kApplied] = IsFinite(hlo_, step, options_.replicas);
+  for (size_t i = 0; i < variables; ++i) {
+    const bool assigned = step.variables[i].name != old[i].name;
+    if (!assigned) continue;
+    const HloValue applied = hlo_.Broadcast(next[kApplied], old[i].shape);
+    next[kFirst + feeds_.size() + i] = hlo_.Select(applied, step.variables[i], old[i]);
+  }
+  for (size_t i = 0; i < fetches_.size(); ++i) {
+    HloValue& stack = next[kFirst + feeds_.size() + variables + i];
+    stack = hlo_.WithElement(stack, state[kMade], step.fetches[i]);
+  }
+  next[kMade] = hlo_.Binary("add", state[kMade], 1);
+  return next;
+}
+
+std::string Loop::Text() {
+  std::vector<HloValue> state(kFirst);
+  Append(state, lowering_.FeedArguments(hlo_, feeds_));
+  Append(state, lowering_.VariableArguments(hlo_));
+  state[kMade] = hlo_.Full(DType::kInt32, Shape(), 0);
+  state[kCount] = hlo_.Argument(DType::kInt32, Shape());
+  state[kApplied] = hlo_.Full(DType::kBool, Shape(), 1);
+  for (const HloValue& fetch : fetches_) state.push_back(hlo_.Full(fetch.dtype, fetch.shape, 0));
+  const auto goes_on = [this](const std::vector<HloValue>& now) {
+    const HloValue more = hlo_.Compare("LT", now[kMade], now[kCount]);
+    return std::vector<HloValue>{hlo_.Binary("and", more, now[kApplied])};
+  };
+  const std::vector<HloValue> end =
+      hlo_.While(state, goes_on, [this](const std::vector<HloValue>& now) { return Body(now); });
+  const size_t variables = lowering_.Variables().size();
+  const auto all = std::span(end).subspan(kFirst + feeds_.size());
+  std::vector<HloValue> results(all.begin() + static_cast<std::ptrdiff_t>(variables), all.end());
+  Append(results, all.first(variables));
+  results.push_back(end[kMade]);
+  results.push_back(end[kApplied]);
+  return hlo_.Finish(results, Aliases(results.size(), fetches_.size(), feeds_.size(), variables));
+}
+
+}  // namespace
+
+LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options) {
+  Lowering lowering(spec, options);
+  HloBuilder hlo(options.device.matmul_precision);
+  const std::vector<HloValue> feeds = lowering.FeedArguments(hlo, lowering.Feeds());
+  const std::vector<HloValue> variables = lowering.VariableArguments(hlo);
+  const StepValues step = lowering.Step(hlo, feeds, variables);
+  std::vector<HloValue> results = step.fetches;
+  Append(results, step.variables);
+  const std::vector<int64_t> aliases =
+      Aliases(results.size(), step.fetches.size(), feeds.size(), variables.size());
+  return lowering.Module(hlo.Finish(results, aliases));
+}
+
+LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options) {
+  Lowering lowering(spec, options);
+  int64_t bytes = 0;
+  for (const HloValue& feed : lowering.Feeds()) {
+    bytes += feed.shape.elements() * static_cast<int64_t>(SizeOf(feed.dtype));
+  }
+  const int64_t fit = options.device.staging_bytes / std::max<int64_t>(1, bytes);
+  const int64_t stack = std::max<int64_t>(1, std::min(options.steps_per_call, fit));
+  std::string text = Loop(lowering, options, stack).Text();
+  LoweredModule module = lowering.Module(std::move(text));
+  module.stack = stack;
+  return module;
+}
+
+}  // namespace tpuest

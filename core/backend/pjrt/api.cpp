@@ -1,0 +1,206 @@
+#include "core/backend/pjrt/api.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "core/backend/pjrt/compile_message.h"
+#include "core/backend/pjrt/log.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+struct DTypePair {
+  DType dtype;
+  PJRT_Buffer_Type type;
+};
+constexpr DTypePair kTypes[] = {
+    {DType::kBool, PJRT_Buffer_Type_PRED},  {DType::kInt8, PJRT_Buffer_Type_S8},
+    {DType::kInt16, PJRT_Buffer_Type_S16},  {DType::kInt32, PJRT_Buffer_Type_S32},
+    {DType::kInt64, PJRT_Buffer_Type_S64},  {DType::kUint8, PJRT_Buffer_Type_U8},
+    {DType::kUint16, PJRT_Buffer_Type_U16}, {DType::kUint32, PJRT_Buffer_Type_U32},
+    {DType::kUint64, PJRT_Buffer_Type_U64}, {DType::kFloat, PJRT_Buffer_Type_F32},
+    {DType::kDouble, PJRT_Buffer_Type_F64}, {DType::kBfloat16, PJRT_Buffer_Type_BF16},
+};
+
+void AppendVarint(uint64_t value, std::string& bytes) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+}
+
+// `code`, unless memory is what is missing.
+Code CodeOf(const PjrtFailure& failure, Code code) {
+  return failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED ? Code::kResource : code;
+}
+
+// What dlopen says, without the path that it begins with.
+std::string LoadError(const std::string& path) {
+  std::string text = ::dlerror();
+  if (StartsWith(text, path + ": ")) text.erase(0, path.size() + 2);
+  return text;
+}
+
+const PJRT_Api* LoadApi(const std::string& path) {
+  if (!FileExists(path)) {
+    throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path),
+                "./dev plugins cpu (or tpu) fetches one");
+  }
+  // Without a slash dlopen would look elsewhere.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: {}", path, LoadError(file)));
+  }
+  using GetApi = const PJRT_Api* (*)();
+  const auto get = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
+  if (get == nullptr) {
+    throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: it has no GetPjrtApi", path));
+  }
+  const PJRT_Api* const api = get();
+  if (api == nullptr) {
+    throw Error(Code::kUsage,
+                fmt::format("{}: is no PJRT plugin: its GetPjrtApi gives none", path));
+  }
+  return api;
+}
+
+}  // namespace
+
+PjrtApi::PjrtApi(const std::string& path, PjrtLogging logging) : path_(path), logging_(logging) {
+  SetPjrtLogVariables(logging);
+  const PjrtSilence silence(logging);
+  api_ = LoadApi(path);
+  if (api_->pjrt_api_version.major_version != PJRT_API_MAJOR) {
+    throw Error(Code::kUsage, fmt::format("{}: has {}", path, Versions()),
+                "take a plugin of the same major version");
+  }
+  PJRT_NEED_FUNCTION(*this, PJRT_Error_GetCode);
+  PJRT_NEED_FUNCTION(*this, PJRT_Plugin_Initialize);
+  PJRT_NEED_FUNCTION(*this, PJRT_Event_Await);
+  PJRT_ARGS(initialize, PJRT_Plugin_Initialize_Args);
+  NeedStart(api_->PJRT_Plugin_Initialize(&initialize));
+}
+
+std::string PjrtApi::Versions() const {
+  const auto& version = api_->pjrt_api_version;
+  return fmt::format("version {}.{} of the PJRT interface, tpuest was built for {}.{}",
+                     version.major_version, version.minor_version, PJRT_API_MAJOR, PJRT_API_MINOR);
+}
+
+void PjrtApi::NeedFunction(size_t offset, std::string_view name) const {
+  using Function = void (*)();
+  Function function = nullptr;
+  if (offset + sizeof(function) <= api_->struct_size) {
+    std::memcpy(&function, reinterpret_cast<const char*>(api_) + offset, sizeof(function));
+  }
+  if (function != nullptr) return;
+  throw Error(Code::kUsage, fmt::format("{}: has no {}: it has {}", path_, name, Versions()),
+              "take a newer plugin");
+}
+
+std::optional<PjrtFailure> PjrtApi::Take(PJRT_Error* error) const {
+  if (error == nullptr) return std::nullopt;
+  PJRT_ARGS(message, PJRT_Error_Message_Args);
+  message.error = error;
+  api_->PJRT_Error_Message(&message);
+  PjrtFailure failure{PJRT_Error_Code_UNKNOWN, {message.message, message.message_size}};
+  PJRT_ARGS(kind, PJRT_Error_GetCode_Args);
+  kind.error = error;
+  PJRT_Error* const second = api_->PJRT_Error_GetCode(&kind);
+  if (second == nullptr) failure.code = kind.code;
+  for (PJRT_Error* const each : {second, error}) {
+    if (each == nullptr) continue;
+    PJRT_ARGS(destroy, PJRT_Error_Destroy_Args);
+    destroy.error = each;
+    api_->PJRT_Error_Destroy(&destroy);
+  }
+  return failure;
+}
+
+void PjrtApi::Need(PJRT_Error* error, std::string_view what, Code code) const {
+  const std::optional<PjrtFailure> failure = Take(error);
+  if (!failure) return;
+  throw Error(CodeOf(*failure, code), fmt::format("{}: {}: {}", path_, what, failure->text));
+}
+
+void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view module) const {
+  const Code code = CodeOf(failure, Code::kUsage);
+  const std::optional<NodePlace> node = FindNode(failure.text, module);
+  if (!node) throw Error(code, fmt::format("{}: compiling: {}", path_, failure.text));
+  throw Error(code, fmt::format("{}: compiling '{}': {}", path_, node->node, failure.text))
+      .At(node->place);
+}
+
+void PjrtApi::NeedStart(PJRT_Error* error) const {
+  const std::optional<PjrtFailure> failure = Take(error);
+  if (!failure) return;
+  throw Error(Code::kUsage,
+              fmt::format("{}: does not start: {} (it has {})", path_, failure->text, Versions()));
+}
+
+void PjrtApi::Await(PJRT_Event* event, std::string_view what) const {
+  if (event == nullptr) return;
+  PJRT_ARGS(await, PJRT_Event_Await_Args);
+  await.event = event;
+  PJRT_Error* const error = api_->PJRT_Event_Await(&await);
+  PJRT_ARGS(destroy, PJRT_Event_Destroy_Args);
+  destroy.event = event;
+  api_->PJRT_Event_Destroy(&destroy);
+  Need(error, what, Code::kLost);
+}
+
+PJRT_Buffer_Type PjrtTypeOf(DType dtype) {
+  for (const DTypePair& pair : kTypes) {
+    if (pair.dtype == dtype) return pair.type;
+  }
+  throw Error(Code::kUsage, fmt::format("a device has no {}", NameOf(dtype)));
+}
+
+DType DTypeOf(PJRT_Buffer_Type type) {
+  for (const DTypePair& pair : kTypes) {
+    if (pair.type == type) return pair.dtype;
+  }
+  throw Error(Code::kUsage, fmt::format("a device's type {} is not known", static_cast<int>(type)));
+}
+
+// CompileOptionsProto (xla/pjrt/proto/compile_options.proto): field 3 is the build options, in it
+// 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned".
+std::string PjrtCompileOptions(int replicas) {
+  std::string build;
+  AppendVarint(1 << 3, build);
+  AppendVarint(~uint64_t{0}, build);
+  AppendVarint(4 << 3, build);
+  AppendVarint(static_cast<uint64_t>(replicas), build);
+  AppendVarint(5 << 3, build);
+  AppendVarint(1, build);
+  std::string options;
+  AppendVarint(3 << 3 | 2, options);
+  AppendVarint(build.size(), options);
+  return options + build;
+}
+
+void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units) {
+  if (replicas <= available) return;
+  throw Error(Code::kUsage,
+              fmt::format("TPUConfig.num_shards is not set correctly. {0} has {1} {2}: "
+                          "num_replicas should be at most ({1}), got ({3})",
+                          where, available, units, replicas),
+              fmt::format("tpu_config.num_shards={}", available))
+      .Key("run_config.tpu_config.num_shards");
+}
+
+PJRT_Program PjrtProgramOf(std::string& module) {
+  static constexpr std::string_view kFormat = "mlir";
+  PJRT_ARGS(program, PJRT_Program);
+  program.code = module.data();
+  program.code_size = module.size();
+  program.format = kFormat.data();
+  program.format_size = kFormat.size();
+  return program;
+}
+
+}  // namespace tpuest

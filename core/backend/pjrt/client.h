@@ -1,0 +1,58 @@
+#pragma once
+// A PJRT plugin as a device: buffers, and modules that run on them, one device a replica. The
+// plugin's errors become Errors.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend/pjrt/plugin.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+// A tensor on a device; released with its owner, which does not outlive the client.
+class PjrtBuffer {
+ public:
+  virtual ~PjrtBuffer() = default;
+  // Row-major, as on the host. Waits until it is computed; Error kLost.
+  [[nodiscard]] virtual Tensor ToHost() const = 0;
+};
+using PjrtBufferPtr = std::unique_ptr<PjrtBuffer>;
+
+// A compiled module on its devices.
+class PjrtExecutable {
+ public:
+  virtual ~PjrtExecutable() = default;
+  // arguments[replica][i] -> results[replica][i]. What the module may use for its results
+  // (HloBuilder::Finish) is used up. May return before the results are there. Error kLost,
+  // kResource.
+  [[nodiscard]] virtual std::vector<std::vector<PjrtBufferPtr>> Execute(
+      const std::vector<std::vector<PjrtBuffer*>>& arguments) = 0;
+};
+
+class PjrtClient {
+ public:
+  virtual ~PjrtClient() = default;
+  // "cpu", "tpu", "cuda", as the plugin says.
+  [[nodiscard]] virtual std::string platform() const = 0;
+  // The plugin's own version, as it writes it; empty: it does not say.
+  [[nodiscard]] virtual std::string version() const = 0;
+  [[nodiscard]] virtual int devices() const = 0;
+  // A StableHLO module (hlo_builder.h) for so many replicas. Error kUsage with the plugin's words;
+  // kResource if it cannot fit.
+  [[nodiscard]] virtual std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
+                                                                int replicas) = 0;
+  // A copy on the device of a replica; the tensor may change once this returns.
+  [[nodiscard]] virtual PjrtBufferPtr ToDevice(const Tensor& tensor, int replica) = 0;
+};
+
+// Starts the plugin in a shared library, as one client. `cpu_devices`: how many devices XLA's CPU
+// plugin makes; 0: as the plugin has them. Errors as PjrtApi's.
+[[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
+                                                         PjrtLogging logging = PjrtLogging::kQuiet);
+
+// Whether this build has the interface; without it LoadPjrtPlugin says how to get it.
+[[nodiscard]] bool HasPjrt();
+
+}  // namespace tpuest

@@ -1,0 +1,86 @@
+#include "core/backend/pjrt/plugin.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+struct Plugin {
+  std::string_view device;
+  std::string_view file;  // in a folder of plugins
+  // In a Python environment's packages. The CUDA plugin is named after CUDA's version.
+  std::vector<std::string_view> packages;
+  std::string_view fetch;  // the way to get it
+};
+
+constexpr std::string_view kPath = "pjrt:";
+
+const std::vector<Plugin>& Plugins() {
+  static const std::vector<Plugin> plugins = {
+      {"cpu-xla",
+       "cpu/xla_cpu_pjrt.so",
+       {"xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"},
+       "./dev plugins cpu, or pip install xla-cpu-pjrt"},
+      {"cuda",
+       "cuda/xla_cuda_plugin.so",
+       {"xla_plugins/xla_cuda13/xla_cuda_plugin.so", "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
+        "xla_plugins/xla_cuda12/xla_cuda_plugin.so", "jax_plugins/xla_cuda12/xla_cuda_plugin.so"},
+       "pip install jax-cuda13-pjrt (or jax-cuda12-pjrt)"},
+      {"tpu", "tpu/libtpu.so", {"libtpu/libtpu.so"}, "./dev plugins tpu, or pip install libtpu"},
+  };
+  return plugins;
+}
+
+// Every place to look at, the first one first.
+std::vector<std::string> PlacesOf(const Plugin& plugin, const Environment& environment) {
+  std::vector<std::string> places;
+  const std::string own = environment("TPUEST_PLUGINS");
+  if (!own.empty()) places.push_back(JoinPath(own, plugin.file));
+  std::string cache = environment("XDG_CACHE_HOME");
+  if (cache.empty()) cache = JoinPath(environment("HOME"), ".cache");
+  places.push_back(JoinPath(JoinPath(cache, "tpuest/plugins"), plugin.file));
+  for (const char* const variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string root = environment(variable);
+    if (root.empty()) continue;
+    for (const std::string_view package : plugin.packages) {
+      places.push_back(JoinPath(JoinPath(root, "lib/python3*/site-packages"), package));
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
+std::string SystemEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string FindPjrtPlugin(std::string_view device, const Environment& environment) {
+  if (StartsWith(device, kPath) && device.size() > kPath.size()) {
+    return std::string(device.substr(kPath.size()));
+  }
+  for (const Plugin& plugin : Plugins()) {
+    if (plugin.device != device) continue;
+    const std::vector<std::string> places = PlacesOf(plugin, environment);
+    for (const std::string& place : places) {
+      for (const std::string& path : Glob(place)) {
+        if (FileExists(path)) return path;
+      }
+    }
+    throw Error(Code::kUsage,
+                fmt::format("there is no plugin for the device '{}'; looked for {}", device,
+                            Join(places, ", ")),
+                fmt::format("get it: {}; or name its file: pjrt:PATH", plugin.fetch));
+  }
+  throw Error(Code::kUsage, fmt::format("there is no device '{}'", device),
+              "devices with plugins: cpu-xla, cuda, tpu, or pjrt:PATH");
+}
+
+}  // namespace tpuest

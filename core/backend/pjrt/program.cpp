@@ -1,0 +1,216 @@
+#include "core/backend/pjrt/program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/backend/hlo/backend.h"
+
+namespace tpuest {
+namespace {
+
+// Copies of variables on the devices of one store's programs.
+class DeviceVariables final : public VariableHolder {
+ public:
+  explicit DeviceVariables(PjrtClient& client) : client_(client) {}
+
+  [[nodiscard]] Tensor Value(const std::string& name) const override {
+    return copies_.at(name).buffers.front()->ToHost();
+  }
+
+  // The variable's newest value on each of so many replicas; uploaded where it is not there.
+  [[nodiscard]] std::vector<PjrtBufferPtr>& Of(const std::string& name, const VariableStore& store,
+                                               int replicas) {
+    Copies& copies = copies_[name];
+    const auto count = static_cast<size_t>(replicas);
+    if (copies.buffers.size() >= count && copies.version == store.version(name)) {
+      return copies.buffers;
+    }
+    const Tensor& value = store.Get(name);
+    copies.version = store.version(name);
+    copies.buffers.clear();
+    for (int replica = 0; replica < replicas; ++replica) {
+      copies.buffers.push_back(client_.ToDevice(value, replica));
+    }
+    return copies.buffers;
+  }
+
+ private:
+  struct Copies {
+    std::vector<PjrtBufferPtr> buffers;  // by replica
+    uint64_t version = 0;                // of the store's value that they are, or are made of
+  };
+  PjrtClient& client_;
+  std::map<std::string, Copies> copies_;
+};
+
+// The copies of this store, made on first use.
+std::shared_ptr<DeviceVariables> CopiesOf(PjrtClient& client, VariableStore& store) {
+  auto copies = std::dynamic_pointer_cast<DeviceVariables>(store.holder());
+  if (copies == nullptr) {
+    store.BringHome();
+    copies = std::make_shared<DeviceVariables>(client);
+    store.LeaveWith(copies, {});
+  }
+  return copies;
+}
+
+// [stack, ...]
+Shape StackedShape(const Shape& shape, int64_t stack) {
+  std::vector<int64_t> dims = shape.dims();
+  dims.insert(dims.begin(), stack);
+  return Shape(dims);
+}
+
+class PjrtProgram final : public Program {
+ public:
+  PjrtProgram(PjrtClient& client, const ProgramSpec& spec, const CompileOptions& options,
+              VariableStore& variables)
+      : client_(client),
+        variables_(variables),
+        copies_(CopiesOf(client, variables)),
+        replicas_(options.replicas),
+        loops_(!spec.targets.empty()),
+        module_(LowerProgram(spec, options)),
+        executable_(client.Compile(module_.text, options.replicas)) {
+    module_.text.clear();
+    for (size_t i = 0; i < module_.variables.size(); ++i) {
+      if (module_.assigned[i]) assigned_.push_back(module_.variables[i]);
+    }
+    if (!loops_) return;
+    for (const size_t i : module_.feeds) {
+      const FeedSpec& feed = spec.feeds[i];
+      staged_.emplace_back(feed.placeholder.dtype(), StackedShape(feed.shape, module_.stack));
+    }
+  }
+
+  std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
+    std::vector<StepResult> results;
+    while (!steps.empty() && (results.empty() || results.back().applied)) {
+      const auto count = std::min(steps.size(), static_cast<size_t>(module_.stack));
+      RunCall(steps.first(count), results);
+      steps = steps.subspan(count);
+    }
+    return results;
+  }
+
+  [[nodiscard]] MemoryUse memory() const override { return {}; }
+  [[nodiscard]] std::vector<Shape> fetch_shapes() const override { return module_.fetches; }
+  [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return module_.stack; }
+
+ private:
+  // By replica, then as the module's arguments and results.
+  using Buffers = std::vector<std::vector<PjrtBufferPtr>>;
+
+  // At most module_.stack steps.
+  void RunCall(std::span<const StepFeeds> steps, std::vector<StepResult>& results) {
+    const Buffers fed = Feed(steps);
+    std::vector<std::vector<PjrtBuffer*>> arguments(fed.size());
+    const auto take = [&](size_t replica, const PjrtBufferPtr& buffer) {
+      arguments[replica].push_back(buffer.get());
+    };
+    for (size_t r = 0; r < fed.size(); ++r) {
+      for (size_t i = 0; i < module_.feeds.size(); ++i) take(r, fed[r][i]);
+      for (const std::string& name : module_.variables) {
+        take(r, copies_->Of(name, variables_, replicas_)[r]);
+      }
+      if (loops_) take(r, fed[r].back());
+    }
+    Buffers outputs = executable_->Execute(arguments);
+    KeepVariables(outputs);
+    Collect(outputs, results);
+  }
+
+  // The feeds of each replica, stacked where the program loops, and then the number of steps.
+  [[nodiscard]] Buffers Feed(std::span<const StepFeeds> steps) {
+    Buffers fed(static_cast<size_t>(replicas_));
+    for (int replica = 0; replica < replicas_; ++replica) {
+      const auto r = static_cast<size_t>(replica);
+      for (size_t i = 0; i < module_.feeds.size(); ++i) {
+        fed[r].push_back(client_.ToDevice(
+            loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r], replica));
+      }
+      if (!loops_) continue;
+      const auto count = static_cast<int32_t>(steps.size());
+      fed[r].push_back(client_.ToDevice(Tensor::Scalar<int32_t>(count), replica));
+    }
+    return fed;
+  }
+
+  // What stands behind the last step, of an earlier call, is not read.
+  [[nodiscard]] const Tensor& Staged(std::span<const StepFeeds> steps, size_t argument,
+                                     size_t replica) {
+    Tensor& staged = staged_[argument];
+    auto* to = static_cast<char*>(staged.raw());
+    for (const StepFeeds& step : steps) {
+      const Tensor& from = step[module_.feeds[argument]][replica];
+      Check(from.bytes() * static_cast<size_t>(module_.stack) == staged.bytes(),
+            "a feed is {}, not {}", from.shape().Text(), staged.shape().Text());
+      std::memcpy(to, from.raw(), from.bytes());
+      to += from.bytes();
+    }
+    return staged;
+  }
+
+  void KeepVariables(Buffers& outputs) {
+    const size_t first = module_.fetches.size();
+    for (size_t i = 0; i < module_.variables.size(); ++i) {
+      auto& copies = copies_->Of(module_.variables[i], variables_, replicas_);
+      for (size_t r = 0; r < outputs.size(); ++r) copies[r] = std::move(outputs[r][first + i]);
+    }
+    variables_.LeaveWith(copies_, assigned_);
+  }
+
+  void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
+    int64_t made = 1;
+    bool applied = true;
+    if (loops_) {
+      const std::vector<PjrtBufferPtr>& first = outputs.front();
+      made = *first[first.size() - 2]->ToHost().data<int32_t>();
+      applied = *first.back()->ToHost().data<bool>();
+    }
+    const size_t begin = results.size();
+    results.resize(begin + static_cast<size_t>(made));
+    for (size_t i = 0; i < module_.fetches.size(); ++i) {
+      for (const auto& of_replica : outputs) {
+        const Tensor all = of_replica[i]->ToHost();
+        for (int64_t step = 0; step < made; ++step) {
+          auto& fetches = results[begin + static_cast<size_t>(step)].fetches;
+          fetches.resize(module_.fetches.size());
+          fetches[i].push_back(
+              loops_ ? all.Rows(step, step + 1).Reshaped(module_.fetches[i]).Clone() : all);
+        }
+      }
+    }
+    results.back().applied = applied;
+  }
+
+  PjrtClient& client_;
+  VariableStore& variables_;
+  const std::shared_ptr<DeviceVariables> copies_;
+  const int replicas_;
+  const bool loops_;
+  LoweredModule module_;
+  std::vector<std::string> assigned_;
+  std::unique_ptr<PjrtExecutable> executable_;
+  std::vector<Tensor> staged_;  // by argument: what is copied to a device next
+};
+
+class PjrtBackend final : public Backend {
+ public:
+  explicit PjrtBackend(PjrtClient& client) : client_(client) {}
+  std::unique_ptr<Program> Compile(const ProgramSpec& spec, const CompileOptions& options,
+                                   VariableStore& variables) override {
+    return std::make_unique<PjrtProgram>(client_, spec, options, variables);
+  }
+
+ private:
+  PjrtClient& client_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakePjrtBackend(PjrtClient& client) {
+  return std::make_unique<PjrtBackend>(client);
+}
+
+}  // namespace tpuest

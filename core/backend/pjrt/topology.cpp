@@ -1,0 +1,240 @@
+#include "core/backend/pjrt/topology.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "core/backend/hlo/builder.h"
+#include "core/backend/pjrt/api.h"
+#include "core/backend/pjrt/log.h"
+#include "core/backend/pjrt/tpu_memory.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// More than any TPU has, and few enough to describe.
+constexpr int64_t kMostChips = int64_t{1} << 16;
+
+// libtpu looks for its machine when it is loaded. These say that there is none to look for.
+void SetTopologyVariables() {
+  struct Variable {
+    const char* name;
+    const char* value;
+  };
+  constexpr Variable kVariables[] = {
+      {"TPU_SKIP_MDS_QUERY", "1"},
+      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},  // any; the topology's name counts
+      {"TPU_WORKER_HOSTNAMES", "localhost"},
+      {"TPU_LOG_DIR", "disabled"},
+      // A job that trains on this machine's TPU is none of a compiler's business.
+      {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+  };
+  for (const Variable& variable : kVariables) {
+    ::setenv(variable.name, variable.value, /*overwrite=*/0);
+  }
+}
+
+Error NoTopology(const std::string& name, const std::string& why) {
+  return {Code::kUsage, fmt::format("there is no topology '{}': {}", name, why),
+          "a TPU and its chips in each direction, such as v5e:2x2, v2:2x2x1, v4:2x2x1, v6e:2x4"};
+}
+
+// The plugin divides by what it reads, and makes as many devices as it is told to.
+void CheckName(const std::string& name) {
+  const size_t colon = name.find_first_of(":=");
+  if (colon == 0 || colon == std::string::npos) throw NoTopology(name, "it has no chips");
+  int64_t chips = 1;
+  const std::string sizes = name.substr(colon + 1);
+  for (const std::string& part : Split(sizes.substr(0, sizes.find('_')), 'x')) {
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
+    if (error != std::errc() || end != part.data() + part.size() || size < 1) {
+      throw NoTopology(name, fmt::format("'{}' is no number of chips", part));
+    }
+    chips = size > kMostChips ? kMostChips + 1 : chips * size;
+    if (chips > kMostChips) throw NoTopology(name, "no TPU has so many chips");
+  }
+}
+
+// The value of this name in a plugin's list, or nullptr.
+const PJRT_NamedValue* Find(const PJRT_NamedValue* values, size_t count, std::string_view name) {
+  for (size_t i = 0; i < count; ++i) {
+    if (std::string_view(values[i].name, values[i].name_size) == name) return &values[i];
+  }
+  return nullptr;
+}
+
+struct TopologyDeleter {
+  const PjrtApi* api;
+  void operator()(PJRT_TopologyDescription* topology) const {
+    PJRT_ARGS(destroy, PJRT_TopologyDescription_Destroy_Args);
+    destroy.topology = topology;
+    (*api)->PJRT_TopologyDescription_Destroy(&destroy);
+  }
+};
+
+struct ExecutableDeleter {
+  const PjrtApi* api;
+  void operator()(PJRT_Executable* executable) const {
+    PJRT_ARGS(destroy, PJRT_Executable_Destroy_Args);
+    destroy.executable = executable;
+    (*api)->PJRT_Executable_Destroy(&destroy);
+  }
+};
+
+class Topology final : public PjrtTopology {
+ public:
+  Topology(const std::string& path, const std::string& name, PjrtLogging logging)
+      : api_(path, logging), topology_(nullptr, {&api_}) {
+    NeedFunctions();
+    info_.name = name;
+    Create();
+    Describe();
+  }
+  [[nodiscard]] const TopologyInfo& info() const override { return info_; }
+  CompiledSize Compile(const std::string& module, int replicas) override;
+  int64_t ArgumentBytes(DType dtype, const Shape& shape) override {
+    HloBuilder hlo;
+    return Compile(hlo.Finish({hlo.Argument(dtype, shape)}), 1).arguments;
+  }
+
+ private:
+  void NeedFunctions() const;
+  void Create();
+  void Describe();
+  [[nodiscard]] CompiledSize SizeOf(PJRT_Executable* executable) const;
+
+  PjrtApi api_;
+  std::unique_ptr<PJRT_TopologyDescription, TopologyDeleter> topology_;
+  TopologyInfo info_;
+};
+
+void Topology::NeedFunctions() const {
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Create);
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Destroy);
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_PlatformName);
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_PlatformVersion);
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_GetDeviceDescriptions);
+  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Attributes);
+  PJRT_NEED_FUNCTION(api_, PJRT_DeviceDescription_Kind);
+  PJRT_NEED_FUNCTION(api_, PJRT_Compile);
+  PJRT_NEED_FUNCTION(api_, PJRT_Executable_Destroy);
+  PJRT_NEED_FUNCTION(api_, PJRT_Executable_GetCostAnalysis);
+  PJRT_NEED_FUNCTION(api_, PJRT_Executable_GetCompiledMemoryStats);
+}
+
+void Topology::Create() {
+  // v4's two cores share their memory and run as one device, unless asked not to; newer ones know.
+  constexpr std::string_view kOption = "chip_config_name";
+  constexpr std::string_view kOneDevice = "megacore";
+  PJRT_ARGS(option, PJRT_NamedValue);
+  option.name = kOption.data();
+  option.name_size = kOption.size();
+  option.type = PJRT_NamedValue_kString;
+  option.string_value = kOneDevice.data();
+  option.value_size = kOneDevice.size();
+  const std::string& name = info_.name;
+  const bool joined = StartsWith(name, "v4:") || StartsWith(name, "V4:");
+  PJRT_ARGS(create, PJRT_TopologyDescription_Create_Args);
+  create.topology_name = name.data();
+  create.topology_name_size = name.size();
+  create.create_options = &option;
+  create.num_options = joined ? 1 : 0;
+  const PjrtSilence silence(api_.logging());
+  if (const auto failure = api_.Take(api_->PJRT_TopologyDescription_Create(&create))) {
+    throw NoTopology(name, fmt::format("{}: {}", api_.path(), failure->text));
+  }
+  topology_.reset(create.topology);
+}
+
+void Topology::Describe() {
+  constexpr std::string_view kWhat = "describing a topology";
+  PJRT_ARGS(devices, PJRT_TopologyDescription_GetDeviceDescriptions_Args);
+  devices.topology = topology_.get();
+  api_.Need(api_->PJRT_TopologyDescription_GetDeviceDescriptions(&devices), kWhat);
+  info_.cores = static_cast<int>(devices.num_descriptions);
+  if (info_.cores > 0) {
+    PJRT_ARGS(kind, PJRT_DeviceDescription_Kind_Args);
+    kind.device_description = devices.descriptions[0];
+    api_.Need(api_->PJRT_DeviceDescription_Kind(&kind), kWhat);
+    info_.kind.assign(kind.device_kind, kind.device_kind_size);
+  }
+  PJRT_ARGS(platform, PJRT_TopologyDescription_PlatformName_Args);
+  platform.topology = topology_.get();
+  api_.Need(api_->PJRT_TopologyDescription_PlatformName(&platform), kWhat);
+  info_.platform.assign(platform.platform_name, platform.platform_name_size);
+  PJRT_ARGS(version, PJRT_TopologyDescription_PlatformVersion_Args);
+  version.topology = topology_.get();
+  api_.Need(api_->PJRT_TopologyDescription_PlatformVersion(&version), kWhat);
+  info_.version.assign(version.platform_version, version.platform_version_size);
+  PJRT_ARGS(attributes, PJRT_TopologyDescription_Attributes_Args);
+  attributes.topology = topology_.get();
+  api_.Need(api_->PJRT_TopologyDescription_Attributes(&attributes), kWhat);
+  const PJRT_NamedValue* const limit =
+      Find(attributes.attributes, attributes.num_attributes, "device_memory_bytes_limit");
+  if (limit != nullptr && limit->type == PJRT_NamedValue_kInt64) info_.limit = limit->int64_value;
+  info_.memory = TpuMemoryBytes(info_.name);
+}
+
+CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
+  PJRT_ARGS(memory, PJRT_Executable_GetCompiledMemoryStats_Args);
+  memory.executable = executable;
+  api_.Need(api_->PJRT_Executable_GetCompiledMemoryStats(&memory), "reading a program's size");
+  CompiledSize size;
+  size.code = memory.generated_code_size_in_bytes;
+  size.arguments = memory.argument_size_in_bytes;
+  size.outputs = memory.output_size_in_bytes;
+  size.aliased = memory.alias_size_in_bytes;
+  size.temporaries = memory.temp_size_in_bytes;
+  size.peak = memory.peak_memory_in_bytes;
+  PJRT_ARGS(cost, PJRT_Executable_GetCostAnalysis_Args);
+  cost.executable = executable;
+  // Not every plugin has one.
+  if (api_.Take(api_->PJRT_Executable_GetCostAnalysis(&cost))) return size;
+  const auto property = [&](std::string_view name) -> std::optional<double> {
+    const PJRT_NamedValue* const value = Find(cost.properties, cost.num_properties, name);
+    if (value == nullptr || value->type != PJRT_NamedValue_kFloat) return std::nullopt;
+    return value->float_value;
+  };
+  size.flops = property("flops");
+  size.bytes_accessed = property("bytes accessed");
+  return size;
+}
+
+CompiledSize Topology::Compile(const std::string& module, int replicas) {
+  CheckReplicas(replicas, info_.cores, info_.name, "cores");
+  std::string code = module;
+  PJRT_Program program = PjrtProgramOf(code);
+  const std::string options = PjrtCompileOptions(replicas);
+  PJRT_ARGS(compile, PJRT_Compile_Args);
+  compile.topology = topology_.get();
+  compile.program = &program;
+  compile.compile_options = options.data();
+  compile.compile_options_size = options.size();
+  std::optional<PjrtFailure> failure;
+  {
+    const PjrtSilence silence(api_.logging());
+    failure = api_.Take(api_->PJRT_Compile(&compile));
+  }
+  if (failure) {
+    CompiledSize none;
+    none.shortage = FindShortage(failure->text, module);
+    if (!none.shortage) api_.ThrowCompileError(*failure, module);
+    return none;
+  }
+  const std::unique_ptr<PJRT_Executable, ExecutableDeleter> executable(compile.executable, {&api_});
+  return SizeOf(executable.get());
+}
+
+}  // namespace
+
+std::unique_ptr<PjrtTopology> OpenTopology(const std::string& path, const std::string& name,
+                                           PjrtLogging logging) {
+  CheckName(name);
+  SetTopologyVariables();
+  return std::make_unique<Topology>(path, name, logging);
+}
+
+}  // namespace tpuest

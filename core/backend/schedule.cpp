@@ -1,0 +1,258 @@
+#include "core/backend/schedule.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/backend/plan.h"
+#include "core/backend/stages.h"
+#include "core/graph/cut.h"
+
+namespace tpuest {
+
+bool IsUpdate(const Node& node) {
+  return node.op().stateful && !node.op().host && !node.inputs().empty() &&
+         node.input(0).dtype() == DType::kResource && node.type() != "ReadVariableOp" &&
+         node.type() != "VarIsInitializedOp" && node.type() != "ResourceGather";
+}
+
+bool IsSource(const Node& node) {
+  return node.type() == "Const" || node.type() == "Placeholder" || node.type() == "VarHandleOp" ||
+         node.type() == "ReadVariableOp";
+}
+
+namespace {
+
+// Position of a phase in time; compared lexicographically.
+struct When {
+  int wave = 0;  // how many rounds of updates come before
+  int time = 0;
+  Level level = Level::kBlock;
+  auto operator<=>(const When&) const = default;
+};
+
+class Scheduler {
+ public:
+  Scheduler(const BoundGraph& bound, const ScheduleOptions& options)
+      : bound_(bound), options_(options), graph_(*bound.graph) {}
+
+  Schedule Run() {
+    const size_t n = graph_.nodes().size();
+    schedule_.nodes.resize(n);
+    when_.resize(n);
+    FindRows();
+    std::vector<Value> fetches = bound_.fetches;
+    if (bound_.guard.valid()) fetches.push_back(bound_.guard);
+    const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
+    // Also what is not needed: a constant shape may have been folded from its rows.
+    for (const auto& node : graph_.nodes()) {
+      At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
+      PlaceNode(*node);
+    }
+    PlaceUpdates();
+    CollectPhases();
+    return std::move(schedule_);
+  }
+
+ private:
+  NodeSchedule& At(const Node& node) { return schedule_.nodes[static_cast<size_t>(node.id())]; }
+  When& WhenOf(const Node& node) { return when_[static_cast<size_t>(node.id())]; }
+
+  void FindRows() {
+    for (size_t i = 0; i < bound_.feeds.size(); ++i) {
+      if (!options_.cut_feeds[i]) continue;
+      const Shape& shape = bound_.feeds[i].shape();
+      Check(shape.rank() > 0, "'{}' has no axis to cut", bound_.feeds[i].name());
+      if (shape.dim(0) == 0) {
+        throw Error(Code::kUsage, fmt::format("'{}' has no rows", bound_.feeds[i].name()));
+      }
+      if (schedule_.batch_rows != 0 && schedule_.batch_rows != shape.dim(0)) {
+        throw Error(Code::kUsage,
+                    fmt::format("'{}' has {} rows, the batch has {}", bound_.feeds[i].name(),
+                                shape.dim(0), schedule_.batch_rows));
+      }
+      schedule_.batch_rows = shape.dim(0);
+    }
+    const int64_t rows = schedule_.batch_rows;
+    if (rows == 0) return;
+    const int64_t most = options_.cut_rows ? kMaxBlockRows : rows;
+    const int64_t blocks = (rows + most - 1) / most;
+    schedule_.block_rows = (rows + blocks - 1) / blocks;
+    schedule_.blocks = (rows + schedule_.block_rows - 1) / schedule_.block_rows;
+  }
+
+  // True for a constant that was folded from the shape of something cut and still counts its rows.
+  bool IsShapeOfCut(const Value& value) {
+    const auto found = bound_.shape_sources.find(value.node);
+    if (found == bound_.shape_sources.end() || value.shape().rank() != 1 ||
+        value.shape().dim(0) == 0) {
+      return false;
+    }
+    const Tensor shape = value.node->Attr<Tensor>("value");
+    return IsInteger(shape.dtype()) &&
+           static_cast<int64_t>(shape.AsDouble(0)) == schedule_.batch_rows &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const Value& source) {
+             return At(*source.node).result_level == Level::kBlock;
+           });
+  }
+
+  // Level and rows of a node whose inputs are placed.
+  void PlaceNode(Node& node) {
+    NodeSchedule& plan = At(node);
+    plan.cut_inputs.assign(node.inputs().size(), false);
+    if (node.type() == "Placeholder") {
+      plan.level = plan.result_level = LevelOfFeed(node);
+      return;
+    }
+    std::vector<bool> cut;
+    bool any_cut = false;
+    bool any_replica = false;
+    for (const Value& input : node.inputs()) {
+      const Level level = At(*input.node).result_level;
+      cut.push_back(level == Level::kBlock || IsShapeOfCut(input));
+      any_cut |= cut.back();
+      any_replica |= level != Level::kGlobal;
+    }
+    plan.level = any_replica || any_cut ? Level::kReplica : Level::kGlobal;
+    if (node.type() == "CrossReplicaSum" || IsUpdate(node)) {
+      plan.level = Level::kGlobal;
+    } else if (any_cut && node.op().rows != nullptr) {
+      ApplyRowRule(node, cut, any_replica);
+    }
+    if (IsUpdate(node) && any_replica && options_.replicas > 1) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} '{}' writes a value that differs between the {} replicas",
+                              node.type(), node.name(), options_.replicas),
+                  "average it over the replicas with CrossReplicaSum first")
+          .At(node.origin());
+    }
+    if (plan.rows == Rows::kWhole) plan.result_level = plan.level;
+    PlaceInTime(node);
+  }
+
+  Level LevelOfFeed(const Node& node) {
+    for (size_t i = 0; i < bound_.feeds.size(); ++i) {
+      if (bound_.feeds[i].node != &node) continue;
+      return options_.cut_feeds[i] ? Level::kBlock : Level::kReplica;
+    }
+    return Level::kReplica;
+  }
+
+  void ApplyRowRule(Node& node, const std::vector<bool>& cut, bool any_replica) {
+    NodeSchedule& plan = At(node);
+    RowContext context(node, cut, schedule_.batch_rows);
+    plan.rows = node.op().rows(context);
+    if (plan.rows == Rows::kWhole) {
+      if (!any_replica) plan.level = Level::kGlobal;
+      return;
+    }
+    plan.level = Level::kBlock;
+    plan.result_level = plan.rows == Rows::kEach ? Level::kBlock : Level::kReplica;
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      plan.cut_inputs[i] = context.cut()[i] && !IsShapeOfCut(node.inputs()[i]);
+    }
+  }
+
+  void PlaceInTime(Node& node) {
+    if (IsSource(node) && node.control_inputs().empty()) return;
+    NodeSchedule& plan = At(node);
+    When when{0, 0, plan.level};
+    for (const Value& input : node.inputs()) {
+      NotBefore(when, *input.node, node.type() == "CrossReplicaSum");
+    }
+    for (const Node* const control : node.control_inputs()) {
+      if (IsUpdate(*control)) {
+        // Sees what the update wrote: a round later, but for updates in order among themselves.
+        if (!IsUpdate(node)) when.wave = std::max(when.wave, WhenOf(*control).wave + 1);
+      } else if (At(*control).phase != -1 || !IsSource(*control)) {
+        NotBefore(when, *control, false);
+      }
+    }
+    WhenOf(node) = when;
+    plan.phase = 0;  // not a source; the index follows in CollectPhases
+  }
+
+  // `strictly`: not in the same kGlobal phase either, since sums run at its start.
+  void NotBefore(When& when, const Node& input, bool strictly) {
+    const NodeSchedule& plan = At(input);
+    if (plan.phase == -1) return;  // a source
+    const When there = WhenOf(input);
+    if (there.wave > when.wave) {
+      when.wave = there.wave;
+      when.time = 0;
+    }
+    if (there.wave < when.wave) return;
+    const bool later =
+        plan.result_level > when.level || (strictly && plan.result_level == Level::kGlobal);
+    when.time = std::max(when.time, there.time + (later ? 1 : 0));
+  }
+
+  // Updates of a round run last in it.
+  void PlaceUpdates() {
+    std::map<int, int> last_time;
+    for (const auto& node : graph_.nodes()) {
+      if (!At(*node).needed || At(*node).phase == -1) continue;
+      const When when = WhenOf(*node);
+      last_time[when.wave] = std::max(last_time[when.wave], when.time);
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (!At(*node).needed || !IsUpdate(*node)) continue;
+      When& when = WhenOf(*node);
+      when = {when.wave, last_time[when.wave], Level::kUpdate};
+      At(*node).level = Level::kUpdate;
+    }
+  }
+
+  void CollectPhases() {
+    std::map<When, std::vector<Node*>> phases;
+    for (const auto& node : graph_.nodes()) {
+      if (!At(*node).needed || At(*node).phase == -1 || node->type() == "NoOp") continue;
+      phases[WhenOf(*node)].push_back(node.get());
+    }
+    schedule_.phases.push_back({Level::kGlobal, {}});
+    for (auto& [when, nodes] : phases) {
+      for (const Node* const node : nodes) {
+        At(*node).phase = static_cast<int>(schedule_.phases.size());
+      }
+      schedule_.phases.push_back({when.level, std::move(nodes)});
+    }
+  }
+
+  const BoundGraph& bound_;
+  const ScheduleOptions& options_;
+  const Graph& graph_;
+  Schedule schedule_;
+  std::vector<When> when_;
+};
+
+}  // namespace
+
+Schedule ScheduleGraph(const BoundGraph& bound, const ScheduleOptions& options) {
+  Schedule schedule = Scheduler(bound, options).Run();
+  FindStages(schedule);
+  return schedule;
+}
+
+Rows BroadcastRows(RowContext& context) {
+  const int rank = context.Output(0).rank();
+  if (rank == 0 || context.Output(0).dim(0) != context.batch_rows()) return Rows::kWhole;
+  bool any = false;
+  for (int i = 0; i < static_cast<int>(context.node().inputs().size()); ++i) {
+    const Shape& shape = context.Input(i);
+    if (context.IsCut(i)) {
+      if (shape.rank() != rank) return Rows::kWhole;
+      any = true;
+    } else if (shape.rank() == rank && shape.dim(0) != 1) {
+      context.Cut(i);
+    }
+  }
+  return any ? Rows::kEach : Rows::kWhole;
+}
+
+Rows FirstInputRows(RowContext& context) {
+  for (int i = 1; i < static_cast<int>(context.node().inputs().size()); ++i) {
+    if (context.IsCut(i)) return Rows::kWhole;
+  }
+  return context.IsCut(0) ? Rows::kEach : Rows::kWhole;
+}
+
+}  // namespace tpuest

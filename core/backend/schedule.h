@@ -1,0 +1,61 @@
+#pragma once
+// Second step: what is computed for each block of rows, each replica, or once; and in what order.
+//
+// Time runs in phases. All blocks of all replicas run a kBlock phase in parallel, one thread a
+// block; then parts of sums over rows are added; then all replicas run the kReplica phase; then the
+// kGlobal phase runs once. Variables are written in a kUpdate phase, when nothing that read their
+// old value is left to do.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/backend/bind.h"
+
+namespace tpuest {
+
+enum class Level : int { kBlock = 0, kReplica = 1, kGlobal = 2, kUpdate = 3 };
+
+struct NodeSchedule {
+  bool needed = false;
+  Level level = Level::kGlobal;         // where it runs
+  Level result_level = Level::kGlobal;  // where its results are: parts become kReplica
+  Rows rows = Rows::kWhole;
+  std::vector<bool> cut_inputs;  // read by rows
+  int stage = 0;                 // within its phase (cpu_stages.h); 0 in a kBlock phase
+  int phase = -1;                // index into Schedule::phases; -1: a source, there from the start
+};
+
+struct Phase {
+  Level level = Level::kGlobal;
+  std::vector<Node*> nodes;  // in graph order; but for kBlock by stages, then in graph order
+};
+
+struct Schedule {
+  int64_t batch_rows = 0;           // rows of a replica's batch; 0: nothing is cut
+  int64_t block_rows = 0;           // rows of every block but the last
+  int64_t blocks = 1;               // per replica
+  std::vector<NodeSchedule> nodes;  // by id
+  std::vector<Phase> phases;        // phases[0] is the prologue: layouts derived from sources
+
+  [[nodiscard]] int64_t RowsOf(int64_t block) const {
+    return block + 1 < blocks ? block_rows : batch_rows - block * block_rows;
+  }
+};
+
+struct ScheduleOptions {
+  int replicas = 1;
+  bool cut_rows = true;
+  std::vector<bool> cut_feeds;  // as BoundGraph::feeds
+};
+
+// Blocks have at most this many rows; how many follows from the batch alone.
+inline constexpr int64_t kMaxBlockRows = 64;
+
+[[nodiscard]] Schedule ScheduleGraph(const BoundGraph& bound, const ScheduleOptions& options);
+
+// True for ops that write variables.
+[[nodiscard]] bool IsUpdate(const Node& node);
+// True for nodes whose value is there before the program starts.
+[[nodiscard]] bool IsSource(const Node& node);
+
+}  // namespace tpuest

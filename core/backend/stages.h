@@ -1,0 +1,72 @@
+#pragma once
+// Phases that run once (or once a replica) in stages: what a stage holds does not depend on each
+// other, so that the step threads may share it.
+
+#include <climits>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/backend/plan.h"
+#include "core/backend/schedule.h"
+
+namespace tpuest {
+
+// Sets NodeSchedule::stage and brings the nodes of each phase but kBlock ones into the order of
+// their stages: after what they read in the phase, after their control inputs, and updates of one
+// variable in graph order. A phase whose results are large keeps a stage for each node, so that
+// results may follow each other in the same memory.
+void FindStages(Schedule& schedule);
+
+// Results of a phase, in bytes, beyond which it is large.
+inline constexpr int64_t kLargePhaseBytes = int64_t{16} << 20;
+
+// One kernel of a stage.
+struct Work {
+  Kernel kernel;
+  RangeKernel ranges;    // the same in ranges of `elements`, or empty
+  int64_t elements = 0;  // of the ranges
+  int64_t cost = 0;      // elements read and written
+  bool alone = false;    // may not run beside others
+};
+
+// Part of a stage's work: all of it, or a range.
+struct WorkPart {
+  const Work* work = nullptr;
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  void Run(const Task& task) const {
+    if (work->ranges == nullptr) return work->kernel(task);
+    work->ranges(task, begin, end);
+  }
+};
+
+// What runs one after the other on one thread, or in any order on all of them.
+struct Stage {
+  std::vector<WorkPart> parts;
+  bool shared = false;
+};
+
+// The work of a phase in the making.
+class StagedWork {
+ public:
+  // Before all stages, before the others of a node's stage, and behind all of them.
+  void AddFirst(Kernel kernel) { Add(-1, {.kernel = std::move(kernel), .alone = true}); }
+  void AddBefore(int stage, Kernel kernel) {
+    Add(2 * stage, {.kernel = std::move(kernel), .alone = true});
+  }
+  void AddLast(Kernel kernel) { Add(INT_MAX, {.kernel = std::move(kernel), .alone = true}); }
+  void AddNode(int stage, Work work) { Add(2 * stage + 1, std::move(work)); }
+
+  // The stages in their order, for so many threads; points into this object.
+  [[nodiscard]] std::vector<Stage> Stages(int threads) const;
+
+ private:
+  void Add(int key, Work work) { work_[key].push_back(std::move(work)); }
+
+  std::map<int, std::vector<Work>> work_;
+};
+
+}  // namespace tpuest
