@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/estimator/contract.h"
-#include "core/nn/extra_metrics.h"
-#include "core/nn/feature_columns.h"
-#include "core/nn/heads.h"
-#include "core/nn/layer.h"
-#include "core/nn/minimize.h"
+#include "core/nn/columns/feature_columns.h"
+#include "core/nn/heads/heads.h"
+#include "core/nn/layers/layer.h"
+#include "core/nn/metrics/extra_metrics.h"
+#include "core/nn/optimizers/minimize.h"
+#include "core/nn/optimizers/weight_decay.h"
 #include "core/nn/summaries.h"
-#include "core/nn/weight_decay.h"
 
 namespace tpuest::models {
 

@@ -1,6 +1,6 @@
 #include "models/dnn.h"
 
-#include "core/nn/dnn_model.h"
+#include "core/nn/columns/dnn_model.h"
 
 namespace tpuest::models {
 

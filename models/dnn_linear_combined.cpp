@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/nn/dnn_model.h"
-#include "core/nn/linear_model.h"
+#include "core/nn/columns/dnn_model.h"
+#include "core/nn/columns/linear_model.h"
 #include "core/ops/elementwise.h"
 
 namespace tpuest::models {

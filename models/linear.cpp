@@ -1,6 +1,6 @@
 #include "models/linear.h"
 
-#include "core/nn/linear_model.h"
+#include "core/nn/columns/linear_model.h"
 
 namespace tpuest::models {
 namespace {

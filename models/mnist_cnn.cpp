@@ -1,6 +1,6 @@
 #include "models/mnist_cnn.h"
 
-#include "core/nn/layers.h"
+#include "core/nn/layers/layers.h"
 
 namespace tpuest::models {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/nn/column_values.h"
+#include "core/nn/columns/column_values.h"
 #include "core/nn/summaries.h"
 #include "models/build_spec.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/layers.h"
+#include "core/nn/layers/layers.h"
 #include "models/build_spec.h"
 
 namespace tpuest::models {

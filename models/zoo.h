@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/nn/column_set.h"
+#include "core/nn/columns/column_set.h"
 #include "models/baseline.h"
 #include "models/dnn.h"
 #include "models/dnn_linear_combined.h"

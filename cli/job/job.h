@@ -11,7 +11,7 @@
 #include "core/estimator/eval_spec.h"
 #include "core/estimator/export_options.h"
 #include "core/estimator/options.h"
-#include "core/nn/optimizers.h"
+#include "core/nn/optimizers/optimizers.h"
 #include "data/options.h"
 #include "models/zoo.h"
 

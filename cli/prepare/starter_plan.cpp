@@ -8,7 +8,7 @@
 #include "config/utf8.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/nn/column_set.h"
+#include "core/nn/columns/column_set.h"
 
 namespace tpuest::cli {
 namespace {

@@ -2,7 +2,7 @@
 // Labels outside of what a head takes, found before they are fed: the loss would silently be NaN.
 
 #include "core/estimator/contract.h"
-#include "core/nn/head.h"
+#include "core/nn/heads/head.h"
 
 namespace tpuest {
 

@@ -9,7 +9,7 @@
 #include "core/estimator/warm_start_source.h"
 #include "core/estimator/warm_start_variables.h"
 #include "core/io/checkpoint_state.h"
-#include "core/nn/moving_average.h"
+#include "core/nn/optimizers/moving_average.h"
 
 namespace tpuest {
 namespace {

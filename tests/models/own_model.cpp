@@ -2,9 +2,9 @@
 // grows as the square of a small error and as a large error itself.
 
 #include "core/estimator/contract.h"
-#include "core/nn/layers.h"
-#include "core/nn/metrics.h"
-#include "core/nn/minimize.h"
+#include "core/nn/layers/layers.h"
+#include "core/nn/metrics/metrics.h"
+#include "core/nn/optimizers/minimize.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
 

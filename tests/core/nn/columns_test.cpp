@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/base/files.h"
-#include "core/nn/column_values.h"
+#include "core/nn/columns/column_values.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"
 #include "tests/temporary_folder.h"

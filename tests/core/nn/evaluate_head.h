@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/extra_metrics.h"
-#include "core/nn/heads.h"
+#include "core/nn/heads/heads.h"
+#include "core/nn/metrics/extra_metrics.h"
 #include "tests/core/nn/session.h"
 
 namespace tpuest::nn {

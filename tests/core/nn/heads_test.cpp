@@ -1,6 +1,6 @@
 // Cases of TensorFlow's own tests of tf.estimator's heads.
 
-#include "core/nn/heads.h"
+#include "core/nn/heads/heads.h"
 
 #include <doctest/doctest.h>
 

@@ -2,11 +2,11 @@
 // a = (1, 2, 3), w = (1, -2, 0.5). By rows: on sum c w[ids]^2 / 2 of a table [4, 2] that starts as
 // 1 to 8; each step has three ids of its own, with duplicates, and rows that are absent.
 
-#include "core/nn/keras_optimizers.h"
+#include "core/nn/optimizers/keras_optimizers.h"
 
 #include <doctest/doctest.h>
 
-#include "core/nn/minimize.h"
+#include "core/nn/optimizers/minimize.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"

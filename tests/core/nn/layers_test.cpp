@@ -1,4 +1,4 @@
-#include "core/nn/layers.h"
+#include "core/nn/layers/layers.h"
 
 #include <doctest/doctest.h>
 

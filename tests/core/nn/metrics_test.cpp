@@ -1,6 +1,6 @@
 // Metrics of eight examples, as Keras (2.15) computes them.
 
-#include "core/nn/metrics.h"
+#include "core/nn/metrics/metrics.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Several heads on one model. The numbers are tf.estimator.MultiHead's of TensorFlow 2.15.
 
-#include "core/nn/multi_head.h"
+#include "core/nn/heads/multi_head.h"
 
 #include <doctest/doctest.h>
 

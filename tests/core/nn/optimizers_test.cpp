@@ -1,12 +1,12 @@
 // Three steps on f(w) = sum a w^2 / 2 with a = (1, 2, 3), w = (1, -2, 0.5), as tf.train (TensorFlow
 // 2.15) makes them; LARS and AdamWeightDecay by their formulas in double precision.
 
-#include "core/nn/optimizers.h"
+#include "core/nn/optimizers/optimizers.h"
 
 #include <doctest/doctest.h>
 
-#include "core/nn/minimize.h"
-#include "core/nn/optimizer_updates.h"
+#include "core/nn/optimizers/minimize.h"
+#include "core/nn/optimizers/optimizer_updates.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"

@@ -1,10 +1,10 @@
 // Parts of a model that tf.train's optimizers train.
 
-#include "core/nn/premade_optimizers.h"
+#include "core/nn/optimizers/premade_optimizers.h"
 
 #include <doctest/doctest.h>
 
-#include "core/nn/minimize.h"
+#include "core/nn/optimizers/minimize.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/nn/session.h"
 

@@ -1,6 +1,6 @@
 // Rates computed by tf.compat.v1.train (TensorFlow 2.15) at the same steps.
 
-#include "core/nn/schedules.h"
+#include "core/nn/optimizers/schedules.h"
 
 #include <doctest/doctest.h>
 

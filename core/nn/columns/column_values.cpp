@@ -1,0 +1,469 @@
+#include "core/nn/columns/column_values.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/base/text.h"
+#include "core/nn/job_place.h"
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/lookup.h"
+#include "core/ops/reduction.h"
+#include "core/ops/state.h"
+#include "core/ops/strings.h"
+
+namespace tpuest::nn {
+namespace {
+
+Value Int64(Graph& graph, int64_t value) { return graph.Scalar<int64_t>(value); }
+
+// [B] -> [B, 1]; Error kUsage for a scalar.
+Value AtLeastMatrix(Value x, const std::string& key) {
+  if (!x.shape().known_rank() || x.shape().rank() == 0) {
+    throw Error(Code::kUsage, fmt::format("Feature (key: {}) cannot have rank 0. Given: {}", key,
+                                          x.shape().Text()));
+  }
+  return x.shape().rank() == 1 ? ops::ExpandDims(x, -1) : x;
+}
+
+Value Normalized(Value x, const std::optional<Normalizer>& normalizer) {
+  if (!normalizer) return x;
+  if (const auto* const z = std::get_if<ZScore>(&*normalizer)) {
+    return ops::RealDiv(ops::Sub(x, z->mean), z->std);
+  }
+  const auto& m = std::get<MinMax>(*normalizer);
+  return ops::RealDiv(ops::Sub(x, m.min), m.max - m.min);
+}
+
+// True where a string or number of a list is there.
+Value IsPresent(Value lists) {
+  Graph& graph = lists.graph();
+  if (lists.dtype() == DType::kString) {
+    return ops::NotEqual(lists, graph.Constant(Tensor::Strings({}, {""}), "ignore_value"));
+  }
+  return ops::NotEqual(lists, Int64(graph, -1));
+}
+
+Value Zero(Value like) { return like.graph().ScalarOf(like.dtype(), 0); }
+
+// K, or kUnknownDim.
+int64_t Width(Value lists) { return lists.shape().dim(1); }
+
+Value OnlyColumn(Value x) { return ops::Squeeze(x, {1}); }
+
+// x [B, D] / y [B, 1], 0 where y is 0.
+Value Over(Value x, Value y) { return ops::DivNoNan(x, y); }
+
+Value CountOf(Value mask) {
+  return ops::Sum(ops::Cast(mask, DType::kFloat), {1}, /*keep_dims=*/true);
+}
+
+// Rows [.., D] no longer than max_norm.
+Value Shortened(Value rows, double max_norm) {
+  const NameScope scope(rows.graph(), "clip_by_norm");
+  const Value squares = ops::Sum(ops::Square(rows), {-1}, /*keep_dims=*/true);
+  const Value some = ops::Greater(squares, Zero(squares));
+  const Value one = squares.graph().ScalarOf(DType::kFloat, 1);
+  // The root of 0 has no gradient.
+  const Value norm = ops::SelectV2(some, ops::Sqrt(ops::SelectV2(some, squares, one)), squares);
+  return ops::RealDiv(ops::Mul(rows, max_norm), ops::Maximum(norm, max_norm));
+}
+
+// From the words of a vocabulary_list to their positions.
+Value ListTable(Graph& graph, const std::vector<std::variant<int64_t, std::string>>& list) {
+  if (std::holds_alternative<std::string>(list[0])) {
+    std::vector<std::string> words;
+    for (const auto& word : list) words.push_back(std::get<std::string>(word));
+    return ops::IndexTable(graph, words, DType::kInt64, "vocabulary");
+  }
+  std::vector<int64_t> keys;
+  std::vector<int64_t> positions;
+  for (const auto& word : list) {
+    positions.push_back(static_cast<int64_t>(keys.size()));
+    keys.push_back(std::get<int64_t>(word));
+  }
+  const Shape shape({static_cast<int64_t>(keys.size())});
+  return ops::HashTable(graph, Tensor::Of(shape, keys), Tensor::Of(shape, positions), "vocabulary");
+}
+
+}  // namespace
+
+Value CombinedRows(const Variable& table, const Categories& categories,
+                   const Combination& combination) {
+  const bool single = Width(categories.ids) == 1;
+  const auto column = [&](Value x) { return single && x.valid() ? OnlyColumn(x) : x; };
+  const Value ids = column(categories.ids);
+  Value weights = column(categories.weights);
+  Value present;
+  if (categories.there.valid()) present = ops::GreaterEqual(ids, Zero(ids));
+  if (weights.valid() && combination.combiner != "sum") {
+    const Value positive = ops::Greater(weights, Zero(weights));
+    present = present.valid() ? ops::LogicalAnd(present, positive) : positive;
+  }
+  Value rows;
+  if (present.valid()) {
+    // The same choice before and behind the lookup: rows that are not chosen are no rows of its
+    // gradient.
+    const Value taken = ops::ResourceGather(table.handle, ops::SelectV2(present, ids, Zero(ids)));
+    rows = ops::SelectV2(ops::ExpandDims(present, -1), taken, Zero(taken));
+    if (weights.valid()) weights = ops::SelectV2(present, weights, Zero(weights));
+  } else {
+    rows = ops::ResourceGather(table.handle, ids);
+  }
+  if (combination.max_norm) rows = Shortened(rows, *combination.max_norm);
+  if (weights.valid()) rows = ops::Mul(rows, ops::ExpandDims(weights, -1));
+  const Value sum = single ? rows : ops::Sum(rows, {1});
+  if (categories.sequence) return Over(sum, CountOf(categories.there));
+  if (combination.combiner == "sum" || (single && !weights.valid())) return sum;
+  if (single) weights = ops::ExpandDims(weights, -1);
+  if (!weights.valid()) {
+    weights = present.valid() ? ops::Cast(present, DType::kFloat)
+                              : ops::OnesLike(ops::Cast(ids, DType::kFloat));
+  }
+  if (combination.combiner == "mean") return Over(sum, ops::Sum(weights, {1}, /*keep_dims=*/true));
+  return Over(sum, ops::Sqrt(ops::Sum(ops::Square(weights), {1}, /*keep_dims=*/true)));
+}
+
+// ---- features -----------------------------------------------------------------------------------
+
+Value ColumnValues::Feature(const std::string& key) const {
+  const auto found = features_.find(key);
+  if (found != features_.end()) return AtLeastMatrix(found->second, key);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : features_) names.push_back(name);
+  throw Error(Code::kUsage, fmt::format("Feature {} is not in features dictionary.", key),
+              fmt::format("the input_fn gives: {}", names.empty() ? "none" : Join(names, ", ")));
+}
+
+Value ColumnValues::Lists(const std::string& key, DType dtype) const {
+  const Value feature = Feature(key);
+  if (feature.shape().rank() != 2) {
+    throw Error(Code::kUsage, fmt::format("feature '{}' is {}, expected [batch] or [batch, values]",
+                                          key, feature.shape().Text()));
+  }
+  const bool text = feature.dtype() == DType::kString;
+  if (text != (dtype == DType::kString) || (!text && !IsInteger(feature.dtype()))) {
+    throw Error(Code::kUsage,
+                fmt::format("Column dtype and SparseTensors dtype must be compatible. key: {}, "
+                            "column dtype: {}, tensor dtype: {}",
+                            key, NameOf(dtype), NameOf(feature.dtype())),
+                "give the column the feature's `dtype`");
+  }
+  return text ? feature : ops::Cast(feature, DType::kInt64);
+}
+
+// ---- categories ---------------------------------------------------------------------------------
+
+struct ColumnValues::Categorize {
+  ColumnValues& values;
+  Graph& graph;
+
+  Categories operator()(const BucketizedColumn& c) const {
+    const auto& source = std::get<NumericColumn>(values.columns_.At(c.source_column, c.place));
+    const Value buckets =
+        ops::Cast(ops::Bucketize(values.Numbers(source), c.boundaries), DType::kInt64);
+    const auto each = static_cast<int64_t>(c.boundaries.size()) + 1;
+    const int64_t n = Width(buckets);
+    Categories result{.ids = buckets, .buckets = each * n};
+    if (n == 1) return result;
+    // Each number has buckets of its own.
+    std::vector<int64_t> first;
+    for (int64_t i = 0; i < n; ++i) first.push_back(i * each);
+    result.ids = ops::AddV2(buckets, graph.Constant(Tensor::Of<int64_t>({n}, first)));
+    return result;
+  }
+  template <bool sequence>
+  Categories operator()(const VocabularyListColumnOf<sequence>& c) const {
+    const Value lists = values.Lists(c.key, c.is_text() ? DType::kString : DType::kInt64);
+    const Value table = ListTable(graph, c.vocabulary_list);
+    return Found<sequence>(lists, table, static_cast<int64_t>(c.vocabulary_list.size()),
+                           c.default_value, c.num_oov_buckets);
+  }
+  template <bool sequence>
+  Categories operator()(const VocabularyFileColumnOf<sequence>& c) const {
+    const DType dtype = c.dtype == "string" ? DType::kString : DType::kInt64;
+    const auto size =
+        static_cast<int64_t>(VocabularyLines(c.vocabulary_file, c.vocabulary_size).size());
+    if (c.default_value && *c.default_value >= size) {
+      Refuse(c.place, fmt::format("default_value {} is not below the vocabulary's size {}, "
+                                  "column_name {}",
+                                  *c.default_value, size, c.key));
+    }
+    const Value table = ops::FileTable(graph, c.vocabulary_file, size, dtype, "vocabulary");
+    return Found<sequence>(values.Lists(c.key, dtype), table, size, c.default_value.value_or(-1),
+                           c.num_oov_buckets);
+  }
+  template <bool sequence>
+  Categories operator()(const HashBucketColumnOf<sequence>& c) const {
+    const Value lists = values.Lists(c.key, c.dtype == "string" ? DType::kString : DType::kInt64);
+    const Value ids = ops::StringToHashBucketFast(AsText(lists), c.hash_bucket_size);
+    return Chosen<sequence>(lists, ids, c.hash_bucket_size);
+  }
+  template <bool sequence>
+  Categories operator()(const IdentityColumnOf<sequence>& c) const {
+    const Value lists = values.Lists(c.key, DType::kInt64);
+    Value ids = lists;
+    if (c.default_value) {
+      const Value outside = ops::LogicalOr(ops::Less(ids, Int64(graph, 0)),
+                                           ops::GreaterEqual(ids, Int64(graph, c.num_buckets)));
+      ids = ops::SelectV2(outside, Int64(graph, *c.default_value), ids);
+      return Chosen<sequence>(lists, ids, c.num_buckets);
+    }
+    return {.ids = ids, .there = IsPresent(lists), .buckets = c.num_buckets, .sequence = sequence};
+  }
+  Categories operator()(const WeightedCategoricalColumn& c) const {
+    Categories result = values.CategoriesOf(c.categorical_column);
+    const Value weights = values.Feature(c.weight_feature_key);
+    if (weights.dtype() == DType::kString) {
+      Refuse(c.place,
+             fmt::format("weights must be numbers, feature '{}' is string", c.weight_feature_key));
+    }
+    if (!Compatible(weights.shape(), result.ids.shape())) {
+      Refuse(c.place,
+             fmt::format("feature '{}' is {}, the values that it weighs are {}",
+                         c.weight_feature_key, weights.shape().Text(), result.ids.shape().Text()));
+    }
+    result.weights = ops::Cast(weights, DType::kFloat);
+    return result;
+  }
+  Categories operator()(const CrossedColumn& c) const {
+    std::vector<Value> keys;
+    std::vector<Value> there;
+    for (const std::string& leaf : values.columns_.LeavesOf(c)) {
+      const auto [key, is_there] = CrossKey(leaf);
+      keys.push_back(key);
+      there.push_back(is_there);
+    }
+    // Before the pairs: it tells where they are too many.
+    const Value ids =
+        ops::SparseCrossHashed(keys, c.hash_bucket_size, c.hash_key.value_or(ops::kCrossHashKey));
+    Value present = there[0];
+    for (size_t i = 1; i < there.size(); ++i) present = Pairs(present, there[i]);
+    return {.ids = ops::SelectV2(present, ids, Int64(graph, -1)),
+            .there = present,
+            .buckets = c.hash_bucket_size};
+  }
+  template <class T>
+  Categories operator()(const T& c) const {
+    Refuse(c.place, fmt::format("a {} is no categorical column", T::kType));
+  }
+
+ private:
+  static Value AsText(Value lists) {
+    return lists.dtype() == DType::kString ? lists : ops::AsString(lists);
+  }
+
+  // ids where there is a value, else -1.
+  template <bool sequence>
+  Categories Chosen(Value lists, Value ids, int64_t buckets) const {
+    const Value present = IsPresent(lists);
+    return {.ids = ops::SelectV2(present, ids, Int64(graph, -1)),
+            .there = present,
+            .buckets = buckets,
+            .sequence = sequence};
+  }
+
+  template <bool sequence>
+  Categories Found(Value lists, Value table, int64_t size, int64_t other, int64_t oov) const {
+    Value ids = ops::LookupTableFind(table, lists, Tensor::Scalar<int64_t>(oov > 0 ? -1 : other));
+    if (oov > 0) {
+      const Value bucket =
+          ops::AddV2(ops::StringToHashBucketFast(AsText(lists), oov), Int64(graph, size));
+      ids = ops::SelectV2(ops::GreaterEqual(ids, Int64(graph, 0)), ids, bucket);
+    }
+    return Chosen<sequence>(lists, ids, size + oov);
+  }
+
+  // What a cross reads under a key, [B, K] strings or int64, and where it is there.
+  std::pair<Value, Value> CrossKey(const std::string& leaf) const {
+    if (values.columns_.CrossesColumn(leaf)) {
+      const Categories& source = values.CategoriesOf(leaf);
+      // A value that is not in its vocabulary is crossed as -1.
+      return {source.ids,
+              source.there.valid() ? source.there : ops::GreaterEqual(source.ids, Int64(graph, 0))};
+    }
+    Value feature = values.Feature(leaf);
+    if (feature.dtype() != DType::kString) feature = ops::Cast(feature, DType::kInt64);
+    return {feature, IsPresent(feature)};
+  }
+
+  // [B, K] and [B, L] -> [B, K * L]: both, the last changing fastest.
+  Value Pairs(Value a, Value b) const {
+    if (Width(a) == 1 && Width(b) == 1) return ops::LogicalAnd(a, b);
+    const Value both = ops::LogicalAnd(ops::ExpandDims(a, 2), ops::ExpandDims(b, 1));
+    const Shape& shape = both.shape();
+    if (shape.dim(1) != kUnknownDim && shape.dim(2) != kUnknownDim) {
+      return ops::Reshape(both, Shape({kUnknownDim, shape.dim(1) * shape.dim(2)}));
+    }
+    const Value dims = ops::ShapeOf(both);
+    const auto part = [&](int64_t from, int64_t to) {
+      return ops::StridedSlice(dims, {.begin = {from}, .end = {to}});
+    };
+    const Value width = ops::Mul(part(1, 2), part(2, 3));
+    return ops::Reshape(both, ops::ConcatV2({part(0, 1), width}, 0));
+  }
+};
+
+namespace {
+
+// TensorFlow's nodes begin with a letter, a digit or a dot.
+std::string NodeScopeOf(std::string_view column_name) {
+  std::string scope = ScopeOf(column_name);
+  return scope.starts_with('_') || scope.starts_with('-') ? "x" + scope : scope;
+}
+
+}  // namespace
+
+const Categories& ColumnValues::CategoriesOf(const std::string& job_name) {
+  const auto found = categories_.find(job_name);
+  if (found != categories_.end()) return found->second;
+  const FeatureColumn& column = columns_.At(job_name, {});
+  Graph& graph = layers_.graph;
+  const NameScope scope(graph, NodeScopeOf(columns_.NameOf(job_name)));
+  const Categories categories = AtPlace(graph, PlaceOf(column), [&] {
+    return std::visit(Categorize{*this, graph}, column);
+  });
+  return categories_[job_name] = categories;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+Value ColumnValues::Numbers(const NumericColumn& column) const {
+  const Value feature = Feature(column.key);
+  if (feature.dtype() == DType::kString) {
+    throw Error(Code::kUsage,
+                fmt::format("The corresponding Tensor of numerical column must be a Tensor of "
+                            "numbers. key: {}, dtype: string",
+                            column.key));
+  }
+  const int64_t n = Shape(DimsOf(column.shape, column.key)).elements();
+  int64_t found = 1;
+  for (int axis = 1; axis < feature.shape().rank(); ++axis) {
+    found = feature.shape().dim(axis) == kUnknownDim ? -1 : found * feature.shape().dim(axis);
+    if (found < 0) break;
+  }
+  if (found >= 0 && found != n) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("feature '{}' has {} numbers an example, its column {}", column.key, found, n),
+        "give the column the feature's `shape`");
+  }
+  Value x = ops::Cast(feature, DType::kFloat);
+  if (x.shape().rank() != 2 || found < 0) x = ops::Reshape(x, Shape({kUnknownDim, n}));
+  return Normalized(x, column.normalizer_fn);
+}
+
+// Sums every n-th number apart, so that no list has to be filled up.
+Value ColumnValues::MeanOverSteps(const SequenceNumericColumn& column) const {
+  const Value lists = Feature(column.key);
+  if (!IsFloating(lists.dtype()) || lists.shape().rank() != 2) {
+    throw Error(Code::kUsage,
+                fmt::format("feature '{}' is {} {}, expected float32 [batch, values]", column.key,
+                            NameOf(lists.dtype()), lists.shape().Text()),
+                "parse_example: {type: VarLenFeature, dtype: float32}");
+  }
+  const int64_t n = Shape(DimsOf(column.shape, column.key)).elements();
+  const Value there = ops::LogicalNot(ops::IsNan(lists));
+  const Value x = ops::SelectV2(there, Normalized(lists, column.normalizer_fn), Zero(lists));
+  const Value length = ops::Ceil(ops::RealDiv(CountOf(there), static_cast<double>(n)));
+  std::vector<Value> means;
+  for (int64_t i = 0; i < n; ++i) {
+    const ops::StridedSliceOptions every{
+        .begin = {0, i}, .end = {0, 0}, .strides = {1, n}, .begin_mask = 1, .end_mask = 3};
+    const auto part = [&](Value of) { return n == 1 ? of : ops::StridedSlice(of, every); };
+    Value sum = ops::Sum(part(x), {1}, /*keep_dims=*/true);
+    if (column.default_value != 0) {
+      const Value missing = ops::Sub(length, CountOf(part(there)));
+      sum = ops::AddV2(sum, ops::Mul(missing, column.default_value));
+    }
+    means.push_back(Over(sum, length));
+  }
+  return means.size() == 1 ? means[0] : ops::ConcatV2(means, 1);
+}
+
+Value ColumnValues::Indicator(const Categories& categories) const {
+  if (categories.buckets > std::numeric_limits<int>::max()) {
+    throw Error(Code::kUsage,
+                fmt::format("an indicator_column of {} buckets is too wide", categories.buckets),
+                "an embedding_column is narrower");
+  }
+  const bool single = Width(categories.ids) == 1;
+  const auto column = [&](Value x) { return single ? OnlyColumn(x) : x; };
+  Value hot = ops::OneHot(column(categories.ids), {.depth = static_cast<int>(categories.buckets)});
+  if (categories.weights.valid()) {
+    const Value present = ops::GreaterEqual(categories.ids, Zero(categories.ids));
+    const Value weights = ops::SelectV2(present, categories.weights, Zero(categories.weights));
+    hot = ops::Mul(hot, ops::ExpandDims(column(weights), -1));
+  }
+  const Value sum = single ? hot : ops::Sum(hot, {1});
+  return categories.sequence ? Over(sum, CountOf(categories.there)) : sum;
+}
+
+Value ColumnValues::Embedding(const std::string& variable, const Categories& categories,
+                              const EmbeddingOptions& options, const Place& place) {
+  Graph& graph = layers_.graph;
+  const OriginScope origin(graph, place);
+  const Variable* table = graph.FindVariable(variable);
+  if (table == nullptr) {
+    const auto dimension = static_cast<double>(options.dimension);
+    const Initializer initializer = options.initializer.value_or(
+        TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)});
+    table = AddWeight(layers_, variable, Shape({categories.buckets, options.dimension}),
+                      initializer, options.trainable);
+  }
+  return CombinedRows(*table, categories, {options.combiner, options.max_norm});
+}
+
+struct ColumnValues::Densify {
+  ColumnValues& values;
+  const ColumnRef& column;
+  const std::string& scope;
+
+  Value operator()(const NumericColumn& c) const { return values.Numbers(c); }
+  Value operator()(const SequenceNumericColumn& c) const { return values.MeanOverSteps(c); }
+  Value operator()(const BucketizedColumn& /*c*/) const {
+    return values.Indicator(values.CategoriesOf(column.job_name));
+  }
+  Value operator()(const IndicatorColumn& c) const {
+    return values.Indicator(values.CategoriesOf(c.categorical_column));
+  }
+  Value operator()(const EmbeddingColumn& c) const {
+    const std::string variable =
+        fmt::format("{}/{}/embedding_weights", scope, ScopeOf(column.name));
+    return values.Embedding(variable, values.CategoriesOf(c.categorical_column), c.embedding,
+                            c.place);
+  }
+  Value operator()(const SharedEmbeddingColumns& c) const {
+    return values.Embedding(ScopeOf(SharedName(values.columns_, c)),
+                            values.CategoriesOf(column.member), c.embedding, c.place);
+  }
+  template <class T>
+  Value operator()(const T& c) const {
+    Refuse(c.place,
+           fmt::format("Items of feature_columns must be a DenseColumn. You can wrap a categorical "
+                       "column with an embedding_column or indicator_column. Given: {}",
+                       column.job_name));
+  }
+};
+
+Value ColumnValues::DenseOf(const ColumnRef& column, const std::string& scope) {
+  const FeatureColumn& options = columns_.At(column.job_name, {});
+  return AtPlace(layers_.graph, PlaceOf(options), [&] {
+    return std::visit(Densify{*this, column, scope}, options);
+  });
+}
+
+Value ColumnValues::Record(const ColumnRef& column, const std::string& scope,
+                           const std::function<Value()>& build) {
+  Graph& graph = layers_.graph;
+  const FeatureColumn& options = columns_.At(column.job_name, {});
+  const OriginScope origin(graph, PlaceOf(options));
+  const int first = graph.next_node();
+  const Value x = build();
+  const auto type = [](const auto& c) { return std::string_view(c.kType); };
+  graph.AddLayer(fmt::format("{}/{}", scope, ScopeOf(column.name)), std::visit(type, options),
+                 first, x);
+  return x;
+}
+
+}  // namespace tpuest::nn

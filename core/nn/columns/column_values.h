@@ -1,0 +1,75 @@
+#pragma once
+// What feature columns compute: graph nodes from features to ids, and from ids to numbers. Strings,
+// tables and hashes are host ops, so they run ahead of the step and go into exports.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/nn/columns/column_set.h"
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// A categorical column of a batch.
+struct Categories {
+  Value ids;      // int64 [B, K]; below 0: absent
+  Value weights;  // float32 [B, K]; not valid(): all 1
+  Value there;    // bool [B, K]: there was a value, known or not; not valid(): everywhere
+  int64_t buckets = 0;
+  bool sequence = false;  // values are steps in time
+};
+
+// The rows `ids` of a table [buckets, D] float32, weighed and combined to [B, D]: "sum", "mean"
+// (divided by the weights' sum) or "sqrtn" (by the root of their squares' sum); zeros where there
+// is none. As tf.nn.safe_embedding_lookup_sparse has it, mean and sqrtn leave out weights that are
+// not positive; of a sequence the mean over its steps. Rows longer than max_norm are shortened.
+struct Combination {
+  std::string combiner = "sum";
+  std::optional<double> max_norm;
+};
+[[nodiscard]] Value CombinedRows(const Variable& table, const Categories& categories,
+                                 const Combination& combination);
+
+// The columns of one batch. Each is computed once, however many columns and models use it.
+class ColumnValues {
+ public:
+  // All of them outlive it.
+  ColumnValues(LayerContext& layers, const ColumnSet& columns,
+               const std::map<std::string, Value>& features)
+      : layers_(layers), columns_(columns), features_(features) {}
+
+  // A categorical column by the job's name. Error kUsage, in TensorFlow's words, at the column's
+  // place: the feature is not there, or of another dtype or rank.
+  const Categories& CategoriesOf(const std::string& job_name);
+  // A dense column as float32 [B, n]. Variables of embeddings are "<scope>/<column>/
+  // embedding_weights". Error kUsage as above.
+  [[nodiscard]] Value DenseOf(const ColumnRef& column, const std::string& scope);
+  // build()'s value: what the column gives a model, recorded in the graph as "<scope>/<column>".
+  [[nodiscard]] Value Record(const ColumnRef& column, const std::string& scope,
+                             const std::function<Value()>& build);
+
+  [[nodiscard]] LayerContext& layers() const { return layers_; }
+  [[nodiscard]] const ColumnSet& columns() const { return columns_; }
+
+ private:
+  struct Categorize;
+  struct Densify;
+  [[nodiscard]] Value Feature(const std::string& key) const;
+  // The feature as a list an example: [B, K], strings or int64.
+  [[nodiscard]] Value Lists(const std::string& key, DType dtype) const;
+  // A numeric column's values [B, n].
+  [[nodiscard]] Value Numbers(const NumericColumn& column) const;
+  [[nodiscard]] Value MeanOverSteps(const SequenceNumericColumn& column) const;
+  [[nodiscard]] Value Indicator(const Categories& categories) const;
+  [[nodiscard]] Value Embedding(const std::string& variable, const Categories& categories,
+                                const EmbeddingOptions& options, const Place& place);
+
+  LayerContext& layers_;
+  const ColumnSet& columns_;
+  const std::map<std::string, Value>& features_;
+  std::map<std::string, Categories> categories_;
+};
+
+}  // namespace tpuest::nn

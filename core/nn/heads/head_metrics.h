@@ -1,0 +1,50 @@
+#pragma once
+// The metrics of tf.estimator's heads, by the tensors that they read. For the heads' own files.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/nn/heads/head.h"
+
+namespace tpuest::nn {
+
+// Puts metrics into a head's outputs: under "<key>", or "<key>/<name>" if the head has a name. They
+// read the outputs' metric_tensors, weighed by "weights".
+class HeadMetrics {
+ public:
+  // Builds a metric of this name.
+  using Build = std::function<Metric(Graph&, const std::string& name, const Tensors&)>;
+
+  HeadMetrics(HeadOutputs& outputs, const std::optional<std::string>& head_name)
+      : outputs_(outputs), suffix_(head_name ? "/" + *head_name : "") {}
+
+  void Add(const std::string& key, Build build);
+  // The mean of a tensor.
+  void Mean(const std::string& key, const std::string& tensor);
+  // How often "class_ids" is "labels".
+  void Accuracy(const std::string& key);
+  // Precision and recall where the tensor exceeds 1/2.
+  void PrecisionAndRecall(const std::string& tensor);
+  // auc and auc_precision_recall of scores [B, D]; with `column`, of that class alone, and under
+  // "auc/<class_name>", ....
+  void AreasUnderCurves(const std::string& scores);
+  void AreasUnderCurves(const std::string& scores, int64_t column, const std::string& class_name);
+  // {accuracy,precision,recall}/positive_threshold_<t> of scores, for each t.
+  void AtThresholds(const std::string& scores, const std::vector<double>& thresholds);
+  // average_loss and, if there is one, regularization_loss.
+  void Losses();
+
+ private:
+  HeadOutputs& outputs_;
+  std::string suffix_;
+};
+
+// weights of metric tensors, or not valid().
+[[nodiscard]] Value MetricWeights(const Tensors& tensors);
+
+// Column `column` of [B, D], as [B, 1].
+[[nodiscard]] Value ColumnOf(Value x, int64_t column);
+
+}  // namespace tpuest::nn

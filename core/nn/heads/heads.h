@@ -1,0 +1,41 @@
+#pragma once
+// Every head that a job can name.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "core/nn/heads/binary_class_head.h"
+#include "core/nn/heads/logistic_regression_head.h"
+#include "core/nn/heads/mean_squared_error.h"
+#include "core/nn/heads/multi_class_head.h"
+#include "core/nn/heads/multi_head.h"
+#include "core/nn/heads/multi_label_head.h"
+#include "core/nn/heads/poisson_regression_head.h"
+#include "core/nn/heads/regression_head.h"
+
+namespace tpuest::nn {
+
+using AnyHead =
+    std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
+                 PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError, MultiHead>;
+
+// Predictions, loss and metrics. Errors carry the head's place.
+[[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);
+
+// What the labels may be; of a head without a range, any number.
+[[nodiscard]] Labels<LabelRange> LabelRangesOf(const AnyHead& head);
+
+// How many logits an example it takes.
+[[nodiscard]] int64_t LogitsDimensionOf(const AnyHead& head);
+
+// The features that weigh examples.
+[[nodiscard]] std::set<std::string> WeightColumnsOf(const AnyHead& head);
+
+// The metrics of one graph, built in an AfterScope.
+[[nodiscard]] std::map<std::string, Metric> BuildMetrics(Graph& graph,
+                                                         const MetricBuilders& builders,
+                                                         const Tensors& tensors);
+
+}  // namespace tpuest::nn

@@ -1,0 +1,39 @@
+#pragma once
+// tf.losses.mean_squared_error, for a model_fn that has no head: numbers under a name of its own.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+
+namespace tpuest::nn {
+
+// logits [B, D], labels numbers of that shape or, for one dimension, [B]. Predictions: `prediction`
+// [B, D], and no export_outputs: they are the signature serving_default. No metrics of its own.
+// Weights may be [B], [B, 1] or of the logits' shape.
+struct MeanSquaredError {
+  static constexpr std::string_view kType = "mean_squared_error";
+  std::string prediction = "predictions";
+  int64_t label_dimension = 1;
+  std::optional<std::string> weight_column;
+  std::string reduction = "SUM_BY_NONZERO_WEIGHTS";
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("prediction", prediction, {.help = "the prediction's name", .tpuest = true});
+    v("label_dimension", label_dimension, {.help = "numbers in a label", .tpuest = true});
+    v("weight_column", weight_column, {.help = "feature that weighs the examples", .tpuest = true});
+    v("reduction", reduction, {.help = "how losses become one", .values = LossReductionNames()});
+  }
+
+  [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
+  // Any number will do.
+  [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
+  void CheckOptions() const;
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,53 @@
+#pragma once
+// tf.estimator.MultiHead: several heads on one model, trained on the weighted sum of their losses.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/binary_class_head.h"
+#include "core/nn/heads/logistic_regression_head.h"
+#include "core/nn/heads/multi_class_head.h"
+#include "core/nn/heads/multi_label_head.h"
+#include "core/nn/heads/poisson_regression_head.h"
+#include "core/nn/heads/regression_head.h"
+
+namespace tpuest::nn {
+
+// The heads that have a name.
+using NamedHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
+                               PoissonRegressionHead, LogisticRegressionHead>;
+
+// logits [B, sum of the heads' dimensions], split in the order of the heads; labels a dict by the
+// heads' names, each as its head takes it. The loss is the sum of weight times loss over the heads,
+// and the regularization losses once. Predictions: "<head>/<key>". Signatures: serving_default and
+// "<head>" are the first and each head's own default, "<head>/<key>" its others, and `predict`
+// gives all predictions. Metrics: those of the heads, and "loss/<head>", the mean of its loss over
+// the batches.
+struct MultiHead {
+  static constexpr std::string_view kType = "MultiHead";
+  std::vector<NamedHead> heads;
+  std::vector<double> head_weights;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("heads", heads, {.help = "each with a name, under which its label goes", .required = true});
+    v("head_weights", head_weights, {.help = "of the losses, one a head; []: all 1"});
+  }
+
+  // The heads' names, joined by "_": the scope of its ops.
+  [[nodiscard]] std::string scope_name() const;
+  [[nodiscard]] int64_t logits_dimension() const;
+  [[nodiscard]] Labels<LabelRange> label_ranges() const;
+  // Different ones, in the order of the heads.
+  [[nodiscard]] std::set<std::string> weight_columns() const;
+  // Error kUsage in TensorFlow's words for heads that do not go together.
+  void CheckOptions() const;
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,57 @@
+#pragma once
+// tf.estimator.MultiLabelHead: any number of n_classes at once, each by the logistic function.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+#include "core/nn/label_vocabulary.h"
+
+namespace tpuest::nn {
+
+// logits and labels [B, n_classes], labels multi-hot: 1 for each class that the example has, 0 for
+// the others; or, with a label_vocabulary, strings [B] or [B, K]: the words that the example has,
+// and
+// "" where it has fewer than K. The loss of an example is its mean over the classes. Predictions:
+// logits, probabilities [B, n_classes] and classes, the names of all classes, strings of that
+// shape. Metrics count each class of each example: average_loss, auc, auc_precision_recall, for
+// each threshold t accuracy/positive_threshold_t, precision/..., recall/..., and for each class c
+// of classes_for_class_based_metrics probability_mean/class<c>, auc/class<c>,
+// auc_precision_recall/class<c>; with a label_vocabulary the class's word stands for "class<c>".
+struct MultiLabelHead {
+  static constexpr std::string_view kType = "MultiLabelHead";
+  using Class = std::variant<int64_t, std::string>;  // its number or word
+  int64_t n_classes = 0;
+  std::optional<std::string> weight_column;
+  std::vector<double> thresholds;
+  LabelVocabulary label_vocabulary;
+  std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
+  std::vector<Class> classes_for_class_based_metrics;
+  std::optional<std::string> name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("n_classes", n_classes, {.help = "more than 1", .required = true});
+    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("thresholds", thresholds, {.help = "probabilities in (0, 1) to evaluate at"});
+    v("label_vocabulary", label_vocabulary, {.help = "the classes' names"});
+    v("loss_reduction", loss_reduction,
+      {.help = "how losses become one", .values = LossReductionNames()});
+    v("classes_for_class_based_metrics", classes_for_class_based_metrics,
+      {.help = "numbers or names of classes that have metrics of their own"});
+    v("name", name, {.help = kHeadNameHelp});
+  }
+
+  [[nodiscard]] int64_t logits_dimension() const { return n_classes; }
+  [[nodiscard]] LabelRange label_range() const;
+  // Error kUsage, in TensorFlow's words, for options that cannot be.
+  void CheckOptions() const;
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,39 @@
+#pragma once
+// tf.estimator.PoissonRegressionHead: counts, by the likelihood of a Poisson distribution.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+
+namespace tpuest::nn {
+
+// As RegressionHead; the logits are logarithms of the predictions: predictions are exp(logits).
+struct PoissonRegressionHead {
+  static constexpr std::string_view kType = "PoissonRegressionHead";
+  int64_t label_dimension = 1;
+  std::optional<std::string> weight_column;
+  std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
+  bool compute_full_loss = true;
+  std::optional<std::string> name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("label_dimension", label_dimension, {.help = "numbers in a label"});
+    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("loss_reduction", loss_reduction,
+      {.help = "how losses become one", .values = LossReductionNames()});
+    v("compute_full_loss", compute_full_loss, {.help = "with log(label!), which has no gradient"});
+    v("name", name, {.help = kHeadNameHelp});
+  }
+
+  [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
+  // Any number will do.
+  [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

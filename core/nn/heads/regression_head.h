@@ -1,0 +1,60 @@
+#pragma once
+// tf.estimator.RegressionHead: numbers, by squared error; and what its kin share.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+
+namespace tpuest::nn {
+
+// What makes predictions of logits. Words of a job: TensorFlow's functions.
+[[nodiscard]] const std::vector<std::string_view>& InverseLinkNames();
+
+// logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
+// Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
+// average_loss, prediction/mean, label/mean. Weights may be [B], [B, 1] or of the logits' shape.
+// The loss compares the labels with the logits, whatever the inverse_link_fn.
+struct RegressionHead {
+  static constexpr std::string_view kType = "RegressionHead";
+  int64_t label_dimension = 1;
+  std::optional<std::string> weight_column;
+  std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
+  std::optional<std::string> inverse_link_fn;
+  std::optional<std::string> name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("label_dimension", label_dimension, {.help = "numbers in a label"});
+    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("loss_reduction", loss_reduction,
+      {.help = "how losses become one", .values = LossReductionNames()});
+    v("inverse_link_fn", inverse_link_fn,
+      {.help = "makes predictions of the logits", .values = InverseLinkNames()});
+    v("name", name, {.help = kHeadNameHelp});
+  }
+
+  [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
+  // Any number will do.
+  [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
+  void CheckOptions() const;
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+// ---- for the heads that are regressions of another loss -----------------------------------------
+
+struct Regression {
+  const RegressionHead& head;
+  // Of logits and labels, float32 [B, D] both -> [B, D].
+  std::function<Value(Value logits, Value labels)> loss;
+};
+
+[[nodiscard]] HeadOutputs BuildRegression(const Regression& regression, const HeadInputs& inputs);
+
+}  // namespace tpuest::nn

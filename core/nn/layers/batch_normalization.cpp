@@ -1,0 +1,107 @@
+#include "core/nn/layers/batch_normalization.h"
+
+#include "core/ops/array.h"
+#include "core/ops/batch_norm.h"
+#include "core/ops/collective.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
+#include "core/ops/state.h"
+
+namespace tpuest::nn {
+namespace {
+
+struct Moments {
+  Value mean;      // float32 [channels]
+  Value variance;  // float32 [channels]
+};
+
+// All that one application is about; gamma and beta float32 [channels].
+struct Normalization {
+  Value x;
+  Value gamma;
+  Value beta;
+  Moments moving;
+  double epsilon;
+};
+
+struct Normalized {
+  Value y;
+  Moments batch;  // in training: what the moving averages follow
+};
+
+Normalized NormalizeImage(const Normalization& n, bool training) {
+  Graph& graph = n.x.graph();
+  const Value none = training ? ops::Zeros(graph, DType::kFloat, Shape{0}, "empty") : Value{};
+  const ops::BatchNormResult result = ops::FusedBatchNormV3(
+      n.x, n.gamma, n.beta, training ? none : n.moving.mean, training ? none : n.moving.variance,
+      {.epsilon = static_cast<float>(n.epsilon), .is_training = training});
+  return {result.y, {result.batch_mean, result.batch_variance}};
+}
+
+// Mean and biased variance over all axes but the last, in float32.
+Moments MomentsOf(Value x) {
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < x.shape().rank() - 1; ++axis) axes.push_back(axis);
+  const Value wide = ops::Cast(x, DType::kFloat);
+  const Value mean = ops::Mean(wide, axes);
+  return {mean, ops::Mean(ops::SquaredDifference(wide, mean), axes)};
+}
+
+// y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean * that)
+Normalized NormalizeAny(const Normalization& n, bool training) {
+  const Moments used = training ? MomentsOf(n.x) : n.moving;
+  const Value factor = ops::Mul(ops::Rsqrt(ops::AddV2(used.variance, n.epsilon)), n.gamma);
+  const Value offset = ops::Sub(n.beta, ops::Mul(used.mean, factor));
+  const DType dtype = n.x.dtype();
+  return {ops::AddV2(ops::Mul(n.x, ops::Cast(factor, dtype)), ops::Cast(offset, dtype)), used};
+}
+
+void Follow(LayerContext& context, const Variable* moving, Value batch, double momentum) {
+  Value statistic = batch;
+  if (context.replicas > 1) {
+    statistic = ops::Mul(ops::CrossReplicaSum(batch, context.replicas), 1.0 / context.replicas);
+  }
+  const Value delta = ops::Mul(ops::Sub(moving->value, statistic), 1.0 - momentum);
+  context.updates.push_back(ops::AssignSubVariableOp(moving->handle, delta, "AssignMovingAvg"));
+}
+
+}  // namespace
+
+Value BatchNormalization::Apply(LayerContext& context, Value x) const {
+  LayerScope layer(context, name, kType, place);
+  if (!x.shape().known_rank() || x.shape().rank() < 2) {
+    layer.Fail(fmt::format("takes an input [batch, ..., channels], got {}", x.shape().Text()));
+  }
+  const Shape channels{layer.Channels(x, x.shape().rank())};
+  const Variable* const gamma =
+      scale ? layer.AddWeight("gamma", channels, gamma_initializer,
+                              {.trainable = trainable, .regularizer = &gamma_regularizer})
+            : nullptr;
+  const Variable* const beta =
+      center ? layer.AddWeight("beta", channels, beta_initializer,
+                               {.trainable = trainable, .regularizer = &beta_regularizer})
+             : nullptr;
+  const Variable* const mean =
+      layer.AddWeight("moving_mean", channels, moving_mean_initializer, {.trainable = false});
+  const Variable* const variance = layer.AddWeight(
+      "moving_variance", channels, moving_variance_initializer, {.trainable = false});
+  const bool frozen = !trainable || !context.trainable.Match(layer.name() + "/gamma");
+  const bool training = context.training && !frozen;
+
+  const NameScope nodes = layer.Nodes();
+  const Normalization normalization{
+      .x = x,
+      .gamma = gamma != nullptr ? gamma->value : ops::Ones(context.graph, DType::kFloat, channels),
+      .beta = beta != nullptr ? beta->value : ops::Zeros(context.graph, DType::kFloat, channels),
+      .moving = {mean->value, variance->value},
+      .epsilon = epsilon};
+  const Normalized result = x.shape().rank() == 4 ? NormalizeImage(normalization, training)
+                                                  : NormalizeAny(normalization, training);
+  if (training) {
+    Follow(context, mean, result.batch.mean, momentum);
+    Follow(context, variance, result.batch.variance, momentum);
+  }
+  return layer.Output(result.y);
+}
+
+}  // namespace tpuest::nn

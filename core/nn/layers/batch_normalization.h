@@ -1,0 +1,53 @@
+#pragma once
+// Batch normalisation over all axes but the last: tf.layers.batch_normalization.
+
+#include <string>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// In training by the statistics of the replica's batch; the moving averages follow them,
+// moving -= (moving - batch) * (1 - momentum), with the batch statistics averaged over replicas.
+// Otherwise, and where gamma and beta are not trained, by the moving averages. Variables gamma,
+// beta, moving_mean, moving_variance [channels]. As in TensorFlow, the moving variance of an image
+// [batch, height, width, channels] follows the unbiased variance, that of other ranks the biased
+// one.
+struct BatchNormalization {
+  static constexpr std::string_view kType = "batch_normalization";
+  static constexpr std::string_view kAliases[] = {"BatchNormalization"};
+  double momentum = 0.99;
+  double epsilon = 0.001;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = ZerosInitializer{};
+  Initializer gamma_initializer = OnesInitializer{};
+  Initializer moving_mean_initializer = ZerosInitializer{};
+  Initializer moving_variance_initializer = OnesInitializer{};
+  Regularizer beta_regularizer;
+  Regularizer gamma_regularizer;
+  bool trainable = true;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("momentum", momentum, {.help = "of the moving averages"});
+    v("epsilon", epsilon, {.help = "added to the variance"});
+    v("center", center, {.help = "add beta"});
+    v("scale", scale, {.help = "multiply by gamma"});
+    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
+    v("moving_mean_initializer", moving_mean_initializer, {.help = "of the moving mean"});
+    v("moving_variance_initializer", moving_variance_initializer,
+      {.help = "of the moving variance"});
+    v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
+    v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    v("trainable", trainable, {.help = "false: frozen, and in inference mode"});
+    v("name", name, {.help = "prefix of its variables; default: batch_normalization, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

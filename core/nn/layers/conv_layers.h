@@ -1,0 +1,143 @@
+#pragma once
+// Convolutions over images [batch, height, width, channels]: tf.layers.conv2d, separable_conv2d and
+// Keras's DepthwiseConv2D.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/nn/activations.h"
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kSidesHelp = "one integer, or height and width";
+inline constexpr std::string_view kPaddingHelp = "same: of as many steps as the input has";
+
+// Variables kernel [height, width, channels, filters], bias [filters].
+struct Conv2D {
+  static constexpr std::string_view kType = "conv2d";
+  static constexpr std::string_view kAliases[] = {"Conv2D"};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  Sides dilation_rate = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filters", filters, {.help = "output channels", .required = true});
+    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
+    v("strides", strides, {.help = kSidesHelp});
+    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    v("dilation_rate", dilation_rate, {.help = kSidesHelp});
+    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
+    v("use_bias", use_bias, {.help = "add a bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("trainable", trainable, {.help = "false: its variables keep their values"});
+    v("name", name, {.help = "prefix of its variables; default: conv2d, conv2d_1, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// Each channel has depth_multiplier filters of its own. Variables depthwise_kernel [height, width,
+// channels, depth_multiplier], bias [channels * depth_multiplier].
+struct DepthwiseConv2D {
+  static constexpr std::string_view kType = "depthwise_conv2d";
+  static constexpr std::string_view kAliases[] = {"DepthwiseConv2D"};
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  int64_t depth_multiplier = 1;
+  Sides dilation_rate = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer depthwise_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
+    v("strides", strides, {.help = "one integer, or height and width, which are equal"});
+    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    v("depth_multiplier", depth_multiplier, {.help = "filters a channel"});
+    v("dilation_rate", dilation_rate, {.help = kSidesHelp});
+    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
+    v("use_bias", use_bias, {.help = "add a bias"});
+    v("depthwise_initializer", depthwise_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("trainable", trainable, {.help = "false: its variables keep their values"});
+    v("name", name, {.help = "prefix of its variables; default: depthwise_conv2d, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// A depthwise convolution, then a 1x1 convolution that mixes the channels. Variables
+// depthwise_kernel [height, width, channels, depth_multiplier], pointwise_kernel [1, 1,
+// channels * depth_multiplier, filters], bias [filters].
+struct SeparableConv2D {
+  static constexpr std::string_view kType = "separable_conv2d";
+  static constexpr std::string_view kAliases[] = {"SeparableConv2D"};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  Sides dilation_rate = 1;
+  int64_t depth_multiplier = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform{};
+  Initializer pointwise_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer depthwise_regularizer;
+  Regularizer pointwise_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filters", filters, {.help = "output channels", .required = true});
+    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
+    v("strides", strides, {.help = "one integer, or height and width, which are equal"});
+    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    v("dilation_rate", dilation_rate, {.help = kSidesHelp});
+    v("depth_multiplier", depth_multiplier, {.help = "depthwise filters a channel"});
+    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
+    v("use_bias", use_bias, {.help = "add a bias"});
+    v("depthwise_initializer", depthwise_initializer, {.help = "of the depthwise kernel"});
+    v("pointwise_initializer", pointwise_initializer, {.help = "of the pointwise kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
+    v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("trainable", trainable, {.help = "false: its variables keep their values"});
+    v("name", name, {.help = "prefix of its variables; default: separable_conv2d, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

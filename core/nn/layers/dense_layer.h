@@ -1,0 +1,46 @@
+#pragma once
+// Fully connected layer: tf.layers.dense.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/nn/activations.h"
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// y = activation(x kernel + bias) over the last axis: x [..., n] -> [..., units].
+// Variables kernel [n, units], bias [units].
+struct Dense {
+  static constexpr std::string_view kType = "dense";
+  static constexpr std::string_view kAliases[] = {"Dense"};
+  int64_t units = 0;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("units", units, {.help = "outputs", .required = true});
+    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
+    v("use_bias", use_bias, {.help = "add a bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("trainable", trainable, {.help = "false: its variables keep their values"});
+    v("name", name, {.help = "prefix of its variables; default: dense, dense_1, ..."});
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,204 @@
+#pragma once
+// Metrics that a job adds by name: `metrics: [accuracy, {type: recall_at_k, k: 5}]`.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/metrics/metrics.h"
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
+
+struct AccuracyOptions {
+  static constexpr std::string_view kType = "accuracy";
+  std::string name = "accuracy";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+// The fraction of examples whose label is among the k classes of highest score.
+struct RecallAtKOptions {
+  static constexpr std::string_view kType = "recall_at_k";
+  static constexpr std::string_view kAliases[] = {"in_top_k", "top_k_categorical_accuracy"};
+  int64_t k = 0;
+  std::string name;
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("k", k, {.help = "how many classes", .required = true});
+    v("name", name, {.help = "in results; default: recall_at_<k>"});
+  }
+};
+
+struct MeanAbsoluteErrorOptions {
+  static constexpr std::string_view kType = "mean_absolute_error";
+  std::string name = "mean_absolute_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct MeanSquaredErrorOptions {
+  static constexpr std::string_view kType = "mean_squared_error";
+  std::string name = "mean_squared_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct AucOptions {
+  static constexpr std::string_view kType = "auc";
+  std::string curve = "ROC";
+  int64_t num_thresholds = 200;
+  std::string summation_method = "interpolation";
+  std::string name = "auc";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("curve", curve, {.help = "area under which curve", .values = {"ROC", "PR"}});
+    v("num_thresholds", num_thresholds, {.help = "points on the curve"});
+    v("summation_method", summation_method,
+      {.help = "how the curve runs between points",
+       .values = {"interpolation", "minoring", "majoring", "trapezoidal"}});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct PrecisionOptions {
+  static constexpr std::string_view kType = "precision";
+  double threshold = 0.5;
+  std::string name = "precision";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct RecallOptions {
+  static constexpr std::string_view kType = "recall";
+  double threshold = 0.5;
+  std::string name = "recall";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct RootMeanSquaredErrorOptions {
+  static constexpr std::string_view kType = "root_mean_squared_error";
+  std::string name = "root_mean_squared_error";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+// The mean of one of the head's tensors.
+struct MeanOptions {
+  static constexpr std::string_view kType = "mean";
+  std::string values;
+  std::string name;
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("values", values,
+      {.help = "of what",
+       .required = true,
+       .values = {"labels", "logits", "predictions", "probabilities", "logistic", "class_ids"}});
+    v("name", name, {.help = "in results; default: <values>/mean"});
+  }
+};
+
+struct BinaryAccuracyOptions {
+  static constexpr std::string_view kType = "binary_accuracy";
+  double threshold = 0.5;
+  std::string name = "binary_accuracy";
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+[[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
+  constexpr std::string_view kNames[] = {"true_positives", "true_negatives", "false_positives",
+                                         "false_negatives"};
+  return kNames[static_cast<int>(cell)];
+}
+
+template <ConfusionCell cell>
+struct ConfusionOptions {
+  static constexpr std::string_view kType = NameOf(cell);
+  double threshold = 0.5;
+  std::string name{kType};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+struct TradeoffNames {
+  std::string_view type;
+  std::string_view least;  // the key of what the other must reach
+};
+[[nodiscard]] constexpr TradeoffNames NamesOf(Tradeoff tradeoff) {
+  constexpr TradeoffNames kNames[] = {{"sensitivity_at_specificity", "specificity"},
+                                      {"specificity_at_sensitivity", "sensitivity"},
+                                      {"precision_at_recall", "recall"},
+                                      {"recall_at_precision", "precision"}};
+  return kNames[static_cast<int>(tradeoff)];
+}
+
+template <Tradeoff tradeoff>
+struct TradeoffOptions {
+  static constexpr std::string_view kType = NamesOf(tradeoff).type;
+  double least = 0;
+  int64_t num_thresholds = 200;
+  std::string name{kType};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v(NamesOf(tradeoff).least, least, {.help = "the least it may be, in [0, 1]", .required = true});
+    v("num_thresholds", num_thresholds, {.help = "among which the best is looked for"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+
+using ExtraMetric = std::variant<
+    AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions, MeanSquaredErrorOptions,
+    RootMeanSquaredErrorOptions, MeanOptions, AucOptions, PrecisionOptions, RecallOptions,
+    BinaryAccuracyOptions, ConfusionOptions<ConfusionCell::kTruePositives>,
+    ConfusionOptions<ConfusionCell::kTrueNegatives>,
+    ConfusionOptions<ConfusionCell::kFalsePositives>,
+    ConfusionOptions<ConfusionCell::kFalseNegatives>,
+    TradeoffOptions<Tradeoff::kSensitivityAtSpecificity>,
+    TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
+    TradeoffOptions<Tradeoff::kPrecisionAtRecall>, TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
+
+// Their builders by name. `tensors` are the head's; Error kUsage, at the metric's place, if the
+// head does not have what the metric is about, or two metrics have one name.
+[[nodiscard]] MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra,
+                                                 const Tensors& tensors);
+
+}  // namespace tpuest::nn

@@ -1,0 +1,103 @@
+#pragma once
+// Streaming metrics as graph: local variables that each batch is added to, and a value read from
+// them. Sums are kept in float64, so that a result does not depend on how examples were batched;
+// values are float32 []. All tensors hold the whole global batch; weights are [B, 1] or of the
+// values' shape, and not valid() where every element counts 1.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+struct Metric {
+  Value value;             // float32 []
+  Node* update = nullptr;  // adds the batch
+};
+
+using Tensors = std::map<std::string, Value>;
+
+// Builds a metric on a head's tensors (core/nn/heads/head.h).
+using MetricBuilder = std::function<Metric(Graph&, const Tensors&)>;
+using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in results
+
+// Sum of w v over the sum of w, kept in "<name>/total" and "<name>/count"; 0 where nothing has
+// weight (Keras's Mean).
+[[nodiscard]] Metric MeanMetric(Graph& graph, const std::string& name, Value values, Value weights);
+
+// The square root of the mean squared difference (Keras's RootMeanSquaredError).
+[[nodiscard]] Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
+                                                Value predictions, Value labels, Value weights);
+
+// How often a equals b: MeanMetric of equality. Of one shape; compared in float32 if their dtypes
+// differ.
+[[nodiscard]] Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b,
+                                    Value weights);
+
+// max(p, 1 - p) where p is the mean label: what always predicting one class would reach.
+[[nodiscard]] Metric AccuracyBaseline(Graph& graph, const std::string& name, Value labels,
+                                      Value weights);
+
+// What predictions above a threshold are worth: Keras's Precision and Recall. A label counts as
+// positive if it is not 0; predictions [B, D] are positive where they exceed the threshold.
+[[nodiscard]] Metric PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
+                                     Value labels, Value weights, double threshold = 0.5);
+[[nodiscard]] Metric RecallMetric(Graph& graph, const std::string& name, Value predictions,
+                                  Value labels, Value weights, double threshold = 0.5);
+
+// How often the label, 0 or 1, is what the prediction says at the threshold: Keras's
+// BinaryAccuracy.
+[[nodiscard]] Metric BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions,
+                                          Value labels, Value weights, double threshold = 0.5);
+
+enum class AucCurve { kRoc, kPr };
+
+// How the curve runs between two thresholds.
+enum class AucSummation {
+  kInterpolation,  // ROC: straight; PR: Davis & Goadrich's interpolation
+  kMinoring,       // as low as its lower end
+  kMajoring,       // as high as its higher end
+  kTrapezoidal     // straight, with 1e-6 beside what is divided: tf.compat.v1.metrics.auc
+};
+
+struct AucSpec {
+  AucCurve curve = AucCurve::kRoc;
+  AucSummation summation = AucSummation::kInterpolation;
+  int num_thresholds = 200;  // at least 3
+};
+
+// The area under the curve by Keras's AUC: thresholds -1e-7, i / (n - 1), 1 + 1e-7. predictions
+// [B, D] in [0, 1]; each of the D is an example of its own.
+[[nodiscard]] Metric AucMetric(Graph& graph, const std::string& name, Value predictions,
+                               Value labels, Value weights, const AucSpec& spec);
+
+enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFalseNegatives };
+
+// The weight of the predictions above the threshold, or not above it, whose label is not 0, or is:
+// Keras's TruePositives and its kin.
+[[nodiscard]] Metric ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                                     Value predictions, Value labels, Value weights,
+                                     double threshold = 0.5);
+
+// sensitivity = recall = TP / (TP + FN), specificity = TN / (TN + FP), precision = TP / (TP + FP).
+enum class Tradeoff {
+  kSensitivityAtSpecificity,
+  kSpecificityAtSensitivity,
+  kPrecisionAtRecall,
+  kRecallAtPrecision
+};
+
+// The best of the one at thresholds 0, i / (n - 1), 1 where the other is at least `least`, or 0:
+// Keras's SensitivityAtSpecificity and its kin. predictions [B, D] in [0, 1].
+[[nodiscard]] Metric TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
+                                    Value predictions, Value labels, Value weights, double least,
+                                    int num_thresholds = 200);
+
+// 1 where the label's score [B, C] is among the k largest of its row, of equals the first, else 0:
+// float32 [B, 1].
+[[nodiscard]] Value InTopK(Value scores, Value labels, int64_t k);
+
+}  // namespace tpuest::nn

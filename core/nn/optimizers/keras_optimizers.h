@@ -1,0 +1,142 @@
+#pragma once
+// The optimizers of tf.keras.optimizers.legacy, which premade estimators take: their arguments,
+// defaults and slot names.
+
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/optimizers/schedules.h"
+
+namespace tpuest::nn {
+
+// What every optimizer takes beside its own arguments. Clipping: by value, then each gradient by
+// its own norm or all of the optimizer's together by theirs, after the sum over replicas.
+struct KerasOptions {
+  // null: what the model says, else the optimizer's default.
+  std::optional<LearningRate> learning_rate;
+  double decay = 0.0;
+  std::optional<double> clipvalue;
+  std::optional<double> clipnorm;
+  std::optional<double> global_clipnorm;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate,
+      {.help = "a number or a schedule; null: the model's default, else Keras's"});
+    v("decay", decay, {.help = "the rate is divided by 1 + decay * step"});
+    v("clipvalue", clipvalue, {.help = "largest element of a gradient"});
+    v("clipnorm", clipnorm, {.help = "largest norm of a gradient"});
+    v("global_clipnorm", global_clipnorm, {.help = "largest norm of all gradients together"});
+  }
+};
+
+// w -= lr g; with momentum m = momentum m - lr g, w += m. Slot momentum, if there is momentum.
+struct SGD {
+  static constexpr std::string_view kType = "SGD";
+  static constexpr double kLearningRate = 0.01;
+  KerasOptions options;
+  double momentum = 0.0;
+  bool nesterov = false;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    options.Visit(v);
+    v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
+    v("nesterov", nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+  }
+};
+
+// Kingma & Ba 2014, with epsilon as in the form before section 2.1. Slots m, v. Sparse gradients
+// decay the slots of every row.
+struct Adam {
+  static constexpr std::string_view kType = "Adam";
+  static constexpr double kLearningRate = 0.001;
+  KerasOptions options;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    options.Visit(v);
+    v("beta_1", beta_1, {.help = "decay of the mean of gradients"});
+    v("beta_2", beta_2, {.help = "decay of the mean of their squares"});
+    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+  }
+};
+
+// n = rho n + (1 - rho) g^2; w -= lr g / (sqrt(n) + epsilon). With momentum m = momentum m +
+// lr g / sqrt(n + epsilon), w -= m. centered: n less the squared mean gradient. Slots rms, momentum
+// (if there is momentum), mg (centered).
+struct RMSprop {
+  static constexpr std::string_view kType = "RMSprop";
+  static constexpr std::string_view kAliases[] = {"RMSProp"};
+  static constexpr double kLearningRate = 0.001;
+  KerasOptions options;
+  double rho = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-7;
+  bool centered = false;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    options.Visit(v);
+    v("rho", rho, {.help = "decay of the mean of squared gradients"});
+    v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
+    v("epsilon", epsilon, {.help = "added to the root; with momentum under it"});
+    v("centered", centered, {.help = "subtract the squared mean gradient"});
+  }
+};
+
+// n += g^2; w -= lr g / (sqrt(n) + epsilon). Slot accumulator.
+struct Adagrad {
+  static constexpr std::string_view kType = "Adagrad";
+  static constexpr double kLearningRate = 0.001;
+  KerasOptions options;
+  double initial_accumulator_value = 0.1;
+  double epsilon = 1e-7;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    options.Visit(v);
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "n before step 0"});
+    v("epsilon", epsilon, {.help = "added to the root of n"});
+  }
+};
+
+// McMahan et al. 2013. Slots accumulator (sum of squares), linear.
+struct Ftrl {
+  static constexpr std::string_view kType = "Ftrl";
+  static constexpr double kLearningRate = 0.001;
+  KerasOptions options;
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0.0;
+  double l2_regularization_strength = 0.0;
+  double l2_shrinkage_regularization_strength = 0.0;
+  double beta = 0.0;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    options.Visit(v);
+    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+    v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
+      {.help = "at least 0; a penalty on the weights' size"});
+    v("beta", beta, {.help = "the paper's"});
+  }
+};
+
+using KerasOptimizer = std::variant<SGD, Adam, RMSprop, Adagrad, Ftrl>;
+
+}  // namespace tpuest::nn

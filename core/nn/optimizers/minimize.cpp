@@ -1,0 +1,41 @@
+#include "core/nn/optimizers/minimize.h"
+
+#include <utility>
+
+#include "core/nn/job_place.h"
+#include "core/nn/optimizers/optimizer_updates.h"
+#include "core/nn/optimizers/trained_gradients.h"
+
+namespace tpuest::nn {
+namespace {
+
+TrainOp Build(Value loss, const AnyOptimizer& optimizer, bool mean,
+              const MinimizeOptions& options) {
+  Graph& graph = loss.graph();
+  CheckOptions(optimizer);
+  std::vector<Trained> trained = GradientsOverReplicas(loss, mean, options);
+  TrainOp result;
+  result.gradients = ByVariable(trained);
+  std::vector<Node*> updates = options.updates;
+  for (Node* const node :
+       ApplyTrainOptimizer(graph, optimizer, {}, std::move(trained), options, result)) {
+    updates.push_back(node);
+  }
+  result.node = TrainOpAfter(graph, updates, AverageOf(optimizer));
+  return result;
+}
+
+}  // namespace
+
+TrainOp Minimize(Value loss, const AnyOptimizer& optimizer, const MinimizeOptions& options) {
+  return std::visit(
+      [&](const auto& o) {
+        return AtPlace(loss.graph(), o.place, [&] {
+          const bool mean = o.gradients.cross_shard_optimizer.reduction == "MEAN";
+          return Build(loss, optimizer, mean, options);
+        });
+      },
+      optimizer);
+}
+
+}  // namespace tpuest::nn

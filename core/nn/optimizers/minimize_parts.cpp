@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/nn/global_step.h"
+#include "core/nn/job_place.h"
+#include "core/nn/optimizers/keras_updates.h"
+#include "core/nn/optimizers/minimize.h"
+#include "core/nn/optimizers/optimizer_updates.h"
+#include "core/nn/optimizers/slots.h"
+#include "core/nn/optimizers/trained_gradients.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/state.h"
+
+namespace tpuest::nn {
+namespace {
+
+bool IsInScope(const OptimizerPart& part, const Variable& variable) {
+  return part.scope.empty() || variable.name.starts_with(part.scope + "/");
+}
+
+// The part that trains a variable.
+size_t PartOf(std::span<const OptimizerPart> parts, const Variable& variable) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (IsInScope(parts[i], variable)) return i;
+  }
+  return 0;
+}
+
+// "training/SGD", "training/SGD_1", ...
+std::string NameOfPart(std::span<const OptimizerPart> parts, size_t part) {
+  const std::string_view name = NameOf(std::get<KerasOptimizer>(parts[part].optimizer));
+  const auto before = std::count_if(
+      parts.begin(), parts.begin() + static_cast<ptrdiff_t>(part), [&](const OptimizerPart& p) {
+        const auto* const keras = std::get_if<KerasOptimizer>(&p.optimizer);
+        return keras != nullptr && NameOf(*keras) == name;
+      });
+  return before == 0 ? fmt::format("training/{}", name)
+                     : fmt::format("training/{}_{}", name, before);
+}
+
+bool IsTrainAdam(const OptimizerPart& part) {
+  const auto* const optimizer = std::get_if<AnyOptimizer>(&part.optimizer);
+  return optimizer != nullptr && std::holds_alternative<AdamOptimizer>(*optimizer);
+}
+
+// The powers of a second Adam are called beta1_power_1, as TensorFlow makes names unique.
+OptimizerNames NamesOfPart(std::span<const OptimizerPart> parts, size_t part) {
+  OptimizerNames names = parts[part].names;
+  const auto before =
+      std::count_if(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(part), IsTrainAdam);
+  if (before > 0) names.power_ending = fmt::format("_{}", before);
+  return names;
+}
+
+const Variable& IterationsOf(Graph& graph, const std::string& name, bool is_first) {
+  if (is_first) return *GetOrCreateGlobalStep(graph);
+  return GetOrCreateSlot(graph, name + "/iter", DType::kInt64, Shape(), 0.0);
+}
+
+// Returns the norm before global_clipnorm, if there is one.
+Value Clip(std::vector<Trained>& trained, const KerasOptions& options) {
+  for (Trained& t : trained) {
+    if (options.clipvalue) ClipByValue(t, *options.clipvalue);
+    if (options.clipnorm) ClipByNorm(t, *options.clipnorm);
+  }
+  return options.global_clipnorm ? ClipByGlobalNorm(trained, *options.global_clipnorm) : Value();
+}
+
+// The rate divided by 1 + decay * iterations.
+Value DecayedRate(Value rate, double decay, Value iterations) {
+  if (decay == 0.0) return rate;
+  const Value steps = ops::Cast(iterations, DType::kFloat);
+  return ops::RealDiv(rate, ops::AddV2(ops::Mul(steps, decay), 1.0));
+}
+
+struct BuiltPart {
+  TrainOp result;
+  std::vector<Node*> updates;
+};
+
+BuiltPart BuildKerasPart(Graph& graph, std::span<const OptimizerPart> parts, size_t index,
+                         std::vector<Trained> trained, const MinimizeOptions& options) {
+  const auto& optimizer = std::get<KerasOptimizer>(parts[index].optimizer);
+  const KerasOptions& own = OptionsOf(optimizer);
+  const std::string name = NameOfPart(parts, index);
+  BuiltPart built;
+  built.result.gradient_norm = Clip(trained, own);
+  const Variable& iterations = IterationsOf(graph, name, index == 0);
+  const LearningRate rate = RateOf(optimizer, parts[index].default_learning_rate);
+  built.result.learning_rate =
+      DecayedRate(LearningRateAt(graph, rate, options.steps_per_epoch, iterations.value), own.decay,
+                  iterations.value);
+  const KerasState state{graph, name, iterations.value, built.result.learning_rate};
+  SaveNumbers(optimizer, state, rate);
+  const KerasUpdates keras(optimizer, state);
+  for (const Trained& t : trained) built.updates.push_back(keras.Apply(*t.variable, t.gradient));
+  if (index > 0) {
+    built.updates.push_back(ops::AssignAddVariableOp(iterations.handle, graph.Scalar<int64_t>(1)));
+  }
+  return built;
+}
+
+bool IsOfSum(const AnyOptimizer& optimizer) {
+  return std::visit(
+      [](const auto& o) { return o.gradients.cross_shard_optimizer.reduction == "SUM"; },
+      optimizer);
+}
+
+BuiltPart BuildTrainPart(Graph& graph, std::span<const OptimizerPart> parts, size_t index,
+                         std::vector<Trained> trained, const MinimizeOptions& options) {
+  const auto& optimizer = std::get<AnyOptimizer>(parts[index].optimizer);
+  if (options.replicas > 1 && IsOfSum(optimizer)) {
+    ScaleBy(trained, graph.ScalarOf(DType::kFloat, options.replicas));
+  }
+  MinimizeOptions own = options;
+  own.gradient_norm = false;  // all parts' together is asked for
+  BuiltPart built;
+  built.updates = ApplyTrainOptimizer(graph, optimizer, NamesOfPart(parts, index),
+                                      std::move(trained), own, built.result);
+  return built;
+}
+
+BuiltPart BuildPart(Graph& graph, std::span<const OptimizerPart> parts, size_t index,
+                    std::vector<Trained> trained, const MinimizeOptions& options) {
+  return std::holds_alternative<KerasOptimizer>(parts[index].optimizer)
+             ? BuildKerasPart(graph, parts, index, std::move(trained), options)
+             : BuildTrainPart(graph, parts, index, std::move(trained), options);
+}
+
+const ExponentialMovingAverage* AverageOf(std::span<const OptimizerPart> parts) {
+  const ExponentialMovingAverage* only = nullptr;
+  for (const OptimizerPart& part : parts) {
+    const ExponentialMovingAverage* const average = AverageOf(part.optimizer);
+    if (average == nullptr) continue;
+    if (only != nullptr) {
+      Refuse(PlaceOf(part.optimizer), "another optimizer of the model averages all variables, too",
+             "leave out one exponential_moving_average");
+    }
+    only = average;
+  }
+  return only;
+}
+
+void CheckOptions(const PartOptimizer& optimizer) {
+  std::visit([](const auto& family) { CheckOptions(family); }, optimizer);
+}
+
+}  // namespace
+
+TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
+                      const MinimizeOptions& options) {
+  Graph& graph = loss.graph();
+  Check(!parts.empty(), "a model is trained by an optimizer at least");
+  for (const OptimizerPart& part : parts) {
+    AtPlace(graph, PlaceOf(part.optimizer), [&] { CheckOptions(part.optimizer); });
+  }
+  const std::vector<Trained> all = AtPlace(graph, PlaceOf(parts[0].optimizer), [&] {
+    return GradientsOverReplicas(loss, /*mean=*/true, options);
+  });
+  std::vector<Node*> updates = options.updates;
+  TrainOp result;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::vector<Trained> trained;
+    for (const Trained& t : all) {
+      if (PartOf(parts, *t.variable) == i) trained.push_back(t);
+    }
+    if (trained.empty()) continue;
+    const BuiltPart part = AtPlace(graph, PlaceOf(parts[i].optimizer), [&] {
+      return BuildPart(graph, parts, i, std::move(trained), options);
+    });
+    updates.insert(updates.end(), part.updates.begin(), part.updates.end());
+    if (!result.learning_rate.valid()) result = part.result;
+  }
+  if (options.gradient_norm && !result.gradient_norm.valid()) {
+    result.gradient_norm = GlobalNorm(all);
+  }
+  result.gradients = ByVariable(all);
+  result.node = TrainOpAfter(graph, updates, AverageOf(parts));
+  return result;
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,227 @@
+#pragma once
+// The optimizers of tf.train, with their arguments, defaults and slot names, and LARSOptimizer
+// (tf.contrib.opt) and AdamWeightDecayOptimizer (BERT).
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/optimizers/moving_average.h"
+#include "core/nn/optimizers/schedules.h"
+
+namespace tpuest::nn {
+
+// How the replicas' gradients become one. MEAN: the gradient of the mean of the replicas' losses;
+// SUM: of their sum.
+struct CrossShardOptimizer {
+  std::string reduction = "MEAN";
+
+  template <class V>
+  void Visit(V& v) {
+    v("reduction", reduction, {.help = "of the replicas' losses", .values = {"MEAN", "SUM"}});
+  }
+};
+
+// What every optimizer's section takes beside its own arguments.
+struct GradientOptions {
+  CrossShardOptimizer cross_shard_optimizer;
+  std::optional<double> clip_by_global_norm;
+  std::optional<ExponentialMovingAverage> exponential_moving_average;
+
+  template <class V>
+  void Visit(V& v) {
+    v("cross_shard_optimizer", cross_shard_optimizer,
+      {.help = "implied where there are several replicas"});
+    v("clip_by_global_norm", clip_by_global_norm,
+      {.help = "largest norm of all gradients together, after the sum over replicas",
+       .tpuest = true});
+    v("exponential_moving_average", exponential_moving_average,
+      {.help = "of tf.train.ExponentialMovingAverage, over all trainable variables",
+       .tpuest = true});
+  }
+};
+
+inline constexpr std::string_view kLearningRateHelp = "a number or a schedule";
+
+// w -= lr g. No slots.
+struct GradientDescentOptimizer {
+  static constexpr std::string_view kType = "GradientDescentOptimizer";
+  LearningRate learning_rate;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    gradients.Visit(v);
+  }
+};
+
+// m = momentum m + g; w -= lr m. Slot <var>/Momentum.
+struct MomentumOptimizer {
+  static constexpr std::string_view kType = "MomentumOptimizer";
+  LearningRate learning_rate;
+  double momentum = 0.0;
+  bool use_nesterov = false;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("momentum", momentum, {.help = "fraction of the last update kept", .required = true});
+    v("use_nesterov", use_nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+    gradients.Visit(v);
+  }
+};
+
+// Kingma & Ba 2014, with epsilon as in the form before section 2.1. Slots <var>/Adam and
+// <var>/Adam_1; beta1_power and beta2_power.
+struct AdamOptimizer {
+  static constexpr std::string_view kType = "AdamOptimizer";
+  LearningRate learning_rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp});
+    v("beta1", beta1, {.help = "decay of the mean of gradients"});
+    v("beta2", beta2, {.help = "decay of the mean of their squares"});
+    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+    gradients.Visit(v);
+  }
+};
+
+// n += g^2; w -= lr g / sqrt(n). Slot <var>/Adagrad.
+struct AdagradOptimizer {
+  static constexpr std::string_view kType = "AdagradOptimizer";
+  LearningRate learning_rate;
+  double initial_accumulator_value = 0.1;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "n before step 0"});
+    gradients.Visit(v);
+  }
+};
+
+// n = decay n + (1 - decay) g^2; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
+// <var>/RMSProp (n), <var>/RMSProp_1 (m); centered: RMSProp_1 is the mean gradient, RMSProp_2 m.
+struct RMSPropOptimizer {
+  static constexpr std::string_view kType = "RMSPropOptimizer";
+  LearningRate learning_rate;
+  double decay = 0.9;
+  double momentum = 0.0;
+  double epsilon = 1e-10;
+  bool centered = false;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("decay", decay, {.help = "of the mean of squared gradients"});
+    v("momentum", momentum, {.help = "fraction of the last update kept"});
+    v("epsilon", epsilon, {.help = "added under the root"});
+    v("centered", centered, {.help = "subtract the squared mean gradient"});
+    gradients.Visit(v);
+  }
+};
+
+// McMahan et al. 2013. Slots <var>/Ftrl (sum of squares), <var>/Ftrl_1 (linear). A variable follows
+// from its slots alone: loaded weights are forgotten at the first step, as in TensorFlow.
+struct FtrlOptimizer {
+  static constexpr std::string_view kType = "FtrlOptimizer";
+  LearningRate learning_rate;
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0.0;
+  double l2_regularization_strength = 0.0;
+  double l2_shrinkage_regularization_strength = 0.0;
+  double beta = 0.0;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+    v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
+      {.help = "at least 0; a penalty on the weights' size"});
+    v("beta", beta, {.help = "the paper's"});
+    gradients.Visit(v);
+  }
+};
+
+// You, Gitman & Ginsburg 2017: momentum with a rate for each variable, lr * eeta |w| / (|g| +
+// weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
+struct LARSOptimizer {
+  static constexpr std::string_view kType = "LARSOptimizer";
+  LearningRate learning_rate;
+  double momentum = 0.9;
+  double weight_decay = 0.0001;
+  double eeta = 0.001;
+  double epsilon = 0.0;
+  std::vector<std::string> skip_list;
+  bool use_nesterov = false;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("momentum", momentum, {.help = "fraction of the last update kept"});
+    v("weight_decay", weight_decay, {.help = "of the scaled variables"});
+    v("eeta", eeta, {.help = "the paper's trust coefficient"});
+    v("epsilon", epsilon, {.help = "added below the line"});
+    v("skip_list", skip_list, {.help = "parts of names of variables that are not scaled"});
+    v("use_nesterov", use_nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+    gradients.Visit(v);
+  }
+};
+
+// Adam without bias correction and with decoupled weight decay (Devlin et al. 2018). Slots
+// <var>/adam_m, <var>/adam_v.
+struct AdamWeightDecayOptimizer {
+  static constexpr std::string_view kType = "AdamWeightDecayOptimizer";
+  LearningRate learning_rate;
+  double weight_decay_rate = 0.0;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-6;
+  std::vector<std::string> exclude_from_weight_decay;
+  GradientOptions gradients;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
+    v("weight_decay_rate", weight_decay_rate, {.help = "fraction of the weight, times the rate"});
+    v("beta_1", beta_1, {.help = "decay of the mean of gradients"});
+    v("beta_2", beta_2, {.help = "decay of the mean of their squares"});
+    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+    v("exclude_from_weight_decay", exclude_from_weight_decay,
+      {.help = "patterns of names, e.g. LayerNorm, bias"});
+    gradients.Visit(v);
+  }
+};
+
+using AnyOptimizer =
+    std::variant<GradientDescentOptimizer, MomentumOptimizer, AdamOptimizer, AdagradOptimizer,
+                 RMSPropOptimizer, FtrlOptimizer, LARSOptimizer, AdamWeightDecayOptimizer>;
+
+}  // namespace tpuest::nn

@@ -1,0 +1,34 @@
+#pragma once
+// What trains a premade estimator: an optimizer of Keras' (those of TensorFlow 2), or of tf.train
+// (those of tf.compat.v1.estimator).
+
+#include <string>
+#include <variant>
+
+#include "core/nn/optimizers/keras_optimizers.h"
+#include "core/nn/optimizers/optimizers.h"
+
+namespace tpuest::nn {
+
+using PremadeOptimizer =
+    std::variant<SGD, Adam, RMSprop, Adagrad, Ftrl, GradientDescentOptimizer, MomentumOptimizer,
+                 AdamOptimizer, AdagradOptimizer, RMSPropOptimizer, FtrlOptimizer>;
+
+// The same, by family.
+using PartOptimizer = std::variant<KerasOptimizer, AnyOptimizer>;
+[[nodiscard]] PartOptimizer ByFamily(const PremadeOptimizer& optimizer);
+[[nodiscard]] const Place& PlaceOf(const PartOptimizer& optimizer);
+
+// Where tf.train's optimizers keep what is theirs: slots "<variable>/<slot_scope>/Adam", Adam's
+// powers "<power_beginning>beta1_power<power_ending>".
+struct OptimizerNames {
+  std::string slot_scope = {};
+  std::string power_beginning = {};
+  std::string power_ending = {};
+};
+
+// The average over the variables that the optimizer keeps; nullptr: none, or it is of Keras'.
+[[nodiscard]] const ExponentialMovingAverage* AverageOf(const PartOptimizer& optimizer);
+[[nodiscard]] const ExponentialMovingAverage* AverageOf(const AnyOptimizer& optimizer);
+
+}  // namespace tpuest::nn

@@ -1,0 +1,201 @@
+#include "core/nn/optimizers/schedules.h"
+
+#include <cmath>
+#include <numbers>
+#include <type_traits>
+
+#include "core/base/text.h"
+#include "core/nn/global_step.h"
+#include "core/nn/job_place.h"
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+
+namespace tpuest::nn {
+namespace {
+
+// What a schedule is computed from.
+struct Step {
+  Graph& graph;
+  Value global_step;  // int64 []
+  Value step;         // the same, float32
+  std::optional<double> steps_per_epoch;
+
+  [[nodiscard]] Value Number(double value) const { return graph.ScalarOf(DType::kFloat, value); }
+  [[nodiscard]] int64_t Steps(const Period& period, std::string_view what) const {
+    const int64_t steps = StepsOf(period, steps_per_epoch, what);
+    if (steps < 1) {
+      throw Error(Code::kUsage, fmt::format("{} is {}, expected at least 1", what, steps));
+    }
+    return steps;
+  }
+};
+
+// global_step / decay_steps, rounded down if the decay is a staircase.
+template <class Schedule>
+Value Progress(const Schedule& schedule, const Step& at) {
+  const Value p =
+      ops::RealDiv(at.step, static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps")));
+  return schedule.staircase ? ops::Floor(p) : p;
+}
+
+// rate * ((1 - alpha) * decayed + alpha)
+Value ScaleAboveAlpha(double rate, double alpha, Value decayed) {
+  return ops::Mul(ops::AddV2(ops::Mul(decayed, 1.0 - alpha), alpha), rate);
+}
+
+// (1 + cos(pi * fraction)) / 2
+Value HalfWave(Value fraction) {
+  return ops::Mul(ops::AddV2(ops::Cos(ops::Mul(fraction, std::numbers::pi)), 1.0), 0.5);
+}
+
+Value Decayed(const ConstantRate& schedule, const Step& at) {
+  return at.Number(schedule.learning_rate);
+}
+
+Value Decayed(const ExponentialDecay& schedule, const Step& at) {
+  const Value factor = ops::Pow(at.Number(schedule.decay_rate), Progress(schedule, at));
+  return ops::Mul(factor, schedule.learning_rate);
+}
+
+Value Decayed(const NaturalExpDecay& schedule, const Step& at) {
+  const Value rate = ops::Exp(at.Number(-schedule.decay_rate));
+  return ops::Mul(ops::Pow(rate, Progress(schedule, at)), schedule.learning_rate);
+}
+
+Value Decayed(const InverseTimeDecay& schedule, const Step& at) {
+  const Value grown = ops::Mul(Progress(schedule, at), schedule.decay_rate);
+  return ops::RealDiv(schedule.learning_rate, ops::AddV2(grown, 1.0));
+}
+
+Value Decayed(const PolynomialDecay& schedule, const Step& at) {
+  const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
+  Value step = at.step;
+  Value steps = at.Number(decay_steps);
+  if (schedule.cycle) {
+    const Value cycles = ops::Maximum(ops::Ceil(ops::RealDiv(step, decay_steps)), 1.0);
+    steps = ops::Mul(steps, cycles);
+  } else {
+    step = ops::Minimum(step, steps);
+  }
+  const Value left = ops::Pow(ops::Sub(1.0, ops::RealDiv(step, steps)), schedule.power);
+  const Value span =
+      ops::Sub(at.Number(schedule.learning_rate), at.Number(schedule.end_learning_rate));
+  return ops::AddV2(ops::Mul(span, left), schedule.end_learning_rate);
+}
+
+Value Decayed(const PiecewiseConstant& schedule, const Step& at) {
+  if (schedule.values.size() != schedule.boundaries.size() + 1) {
+    throw Error(Code::kUsage,
+                fmt::format("{} boundaries and {} values", schedule.boundaries.size(),
+                            schedule.values.size()),
+                "The length of boundaries should be 1 less than the length of values");
+  }
+  Value rate = at.Number(schedule.values[0]);
+  int64_t last = 0;
+  for (size_t i = 0; i < schedule.boundaries.size(); ++i) {
+    const int64_t boundary = StepsOf(schedule.boundaries[i], at.steps_per_epoch, "a boundary");
+    if (i > 0 && boundary <= last) {
+      throw Error(Code::kUsage, fmt::format("boundary {} comes after {}", boundary, last),
+                  "boundaries increase");
+    }
+    last = boundary;
+    const Value beyond = ops::Greater(at.global_step, at.graph.Scalar<int64_t>(boundary));
+    rate = ops::SelectV2(beyond, at.Number(schedule.values[i + 1]), rate);
+  }
+  return rate;
+}
+
+Value Decayed(const CosineDecay& schedule, const Step& at) {
+  const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
+  const Value fraction = ops::RealDiv(ops::Minimum(at.step, decay_steps), decay_steps);
+  return ScaleAboveAlpha(schedule.learning_rate, schedule.alpha, HalfWave(fraction));
+}
+
+Value Decayed(const CosineDecayRestarts& schedule, const Step& at) {
+  const auto first = static_cast<double>(at.Steps(schedule.first_decay_steps, "first_decay_steps"));
+  const Value done = ops::RealDiv(at.step, first);
+  Value restart;
+  Value fraction;
+  if (schedule.t_mul == 1.0) {
+    restart = ops::Floor(done);
+    fraction = ops::Sub(done, restart);
+  } else {
+    // Restart i begins at the sum of the i periods before it: (1 - t^i) / (1 - t) first periods.
+    const Value t_mul = at.Number(schedule.t_mul);
+    const Value one_less = ops::Sub(1.0, t_mul);
+    restart = ops::Floor(
+        ops::RealDiv(ops::Log(ops::Sub(1.0, ops::Mul(done, one_less))), ops::Log(t_mul)));
+    const Value length = ops::Pow(t_mul, restart);
+    const Value before = ops::RealDiv(ops::Sub(1.0, length), one_less);
+    fraction = ops::RealDiv(ops::Sub(done, before), length);
+  }
+  const Value height = ops::Pow(at.Number(schedule.m_mul), restart);
+  return ScaleAboveAlpha(schedule.learning_rate, schedule.alpha,
+                         ops::Mul(height, HalfWave(fraction)));
+}
+
+template <class Schedule>
+double FirstRate(const Schedule& schedule) {
+  if constexpr (std::is_same_v<Schedule, PiecewiseConstant>) {
+    return schedule.values[0];
+  } else {
+    return schedule.learning_rate;
+  }
+}
+
+Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps, const Step& at) {
+  const Value slope =
+      at.Number((first_rate - warmup.warmup_learning_rate) / static_cast<double>(steps));
+  return ops::AddV2(ops::Mul(slope, at.step), warmup.warmup_learning_rate);
+}
+
+Value WarmRate(const ConstantWarmup& warmup, double /*first_rate*/, int64_t /*steps*/,
+               const Step& at) {
+  return at.Number(warmup.warmup_learning_rate);
+}
+
+template <class Schedule>
+Value Rate(const Schedule& schedule, const Step& at) {
+  return AtPlace(at.graph, schedule.place, [&] {
+    const Value decayed = Decayed(schedule, at);
+    if (!schedule.warmup) return decayed;
+    return std::visit(
+        [&](const auto& warmup) {
+          const int64_t steps = at.Steps(warmup.warmup_steps, "warmup_steps");
+          const Value warm = WarmRate(warmup, FirstRate(schedule), steps, at);
+          const Value early = ops::Less(at.global_step, at.graph.Scalar<int64_t>(steps));
+          return ops::SelectV2(early, warm, decayed);
+        },
+        *schedule.warmup);
+  });
+}
+
+Value Rate(double rate, const Step& at) { return at.Number(rate); }
+
+}  // namespace
+
+int64_t StepsOf(const Period& period, std::optional<double> steps_per_epoch,
+                std::string_view what) {
+  if (period.unit == Period::Unit::kSteps) return std::llround(period.value);
+  if (period.unit == Period::Unit::kSeconds) {
+    throw Error(Code::kUsage, fmt::format("{} is a time, {}; expected steps or epochs", what,
+                                          PeriodText(period)));
+  }
+  if (!steps_per_epoch) {
+    throw Error(Code::kUsage,
+                fmt::format("{} is {}, but the number of steps in an epoch is not known", what,
+                            PeriodText(period)),
+                "give it in steps");
+  }
+  return std::llround(period.value * *steps_per_epoch);
+}
+
+Value LearningRateAt(Graph& graph, const LearningRate& rate, std::optional<double> steps_per_epoch,
+                     Value step) {
+  const NameScope scope(graph, "learning_rate");
+  if (!step.valid()) step = GetOrCreateGlobalStep(graph)->value;
+  const Step at{graph, step, ops::Cast(step, DType::kFloat), steps_per_epoch};
+  return std::visit([&](const auto& schedule) { return Rate(schedule, at); }, rate);
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,28 @@
+#include "core/nn/optimizers/weight_decay.h"
+
+#include "core/nn/name_patterns.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
+
+namespace tpuest::nn {
+
+Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay) {
+  WeightDecay settings;
+  if (const auto* const rate = std::get_if<double>(&decay)) {
+    settings.rate = *rate;
+  } else {
+    settings = std::get<WeightDecay>(decay);
+  }
+  if (settings.rate == 0.0) return {};
+  const NamePatterns exclude(settings.exclude);
+  const NameScope scope(graph, "l2_weight_decay");
+  std::vector<Value> squares;
+  for (const auto& variable : graph.variables()) {
+    if (!variable->trainable || variable->local || exclude.Match(variable->name)) continue;
+    squares.push_back(ops::Sum(ops::Square(variable->value)));
+  }
+  if (squares.empty()) return {};
+  return ops::Mul(ops::AddN(squares), settings.rate / 2);
+}
+
+}  // namespace tpuest::nn
