@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/csv_record.h"
 #include "data/source_options.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "core/io/example.h"
 #include "data/options.h"
 #include "data/source.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
 namespace tpuest {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/options.h"
 #include "data/source.h"
 

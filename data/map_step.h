@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
 namespace tpuest {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/source.h"
 
 namespace tpuest {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
 namespace tpuest {

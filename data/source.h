@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
 namespace tpuest {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "core/nn/columns/feature_columns.h"
 #include "core/nn/heads/heads.h"
 #include "core/nn/layers/layer.h"

@@ -1,8 +1,8 @@
 #include "cli/job/export_args.h"
 
 #include "core/base/text.h"
-#include "core/estimator/export_options.h"
-#include "core/estimator/serving.h"
+#include "core/estimator/export/serving.h"
+#include "core/estimator/options/export_options.h"
 #include "data/serving.h"
 
 namespace tpuest::cli {

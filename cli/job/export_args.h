@@ -6,7 +6,7 @@
 
 #include "cli/job/job.h"
 #include "core/estimator/estimator.h"
-#include "core/estimator/eval_spec.h"
+#include "core/estimator/options/eval_spec.h"
 #include "data/options.h"
 
 namespace tpuest::cli {

@@ -3,7 +3,7 @@
 #include "cli/job/epochs.h"
 #include "cli/job/job_fold.h"
 #include "core/base/text.h"
-#include "core/estimator/label_check.h"
+#include "core/estimator/step/label_check.h"
 #include "core/sharding/batch_size.h"
 #include "data/input_fn.h"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "config/config.h"
-#include "core/estimator/contract.h"
-#include "core/estimator/eval_spec.h"
-#include "core/estimator/export_options.h"
-#include "core/estimator/options.h"
+#include "core/estimator/contract/contract.h"
+#include "core/estimator/options/eval_spec.h"
+#include "core/estimator/options/export_options.h"
+#include "core/estimator/options/options.h"
 #include "core/nn/optimizers/optimizers.h"
 #include "data/options.h"
 #include "models/zoo.h"

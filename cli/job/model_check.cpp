@@ -1,7 +1,7 @@
 #include "cli/job/model_check.h"
 
-#include "core/estimator/batch_axis.h"
-#include "core/estimator/model_builder.h"
+#include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"
 

@@ -10,7 +10,7 @@
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
-#include "core/estimator/estimator_context.h"
+#include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step_bench.h"
 #include "core/ops/all_ops.h"
 #include "data/input_bench.h"

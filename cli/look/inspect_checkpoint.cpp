@@ -8,7 +8,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/slot_names.h"
+#include "core/estimator/checkpoint/slot_names.h"
 #include "core/io/object_graph.h"
 
 namespace tpuest::cli {

@@ -12,7 +12,7 @@
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
-#include "core/estimator/wrapped_stream.h"
+#include "core/estimator/contract/wrapped_stream.h"
 
 namespace tpuest::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cli/run/session.h"
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 
 namespace tpuest::cli {
 

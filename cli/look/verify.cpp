@@ -13,7 +13,7 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/saved_state.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

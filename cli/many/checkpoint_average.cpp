@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/files.h"
-#include "core/estimator/slot_names.h"
+#include "core/estimator/checkpoint/slot_names.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/object_graph.h"
 

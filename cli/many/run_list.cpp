@@ -6,7 +6,7 @@
 #include "cli/run/run_series.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

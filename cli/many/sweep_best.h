@@ -8,7 +8,7 @@
 #include "cli/job/job.h"
 #include "cli/many/sweep_folder.h"
 #include "cli/run/run_series.h"
-#include "core/estimator/metric_order.h"
+#include "core/estimator/contract/metric_order.h"
 
 namespace tpuest::cli {
 

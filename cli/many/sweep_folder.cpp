@@ -6,7 +6,7 @@
 #include "cli/run/run_json.h"
 #include "cli/shell/report.h"
 #include "core/base/text.h"
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/crc32c.h"
 
 namespace tpuest::cli {

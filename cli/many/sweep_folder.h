@@ -14,7 +14,7 @@
 
 #include "cli/many/sweep_trials.h"
 #include "core/base/files.h"
-#include "core/estimator/metric_order.h"
+#include "core/estimator/contract/metric_order.h"
 
 namespace tpuest::cli {
 

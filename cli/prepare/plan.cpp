@@ -11,7 +11,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
 #include "core/base/files.h"
-#include "core/estimator/step_program.h"
+#include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/model_builder.h"
+#include "core/estimator/step/model_builder.h"
 
 namespace tpuest::cli {
 

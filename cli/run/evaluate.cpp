@@ -9,7 +9,7 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/hook_factory.h"
+#include "core/estimator/hooks/hook_factory.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

@@ -8,7 +8,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
-#include "core/estimator/export_options.h"
+#include "core/estimator/options/export_options.h"
 #include "data/serving.h"
 
 namespace tpuest::cli {

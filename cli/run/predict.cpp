@@ -12,7 +12,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
-#include "core/estimator/hook_factory.h"
+#include "core/estimator/hooks/hook_factory.h"
 #include "data/input_fn.h"
 #include "data/other_file.h"
 

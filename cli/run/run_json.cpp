@@ -1,7 +1,7 @@
 #include "cli/run/run_json.h"
 
 #include "core/base/files.h"
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 
 namespace tpuest::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 
 namespace tpuest::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/best_checkpoints.h"
+#include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 

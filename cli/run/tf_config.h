@@ -11,7 +11,7 @@
 
 #include "cli/shell/invocation.h"
 #include "core/base/log.h"
-#include "core/estimator/options.h"
+#include "core/estimator/options/options.h"
 
 namespace tpuest::cli {
 

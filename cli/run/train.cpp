@@ -4,7 +4,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
-#include "core/estimator/hook_factory.h"
+#include "core/estimator/hooks/hook_factory.h"
 
 namespace tpuest::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
 #include "core/base/heap.h"
-#include "core/estimator/hook_factory.h"
+#include "core/estimator/hooks/hook_factory.h"
 
 namespace tpuest::cli {
 namespace {

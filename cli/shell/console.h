@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/base/log.h"
-#include "core/estimator/hooks.h"
+#include "core/estimator/contract/hooks.h"
 
 namespace tpuest::cli {
 

@@ -5,17 +5,17 @@
 #include <cstdio>
 
 #include "core/base/files.h"
-#include "core/estimator/batch_axis.h"
-#include "core/estimator/estimator_context.h"
+#include "core/estimator/checkpoint/evaluations.h"
 #include "core/estimator/eval_listener.h"
-#include "core/estimator/evaluations.h"
-#include "core/estimator/evaluator.h"
-#include "core/estimator/export_verifier.h"
-#include "core/estimator/exporter.h"
+#include "core/estimator/evaluate/evaluator.h"
+#include "core/estimator/evaluate/predictor.h"
+#include "core/estimator/export/export_verifier.h"
+#include "core/estimator/export/exporter.h"
 #include "core/estimator/follower.h"
-#include "core/estimator/predictor.h"
+#include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/estimator_context.h"
+#include "core/estimator/train/trainer.h"
 #include "core/estimator/train_and_evaluate.h"
-#include "core/estimator/trainer.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

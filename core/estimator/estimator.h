@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/calls.h"
-#include "core/estimator/options.h"
+#include "core/estimator/contract/calls.h"
+#include "core/estimator/options/options.h"
 
 namespace tpuest {
 

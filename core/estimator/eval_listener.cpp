@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/estimator/evaluations.h"
+#include "core/estimator/checkpoint/evaluations.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/estimator/contract/hooks.h"
 #include "core/estimator/eval_runner.h"
-#include "core/estimator/hooks.h"
 
 namespace tpuest {
 

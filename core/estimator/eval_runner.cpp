@@ -2,7 +2,7 @@
 
 #include "core/base/heap.h"
 #include "core/base/text.h"
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/best_checkpoints.h"
-#include "core/estimator/estimator_context.h"
-#include "core/estimator/evaluator.h"
-#include "core/estimator/exporter.h"
-#include "core/estimator/model_exporter.h"
+#include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/estimator/evaluate/evaluator.h"
+#include "core/estimator/export/exporter.h"
+#include "core/estimator/export/model_exporter.h"
+#include "core/estimator/step/estimator_context.h"
 #include "core/estimator/train_and_evaluate.h"
 
 namespace tpuest {

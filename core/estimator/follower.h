@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/estimator/stop_signal.h"
+#include "core/estimator/contract/stop_signal.h"
 #include "core/estimator/train_and_evaluate.h"
 
 namespace tpuest {

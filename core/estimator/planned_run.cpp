@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/estimator/batch_axis.h"
-#include "core/estimator/estimator_context.h"
-#include "core/estimator/saved_state.h"
-#include "core/estimator/train_program.h"
-#include "core/estimator/variables.h"
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/estimator_context.h"
+#include "core/estimator/step/train_program.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/estimator/checkpoint/train_goal.h"
+#include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/estimator.h"
-#include "core/estimator/model_builder.h"
-#include "core/estimator/train_goal.h"
-#include "core/estimator/warm_start.h"
+#include "core/estimator/step/model_builder.h"
 
 namespace tpuest {
 

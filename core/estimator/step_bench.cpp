@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "core/estimator/estimator_context.h"
-#include "core/estimator/infeed.h"
-#include "core/estimator/train_program.h"
-#include "core/estimator/variables.h"
+#include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/step/estimator_context.h"
+#include "core/estimator/step/infeed.h"
+#include "core/estimator/step/train_program.h"
 
 namespace tpuest {
 namespace {

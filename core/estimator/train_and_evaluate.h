@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/calls.h"
-#include "core/estimator/eval_spec.h"
-#include "core/estimator/hook_factory.h"
+#include "core/estimator/contract/calls.h"
+#include "core/estimator/hooks/hook_factory.h"
+#include "core/estimator/options/eval_spec.h"
 
 namespace tpuest {
 

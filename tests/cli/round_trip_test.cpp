@@ -6,7 +6,7 @@
 
 #include "cli/job/job.h"
 #include "core/base/files.h"
-#include "core/estimator/model_builder.h"
+#include "core/estimator/step/model_builder.h"
 #include "core/graph/write/graphdef.h"
 #include "core/ops/all_ops.h"
 #include "data/input_fn.h"

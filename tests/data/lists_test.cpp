@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/estimator/estimator.h"
-#include "core/estimator/serving.h"
+#include "core/estimator/export/serving.h"
 #include "core/nn/global_step.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"

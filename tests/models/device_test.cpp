@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/backend/pjrt/program.h"
-#include "core/estimator/variables.h"
+#include "core/estimator/checkpoint/variables.h"
 #include "core/ops/all_ops.h"
 #include "models/zoo.h"
 #include "tests/pjrt_plugin.h"

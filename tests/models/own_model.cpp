@@ -1,7 +1,7 @@
 // A model_fn against the contract alone: a network that learns a number by Huber's loss, which
 // grows as the square of a small error and as a large error itself.
 
-#include "core/estimator/contract.h"
+#include "core/estimator/contract/contract.h"
 #include "core/nn/layers/layers.h"
 #include "core/nn/metrics/metrics.h"
 #include "core/nn/optimizers/minimize.h"

@@ -1,6 +1,6 @@
 // batch_axis: a batch that is not on the first axis is split where it is.
 
-#include "core/estimator/batch_axis.h"
+#include "core/estimator/step/batch_axis.h"
 
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"

@@ -1,6 +1,6 @@
-#include "core/estimator/best_checkpoints.h"
+#include "core/estimator/checkpoint/best_checkpoints.h"
 
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"
 

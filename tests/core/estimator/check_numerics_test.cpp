@@ -1,6 +1,6 @@
 // An update that makes a variable infinite while the loss is still a number.
 
-#include "core/estimator/check_numerics_hook.h"
+#include "core/estimator/hooks/check_numerics_hook.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/array.h"
 #include "core/ops/state.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/estimator/saved_state.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"

@@ -1,4 +1,4 @@
-#include "core/estimator/early_stopping.h"
+#include "core/estimator/hooks/early_stopping.h"
 
 #include "core/io/events/event_reader.h"
 #include "core/io/events/event_writer.h"

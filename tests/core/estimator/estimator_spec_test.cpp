@@ -1,8 +1,8 @@
 // EstimatorSpec, as_estimator_spec, and the hooks that a spec brings.
 
-#include "core/estimator/estimator_spec.h"
+#include "core/estimator/step/estimator_spec.h"
 
-#include "core/estimator/train_hooks.h"
+#include "core/estimator/hooks/train_hooks.h"
 #include "core/ops/state.h"
 #include "tests/core/estimator/fixture.h"
 

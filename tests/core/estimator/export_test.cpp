@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/base/files.h"
-#include "core/estimator/export_options.h"
-#include "core/estimator/serving.h"
-#include "core/estimator/signatures.h"
+#include "core/estimator/export/serving.h"
+#include "core/estimator/export/signatures.h"
+#include "core/estimator/options/export_options.h"
 #include "core/graph/read/saved_model.h"
 #include "core/io/bundle.h"
 #include "core/ops/elementwise.h"

@@ -1,9 +1,9 @@
 // The hooks that a job or a program may give to Train.
 
-#include "core/estimator/hook_factory.h"
-#include "core/estimator/hook_graph.h"
-#include "core/estimator/logging_tensor_hook.h"
-#include "core/estimator/train_hooks.h"
+#include "core/estimator/hooks/hook_factory.h"
+#include "core/estimator/hooks/logging_tensor_hook.h"
+#include "core/estimator/hooks/train_hooks.h"
+#include "core/estimator/step/hook_graph.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
 #include "core/ops/reduction.h"

@@ -1,4 +1,4 @@
-#include "core/estimator/infeed.h"
+#include "core/estimator/step/infeed.h"
 
 #include "tests/core/estimator/fixture.h"
 

@@ -1,4 +1,4 @@
-#include "core/estimator/iterations_per_loop.h"
+#include "core/estimator/options/iterations_per_loop.h"
 
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"

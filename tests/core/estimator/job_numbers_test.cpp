@@ -1,6 +1,6 @@
 // An optimizer's numbers in a checkpoint, and the job's.
 
-#include "core/estimator/variables.h"
+#include "core/estimator/checkpoint/variables.h"
 #include "core/nn/optimizers/minimize.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/estimator/fixture.h"

@@ -1,4 +1,4 @@
-#include "core/estimator/label_check.h"
+#include "core/estimator/step/label_check.h"
 
 #include "tests/core/estimator/fixture.h"
 

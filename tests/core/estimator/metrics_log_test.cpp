@@ -1,8 +1,8 @@
-#include "core/estimator/metrics_log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 
 #include <limits>
 
-#include "core/estimator/train_hooks.h"
+#include "core/estimator/hooks/train_hooks.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {

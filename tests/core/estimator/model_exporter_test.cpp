@@ -1,8 +1,8 @@
-#include "core/estimator/model_exporter.h"
+#include "core/estimator/export/model_exporter.h"
 
 #include <limits>
 
-#include "core/estimator/export_folder.h"
+#include "core/estimator/export/export_folder.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {

@@ -1,4 +1,4 @@
-#include "core/estimator/options.h"
+#include "core/estimator/options/options.h"
 
 #include <doctest/doctest.h>
 

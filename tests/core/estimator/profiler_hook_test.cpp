@@ -1,4 +1,4 @@
-#include "core/estimator/profiler_hook.h"
+#include "core/estimator/hooks/profiler_hook.h"
 
 #include "tests/core/estimator/fixture.h"
 

@@ -1,4 +1,4 @@
-#include "core/estimator/program_hooks.h"
+#include "core/estimator/hooks/program_hooks.h"
 
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"

@@ -1,5 +1,5 @@
-#include "core/estimator/metrics_log.h"
-#include "core/estimator/saved_state.h"
+#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"

@@ -1,6 +1,6 @@
 // scaffold_fn: called once, what it may hold, and what its scaffold does.
 
-#include "core/estimator/scaffold.h"
+#include "core/estimator/step/scaffold.h"
 
 #include "core/io/bundle.h"
 #include "core/ops/array.h"

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/estimator/step_program.h"
+#include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/reduction.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/estimator/evaluations.h"
-#include "core/estimator/metrics_log.h"
-#include "core/estimator/serving.h"
+#include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/export/serving.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"

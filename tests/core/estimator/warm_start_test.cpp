@@ -1,11 +1,11 @@
 // Warm starts from a checkpoint that TensorFlow wrote; what tf.estimator makes of it is beside it.
 
-#include "core/estimator/warm_start.h"
+#include "core/estimator/checkpoint/warm_start.h"
 
 #include <cstring>
 
-#include "core/estimator/options.h"
-#include "core/estimator/vocabulary_remap.h"
+#include "core/estimator/checkpoint/vocabulary_remap.h"
+#include "core/estimator/options/options.h"
 #include "core/io/bundle.h"
 #include "tests/core/estimator/fixture.h"
 

@@ -1,0 +1,105 @@
+#include "core/estimator/checkpoint/best_checkpoints.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/evaluations.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kBest = "best";
+
+bool Holds(const std::vector<std::string>& prefixes, const std::string& prefix) {
+  return std::find(prefixes.begin(), prefixes.end(), prefix) != prefixes.end();
+}
+
+std::vector<std::string> BestOf(const std::string& model_dir) {
+  const auto state = ReadCheckpointState(model_dir, kBest);
+  return state ? state->all_model_checkpoint_paths : std::vector<std::string>();
+}
+
+// The worst first, so that the best stands where "checkpoint" has the newest.
+void WriteBest(const std::string& model_dir, const std::vector<std::string>& prefixes, bool fsync) {
+  if (prefixes.empty()) return RemoveFile(JoinPath(model_dir, kBest));
+  WriteCheckpointState(
+      model_dir, {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes},
+      kBest, fsync);
+}
+
+}  // namespace
+
+void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value) {
+  struct Kept {
+    std::string prefix;
+    int64_t step;
+    float value;
+  };
+  std::vector<Kept> all = {{prefix, step, value}};
+  for (const std::string& kept : BestOf(model_dir_)) {
+    const std::optional<int64_t> at = StepOfCheckpoint(kept);
+    if (kept == prefix || !at) continue;
+    all.push_back({kept, *at, ValueOf(kept, *at)});
+  }
+  // Of equals the older one is the better.
+  const MetricOrder order{options_.metric, options_.mode};
+  std::sort(all.begin(), all.end(), [&](const Kept& a, const Kept& b) {
+    if (order.Better(a.value, b.value)) return false;
+    if (order.Better(b.value, a.value)) return true;
+    return a.step > b.step;
+  });
+  std::vector<std::string> ranked;
+  for (const Kept& kept : all) ranked.push_back(kept.prefix);
+  const size_t too_many = ranked.size() - std::min(ranked.size(), static_cast<size_t>(options_.n));
+  const std::vector<std::string> dropped(ranked.begin(),
+                                         ranked.begin() + static_cast<int64_t>(too_many));
+  // The file names them until they are gone: a run that is cut here finds them again.
+  if (!dropped.empty()) WriteBest(model_dir_, ranked, fsync_);
+  const auto state = ReadCheckpointState(model_dir_);
+  for (const std::string& gone : dropped) {
+    if (!state || !Holds(state->all_model_checkpoint_paths, gone)) RemoveCheckpoint(gone);
+  }
+  ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
+  WriteBest(model_dir_, ranked, fsync_);
+  values_.clear();
+  for (const Kept& kept : all) {
+    if (Holds(ranked, kept.prefix)) values_[kept.prefix] = kept.value;
+  }
+}
+
+float BestCheckpoints::ValueOf(const std::string& prefix, int64_t step) {
+  const auto known = values_.find(prefix);
+  if (known != values_.end()) return known->second;
+  const auto metrics = EvaluationAt(model_dir_, label_, step);
+  const auto found = metrics.find(options_.metric);
+  return found == metrics.end() ? std::numeric_limits<float>::quiet_NaN() : found->second;
+}
+
+void BestCheckpoints::ForgetAfter(int64_t step) {
+  std::vector<std::string> prefixes = BestOf(model_dir_);
+  const size_t before = prefixes.size();
+  std::erase_if(prefixes, [&](const std::string& prefix) {
+    return StepOfCheckpoint(prefix).value_or(step + 1) > step;
+  });
+  if (prefixes.size() != before) WriteBest(model_dir_, prefixes, fsync_);
+}
+
+bool IsKeptAsBest(const std::string& model_dir, const std::string& prefix) {
+  return Holds(BestOf(model_dir), prefix);
+}
+
+std::string BestCheckpoint(const std::string& model_dir) {
+  const std::vector<std::string> prefixes = BestOf(model_dir);
+  for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
+    if (CheckpointExists(*prefix)) return *prefix;
+  }
+  throw Error(Code::kCheckpoint, fmt::format("{}: no checkpoint was kept as the best", model_dir),
+              "run_config: {keep_best: {metric: accuracy, mode: max}} of train-and-evaluate keeps "
+              "one");
+}
+
+}  // namespace tpuest

@@ -1,0 +1,72 @@
+#include "core/estimator/checkpoint/evaluations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/metrics_log.h"
+
+namespace tpuest {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string SettledPath(const std::string& model_dir) {
+  return JoinPath(PrivateDir(model_dir), "evaluated.json");
+}
+
+bool IsEvaluation(const Json& line, const std::string& label, int64_t step) {
+  return line.is_object() && line.value("eval", Json()) == label &&
+         line.value("step", Json()) == step && line.contains("metrics");
+}
+
+// The text up to the next line's begin, which `rest` then is.
+std::string_view TakeLine(std::string_view& rest) {
+  const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+  const std::string_view line = rest.substr(0, end);
+  rest.remove_prefix(end);
+  return line;
+}
+
+}  // namespace
+
+std::map<std::string, float> EvaluationAt(const std::string& model_dir, const std::string& label,
+                                          int64_t step) {
+  std::map<std::string, float> metrics;
+  const std::string path = JoinPath(PrivateDir(model_dir), "metrics.jsonl");
+  if (!FileExists(path)) return metrics;
+  const MappedFile file(path);
+  std::string_view rest = file.bytes();
+  while (!rest.empty()) {
+    const std::string_view text = TakeLine(rest);
+    if (text.find("\"eval\"") == std::string_view::npos) continue;
+    const Json line = Json::parse(text, nullptr, false);
+    if (!IsEvaluation(line, label, step)) continue;
+    metrics.clear();  // a later line of the same step holds
+    for (const auto& [name, value] : line["metrics"].items()) {
+      metrics[name] = value.is_number() ? static_cast<float>(value.get<double>())
+                                        : std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  return metrics;
+}
+
+std::optional<int64_t> ReadSettledStep(const std::string& model_dir) {
+  const std::string path = SettledPath(model_dir);
+  if (!FileExists(path)) return std::nullopt;
+  const Json object = Json::parse(ReadFile(path), nullptr, false);
+  if (!object.is_object() || !object.contains("global_step")) return std::nullopt;
+  const Json& step = object["global_step"];
+  return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
+}
+
+void WriteSettledStep(const std::string& model_dir, int64_t step) {
+  WriteFileAtomically(SettledPath(model_dir), fmt::format("{{\"global_step\": {}}}\n", step),
+                      /*fsync=*/false);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,89 @@
+#include "core/estimator/checkpoint/metrics_log.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+template <class T>
+std::string Json(T value) {
+  return std::isfinite(value) ? NumberText(value) : "null";
+}
+
+std::string Json(const Tensor& value) {
+  if (value.dtype() == DType::kFloat) return Json(*value.data<float>());
+  return Json(value.AsDouble(0));
+}
+
+// The step of a line; nullopt if it is no whole object with one.
+std::optional<int64_t> StepOf(const std::string& line) {
+  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) {
+    return std::nullopt;
+  }
+  return object["step"].get<int64_t>();
+}
+
+}  // namespace
+
+std::string PrivateDir(const std::string& model_dir) { return JoinPath(model_dir, ".tpuest"); }
+
+MetricsLog::MetricsLog(const std::string& model_dir)
+    : path_(JoinPath(PrivateDir(model_dir), "metrics.jsonl")) {
+  MakeDirectories(PrivateDir(model_dir));
+}
+
+void MetricsLog::CutAfter(int64_t step) {
+  Keep([step](const std::string& line) {
+    const std::optional<int64_t> at = StepOf(line);
+    return at && *at <= step;
+  });
+}
+
+void MetricsLog::CutEvaluationsAt(int64_t step) {
+  Keep([step](const std::string& line) {
+    return StepOf(line) != step || line.find("\"eval\":") == std::string::npos;
+  });
+}
+
+void MetricsLog::Keep(const std::function<bool(const std::string& line)>& keeps) {
+  if (!FileExists(path_)) return;
+  const std::string before = ReadFile(path_);
+  std::string kept;
+  for (const std::string& line : Split(before, '\n')) {
+    if (!line.empty() && keeps(line)) kept += line + "\n";
+  }
+  if (kept == before) return;
+  file_.reset();
+  WriteFileAtomically(path_, kept);
+}
+
+void MetricsLog::Append(const StepLine& line) {
+  std::string text = fmt::format(R"({{"step":{},"loss":{})", line.step, Json(line.loss));
+  if (line.learning_rate) text += fmt::format(R"(,"learning_rate":{})", Json(*line.learning_rate));
+  text += fmt::format(R"(,"examples_per_sec":{:.6g},"input_wait":{:.4g}}})", line.examples_per_sec,
+                      line.input_wait);
+  Write(text);
+}
+
+void MetricsLog::AppendEvaluation(int64_t step, const std::string& name,
+                                  const std::map<std::string, Tensor>& metrics) {
+  std::string values;
+  for (const auto& [key, value] : metrics) {
+    if (value.dtype() == DType::kString || value.elements() != 1) continue;
+    values +=
+        fmt::format("{}{}:{}", values.empty() ? "" : ",", nlohmann::json(key).dump(), Json(value));
+  }
+  Write(fmt::format(R"({{"step":{},"eval":{},"metrics":{{{}}}}})", step,
+                    nlohmann::json(name).dump(), values));
+}
+
+void MetricsLog::Write(const std::string& line) {
+  if (file_ == nullptr) file_ = std::make_unique<AppendFile>(path_);
+  file_->Append(line + "\n");
+}
+
+}  // namespace tpuest

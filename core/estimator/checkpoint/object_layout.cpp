@@ -1,0 +1,191 @@
+#include "core/estimator/checkpoint/object_layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/beta_power.h"
+#include "core/estimator/checkpoint/object_variables.h"
+#include "core/estimator/checkpoint/slot_names.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kModel = "model";
+constexpr const char* kOptimizer = "optimizer";
+
+// An optimizer of tf.keras.optimizers.legacy whose slots mean what tf.train's do: which inputs of
+// the update its own variables hold, and which of them are 0. SGD with momentum is none: it keeps
+// minus the rate times what MomentumOptimizer does.
+struct KerasNames {
+  std::string_view op;
+  std::vector<std::pair<std::string_view, std::string_view>> variables;  // variable, input
+  std::vector<std::string_view> zeros;
+};
+
+const std::vector<KerasNames>& KerasOptimizers() {
+  static const std::vector<std::pair<std::string_view, std::string_view>> rms_prop = {
+      {"learning_rate", "lr"}, {"rho", "rho"}, {"momentum", "momentum"}};
+  static const std::vector<KerasNames> all = {
+      {"ResourceApplyGradientDescent", {{"learning_rate", "alpha"}}, {"decay", "momentum"}},
+      {"ResourceApplyAdam",
+       {{"learning_rate", "lr"}, {"beta_1", "beta1"}, {"beta_2", "beta2"}},
+       {"decay"}},
+      {"ResourceApplyAdagrad", {{"learning_rate", "lr"}}, {"decay"}},
+      {"ResourceApplyRMSProp", rms_prop, {"decay"}},
+      {"ResourceApplyCenteredRMSProp", rms_prop, {"decay"}},
+  };
+  return all;
+}
+
+Value InputNamed(const Node& node, std::string_view name) {
+  const auto& inputs = node.signature().inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].name == name) return node.inputs()[i];
+  }
+  return {};
+}
+
+const Node* FirstOf(const Graph& graph, std::string_view op) {
+  const auto found = std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                                  [&](const auto& node) { return node->type() == op; });
+  return found == graph.nodes().end() ? nullptr : found->get();
+}
+
+std::vector<std::string> PlaceOf(const Variable& variable) {
+  std::vector<std::string> names = {kModel};
+  const std::string& path = variable.object_path.empty() ? variable.name : variable.object_path;
+  for (std::string& name : Split(path, '/')) names.push_back(std::move(name));
+  return names;
+}
+
+}  // namespace
+
+ObjectLayout::ObjectLayout(const Graph& graph) : graph_(graph) {
+  objects_.nodes.resize(1);
+  AddModel();
+  AddOptimizer();
+  AddKeras();
+  AddStep();
+  objects_tensor_ = ObjectGraphTensor(objects_);
+}
+
+int ObjectLayout::Make() {
+  objects_.nodes.emplace_back();
+  return static_cast<int>(objects_.nodes.size()) - 1;
+}
+
+void ObjectLayout::Refer(int from, const std::string& name, int to) {
+  objects_.at(from).children.push_back({name, to});
+}
+
+int ObjectLayout::At(const std::vector<std::string>& names) {
+  int at = 0;
+  for (const std::string& name : names) {
+    const std::optional<int> there = objects_.at(at).Find(name);
+    const int next = there ? *there : Make();
+    if (!there) Refer(at, name, next);
+    at = next;
+  }
+  return at;
+}
+
+const std::string& ObjectLayout::Keep(int node, const std::string& full_name, std::string key) {
+  objects_.at(node).full_name = full_name;
+  return objects_.at(node).key = std::move(key);
+}
+
+void ObjectLayout::AddModel() {
+  for (const auto& variable : graph_.variables()) {
+    if (variable->local || variable->name == nn::kGlobalStepName) continue;
+    if (IsOptimizers(graph_, *variable)) continue;
+    const std::vector<std::string> place = PlaceOf(*variable);
+    nodes_[variable->name] = At(place);
+    Keep(nodes_[variable->name], variable->name, VariableKey(place));
+  }
+}
+
+void ObjectLayout::AddOptimizer() {
+  for (const auto& variable : graph_.variables()) {
+    if (variable->local || !IsOptimizers(graph_, *variable)) continue;
+    if (variable->name.find('/') != std::string::npos) {
+      AddSlot(*variable);
+      continue;
+    }
+    nodes_[variable->name] = At({kOptimizer, variable->name});
+    Keep(nodes_[variable->name], variable->name, VariableKey({kOptimizer, variable->name}));
+  }
+}
+
+void ObjectLayout::AddSlot(const Variable& variable) {
+  const size_t slash = variable.name.rfind('/');
+  const std::string base = variable.name.substr(0, slash);
+  const bool centered = graph_.FindVariable(base + "/RMSProp_2") != nullptr;
+  const SlotNames* const names = FindSlotNames(variable.name.substr(slash + 1), centered);
+  Check(names != nullptr, "\"{}\" is no slot", variable.name);
+  const int node = nodes_[variable.name] = Make();
+  Keep(node, variable.name,
+       SlotKey(PlaceOf(*graph_.FindVariable(base)), {kOptimizer}, names->objects.front()));
+  objects_.at(At({kOptimizer}))
+      .slots.push_back({nodes_.at(base), std::string(names->objects.front()), node});
+}
+
+// A rate that changes is no variable in Keras either.
+void ObjectLayout::AddKeras() {
+  for (const KerasNames& keras : KerasOptimizers()) {
+    const Node* const update = FirstOf(graph_, keras.op);
+    if (update == nullptr) continue;
+    const auto keep = [&](std::string_view name, const Tensor& value) {
+      const std::vector<std::string> place = {kOptimizer, std::string(name)};
+      const int node = At(place);
+      constants_[Keep(node, place.back(), VariableKey(place))] = value;
+    };
+    for (const auto& [name, input] : keras.variables) {
+      const Tensor value = ConstantValue(InputNamed(*update, input));
+      if (value.valid()) keep(name, value);
+    }
+    for (const std::string_view name : keras.zeros) keep(name, Tensor::Scalar(0.0F));
+    const std::vector<std::string> place = {kOptimizer, "iter"};
+    count_key_ = Keep(At(place), place.back(), VariableKey(place));
+    return;
+  }
+}
+
+void ObjectLayout::AddStep() {
+  const std::string name(nn::kGlobalStepName);
+  if (graph_.FindVariable(name) == nullptr) return;
+  const int step = nodes_[name] = At({"step"});
+  Keep(step, name, VariableKey({"step"}));
+  Refer(0, name, step);
+  save_counter_key_ = Keep(At({"save_counter"}), "save_counter", VariableKey({"save_counter"}));
+}
+
+// Of the steps that Adam's powers have seen: fewer than global_step where the run went on from a
+// checkpoint whose optimizer had made fewer.
+int64_t ObjectLayout::Count(VariableStore& store) const {
+  const int64_t step = *store.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  const Variable* const power = graph_.FindVariable("beta2_power");
+  if (power == nullptr) return step;
+  const Tensor beta = ConstantValue(power->initial_value);
+  if (!beta.valid() || beta.dtype() != DType::kFloat) return step;
+  const float now = *store.Get(power->name).data<float>();
+  return StepsOfBetaPower(*beta.data<float>(), now).value_or(step);
+}
+
+std::vector<NamedTensor> ObjectLayout::Tensors(VariableStore& store) const {
+  std::vector<NamedTensor> tensors = {{std::string(kObjectGraphKey), objects_tensor_}};
+  for (const auto& [name, node] : nodes_) {
+    tensors.push_back({objects_.at(node).key, store.Get(name)});
+  }
+  for (const auto& [key, value] : constants_) tensors.push_back({key, value});
+  if (!count_key_.empty()) {
+    tensors.push_back({count_key_, Tensor::Scalar<int64_t>(Count(store))});
+  }
+  if (!save_counter_key_.empty()) {
+    tensors.push_back({save_counter_key_, store.Get(std::string(nn::kGlobalStepName)).Clone()});
+  }
+  return tensors;
+}
+
+}  // namespace tpuest

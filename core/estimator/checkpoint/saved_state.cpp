@@ -1,0 +1,157 @@
+#include "core/estimator/checkpoint/saved_state.h"
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/object_variables.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kSeed = "tpuest/seed";
+constexpr const char* kPosition = "tpuest/stream_position";
+
+// The integers of an entry, or nullptr where there is none of that size.
+const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
+                    int64_t elements) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) return nullptr;
+  const Tensor& tensor = found->second;
+  if (tensor.dtype() != DType::kInt64 || tensor.elements() != elements) return nullptr;
+  return tensor.data<int64_t>();
+}
+
+int64_t GlobalStepOf(const SavedState& saved) {
+  const auto found = saved.tensors.find(std::string(nn::kGlobalStepName));
+  if (found == saved.tensors.end() || found->second.elements() != 1) return 0;
+  return static_cast<int64_t>(found->second.AsDouble(0));
+}
+
+// Puts the step counter of an object-based checkpoint under its name.
+void NameGlobalStep(SavedState& saved) {
+  const std::optional<int> node = FindGlobalStep(*saved.objects);
+  if (!node) return;
+  const auto found = saved.tensors.find(saved.objects->at(*node).key);
+  if (found == saved.tensors.end() || found->second.elements() != 1) return;
+  const Tensor& step = found->second;
+  if (step.dtype() != DType::kInt64 && step.dtype() != DType::kInt32) return;
+  saved.tensors[std::string(nn::kGlobalStepName)] = step.Cast(DType::kInt64).Reshaped(Shape());
+}
+
+// Newest first, each once.
+std::vector<std::string> Candidates(const CheckpointState& state) {
+  std::vector<std::string> prefixes;
+  if (!state.model_checkpoint_path.empty()) prefixes.push_back(state.model_checkpoint_path);
+  const auto& all = state.all_model_checkpoint_paths;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    if (std::find(prefixes.begin(), prefixes.end(), *at) == prefixes.end()) prefixes.push_back(*at);
+  }
+  return prefixes;
+}
+
+SavedState LoadPrefix(const std::string& prefix) {
+  SavedState saved{.prefix = prefix};
+  const BundleReader reader(prefix);
+  for (const std::string& name : reader.Names()) {
+    if (reader.DTypeOf(name) == DType::kInvalid) continue;  // nothing here has such a dtype
+    saved.tensors[name] = reader.Read(name);
+  }
+  saved.objects = ReadObjectGraph(reader);
+  if (saved.objects) NameGlobalStep(saved);
+  saved.global_step = GlobalStepOf(saved);
+  saved.resume = ReadResumePoint(saved.tensors);
+  return saved;
+}
+
+// A run whose state file is gone starts afresh, as TensorFlow does, but not silently.
+void WarnOfLostState(const std::string& model_dir, Log& log) {
+  if (!DirectoryExists(model_dir)) return;
+  for (const std::string& name : ListDirectory(model_dir)) {
+    if (!name.starts_with("model.ckpt-") || !name.ends_with(".index")) continue;
+    log.Warning("{}: is missing, so {} and what else is there is passed over",
+                JoinPath(model_dir, "checkpoint"), name);
+    return;
+  }
+}
+
+// The last of `count` checkpoints, none of which can be read.
+[[noreturn]] void ThrowUnreadable(const std::string& model_dir, size_t count, const Error& last) {
+  std::vector<Fault> faults = last.faults();
+  if (count > 1) {
+    faults.front().message += fmt::format("; none of the {} checkpoints can be read", count);
+  }
+  if (faults.front().hint.empty()) {
+    faults.front().hint = fmt::format("bring the files back, or remove {} to start afresh",
+                                      JoinPath(model_dir, "checkpoint"));
+  }
+  throw Error(last.code(), std::move(faults));
+}
+
+}  // namespace
+
+std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
+  std::vector<NamedTensor> entries;
+  if (point.seed) {
+    entries.push_back({kSeed, Tensor::Scalar<int64_t>(static_cast<int64_t>(*point.seed))});
+  }
+  entries.push_back(
+      {kPosition, Tensor::Of<int64_t>({2}, {point.position.epoch, point.position.records})});
+  if (point.goal) {
+    entries.push_back(
+        {kGoalEntry, Tensor::Of<int64_t>({2}, {point.goal->step, point.goal->steps})});
+  }
+  return entries;
+}
+
+ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
+  ResumePoint point;
+  if (const int64_t* const seed = Find(tensors, kSeed, 1)) {
+    point.seed = static_cast<uint64_t>(*seed);
+  }
+  if (const int64_t* const at = Find(tensors, kPosition, 2)) {
+    point.position = {.epoch = at[0], .records = at[1]};
+  }
+  if (const int64_t* const goal = Find(tensors, kGoalEntry, 2)) {
+    point.goal = Goal{.step = goal[0], .steps = goal[1]};
+  }
+  return point;
+}
+
+SavedState LoadCheckpoint(const std::string& path) {
+  const std::string exported = SavedModelVariables(path);
+  if (CheckpointExists(exported)) return LoadPrefix(exported);
+  if (CheckpointExists(path) || !DirectoryExists(path)) return LoadPrefix(path);
+  const std::optional<std::string> latest = LatestCheckpoint(path);
+  if (latest) return LoadPrefix(*latest);
+  throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint in this folder", path),
+              "train first, or name a checkpoint's prefix");
+}
+
+std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
+  const std::optional<std::string> latest = LatestCheckpoint(model_dir);
+  if (!latest) {
+    WarnOfLostState(model_dir, log);
+    return std::nullopt;
+  }
+  const CheckpointState state = *ReadCheckpointState(model_dir);
+  if (*latest != state.model_checkpoint_path) {
+    log.Warning("{}: is missing, {} names it; {} is taken",
+                BundleIndexPath(state.model_checkpoint_path), JoinPath(model_dir, "checkpoint"),
+                *latest);
+  }
+  std::vector<std::string> candidates = Candidates(state);
+  std::erase_if(candidates, [](const std::string& prefix) { return !CheckpointExists(prefix); });
+  for (const std::string& prefix : candidates) {
+    try {
+      return LoadPrefix(prefix);
+    } catch (const Error& error) {
+      if (prefix == candidates.back()) ThrowUnreadable(model_dir, candidates.size(), error);
+      log.Warning("{}; the checkpoint before it is tried", error.message());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tpuest

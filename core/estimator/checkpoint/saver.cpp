@@ -1,0 +1,119 @@
+#include "core/estimator/checkpoint/saver.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/graph/write/meta_graph.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest {
+namespace {
+
+constexpr double kSecondsPerHour = 3600;
+
+// When the file was last written, in seconds since the epoch.
+double WrittenAt(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return 0;
+  return static_cast<double>(info.st_mtim.tv_sec) +
+         1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
+  next_preserved_ =
+      args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
+  if (args_.config.checkpoint_save_graph_def) {
+    // Beside what else is done before the first step.
+    meta_graph_ = std::async(std::launch::async,
+                             [&graph = args_.graph] { return ToMetaGraphDef({.graph = graph}); });
+  }
+  if (args_.config.checkpoint_format == "checkpoint") layout_.emplace(args_.graph);
+  if (!restored.empty()) Recover(restored);
+}
+
+void Saver::Recover(const std::string& restored) {
+  last_step_ = StepOfCheckpoint(restored);
+  const std::optional<CheckpointState> state = ReadCheckpointState(args_.model_dir);
+  if (state) {
+    for (const std::string& prefix : state->all_model_checkpoint_paths) {
+      if (prefix == restored) break;
+      if (CheckpointExists(prefix)) kept_.push_back({prefix, WrittenAt(BundleIndexPath(prefix))});
+    }
+  }
+  kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
+}
+
+std::string Saver::base_path() const { return JoinPath(args_.model_dir, "model.ckpt"); }
+
+void Saver::Save(int64_t step) {
+  args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
+  const std::string prefix = fmt::format("{}-{}", base_path(), step);
+  try {
+    Write(prefix);
+  } catch (const std::exception&) {
+    if (!CheckpointExists(prefix)) RemoveCheckpoint(prefix);
+    throw;
+  }
+  std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
+  kept_.push_back({prefix, args_.clock.WallSeconds()});
+  std::deque<Kept> all = kept_;
+  const size_t max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
+  while (max > 0 && kept_.size() > max) kept_.pop_front();
+  WriteState();
+  all.resize(all.size() - kept_.size());
+  last_step_ = step;
+  RemoveOld(all);
+}
+
+std::vector<NamedTensor> Saver::Variables() const {
+  if (layout_) return layout_->Tensors(args_.variables);
+  std::vector<NamedTensor> tensors;
+  for (const auto& variable : args_.graph.variables()) {
+    if (!variable->local) {
+      tensors.push_back({variable->name, args_.variables.Get(variable->name)});
+    }
+  }
+  return tensors;
+}
+
+void Saver::Write(const std::string& prefix) {
+  std::vector<NamedTensor> tensors = Variables();
+  for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
+  if (meta_graph_.valid()) WriteFileAtomically(prefix + ".meta", meta_graph_.get(), args_.fsync);
+  WriteBundle(prefix, std::move(tensors), args_.fsync);
+}
+
+void Saver::WriteState() const {
+  CheckpointState state;
+  for (const Kept& kept : kept_) state.all_model_checkpoint_paths.push_back(kept.prefix);
+  state.model_checkpoint_path = kept_.back().prefix;
+  WriteCheckpointState(args_.model_dir, state, "checkpoint", args_.fsync);
+}
+
+// One for every keep_checkpoint_every_n_hours stays, and what was kept as the best.
+void Saver::RemoveOld(const std::deque<Kept>& old) {
+  for (const Kept& kept : old) {
+    if (args_.config.keep_best && IsKeptAsBest(args_.model_dir, kept.prefix)) continue;
+    if (kept.saved_at > next_preserved_) {
+      next_preserved_ += args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
+    } else {
+      RemoveCheckpoint(kept.prefix);
+    }
+  }
+}
+
+void RemoveTemporaryFiles(const std::string& model_dir) {
+  for (const std::string& name : ListDirectory(model_dir)) {
+    const bool ours = name.starts_with("model.ckpt-") || name.starts_with("checkpoint.") ||
+                      name.starts_with("graph.pbtxt.");
+    if (ours && name.find(".tmp.") != std::string::npos) RemoveFile(JoinPath(model_dir, name));
+  }
+}
+
+}  // namespace tpuest

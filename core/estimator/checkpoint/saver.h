@@ -1,0 +1,67 @@
+#pragma once
+// Writes a run's checkpoints: model.ckpt-N, then the state file "checkpoint", and removes old ones
+// as tf.train.Saver does.
+
+#include <deque>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "core/backend/backend.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/checkpoint/object_layout.h"
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/options/options.h"
+
+namespace tpuest {
+
+struct SaverArgs {
+  std::string model_dir;
+  const RunConfig& config;
+  const Graph& graph;
+  VariableStore& variables;
+  Log& log;
+  const Clock& clock;
+  bool fsync = true;
+};
+
+class Saver {
+ public:
+  // `restored`: the checkpoint that the run goes on from, or "". Checkpoints of the state file past
+  // it are no longer believed.
+  Saver(const SaverArgs& args, const std::string& restored);
+
+  // Where the run stands beside its variables; saved with the next checkpoint.
+  ResumePoint resume;
+
+  // model.ckpt-<step>, all or nothing. An Error leaves the older checkpoints as they were.
+  void Save(int64_t step);
+  // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
+  [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
+  [[nodiscard]] std::string last_prefix() const { return kept_.empty() ? "" : kept_.back().prefix; }
+  [[nodiscard]] std::string base_path() const;  // model_dir/model.ckpt
+
+ private:
+  struct Kept {
+    std::string prefix;
+    double saved_at = 0;  // Clock::WallSeconds
+  };
+  void Recover(const std::string& restored);
+  void Write(const std::string& prefix);
+  [[nodiscard]] std::vector<NamedTensor> Variables() const;
+  void WriteState() const;
+  void RemoveOld(const std::deque<Kept>& old);
+
+  SaverArgs args_;
+  std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
+  std::optional<ObjectLayout> layout_;          // of checkpoint_format: checkpoint
+  std::deque<Kept> kept_;                       // oldest first
+  double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
+  std::optional<int64_t> last_step_;
+};
+
+// Removes what a killed process left under temporary names.
+void RemoveTemporaryFiles(const std::string& model_dir);
+
+}  // namespace tpuest

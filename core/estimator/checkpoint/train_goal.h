@@ -1,0 +1,24 @@
+#pragma once
+// The global step that a run ends at.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/options/options.h"
+
+namespace tpuest {
+
+struct TrainGoal {
+  std::optional<int64_t> step;  // nullopt: the end of the input
+  std::string reason;           // "steps" or "max_steps"
+  bool goes_on = false;         // with the unfinished run
+};
+
+// `steps` counts from where the run stands, but one that was cut goes on to the step that it was
+// meant for.
+[[nodiscard]] TrainGoal GoalOf(const TrainLength& length, int64_t start,
+                               const std::optional<Goal>& unfinished);
+
+}  // namespace tpuest

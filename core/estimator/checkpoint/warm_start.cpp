@@ -1,0 +1,281 @@
+#include "core/estimator/checkpoint/warm_start.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/vocabulary_remap.h"
+#include "core/estimator/checkpoint/warm_start_source.h"
+#include "core/estimator/checkpoint/warm_start_variables.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/optimizers/moving_average.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kKey = "warm_start_from";
+
+// "(784, 128)", "(3,)", "()": as Python prints a shape.
+std::string PythonShape(const Shape& shape) {
+  std::vector<std::string> dims;
+  for (const int64_t dim : shape.dims()) dims.push_back(std::to_string(dim));
+  return fmt::format("({}{})", Join(dims, ", "), dims.size() == 1 ? "," : "");
+}
+
+class Starter {
+ public:
+  Starter(const WarmStartSettings& settings, const WarmStartSource& source, const Graph& graph,
+          const WarmStartHome& home)
+      : settings_(settings), source_(source), graph_(graph), home_(home) {}
+
+  void Take(const Variable& variable) {
+    if (variable.from_job) return Tell(variable, "the job's");
+    const auto info = settings_.var_name_to_vocab_info.find(variable.name);
+    const bool has_words = info != settings_.var_name_to_vocab_info.end();
+    if (!has_words && !settings_.vars_to_warm_start) return;
+    const auto entry = source_.Find(variable.name, PreviousOf(variable));
+    if (!entry) return Missing(variable);
+    if (entry->dtype != variable.dtype) {
+      return Mismatch(variable,
+                      fmt::format("variable {} is {}, in {} it is {}", variable.name,
+                                  NameOf(variable.dtype), source_.prefix(), NameOf(entry->dtype)),
+                      "start from a checkpoint of the same precision");
+    }
+    if (has_words) return Remap(variable, *entry, info->second);
+    if (entry->shape != variable.shape) return WrongShape(variable, *entry);
+    Set(variable, source_.Read(*entry), "loaded" + FromText(variable, *entry));
+  }
+
+  // The new values by name. Error if some could not be had.
+  [[nodiscard]] const std::vector<std::pair<std::string, Tensor>>& Finish() {
+    if (!missing_.empty()) {
+      faults_.insert(
+          faults_.begin(),
+          {fmt::format("Attempting to warm-start from an object-based checkpoint, but found that "
+                       "the checkpoint did not contain values for all variables. The following "
+                       "variables were missing: {{{}}}",
+                       "'" + Join(missing_, "', '") + "'"),
+           kWayOut,
+           kKey,
+           {},
+           0});
+    }
+    if (!faults_.empty()) throw Error(Code::kCheckpoint, std::move(faults_));
+    return values_;
+  }
+
+  // A row a variable, in the order of the graph.
+  [[nodiscard]] std::vector<WarmStartRow> Rows() const {
+    std::vector<WarmStartRow> rows;
+    for (const auto& variable : graph_.variables()) {
+      if (variable->local) continue;
+      const auto told = told_.find(variable->name);
+      rows.push_back({variable->name, variable->shape, told == told_.end() ? "new" : told->second});
+    }
+    return rows;
+  }
+
+ private:
+  static constexpr const char* kWayOut =
+      "the names must agree; see them with tpuest inspect. var_name_to_prev_var_name maps them, "
+      "on_mismatch: skip leaves the variable as it is";
+
+  [[nodiscard]] std::string PreviousOf(const Variable& variable) const {
+    const auto found = settings_.var_name_to_prev_var_name.find(variable.name);
+    return found == settings_.var_name_to_prev_var_name.end() ? "" : found->second;
+  }
+
+  [[nodiscard]] std::string FromText(const Variable& variable,
+                                     const WarmStartSource::Entry& entry) const {
+    return PreviousOf(variable).empty() || entry.key == variable.name ? "" : " from " + entry.key;
+  }
+
+  void Tell(const Variable& variable, std::string text) { told_[variable.name] = std::move(text); }
+
+  void Set(const Variable& variable, Tensor value, std::string text) {
+    values_.emplace_back(variable.name, std::move(value));
+    Tell(variable, std::move(text));
+  }
+
+  void Mismatch(const Variable& variable, std::string message, const std::string& hint) {
+    if (settings_.on_mismatch == "skip") return Tell(variable, "skipped: " + message);
+    faults_.push_back({std::move(message), hint, kKey, {}, 0});
+  }
+
+  void Missing(const Variable& variable) {
+    const std::string previous = PreviousOf(variable);
+    const std::string& name = previous.empty() ? variable.name : previous;
+    if (source_.is_object_based() && settings_.on_mismatch != "skip") {
+      missing_.push_back(name);
+      return;
+    }
+    Mismatch(variable,
+             fmt::format("Tensor {} is not found in {} checkpoint", name, source_.prefix()),
+             kWayOut);
+  }
+
+  void WrongShape(const Variable& variable, const WarmStartSource::Entry& entry) {
+    Mismatch(variable,
+             fmt::format(
+                 "Shape of variable {} ({}) doesn't match with shape of tensor {} ({}) from "
+                 "checkpoint reader.",
+                 variable.name, PythonShape(variable.shape), entry.key, PythonShape(entry.shape)),
+             "start from a checkpoint of the same layers; where rows are words that have moved, "
+             "var_name_to_vocab_info says how");
+  }
+
+  void Remap(const Variable& variable, const WarmStartSource::Entry& entry, const VocabInfo& info) {
+    const std::string key = fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name);
+    const int rank = variable.shape.rank();
+    // The columns of a vector, a bias, are its elements.
+    const int axis = rank == 1 ? 0 : static_cast<int>(info.axis);
+    if (rank == 0 || variable.dtype == DType::kString) {
+      throw Error(
+          Code::kUsage,
+          fmt::format("Expected 2-dim shape, but received: {}", PythonShape(variable.shape)),
+          "a vocabulary is for rows or columns of numbers")
+          .Key(key);
+    }
+    CheckSize(variable, info, axis, key);
+    if (!SameBut(entry.shape, variable.shape, axis)) return WrongShape(variable, entry);
+    const int64_t size = variable.shape.dim(axis);
+    const std::vector<int64_t> from =
+        Words(info, std::min(size, info.new_vocab_size), entry.shape.dim(axis), entry.key, key);
+    const int64_t loaded =
+        std::count_if(from.begin(), from.end(), [](int64_t i) { return i >= 0; });
+    const Tensor value = RemapAxis(source_.Read(entry), Backup(variable, info), from, axis);
+    Set(variable, value,
+        fmt::format("{} of {} {} by vocabulary{}, the rest {}", loaded, size,
+                    info.axis == 0 ? "rows" : "columns", FromText(variable, entry),
+                    info.backup_initializer ? "from backup_initializer" : "zeros"));
+  }
+
+  static void CheckSize(const Variable& variable, const VocabInfo& info, int axis,
+                        const std::string& key) {
+    const int64_t size = variable.shape.dim(axis);
+    const int64_t words = info.new_vocab_size + info.num_oov_buckets;
+    if (info.axis == 0 ? size <= words : size == words) return;
+    const std::string message =
+        info.axis == 0
+            ? fmt::format(
+                  "Trying to initialize {} additional rows after 0 rows have already been "
+                  "initialized, which would exceed expected total row count of "
+                  "new_row_vocab_size ({}) + num_row_oov_buckets ({}) = {}.",
+                  size, info.new_vocab_size, info.num_oov_buckets, words)
+            : fmt::format(
+                  "Expected 2nd dim of shape to be new_col_vocab_size ({}) + "
+                  "num_col_oov_buckets ({}) = {}, but received shape: {}",
+                  info.new_vocab_size, info.num_oov_buckets, words, PythonShape(variable.shape));
+    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are the column's")
+        .Key(key);
+  }
+
+  static bool SameBut(const Shape& a, const Shape& b, int axis) {
+    if (!a.known_rank() || a.rank() != b.rank()) return false;
+    for (int i = 0; i < a.rank(); ++i) {
+      if (i != axis && a.dim(i) != b.dim(i)) return false;
+    }
+    return true;
+  }
+
+  // Which old row or column each of the first `size` new ones is.
+  static std::vector<int64_t> Words(const VocabInfo& info, int64_t size, int64_t old_size,
+                                    const std::string& tensor, const std::string& key) {
+    try {
+      std::vector<std::string> words = ReadVocabulary(info.new_vocab, -1);
+      if (static_cast<int64_t>(words.size()) < size) {
+        throw Error(Code::kData,
+                    fmt::format("lookup table size must be larger than last new vocab entry's "
+                                "line: {} has {} lines for {} words",
+                                info.new_vocab, words.size(), size));
+      }
+      words.resize(static_cast<size_t>(size));
+      const std::vector<std::string> old = ReadVocabulary(info.old_vocab, info.old_vocab_size);
+      if (static_cast<int64_t>(old.size()) > old_size) {
+        throw Error(Code::kData,
+                    fmt::format("{} has {} words, and tensor {} of the checkpoint {} of them",
+                                info.old_vocab, old.size(), tensor, old_size),
+                    "old_vocab_size: how many of them it was trained with");
+      }
+      return MapVocabulary(words, old);
+    } catch (Error& error) {
+      throw std::move(error).Key(key);
+    }
+  }
+
+  // The variable's shape from the backup initializer.
+  [[nodiscard]] Tensor Backup(const Variable& variable, const VocabInfo& info) const {
+    Graph graph(graph_.registry());
+    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
+    ProgramSpec spec{.graph = &graph};
+    spec.fetches = {
+        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer)};
+    VariableStore none;
+    const std::unique_ptr<Program> program =
+        home_.backend.Compile(spec, {.seed = home_.seed}, none);
+    const StepFeeds nothing;
+    return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
+  }
+
+  const WarmStartSettings& settings_;
+  const WarmStartSource& source_;
+  const Graph& graph_;
+  const WarmStartHome& home_;
+  std::vector<std::pair<std::string, Tensor>> values_;
+  std::map<std::string, std::string> told_;  // what became of a variable
+  std::vector<std::string> missing_;
+  std::vector<Fault> faults_;
+};
+
+void LogTable(const std::vector<WarmStartRow>& rows, size_t started, Log& log) {
+  log.Info("Warm-started {} variables.", started);
+  size_t name_width = 0;
+  size_t shape_width = 0;
+  for (const WarmStartRow& row : rows) {
+    name_width = std::max(name_width, row.variable.size());
+    shape_width = std::max(shape_width, row.shape.Text().size());
+  }
+  for (const WarmStartRow& row : rows) {
+    log.Info("  {:<{}}  {:<{}}  {}", row.variable, name_width, row.shape.Text(), shape_width,
+             row.outcome);
+  }
+}
+
+}  // namespace
+
+std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& graph,
+                                    const WarmStartHome& home, VariableStore& store) {
+  WarmStartSettings settings = SettingsOf(from);
+  const std::string saved_model = SavedModelVariables(settings.ckpt_to_initialize_from);
+  if (CheckpointExists(saved_model)) {
+    home.log.Info("Warm-starting from a SavedModel");
+    settings.ckpt_to_initialize_from = saved_model;
+  }
+  home.log.Info("Warm-starting with WarmStartSettings: {}", PythonText(settings));
+  std::string prefix;
+  try {
+    prefix = WarmStartPrefix(settings.ckpt_to_initialize_from);
+  } catch (Error& error) {
+    throw std::move(error).Key(kKey);
+  }
+  home.log.Info("Warm-starting from: {}", prefix);
+  const std::vector<const Variable*> picked = PickVariables(settings, graph, home.log);
+  const WarmStartSource source(prefix, graph, picked);
+  Starter starter(settings, source, graph, home);
+  for (const Variable* const variable : picked) starter.Take(*variable);
+  const auto& values = starter.Finish();
+  for (const auto& [name, value] : values) store.Set(name, value);
+  // A shadow starts as its variable does.
+  for (const auto& [name, value] : values) {
+    const std::string shadow = nn::AverageName(name);
+    const bool warm = std::any_of(values.begin(), values.end(),
+                                  [&](const auto& entry) { return entry.first == shadow; });
+    if (!warm && graph.FindVariable(shadow) != nullptr) store.Set(shadow, value);
+  }
+  std::vector<WarmStartRow> rows = starter.Rows();
+  LogTable(rows, values.size(), home.log);
+  return rows;
+}
+
+}  // namespace tpuest

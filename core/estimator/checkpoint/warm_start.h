@@ -1,0 +1,42 @@
+#pragma once
+// A new run takes up values of another's checkpoint: tf.estimator's warm start.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/base/log.h"
+#include "core/estimator/options/warm_start_settings.h"
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+// What a warm start works with.
+struct WarmStartHome {
+  Backend& backend;
+  uint64_t seed = 0;  // of backup initializers
+  Log& log;
+};
+
+// What becomes of a variable of the graph: "loaded", "3 of 4 rows by vocabulary, the rest zeros",
+// "skipped: ...", "new".
+struct WarmStartRow {
+  std::string variable;
+  Shape shape;
+  std::string outcome;
+};
+
+// Replaces the values of the graph's variables that `from` picks, all of which the store has, by
+// those of its checkpoint, moved to where their words are now where they stand for words. Logs and
+// returns what became of each variable that is not local. Numbers that are the job's to say
+// (Variable::from_job) stay.
+//
+// Error kCheckpoint in TensorFlow's words, at the key "warm_start_from", with every variable that
+// the checkpoint lacks or has in another shape or dtype (unless those are skipped); kData for
+// vocabularies; kUsage for a pattern that is none and for names that no picked variable has. The
+// store is then as it was.
+std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& graph,
+                                    const WarmStartHome& home, VariableStore& store);
+
+}  // namespace tpuest

@@ -1,0 +1,128 @@
+#pragma once
+// What the calls of an Estimator take and give, and what it works with.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/contract/contract.h"
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/contract/stop_signal.h"
+#include "core/io/events/hparams.h"
+
+namespace tpuest {
+
+// What an estimator works with; the caller keeps them alive.
+struct EstimatorHome {
+  const OpRegistry& registry;
+  Backend& backend;  // of the host: initial values, metrics, exports
+  Log& log;
+  const Clock& clock;
+  const StopSignal& stop;
+  ProgressListener* progress = nullptr;
+  bool fsync = true;          // off only for tests
+  Backend* device = nullptr;  // where steps run; nullptr: on `backend`
+  DeviceOptions device_options = {};
+  HParams hparams = {};  // for TensorBoard
+  // Every call goes as far as its first step or batch, with all the errors that come before, and
+  // writes nothing; a temporary model_dir is not made.
+  bool dry_run = false;
+
+  [[nodiscard]] Backends backends() const {
+    return {backend, device == nullptr ? backend : *device};
+  }
+};
+
+struct TrainResult {
+  int64_t global_step = 0;
+  std::optional<float> loss;  // of the last step of this run
+  // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", "dry
+  // run", or what a hook said.
+  std::string stopped_because;
+  int exit_code = 0;       // 0, 75 or 130
+  std::string checkpoint;  // prefix of the newest one; empty if there is none
+};
+
+struct EvaluateArgs {
+  std::optional<int64_t> steps;           // batches; nullopt: the whole input
+  std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
+  std::string name;                       // eval_<name>/; empty: eval/
+  std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
+  std::string label;                      // in metrics.jsonl; empty: `name`, or "eval"
+};
+struct EvaluateResult {
+  int64_t global_step = 0;
+  std::map<std::string, Tensor> metrics;  // with "loss", without "global_step"
+  std::string checkpoint;                 // empty: fresh variables
+  int64_t examples = 0;
+  int64_t batches = 0;
+};
+
+// One example's predictions, or a batch's if yield_single_examples is false.
+struct PredictionRow {
+  std::map<std::string, Tensor> values;     // no batch dimension in a single example's
+  std::map<std::string, Tensor> forwarded;  // columns carried along
+  int64_t index = 0;                        // of the (first) example
+};
+struct PredictArgs {
+  std::optional<std::string> checkpoint;
+  std::vector<std::string> predict_keys;  // empty: all
+  bool yield_single_examples = true;
+  std::optional<int64_t> limit;        // examples
+  std::vector<SessionRunHook*> hooks;  // called around every batch; the caller owns them
+};
+struct PredictResult {
+  int64_t global_step = 0;
+  int64_t examples = 0;
+  std::string checkpoint;
+  // "end of input", "limit", "preempted", "interrupted", "dry run"
+  std::string stopped_because;
+  int exit_code = 0;
+};
+// Compares an export, read back, with the live model on the first `records` of an input.
+struct VerifyArgs {
+  int64_t records = 0;
+  InputFn input_fn;             // gives the features
+  InputFn serialized_input_fn;  // the same records as tf.Examples; may be empty
+};
+struct ExportArgs {
+  std::string export_dir_base;
+  std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
+  // The export's name is later than those of all that are there, even of the same second.
+  bool is_newest = false;
+  std::optional<std::string> checkpoint;
+  std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a file
+  bool as_text = false;
+  bool strip_default_attrs = true;
+  std::optional<BatchConfig> batch_config;  // for models that call inference_on_tpu
+  std::optional<VerifyArgs> verify;
+};
+struct VerifyResult {
+  int64_t records = 0;
+  size_t signatures = 0;  // that were compared
+};
+struct ExportedSignature {
+  std::string key;
+  std::vector<std::string> tags;  // of its MetaGraph
+  std::string method_name;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+struct ExportResult {
+  std::string path;
+  int64_t global_step = 0;
+  std::string checkpoint;
+  std::vector<ExportedSignature> signatures;
+  std::map<std::string, std::string> excluded;  // why, by key
+};
+
+// Returning false ends the prediction.
+using RowCallback = std::function<bool(const PredictionRow&)>;
+
+}  // namespace tpuest

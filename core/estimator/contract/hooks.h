@@ -1,0 +1,158 @@
+#pragma once
+// What looks at a run from outside: called around every loop of iterations_per_loop steps, as
+// SessionRunHooks are called around session.run. The loop's own saver, summaries, counters and NaN
+// check are hooks too.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/contract/stop_signal.h"
+#include "core/io/events/event.h"
+#include "core/tensor/tensor.h"
+
+namespace tpuest {
+
+class EventWriter;
+class HookGraph;
+class Saver;
+class StepTrace;
+
+// What one step left.
+struct StepRecord {
+  int64_t step = 0;  // global step after the update
+  float loss = 0;    // mean over replicas, before the update
+  std::optional<float> learning_rate;
+  double seconds = 0;     // Clock::Seconds when it ended
+  double input_wait = 0;  // seconds that its batch was waited for
+  // In the order of SessionInfo::summary_tags. Those of weights alone are NaN but where summaries
+  // are written.
+  std::span<const float> summaries;
+  std::vector<SummaryValue> distributions;  // where summaries are written
+};
+
+struct SessionInfo {
+  std::string model_dir;
+  int64_t global_step = 0;  // restored, or 0
+  bool restored = false;    // from a checkpoint of model_dir
+  int64_t batch_size = 0;   // global
+  bool has_learning_rate = false;
+  std::span<const std::string> summary_tags;
+  std::set<std::string> host_call_tags;  // the host_call records these
+};
+
+// A loop that is about to run, or ran.
+class RunContext {
+ public:
+  explicit RunContext(int64_t global_step) : global_step_(global_step) {}
+  // Before the loop.
+  [[nodiscard]] int64_t global_step() const { return global_step_; }
+  // Steps this loop may take; hooks may lower it.
+  [[nodiscard]] int64_t iterations() const { return iterations_; }
+  void LimitIterations(int64_t iterations) {
+    if (iterations < iterations_) iterations_ = iterations;
+  }
+  // The first step of the loop leaves its events there.
+  void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
+  [[nodiscard]] StepTrace* trace() const { return trace_; }
+  void set_iterations(int64_t iterations) { iterations_ = iterations; }
+  // No loop after this one. The first reason stands ("max_steps", "early_stopping").
+  void RequestStop(std::string reason) {
+    if (!stop_reason_) stop_reason_ = std::move(reason);
+  }
+  [[nodiscard]] const std::optional<std::string>& stop_reason() const { return stop_reason_; }
+
+ private:
+  int64_t global_step_;
+  int64_t iterations_ = 0;
+  std::optional<std::string> stop_reason_;
+  StepTrace* trace_ = nullptr;
+};
+
+struct RunValues {
+  int64_t global_step = 0;            // after the loop
+  std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
+  // The loss of this step was not finite; its update was not applied and is not in `steps`.
+  std::optional<float> diverged_loss;
+};
+
+// What a hook works with, from Begin to End.
+struct HookHome {
+  Log& log;
+  const Clock& clock;
+  const StopSignal& stop;
+  const std::string& model_dir;
+  HookGraph& graph;
+  // Of a training run only.
+  EventWriter* events = nullptr;  // of model_dir
+  Saver* saver = nullptr;
+  bool loops_end_at_periods = false;  // iterations_per_loop: auto
+};
+
+class SessionRunHook {
+ public:
+  virtual ~SessionRunHook() = default;
+  // Before the first step; may add nodes to home.graph. `home` outlives the hook's use.
+  virtual void Begin(HookHome& /*home*/) {}
+  virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
+  virtual void BeforeRun(RunContext& /*context*/) {}
+  virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
+  // Not called if the run ends by an error.
+  virtual void End(int64_t /*global_step*/) {}
+  // Steps from one look at the run to the next; 0: it needs none. With iterations_per_loop: auto
+  // loops end there.
+  [[nodiscard]] virtual int64_t Period() const { return 0; }
+};
+
+// Looks at every checkpoint that the saver's hook writes, in TensorFlow's order; also at the one
+// that a run goes on from, which is not written again.
+class CheckpointSaverListener {
+ public:
+  virtual ~CheckpointSaverListener() = default;
+  virtual void Begin() {}
+  virtual void BeforeSave(int64_t /*global_step*/) {}
+  // The checkpoint is on disk. A reason ends the run after this loop, unless the run starts or ends
+  // here anyway.
+  virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
+  // After the last checkpoint. Not called if the run ends by an error.
+  virtual void End(int64_t /*global_step*/) {}
+  // The step at which it means to evaluate next, for a status line.
+  [[nodiscard]] virtual std::optional<int64_t> NextEvaluation() const { return std::nullopt; }
+};
+
+// What watches a run of Train; the caller owns it.
+struct TrainHooks {
+  TrainHooks() = default;
+  TrainHooks(std::initializer_list<SessionRunHook*> of) : hooks(of) {}
+  TrainHooks(std::vector<SessionRunHook*> of, std::vector<CheckpointSaverListener*> listeners)
+      : hooks(std::move(of)), saving_listeners(std::move(listeners)) {}
+
+  std::vector<SessionRunHook*> hooks;
+  std::vector<CheckpointSaverListener*> saving_listeners;
+};
+
+// For a status line: called often, from the thread that trains.
+struct ProgressReport {
+  std::string_view activity;  // "train", "eval", "predict"
+  int64_t step = 0;           // global step; batches in eval and predict
+  std::optional<int64_t> goal;
+  std::optional<float> loss;
+  double examples_per_sec = 0;
+  double input_wait = 0;                   // share of time, 0..1
+  std::optional<int64_t> next_evaluation;  // step at which the run stops to evaluate
+  std::optional<int64_t> last_checkpoint;  // its step
+};
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+  virtual void Report(const ProgressReport& report) = 0;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,31 @@
+#pragma once
+// A stream that gives another one's batches, looked at or changed on the way.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimator/contract/contract.h"
+
+namespace tpuest {
+
+// What makes a batch of the other stream's is Next.
+class WrappedStream : public BatchStream {
+ public:
+  explicit WrappedStream(std::unique_ptr<BatchStream> of) : of_(std::move(of)) {}
+  [[nodiscard]] const StreamSpec& spec() const override { return of_->spec(); }
+  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return of_->epoch_size(); }
+  [[nodiscard]] bool endless() const override { return of_->endless(); }
+  void Seek(const StreamPosition& position) override { of_->Seek(position); }
+  [[nodiscard]] const std::vector<std::string>& files() const override { return of_->files(); }
+
+ protected:
+  [[nodiscard]] BatchStream& of() const { return *of_; }
+
+ private:
+  const std::unique_ptr<BatchStream> of_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,181 @@
+#include "core/estimator/evaluate/evaluator.h"
+
+#include <ctime>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/hooks/train_hooks.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+[[noreturn]] void ThrowNoExamples() {
+  throw Error(Code::kData, "the input of evaluate has no examples",
+              "look at its files, skip, take and filter");
+}
+
+// Local time.
+std::string TimeText(double wall_seconds, const char* format) {
+  const auto seconds = static_cast<std::time_t>(wall_seconds);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, format, &parts)};
+}
+
+// "accuracy = 0.7, global_step = 100, loss = 0.61".
+std::string DictText(const EvaluateResult& result) {
+  std::map<std::string, std::string> values;
+  values["global_step"] = std::to_string(result.global_step);
+  for (const auto& [name, value] : result.metrics) {
+    if (value.dtype() == DType::kString || value.elements() != 1) continue;
+    values[name] = value.dtype() == DType::kFloat ? PythonFloat(*value.data<float>())
+                                                  : NumberText(value.AsDouble(0));
+  }
+  std::vector<std::string> items;
+  for (const auto& [name, value] : values) items.push_back(fmt::format("{} = {}", name, value));
+  return Join(items, ", ");
+}
+
+}  // namespace
+
+EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
+  ThrowFaults(ValidateEvalSteps(args.steps, context_.OnTpu(Mode::kEval)));
+  const int64_t batch_size = context_.BatchSize(Mode::kEval);
+  const std::optional<SavedState> saved = model_.Find(args.checkpoint);
+  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  const std::unique_ptr<BatchStream> stream = context_.Open(
+      input_fn,
+      {.mode = Mode::kEval, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
+  if (stream->endless() && !args.steps) {
+    throw Error(Code::kUsage,
+                "Evaluate `steps` must be set on an input without end. Cannot be `None`.",
+                "eval_spec.steps=N, or repeat: 1 in the input_fn")
+        .Key("eval_spec.steps");
+  }
+  const bool is_new = model_.Load(stream->spec(), saved, batch_size);
+  if (is_new) metrics_.Forget();
+  EvaluateResult result;
+  result.global_step =
+      *model_.variables().tensors().at(std::string(nn::kGlobalStepName)).data<int64_t>();
+  if (saved) result.checkpoint = saved->prefix;
+  if (context_.home.dry_run) {
+    const std::optional<Batch> first = stream->Next();
+    if (!first) ThrowNoExamples();
+    (void)model_.Run(*first);
+    context_.home.log.Info("Dry run: evaluate would read {}; nothing was written",
+                           saved ? saved->prefix : "no checkpoint");
+    return result;
+  }
+  InfeedArgs infeed_args{
+      .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
+  infeed_args.limit = args.steps;
+  Infeed infeed(std::move(infeed_args));
+  InferenceHooks hooks(context_, model_, args.hooks, model_.spec().evaluation_hooks);
+  hooks.Begin(saved.has_value(), batch_size);
+  Run(infeed, args, hooks, result);
+  Publish(args, result);
+  hooks.End();
+  return result;
+}
+
+void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,
+                    EvaluateResult& result) {
+  const EstimatorHome& home = context_.home;
+  metrics_.Reset();
+  const double begin = home.clock.Seconds();
+  home.log.Info("Starting evaluation at {}",
+                TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
+  HostCallRunner host_call(home.backend, home.registry, home.log, context_.threads,
+                           [&](int64_t step, const std::vector<SummaryValue>& values) {
+                             summaries_.emplace_back(step, values);
+                           });
+  summaries_.clear();
+  double loss = 0;
+  while (true) {
+    const std::vector<InfeedItem> items = infeed.Take(1);
+    if (home.stop.requested()) {
+      ThrowStopped(home.stop, "evaluation", fmt::format(" after {} batches", result.batches));
+    }
+    if (items.empty()) break;
+    const Batch& batch = items.front().batch;
+    hooks.BeforeBatch();
+    const InferenceModel::Output output = model_.Run(batch);
+    loss += output.values.front().AsDouble(0);
+    const size_t of_metrics =
+        output.spec.eval_metrics ? output.spec.eval_metrics->tensors.size() : 0;
+    const auto tensors = std::span(output.values).subspan(1);
+    if (output.spec.eval_metrics) {
+      metrics_.Update(*output.spec.eval_metrics, tensors.subspan(0, of_metrics));
+    }
+    if (output.spec.host_call) {
+      host_call.Run(*output.spec.host_call, tensors.subspan(of_metrics), result.global_step);
+    }
+    result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
+    LogBatch(args, ++result.batches);
+    if (hooks.AfterBatch(static_cast<float>(output.values.front().AsDouble(0)))) break;
+  }
+  if (result.batches == 0) ThrowNoExamples();
+  result.metrics = metrics_.Values();
+  result.metrics.merge(model_.EvalMetricValues());
+  // Every batch counts as one, also a short one.
+  result.metrics["loss"] =
+      Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
+  home.log.Info("Inference Time : {:0.5f}s", home.clock.Seconds() - begin);
+  home.log.Info("Finished evaluation at {}",
+                TimeText(home.clock.WallSeconds(), "%Y-%m-%d-%H:%M:%S"));
+}
+
+// Every step of less than 20, else ten times.
+void Evaluator::LogBatch(const EvaluateArgs& args, int64_t batches) {
+  if (ProgressListener* const progress = context_.home.progress) {
+    progress->Report({.activity = "eval", .step = batches, .goal = args.steps});
+  }
+  if (!args.steps) return;
+  const int64_t every = *args.steps < 20 ? 1 : *args.steps / 10;
+  if (batches % every == 0 || batches == *args.steps) {
+    context_.home.log.Info("Evaluation [{}/{}]", batches, *args.steps);
+  }
+}
+
+void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) {
+  const EstimatorHome& home = context_.home;
+  const int64_t step = result.global_step;
+  home.log.Info("Saving dict for global step {}: {}", step, DictText(result));
+  const std::string named = args.name.empty() ? "eval" : args.name;
+  const std::string label = args.label.empty() ? named : args.label;
+  const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
+  const double now = home.clock.WallSeconds();
+  EventWriter& events = EventsIn(JoinPath(context_.model_dir, folder), now);
+  for (const auto& [at, scalars] : summaries_) events.Summary(now, at, scalars);
+  std::vector<SummaryValue> values;
+  for (const auto& [name, value] : result.metrics) {
+    if (value.dtype() == DType::kString) continue;
+    if (value.elements() == 1) {
+      values.push_back({.tag = name, .value = static_cast<float>(value.AsDouble(0))});
+    } else {
+      values.push_back({.tag = name, .value = value});
+    }
+  }
+  events.Summary(now, step, values);
+  if (!result.checkpoint.empty()) {
+    home.log.Info("Saving 'checkpoint_path' summary for global step {}: {}", step,
+                  result.checkpoint);
+    events.String(now, step, "checkpoint_path", result.checkpoint);
+  }
+  events.Flush();
+  MetricsLog(context_.model_dir).AppendEvaluation(step, label, result.metrics);
+}
+
+EventWriter& Evaluator::EventsIn(const std::string& folder, double now) {
+  std::unique_ptr<EventWriter>& events = events_[folder];
+  // Somebody may have cleared the folder meanwhile.
+  if (events == nullptr || !FileExists(events->path())) {
+    events = std::make_unique<EventWriter>(folder, now);
+  }
+  return *events;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,46 @@
+#pragma once
+// Estimator::Evaluate.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimator/evaluate/inference_hooks.h"
+#include "core/estimator/evaluate/inference_model.h"
+#include "core/estimator/step/host_call_runner.h"
+#include "core/estimator/step/infeed.h"
+#include "core/estimator/step/metric_runner.h"
+#include "core/io/events/event_writer.h"
+
+namespace tpuest {
+
+class Evaluator {
+ public:
+  explicit Evaluator(EstimatorContext& context)
+      : context_(context),
+        model_(context, Mode::kEval),
+        metrics_(context.home.backend, context.home.registry, context.home.log, context.threads,
+                 model_.variables()) {}
+
+  EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
+
+ private:
+  // Metrics and the mean loss over the batches.
+  void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
+  void LogBatch(const EvaluateArgs& args, int64_t batches);
+  // The log, the events and metrics.jsonl.
+  void Publish(const EvaluateArgs& args, const EvaluateResult& result);
+  // One file a folder and process, as TensorFlow's FileWriterCache has it.
+  EventWriter& EventsIn(const std::string& folder, double now);
+
+  EstimatorContext& context_;
+  InferenceModel model_;
+  MetricRunner metrics_;
+  std::map<std::string, std::unique_ptr<EventWriter>> events_;  // by folder
+  // Of the host_calls of the evaluation that runs, by step.
+  std::vector<std::pair<int64_t, std::vector<SummaryValue>>> summaries_;
+};
+
+}  // namespace tpuest

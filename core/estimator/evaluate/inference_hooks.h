@@ -1,0 +1,35 @@
+#pragma once
+// The hooks of an evaluation or a prediction, called around every batch.
+
+#include <optional>
+#include <vector>
+
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/evaluate/inference_model.h"
+#include "core/estimator/step/estimator_context.h"
+#include "core/estimator/step/hook_graph.h"
+
+namespace tpuest {
+
+class InferenceHooks {
+ public:
+  // Of a model that is loaded: the call's, then the spec's. All of them outlive it.
+  InferenceHooks(const EstimatorContext& context, InferenceModel& model,
+                 const std::vector<SessionRunHook*>& of_call, const SpecHooks& of_spec);
+
+  void Begin(bool restored, int64_t batch_size);
+  void BeforeBatch();
+  // `loss`: nullopt of a prediction. Whether a hook wants no batch after this one.
+  [[nodiscard]] bool AfterBatch(const std::optional<float>& loss);
+  // Once the results are written.
+  void End();
+
+ private:
+  std::vector<SessionRunHook*> hooks_;
+  int64_t global_step_;
+  HookGraph graph_;
+  HookHome home_;
+  RunContext run_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,173 @@
+#include "core/estimator/evaluate/inference_model.h"
+
+#include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/step/host_call_runner.h"
+#include "core/estimator/step/scaffold.h"
+#include "core/sharding/split.h"
+
+namespace tpuest {
+namespace {
+
+// What a model gives in its mode.
+std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
+  std::vector<Value> fetches;
+  if (mode == Mode::kPredict) {
+    for (const auto& [name, value] : spec.predictions) fetches.push_back(value);
+    return fetches;
+  }
+  fetches.push_back(spec.loss);
+  if (spec.eval_metrics) {
+    for (const auto& [name, value] : spec.eval_metrics->tensors) fetches.push_back(value);
+  }
+  if (spec.host_call) {
+    for (const auto& [name, value] : spec.host_call->tensors) fetches.push_back(value);
+  }
+  return fetches;
+}
+
+// What each batch does to the variables.
+std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
+  std::vector<Node*> targets;
+  for (const auto& [name, metric] : spec.eval_metric_ops) {
+    if (metric.update != nullptr) targets.push_back(metric.update);
+  }
+  return targets;
+}
+
+// Padding stands at a batch's end.
+Batch WithoutPadding(const Batch& batch) {
+  Batch cut = batch;
+  const int64_t rows = RowsOf(batch);
+  if (!batch.example_weight.valid()) cut.examples = rows;
+  if (cut.examples == rows) return cut;
+  for (Tensor& feature : cut.features) feature = feature.Rows(0, cut.examples);
+  cut.labels = cut.labels.Map([&](const Tensor& label) { return label.Rows(0, cut.examples); });
+  return cut;
+}
+
+}  // namespace
+
+std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>& path) const {
+  if (path) return context_.Checkpoint(*path);
+  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  if (!newest) {
+    context_.home.log.Info(
+        "Could not find trained model in model_dir: {}, running "
+        "initialization to {}.",
+        context_.model_dir, mode_ == Mode::kEval ? "evaluate" : "predict");
+  }
+  return newest;
+}
+
+bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
+                          int64_t batch_size) {
+  const bool is_new = !stream_ || !SameSpec(*stream_, stream);
+  if (is_new) {
+    full_ = nullptr;
+    variants_.clear();
+    stream_ = stream;
+  }
+  batch_size_ = batch_size;
+  full_ = &VariantFor({false, context_.ReplicasIn(mode_)});
+  const Graph& graph = *full_->model.graph;
+  Log& log = context_.home.log;
+  log.Info("Graph was finalized.");
+  Backend& backend = context_.home.backend;
+  if (saved) {
+    log.Info("Restoring parameters from {}", saved->prefix);
+    RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
+    InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
+    if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
+    return is_new;
+  }
+  InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
+  if (context_.options.warm_start_from) {
+    WarmStart(*context_.options.warm_start_from, graph,
+              {.backend = backend, .seed = *context_.seed, .log = log}, variables_);
+  }
+  if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
+  return is_new;
+}
+
+InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
+  std::unique_ptr<Variant>& variant = variants_[key];
+  if (variant != nullptr) return *variant;
+  const auto [with_weight, replicas] = key;
+  context_.home.log.Info("Calling model_fn.");
+  if (!context_.OnTpu(mode_)) {
+    if (context_.options.use_tpu) {
+      context_.home.log.Info("_is_running_on_cpu: eval_on_tpu disabled");
+    }
+    context_.home.log.Info("Running {} on CPU/GPU", ModeName(mode_));
+  }
+  auto made = std::make_unique<Variant>();
+  made->model = BuildModel(context_.model_fn, context_.home.registry,
+                           {.mode = mode_,
+                            .stream = *stream_,
+                            .with_example_weight = with_weight,
+                            .with_scaffold = full_ == nullptr,
+                            .params = context_.ParamsFor(mode_, batch_size_, replicas)});
+  context_.home.log.Info("Done calling model_fn.");
+  CheckMetricNames(made->model.spec.eval_metric_ops);
+  if (replicas > 1 && made->model.spec.eval_metrics) {
+    CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
+  }
+  made->programs = std::make_unique<StepPrograms>(
+      [this, &model = made->model, replicas = replicas](const std::vector<Shape>& shapes) {
+        return std::make_shared<StepProgram>(
+            context_.home.backends(), variables_,
+            StepProgramArgs{.graph = *model.graph,
+                            .inputs = model.inputs,
+                            .shapes = shapes,
+                            .fetches = Fetches(model.spec, mode_),
+                            .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+                            .targets = Targets(model.spec),
+                            .options = {.replicas = replicas,
+                                        .threads = context_.threads,
+                                        .seed = *context_.seed,
+                                        .device = context_.home.device_options}});
+      });
+  variant = std::move(made);
+  return *variant;
+}
+
+InferenceModel::Output InferenceModel::Run(const Batch& given) {
+  const Batch batch = WithoutPadding(given);
+  if (batch.examples == batch_size_) {
+    return RunVariant(*full_, batch);
+  }
+  if (mode_ == Mode::kPredict) return RunPadded(batch, *full_);
+  if (const int replicas = context_.ReplicasIn(mode_); replicas > 1) {
+    Variant& weighted = VariantFor({true, replicas});
+    if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
+  }
+  return RunVariant(VariantFor({false, 1}), batch);
+}
+
+std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
+  const BuiltModel& model = full_->model;
+  if (model.spec.eval_metric_ops.empty()) return {};
+  if (full_->metric_values == nullptr) {
+    full_->metric_values =
+        std::make_unique<MetricValues>(context_.home.backend, *model.graph,
+                                       model.spec.eval_metric_ops, context_.threads, variables_);
+  }
+  return full_->metric_values->Read();
+}
+
+InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {
+  const std::vector<Tensor> inputs = InputsOf(variant.model, batch);
+  return {variant.model.spec, variant.programs->For(ShapesOf(inputs))->RunWhole(inputs)};
+}
+
+InferenceModel::Output InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
+  Batch padded = batch;
+  for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
+  padded.labels =
+      padded.labels.Map([this](const Tensor& label) { return PadRows(label, batch_size_); });
+  padded.example_weight = ExampleWeight(batch.examples, batch_size_);
+  return RunVariant(variant, padded);
+}
+
+}  // namespace tpuest

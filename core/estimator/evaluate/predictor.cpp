@@ -1,0 +1,163 @@
+#include "core/estimator/evaluate/predictor.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/estimator/evaluate/inference_hooks.h"
+
+namespace tpuest {
+namespace {
+
+// "['classes', 'logits']", as Python prints a list.
+std::string ListText(const std::vector<std::string>& names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back(fmt::format("'{}'", name));
+  return fmt::format("[{}]", Join(quoted, ", "));
+}
+
+// Row i without the batch dimension.
+Tensor Row(const Tensor& batch, int64_t i) {
+  std::vector<int64_t> dims = batch.shape().dims();
+  dims.erase(dims.begin());
+  return batch.Rows(i, i + 1).Reshaped(Shape(std::move(dims)));
+}
+
+std::map<std::string, Tensor> RowsOfAll(const std::map<std::string, Tensor>& columns, int64_t end) {
+  std::map<std::string, Tensor> rows;
+  for (const auto& [name, column] : columns) rows[name] = column.Rows(0, end);
+  return rows;
+}
+
+std::map<std::string, Tensor> RowOfAll(const std::map<std::string, Tensor>& columns, int64_t i) {
+  std::map<std::string, Tensor> row;
+  for (const auto& [name, column] : columns) row[name] = Row(column, i);
+  return row;
+}
+
+// Gives a batch's rows to the callback; false if it wants no more.
+bool GiveRows(const PredictionRow& batch, int64_t examples, const PredictArgs& args,
+              const RowCallback& give) {
+  if (!args.yield_single_examples) return give(batch);
+  for (int64_t i = 0; i < examples; ++i) {
+    const bool goes_on = give({.values = RowOfAll(batch.values, i),
+                               .forwarded = RowOfAll(batch.forwarded, i),
+                               .index = batch.index + i});
+    if (!goes_on) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> Predictor::Keys(const PredictArgs& args) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : model_.spec().predictions) all.push_back(name);
+  if (args.predict_keys.empty()) return all;
+  std::vector<std::string> keys;
+  for (const std::string& name : all) {
+    const auto& wanted = args.predict_keys;
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) keys.push_back(name);
+  }
+  if (!keys.empty()) return keys;
+  throw Error(Code::kUsage, fmt::format("Expected to run at least one output from {}, provided {}.",
+                                        ListText(all), ListText(args.predict_keys)))
+      .Key("predict.predict_keys");
+}
+
+std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t examples,
+                                             const PredictArgs& args,
+                                             const std::vector<std::string>& keys) {
+  const std::vector<Tensor> outputs = model_.Run(batch).values;
+  std::map<std::string, Tensor> values;
+  size_t next = 0;
+  for (const auto& [name, value] : model_.spec().predictions) {
+    const Tensor& output = outputs[next++];
+    if (std::find(keys.begin(), keys.end(), name) == keys.end()) continue;
+    const bool has_rows = output.shape().rank() > 0 && output.shape().dim(0) >= batch.examples;
+    if (has_rows) {
+      values[name] = output.Rows(0, examples);
+    } else if (args.yield_single_examples) {
+      throw Error(Code::kUsage, fmt::format("Batch length of predictions should be same. {} has "
+                                            "different batch length than others.",
+                                            name))
+          .At(value.node->origin());
+    } else {
+      values[name] = output;
+    }
+  }
+  return values;
+}
+
+PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& args,
+                                 const RowCallback& row) {
+  if (context_.options.batch_axis && context_.OnTpu(Mode::kPredict)) {
+    throw Error(Code::kUsage, "For mode PREDICT, batch_axis is not supported yet.",
+                "use_tpu: false predicts with it")
+        .Key("batch_axis");
+  }
+  const int64_t batch_size = context_.BatchSize(Mode::kPredict);
+  const std::optional<SavedState> saved = model_.Find(args.checkpoint);
+  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  const std::unique_ptr<BatchStream> stream =
+      context_.Open(input_fn, {.mode = Mode::kPredict,
+                               .batch_size = batch_size,
+                               .seed = seed,
+                               .threads = context_.threads});
+  model_.Load(stream->spec(), saved, batch_size);
+  const std::vector<std::string> keys = Keys(args);
+  PredictResult result{.stopped_because = "end of input"};
+  if (saved) {
+    result.global_step = saved->global_step;
+    result.checkpoint = saved->prefix;
+  }
+  if (context_.home.dry_run) {
+    if (const std::optional<Batch> first = stream->Next()) {
+      (void)Run(*first, first->examples, args, keys);
+    }
+    context_.home.log.Info("Dry run: predict would read {}; nothing was written",
+                           saved ? saved->prefix : "no checkpoint");
+    result.stopped_because = "dry run";
+    return result;
+  }
+  const StopSignal& stop = context_.home.stop;
+  Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = stop});
+  InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);
+  hooks.Begin(saved.has_value(), batch_size);
+  int64_t batches = 0;
+  while (true) {
+    if (args.limit && result.examples >= *args.limit) {
+      result.stopped_because = "limit";
+      break;
+    }
+    const std::vector<InfeedItem> items = infeed.Take(1);
+    if (stop.requested()) {
+      result.stopped_because = ReasonOf(stop);
+      result.exit_code = ExitCodeOf(stop);
+      break;
+    }
+    if (items.empty()) break;
+    const Batch& batch = items.front().batch;
+    hooks.BeforeBatch();
+    const int64_t examples =
+        std::min(batch.examples, args.limit.value_or(INT64_MAX) - result.examples);
+    const PredictionRow rows{.values = Run(batch, examples, args, keys),
+                             .forwarded = RowsOfAll(batch.forwarded, examples),
+                             .index = result.examples};
+    result.examples += examples;
+    if (!GiveRows(rows, examples, args, row)) {
+      result.stopped_because = "limit";
+      break;
+    }
+    if (hooks.AfterBatch(std::nullopt)) {
+      result.stopped_because = "hook";
+      break;
+    }
+    if (ProgressListener* const progress = context_.home.progress) {
+      progress->Report({.activity = "predict", .step = ++batches});
+    }
+  }
+  hooks.End();
+  return result;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,63 @@
+#include "core/estimator/export/export_folder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int kTries = 10;
+
+}  // namespace
+
+ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
+    : made_base_(!DirectoryExists(base)), base_(base) {
+  auto second = static_cast<int64_t>(now);
+  for (int attempt = 1; attempt <= kTries; ++attempt, ++second) {
+    path_ = JoinPath(base, std::to_string(second));
+    temporary_ = JoinPath(base, fmt::format("temp-{}", second));
+    if (!DirectoryExists(path_) && !DirectoryExists(temporary_)) {
+      MakeDirectories(temporary_);
+      return;
+    }
+    log.Warning("Directory {} already exists; retrying (attempt {}/{})", path_, attempt, kTries);
+  }
+  throw Error(Code::kResource,
+              fmt::format("{}: no free name for an export after {} tries", base, kTries),
+              "name another export_dir_base");
+}
+
+ExportFolder::~ExportFolder() {
+  if (temporary_.empty()) return;
+  RemoveTree(temporary_);
+  if (made_base_) ::rmdir(base_.c_str());  // only if nothing else came to be in it
+}
+
+std::string ExportFolder::Commit(bool fsync) {
+  RenameFolder(temporary_, path_, fsync);
+  temporary_.clear();
+  return path_;
+}
+
+std::vector<std::string> ExportsIn(const std::string& base) {
+  std::vector<std::string> paths;
+  if (!DirectoryExists(base)) return paths;
+  for (const std::string& name : ListDirectory(base)) {
+    const bool is_time =
+        name.size() == 10 && name.find_first_not_of("0123456789") == std::string::npos;
+    if (is_time) paths.push_back(JoinPath(base, name));
+  }
+  return paths;
+}
+
+double TimeOfNewest(const std::string& base, double now) {
+  const std::vector<std::string> paths = ExportsIn(base);
+  if (paths.empty()) return now;
+  return std::max(now, std::stod(BaseName(paths.back())) + 1);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,18 @@
+#pragma once
+// Reads an export back from its files and compares what it gives with the live model.
+
+#include <string>
+
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/step/estimator_context.h"
+
+namespace tpuest {
+
+// Every signature of every MetaGraph for serving, on args.records examples: those that take
+// `examples` get them serialized, others the features. Floats may differ by 1e-5 of the larger one
+// (or of 1), everything else not at all. Error kGate names record, signature, output and both
+// values.
+VerifyResult VerifyExport(const std::string& folder, const VerifyArgs& args,
+                          const SavedState& saved, uint64_t seed, EstimatorContext& context);
+
+}  // namespace tpuest

@@ -1,0 +1,157 @@
+#include "core/estimator/export/model_exporter.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/export/export_folder.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+// The global step of an export's variables; nullopt where it cannot be read.
+std::optional<int64_t> StepOfExport(const std::string& path) {
+  const std::string prefix = SavedModelVariables(path);
+  if (!CheckpointExists(prefix)) return std::nullopt;
+  try {
+    const BundleReader reader(prefix);
+    const Tensor step = reader.Read(std::string(nn::kGlobalStepName));
+    return step.elements() == 1 ? std::optional(static_cast<int64_t>(step.AsDouble(0)))
+                                : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void KeepNewest(const std::string& folder, const std::optional<int64_t>& count) {
+  if (!count) return;
+  std::vector<std::string> paths = ExportsIn(folder);
+  const auto most = static_cast<size_t>(*count);
+  if (paths.size() <= most) return;
+  paths.resize(paths.size() - most);
+  for (const std::string& path : paths) RemoveTree(path);
+}
+
+class LatestExporter final : public ModelExporter {
+ public:
+  explicit LatestExporter(const LatestExporterOptions& options)
+      : ModelExporter(options.name), exports_to_keep_(options.exports_to_keep) {}
+
+  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
+    const std::string folder = Folder(evaluated.model_dir);
+    std::string path = save(folder);
+    KeepNewest(folder, exports_to_keep_);
+    return path;
+  }
+
+ private:
+  std::optional<int64_t> exports_to_keep_;
+};
+
+class FinalExporter final : public ModelExporter {
+ public:
+  FinalExporter(const FinalExporterOptions& options, Log& log)
+      : ModelExporter(options.name), log_(log) {}
+
+  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
+    if (!evaluated.is_the_final_export) return std::nullopt;
+    log_.Info("Performing the final export in the end of training.");
+    return save(Folder(evaluated.model_dir));
+  }
+
+ private:
+  Log& log_;
+};
+
+class BestExporter final : public ModelExporter {
+ public:
+  BestExporter(const BestExporterOptions& options, Log& log)
+      : ModelExporter(options.name), options_(options), log_(log) {}
+
+  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
+    const float current = MetricOf(evaluated.metrics, "current_eval_result");
+    const std::string folder = Folder(evaluated.model_dir);
+    if (!has_looked_) {
+      log_.Info("Loading best metric from event files.");
+      best_ = Exported(evaluated, folder);
+      has_looked_ = true;
+    }
+    // The first export is made whatever evaluations there were before it.
+    if (best_ && !options_.compare.Better(current, *best_)) return std::nullopt;
+    log_.Info("Performing best model export.");
+    std::string path = save(folder);
+    best_ = current;
+    KeepNewest(folder, options_.exports_to_keep);
+    return path;
+  }
+
+ private:
+  float MetricOf(const std::map<std::string, float>& metrics, std::string_view which) const {
+    const std::string& metric = options_.compare.metric;
+    const auto found = metrics.find(metric);
+    if (found != metrics.end()) return found->second;
+    std::string names;
+    for (const auto& [name, value] : metrics) names += (names.empty() ? "" : ", ") + name;
+    throw Error(
+        Code::kUsage, fmt::format("{} cannot be empty or no {} is found in it.", which, metric),
+        fmt::format("BestExporter '{}' compares '{}'; there are: {}", name(), metric, names))
+        .Key("eval_spec");
+  }
+
+  // The metric that the newest export was made for: no later evaluation was better.
+  [[nodiscard]] std::optional<float> Exported(const Evaluated& evaluated,
+                                              const std::string& folder) const {
+    const std::vector<std::string> paths = ExportsIn(folder);
+    for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+      const std::optional<int64_t> step = StepOfExport(*path);
+      if (!step || *step >= evaluated.global_step) continue;
+      const auto metrics = EvaluationAt(evaluated.model_dir, evaluated.label, *step);
+      const auto found = metrics.find(options_.compare.metric);
+      if (found != metrics.end()) return found->second;
+    }
+    return std::nullopt;
+  }
+
+  const BestExporterOptions options_;
+  Log& log_;
+  bool has_looked_ = false;
+  std::optional<float> best_;
+};
+
+}  // namespace
+
+std::string ModelExporter::Folder(const std::string& model_dir) const {
+  return JoinPath(JoinPath(model_dir, "export"), name_);
+}
+
+std::unique_ptr<ModelExporter> MakeExporter(const AnyExporter& options, Log& log) {
+  if (const auto* const latest = std::get_if<LatestExporterOptions>(&options)) {
+    return std::make_unique<LatestExporter>(*latest);
+  }
+  if (const auto* const best = std::get_if<BestExporterOptions>(&options)) {
+    return std::make_unique<BestExporter>(*best, log);
+  }
+  return std::make_unique<FinalExporter>(std::get<FinalExporterOptions>(options), log);
+}
+
+void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
+                        Log& log) {
+  const std::string folder = JoinPath(JoinPath(model_dir, "export"), name);
+  for (const std::string& path : ExportsIn(folder)) {
+    const std::optional<int64_t> step = StepOfExport(path);
+    if (!step || *step <= last_step) continue;
+    log.Info("{} is of step {}, past where this run goes on: it is removed", path, *step);
+    RemoveTree(path);
+  }
+  if (!DirectoryExists(folder)) return;
+  for (const std::string& entry : ListDirectory(folder)) {
+    if (entry.starts_with("temp-")) RemoveTree(JoinPath(folder, entry));
+  }
+}
+
+}  // namespace tpuest

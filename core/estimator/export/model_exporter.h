@@ -1,0 +1,57 @@
+#pragma once
+// tf.estimator's exporters: what they make of an evaluation, in export/<name>/<seconds>.
+//
+// Which exports a run has made so far is told by the exports themselves: each holds the global step
+// of its variables. So a run that was cut and goes on exports and keeps what one in a piece would.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/estimator/options/eval_spec.h"
+
+namespace tpuest {
+
+// An evaluation that has ended.
+struct Evaluated {
+  std::string model_dir;
+  std::string label;  // in metrics.jsonl
+  int64_t global_step = 0;
+  std::map<std::string, float> metrics;
+  bool is_the_final_export = false;  // the run is complete with this step
+};
+
+// Writes a SavedModel to a new folder in `base`, named by the time; returns its path.
+using SaveModel = std::function<std::string(const std::string& base)>;
+
+class ModelExporter {
+ public:
+  explicit ModelExporter(std::string name) : name_(std::move(name)) {}
+  virtual ~ModelExporter() = default;
+  ModelExporter(const ModelExporter&) = delete;
+  ModelExporter& operator=(const ModelExporter&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // The path of the new export, if it made one.
+  virtual std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) = 0;
+
+ protected:
+  // <model_dir>/export/<name>
+  [[nodiscard]] std::string Folder(const std::string& model_dir) const;
+
+ private:
+  std::string name_;
+};
+
+[[nodiscard]] std::unique_ptr<ModelExporter> MakeExporter(const AnyExporter& options, Log& log);
+
+// Removes from export/<name> what a cut run has left: exports of later steps than `last_step`, and
+// unfinished ones.
+void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
+                        Log& log);
+
+}  // namespace tpuest

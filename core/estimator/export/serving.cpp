@@ -1,0 +1,78 @@
+#include "core/estimator/export/serving.h"
+
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/estimator/step/model_builder.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kRaw = "raw";
+
+Value AddPlaceholder(Graph& graph, const TensorSpec& spec, std::optional<int64_t> batch_size) {
+  std::vector<int64_t> dims = spec.shape.dims();
+  dims.insert(dims.begin(), batch_size.value_or(kUnknownDim));
+  return graph.Placeholder(spec.dtype, Shape(std::move(dims)), NodeNameOf(spec.name));
+}
+
+// A label's key in a signature: its key in the dict, or its column.
+const std::string& KeyOf(const std::string& head, const TensorSpec& label) {
+  return head.empty() ? label.name : head;
+}
+
+void CheckDistinct(const Features& features, const nn::Labels<TensorSpec>& labels) {
+  std::vector<std::string> both;
+  for (const auto& [head, label] : labels) {
+    const std::string& key = KeyOf(head, label);
+    if (features.contains(key)) both.push_back("'" + key + "'");
+  }
+  if (both.empty()) return;
+  throw Error(Code::kUsage,
+              fmt::format("Features and labels must have distinct keys. Found overlapping "
+                          "keys: {{{}}}",
+                          Join(both, ", ")),
+              "give the label another name");
+}
+
+}  // namespace
+
+ServingInputReceiverFn RawServingInputReceiverFn(std::vector<TensorSpec> features,
+                                                 std::optional<int64_t> default_batch_size) {
+  return [features = std::move(features), default_batch_size](Graph& graph) {
+    ServingInputReceiver receiver;
+    for (const TensorSpec& feature : features) {
+      receiver.features[feature.name] = AddPlaceholder(graph, feature, default_batch_size);
+      receiver.feature_keys[feature.name] = feature.key;
+    }
+    receiver.receiver_tensors = receiver.features;
+    return receiver;
+  };
+}
+
+ServingInputReceiverFn RawSupervisedInputReceiverFn(StreamSpec stream,
+                                                    std::optional<int64_t> default_batch_size) {
+  return [stream = std::move(stream), default_batch_size](Graph& graph) {
+    ServingInputReceiver receiver =
+        RawServingInputReceiverFn(stream.features, default_batch_size)(graph);
+    CheckDistinct(receiver.features, stream.labels);
+    receiver.labels = stream.labels.Map(
+        [&](const TensorSpec& label) { return AddPlaceholder(graph, label, default_batch_size); });
+    for (const auto& [head, spec] : stream.labels) {
+      const Value* const label = receiver.labels.Find(head);
+      receiver.receiver_tensors[KeyOf(head, spec)] =
+          label == nullptr ? receiver.labels.only() : *label;
+    }
+    return receiver;
+  };
+}
+
+ServingInputReceiverFn WithRawAlternative(ServingInputReceiverFn receiver) {
+  return [receiver = std::move(receiver)](Graph& graph) {
+    ServingInputReceiver given = receiver(graph);
+    given.receiver_tensors_alternatives[kRaw] = given.features;
+    return given;
+  };
+}
+
+}  // namespace tpuest

@@ -1,0 +1,131 @@
+#include "core/estimator/hooks/early_stopping.h"
+
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/events/event_reader.h"
+
+namespace tpuest {
+namespace {
+
+double MetricOf(const std::map<std::string, double>& metrics, const std::string& name,
+                int64_t step) {
+  const auto found = metrics.find(name);
+  if (found != metrics.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, value] : metrics) names.push_back(known);
+  throw Error(Code::kUsage, fmt::format("the evaluation at step {} has no metric '{}'", step, name),
+              fmt::format("there are: {}", Join(names, ", ")));
+}
+
+bool IsBetter(double value, double than, bool higher_is_better) {
+  return higher_is_better ? value > than : value < than;
+}
+
+}  // namespace
+
+EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
+                                   const BelievedFn& believed) {
+  EvalMetricsBySteps result;
+  for (const std::string& path : EventFiles(eval_dir)) {
+    EventReader reader(path);
+    EventData event;
+    while (reader.Next(event)) {
+      if (event.values.empty() || (believed && !believed(event.step, event.wall_time))) continue;
+      for (const SummaryValue& value : event.values) {
+        const auto* const scalar = std::get_if<float>(&value.value);
+        if (scalar != nullptr) result[event.step][value.tag] = *scalar;
+      }
+    }
+    if (reader.damage().empty()) continue;
+    log.Warning(
+        "Skipping rest of the file due to encountering data corruption error; file path: {}; "
+        "original error raised by the reader: {}",
+        path, reader.damage());
+  }
+  return result;
+}
+
+bool ThresholdCrossed(const EvalMetricsBySteps& metrics, const ThresholdRule& rule, Log& log) {
+  for (const auto& [step, values] : metrics) {
+    if (step < rule.min_steps) continue;
+    const double value = MetricOf(values, rule.metric_name, step);
+    if (!IsBetter(value, rule.threshold, rule.higher_is_better)) continue;
+    log.Info(
+        "At step {}, metric \"{}\" has value {} which is {} the configured threshold ({}) for "
+        "early stopping.",
+        step, rule.metric_name, NumberText(value),
+        rule.higher_is_better ? "greater than" : "less than", NumberText(rule.threshold));
+    return true;
+  }
+  return false;
+}
+
+bool ImprovementEnded(const EvalMetricsBySteps& metrics, const ImprovementRule& rule, Log& log) {
+  std::optional<double> best;
+  int64_t best_step = 0;
+  for (const auto& [step, values] : metrics) {
+    if (step < rule.min_steps) continue;
+    const double value = MetricOf(values, rule.metric_name, step);
+    const double margin = rule.higher_is_better ? rule.min_delta : -rule.min_delta;
+    if (!best || IsBetter(value, *best + margin, rule.higher_is_better)) {
+      best = value;
+      best_step = step;
+    }
+    if (step - best_step < rule.max_steps_without_improvement) continue;
+    log.Info(
+        "No {} in metric \"{}\" for {} steps, which is greater than or equal to max steps ({}) "
+        "configured for early stopping.",
+        rule.higher_is_better ? "increase" : "decrease", rule.metric_name, step - best_step,
+        rule.max_steps_without_improvement);
+    return true;
+  }
+  return false;
+}
+
+EarlyStoppingHook::EarlyStoppingHook(const EarlyStoppingOptions& options, ShouldStop should_stop)
+    : options_(options),
+      should_stop_(std::move(should_stop)),
+      timer_(options.run_every_steps, options.run_every_secs) {}
+
+void EarlyStoppingHook::Begin(HookHome& home) {
+  home_ = &home;
+  if (options_.eval_dir) return;
+  options_.eval_dir =
+      JoinPath(home.model_dir, options_.eval ? "eval_" + *options_.eval : std::string("eval"));
+}
+
+void EarlyStoppingHook::AfterCreateSession(const SessionInfo& session) {
+  start_step_ = session.global_step;
+  goes_on_ = session.restored;
+  start_time_ = home_->clock.WallSeconds();
+}
+
+void EarlyStoppingHook::BeforeRun(RunContext& context) {
+  if (!std::exchange(goes_on_, false)) return;
+  if (StopsAt(context.global_step(), context)) context.LimitIterations(0);
+}
+
+void EarlyStoppingHook::AfterRun(RunContext& context, const RunValues& values) {
+  const double now = home_->clock.Seconds();
+  const bool is_over = context.stop_reason().has_value();
+  if (is_over || values.diverged_loss || !timer_.IsDue(values.global_step, now)) return;
+  timer_.Trigger(values.global_step, now);
+  std::ignore = StopsAt(values.global_step, context);
+}
+
+bool EarlyStoppingHook::StopsAt(int64_t global_step, RunContext& context) {
+  const EvalMetricsBySteps metrics =
+      ReadEvalMetrics(*options_.eval_dir, home_->log, [&](int64_t step, double wall_time) {
+        return step <= start_step_ || wall_time >= start_time_;
+      });
+  if (!should_stop_(metrics, home_->log)) return false;
+  home_->log.Info("Requesting early stopping at global step {}", global_step);
+  context.RequestStop("early_stopping");
+  return true;
+}
+
+}  // namespace tpuest

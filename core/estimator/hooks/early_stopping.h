@@ -1,0 +1,74 @@
+#pragma once
+// tf.estimator.experimental's stop_if_* hooks: they read the evaluations in a folder's event files
+// and end the run where these say so.
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/hooks/step_timer.h"
+#include "core/estimator/options/hook_options.h"
+
+namespace tpuest {
+
+// step -> metric -> value.
+using EvalMetricsBySteps = std::map<int64_t, std::map<std::string, double>>;
+
+// The scalars of all event files of a folder; of one step and tag the last that was written. What
+// `believed` (may be empty: all) refuses is left out. A damaged file counts as far as it can be
+// read, with a warning; a folder that is not there is empty.
+using BelievedFn = std::function<bool(int64_t step, double wall_time)>;
+[[nodiscard]] EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
+                                                 const BelievedFn& believed = {});
+
+struct ThresholdRule {
+  std::string metric_name;
+  double threshold = 0;
+  bool higher_is_better = true;
+  int64_t min_steps = 0;
+};
+// Whether an evaluation lies past the threshold, which is logged in TensorFlow's words. Error
+// kUsage if an evaluation lacks the metric.
+[[nodiscard]] bool ThresholdCrossed(const EvalMetricsBySteps& metrics, const ThresholdRule& rule,
+                                    Log& log);
+
+struct ImprovementRule {
+  std::string metric_name;
+  int64_t max_steps_without_improvement = 0;
+  bool higher_is_better = true;
+  int64_t min_steps = 0;
+  double min_delta = 0;
+};
+// Whether an evaluation comes so many steps after the best one before it.
+[[nodiscard]] bool ImprovementEnded(const EvalMetricsBySteps& metrics, const ImprovementRule& rule,
+                                    Log& log);
+
+// make_early_stopping_hook. Evaluations of global steps past the one that the run goes on from
+// count only if they were made since it began.
+class EarlyStoppingHook final : public SessionRunHook {
+ public:
+  using ShouldStop = std::function<bool(const EvalMetricsBySteps&, Log&)>;
+  EarlyStoppingHook(const EarlyStoppingOptions& options, ShouldStop should_stop);
+  void Begin(HookHome& home) override;
+  void AfterCreateSession(const SessionInfo& session) override;
+  // A run that goes on may have been cut between an evaluation that ends it and its end.
+  void BeforeRun(RunContext& context) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+
+ private:
+  // Whether the evaluations that count ask for the end.
+  bool StopsAt(int64_t global_step, RunContext& context);
+
+  EarlyStoppingOptions options_;
+  ShouldStop should_stop_;
+  SecondOrStepTimer timer_;
+  HookHome* home_ = nullptr;
+  int64_t start_step_ = 0;
+  double start_time_ = 0;
+  bool goes_on_ = false;  // before the first loop of a restored run
+};
+
+}  // namespace tpuest

@@ -1,0 +1,32 @@
+#pragma once
+// The hooks and listeners that a job names, made.
+
+#include <memory>
+#include <vector>
+
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/options/hook_options.h"
+
+namespace tpuest {
+
+// The hooks of a job, alive as long as it is.
+class JobHooks {
+ public:
+  // For Train: `first` (the caller's own) goes before the job's.
+  [[nodiscard]] TrainHooks With(SessionRunHook& first) const;
+  // For Evaluate and Predict.
+  [[nodiscard]] std::vector<SessionRunHook*> hooks() const;
+  void Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener* listener = nullptr);
+
+ private:
+  std::vector<std::unique_ptr<SessionRunHook>> hooks_;
+  std::vector<CheckpointSaverListener*> listeners_;
+};
+
+// Of options that ValidateHooks and ValidateListeners find nothing in.
+[[nodiscard]] JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
+                                 const std::vector<AnySavingListener>& listeners);
+[[nodiscard]] JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks);
+[[nodiscard]] JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks);
+
+}  // namespace tpuest

@@ -1,0 +1,44 @@
+#pragma once
+// tf.train.LoggingTensorHook: values of a run as lines of its log.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/hooks/step_timer.h"
+#include "core/estimator/options/hook_options.h"
+#include "core/estimator/step/hook_graph.h"
+
+namespace tpuest {
+
+// every_n_iter counts steps, also those inside a loop. A variable is printed as it is after the
+// step; "x:0" is "x".
+class LoggingTensorHook final : public SessionRunHook {
+ public:
+  explicit LoggingTensorHook(const LoggingTensorHookOptions& options);
+  void Begin(HookHome& home) override;
+  // Error kUsage for a tensor that the run does not have.
+  void AfterCreateSession(const SessionInfo& session) override;
+  void BeforeRun(RunContext& context) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  void End(int64_t global_step) override;
+  [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+
+ private:
+  void Write(const StepRecord& record);
+  [[nodiscard]] std::string TextOf(const std::string& tensor, const StepRecord& record);
+
+  std::vector<std::pair<std::string, std::string>> tensors_;  // tag and tensor, in order
+  const bool periodic_;
+  const bool at_end_;
+  SecondOrStepTimer timer_;
+  HookHome* home_ = nullptr;
+  std::vector<std::string> tags_;           // of the summaries
+  std::map<std::string, Value> variables_;  // that are printed
+  std::optional<StepRecord> last_;
+  std::vector<float> last_summaries_;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,37 @@
+#include "core/estimator/hooks/profiler_hook.h"
+
+#include "core/base/files.h"
+
+namespace tpuest {
+
+void ProfilerHook::Begin(HookHome& home) {
+  home_ = &home;
+  trace_.emplace(home.clock);
+  if (!output_dir_.empty()) MakeDirectories(output_dir_);
+}
+
+// A traced step is the first of its loop.
+void ProfilerHook::BeforeRun(RunContext& context) {
+  traced_.reset();
+  if (!has_run_) return context.LimitIterations(1);
+  const int64_t step = context.global_step() + 1;
+  if (timer_.IsDue(step, home_->clock.Seconds())) {
+    traced_ = step;
+    trace_->Clear();
+    context.TraceFirstStep(&*trace_);
+    if (timer_.period() > 0) context.LimitIterations(timer_.period());
+    return;
+  }
+  if (timer_.period() > 0) context.LimitIterations(*timer_.last_step() + timer_.period() - step);
+}
+
+void ProfilerHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  if (!values.steps.empty()) has_run_ = true;
+  if (!traced_ || values.global_step < *traced_) return;
+  const std::string path = JoinPath(output_dir_, fmt::format("timeline-{}.json", *traced_));
+  home_->log.Info("Saving timeline for {} into '{}'.", *traced_, path);
+  WriteFileAtomically(path, trace_->ChromeTrace(), false);
+  timer_.Trigger(*traced_, home_->clock.Seconds());
+}
+
+}  // namespace tpuest

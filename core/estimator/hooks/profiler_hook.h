@@ -1,0 +1,34 @@
+#pragma once
+// tf.train.ProfilerHook: a Chrome trace of one step every so often.
+
+#include <optional>
+#include <string>
+
+#include "core/base/step_trace.h"
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/hooks/step_timer.h"
+
+namespace tpuest {
+
+// Writes timeline-<global step>.json; not of the first step. On a device it has one event a call.
+class ProfilerHook final : public SessionRunHook {
+ public:
+  // Exactly one of save_steps and save_secs. The folder is made.
+  ProfilerHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
+               std::string output_dir)
+      : timer_(save_steps, save_secs), output_dir_(std::move(output_dir)) {}
+  void Begin(HookHome& home) override;
+  void BeforeRun(RunContext& context) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+
+ private:
+  SecondOrStepTimer timer_;
+  std::string output_dir_;
+  HookHome* home_ = nullptr;
+  std::optional<StepTrace> trace_;
+  bool has_run_ = false;
+  std::optional<int64_t> traced_;  // the step that the loop at hand traces
+};
+
+}  // namespace tpuest

@@ -1,0 +1,91 @@
+#pragma once
+// TensorFlow's hooks that only a program can use: FinalOpsHook, FeedFnHook and
+// GlobalStepWaiterHook.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/step/hook_graph.h"
+
+namespace tpuest {
+
+// Computes values when a run ends. `build` adds the nodes to the hooks' graph, over the model's
+// variables.
+class FinalOpsHook final : public SessionRunHook {
+ public:
+  using Build = std::function<std::vector<Value>(Graph& graph)>;
+  explicit FinalOpsHook(Build build) : build_(std::move(build)) {}
+  void Begin(HookHome& home) override {
+    home_ = &home;
+    ops_ = build_(home.graph.graph());
+  }
+  void End(int64_t /*global_step*/) override { values_ = home_->graph.Run(ops_); }
+  // Of the last run that ended; in the order of `build`'s.
+  [[nodiscard]] const std::vector<Tensor>& final_ops_values() const { return values_; }
+
+ private:
+  Build build_;
+  HookHome* home_ = nullptr;
+  std::vector<Value> ops_;
+  std::vector<Tensor> values_;
+};
+
+// Feeds placeholders of the hooks' graph anew before each loop; other hooks' nodes read them.
+class FeedFnHook final : public SessionRunHook {
+ public:
+  using FeedFn = std::function<std::vector<std::pair<Value, Tensor>>()>;
+  explicit FeedFnHook(FeedFn feed_fn) : feed_fn_(std::move(feed_fn)) {}
+  void Begin(HookHome& home) override { home_ = &home; }
+  void BeforeRun(RunContext& /*context*/) override { home_->graph.Feed(feed_fn_()); }
+
+ private:
+  FeedFn feed_fn_;
+  HookHome* home_ = nullptr;
+};
+
+// Holds a run back until another one has come to a global step.
+class GlobalStepWaiterHook final : public SessionRunHook {
+ public:
+  // `current_step` looks where the other run stands; `sleep` waits for so many seconds.
+  GlobalStepWaiterHook(int64_t wait_until_step, std::function<int64_t()> current_step,
+                       std::function<void(double)> sleep)
+      : wait_until_step_(wait_until_step),
+        current_step_(std::move(current_step)),
+        sleep_(std::move(sleep)) {}
+  void Begin(HookHome& home) override { home_ = &home; }
+  void BeforeRun(RunContext& /*context*/) override {
+    if (started_) return;
+    started_ = true;
+    if (wait_until_step_ <= 0) return;
+    home_->log.Info("Waiting for global step {} before starting training.", wait_until_step_);
+    Wait();
+  }
+
+ private:
+  void Wait() {
+    constexpr double kSecondsBetweenLooks = 0.5;
+    constexpr int64_t kStepsBetweenLines = 1000;
+    int64_t last_logged = 0;
+    while (!home_->stop.requested()) {
+      const int64_t step = current_step_();
+      if (step >= wait_until_step_) return;
+      if (step - last_logged > kStepsBetweenLines) {
+        home_->log.Info("Waiting for global step {} before starting training. Current step is {}.",
+                        wait_until_step_, step);
+        last_logged = step;
+      }
+      sleep_(kSecondsBetweenLooks);
+    }
+  }
+
+  const int64_t wait_until_step_;
+  std::function<int64_t()> current_step_;
+  std::function<void(double)> sleep_;
+  HookHome* home_ = nullptr;
+  bool started_ = false;
+};
+
+}  // namespace tpuest

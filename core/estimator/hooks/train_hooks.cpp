@@ -1,0 +1,224 @@
+#include "core/estimator/hooks/train_hooks.h"
+
+#include <cmath>
+#include <tuple>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+
+void CheckpointSaverHook::Begin(HookHome& home) {
+  home_ = &home;
+  for (CheckpointSaverListener* const listener : listeners_) listener->Begin();
+}
+
+void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
+  std::ignore = Save(session.global_step);
+}
+
+void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
+  if (values.diverged_loss || !IsDue(values.global_step)) return;
+  if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
+}
+
+bool CheckpointSaverHook::IsDue(int64_t step) const {
+  if (save_steps_.value_or(0) > 0) {
+    return home_->loops_end_at_periods ? step / *save_steps_ > last_step_ / *save_steps_
+                                       : step >= last_step_ + *save_steps_;
+  }
+  const auto secs = static_cast<double>(save_secs_.value_or(0));
+  return secs > 0 && home_->clock.Seconds() >= last_seconds_ + secs;
+}
+
+void CheckpointSaverHook::End(int64_t global_step) {
+  if (home_->saver->last_step() != global_step) std::ignore = Save(global_step);
+  for (CheckpointSaverListener* const listener : listeners_) listener->End(global_step);
+}
+
+std::optional<std::string> CheckpointSaverHook::Save(int64_t step) {
+  home_->log.Info("Calling checkpoint listeners before saving checkpoint {}...", step);
+  for (CheckpointSaverListener* const listener : listeners_) listener->BeforeSave(step);
+  if (home_->saver->last_step() != step) Write(step);
+  last_step_ = step;
+  last_seconds_ = home_->clock.Seconds();
+  home_->log.Info("Calling checkpoint listeners after saving checkpoint {}...", step);
+  std::optional<std::string> reason;
+  for (CheckpointSaverListener* const listener : listeners_) {
+    const std::optional<std::string> given = listener->AfterSave(step);
+    if (!given) continue;
+    home_->log.Info("A CheckpointSaverListener requested that training be stopped: {}", *given);
+    if (!reason) reason = given;
+  }
+  return reason;
+}
+
+void CheckpointSaverHook::Write(int64_t step) {
+  home_->events->SessionLog(home_->clock.WallSeconds(), step,
+                            {.status = SessionLogData::Status::kCheckpoint,
+                             .checkpoint_path = home_->saver->base_path()});
+  home_->events->Flush();
+  home_->saver->Save(step);
+}
+
+void MetricsLogHook::AfterCreateSession(const SessionInfo& session) {
+  batch_size_ = session.batch_size;
+  last_step_ = session.global_step;
+  last_seconds_ = clock_.Seconds();
+}
+
+void MetricsLogHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    waited_ += record.input_wait;
+    if (record.step % every_ == 0) Report(record);
+  }
+}
+
+void MetricsLogHook::Report(const StepRecord& record) {
+  const double seconds = record.seconds - last_seconds_;
+  const auto examples = static_cast<double>((record.step - last_step_) * batch_size_);
+  metrics_.Append({.step = record.step,
+                   .loss = record.loss,
+                   .learning_rate = record.learning_rate,
+                   .examples_per_sec = seconds > 0 ? examples / seconds : 0,
+                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0});
+  last_step_ = record.step;
+  last_seconds_ = record.seconds;
+  waited_ = 0;
+}
+
+void ExamplesPerSecondHook::AfterCreateSession(const SessionInfo& session) {
+  batch_size_ = session.batch_size;
+  last_step_ = session.global_step;
+  last_seconds_ = clock_.Seconds();
+}
+
+void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    if (is_first_) {
+      // The loss of the variables as the run found them.
+      log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
+      is_first_ = false;
+    }
+    if (record.step % every_ == 0) Report(record);
+  }
+}
+
+void ExamplesPerSecondHook::Report(const StepRecord& record) {
+  const double seconds = record.seconds - last_seconds_;
+  const double steps_per_sec =
+      seconds > 0 ? static_cast<double>(record.step - last_step_) / seconds : 0;
+  const double examples_per_sec = steps_per_sec * static_cast<double>(batch_size_);
+  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), record.step, seconds);
+  if (seconds > 0) {
+    log_.Info("global_step/sec: {:g}", steps_per_sec);
+    log_.Info("examples/sec: {:g}", examples_per_sec);
+    const double now = clock_.WallSeconds();
+    events_.Scalar(now, record.step, "global_step/sec", static_cast<float>(steps_per_sec));
+    events_.Scalar(now, record.step, "examples/sec", static_cast<float>(examples_per_sec));
+    events_.Flush();
+  }
+  last_step_ = record.step;
+  last_seconds_ = record.seconds;
+}
+
+void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {
+  tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
+  elsewhere_ = session.host_call_tags;
+}
+
+void SummarySaverHook::Begin(HookHome& home) {
+  home_ = &home;
+  output_.Open(home);
+}
+
+void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  for (const StepRecord& record : values.steps) {
+    if (IsDue(record)) Write(record);
+  }
+}
+
+// By steps the events of a run that was cut stand where those of one that was not do.
+bool SummarySaverHook::IsDue(const StepRecord& record) const {
+  if (timer_.period() > 0) return (record.step - 1) % timer_.period() == 0;
+  return timer_.IsDue(record.step, record.seconds);
+}
+
+void SummarySaverHook::Write(const StepRecord& record) {
+  timer_.Trigger(record.step, record.seconds);
+  std::vector<SummaryValue> summaries;
+  if (!elsewhere_.contains("loss")) summaries.push_back({.tag = "loss", .value = record.loss});
+  if (record.learning_rate && !elsewhere_.contains("learning_rate")) {
+    summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
+  }
+  for (size_t i = 0; i < tags_.size(); ++i) {
+    if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
+    // One of weights alone was not computed at this step.
+    if (std::isnan(record.summaries[i])) continue;
+    summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
+  }
+  summaries.insert(summaries.end(), record.distributions.begin(), record.distributions.end());
+  if (summaries.empty()) return;
+  output_.events().Summary(home_->clock.WallSeconds(), record.step, summaries);
+}
+
+void HookEvents::Open(const HookHome& home) {
+  events_ = home.events;
+  if (!output_dir_ || *output_dir_ == home.model_dir) return;
+  own_ = std::make_unique<EventWriter>(*output_dir_, home.clock.WallSeconds());
+  events_ = own_.get();
+}
+
+void StepCounterHook::Begin(HookHome& home) {
+  home_ = &home;
+  output_.Open(home);
+}
+
+void StepCounterHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  const double now = home_->clock.Seconds();
+  if (values.steps.empty() || !timer_.IsDue(values.global_step, now)) return;
+  const std::optional<int64_t> last = timer_.last_step();
+  const double seconds = now - timer_.last_seconds();
+  timer_.Trigger(values.global_step, now);
+  if (!last || seconds <= 0) return;
+  const double rate = static_cast<double>(values.global_step - *last) / seconds;
+  home_->log.Info("global_step/sec: {:g}", rate);
+  output_.events().Scalar(home_->clock.WallSeconds(), values.global_step, "global_step/sec",
+                          static_cast<float>(rate));
+  output_.events().Flush();
+}
+
+void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
+  if (!values.diverged_loss) return;
+  const std::string message =
+      fmt::format("Model diverged with loss = {}.",
+                  std::isnan(*values.diverged_loss) ? "NaN" : PythonFloat(*values.diverged_loss));
+  if (!fail_on_nan_loss_) {
+    home_->log.Write(Level::kWarning, message);
+    return context.RequestStop("diverged");
+  }
+  home_->log.Write(Level::kError, message);
+  const std::string prefix = home_->saver == nullptr ? "" : home_->saver->last_prefix();
+  const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
+  throw Error(Code::kDiverged, message,
+              fmt::format("step {} was not applied{}; try a lower learning rate, or clipping",
+                          values.global_step + 1, saved));
+}
+
+StopAtStepHook::StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,
+                               std::string reason)
+    : num_steps_(num_steps), last_step_(last_step.value_or(0)), reason_(std::move(reason)) {
+  if (!num_steps && !last_step) {
+    throw Error(Code::kUsage, "One of num_steps or last_step must be specified.");
+  }
+  if (num_steps && last_step) {
+    throw Error(Code::kUsage, "Only one of num_steps or last_step can be specified.");
+  }
+}
+
+std::string PythonFloat(float value) {
+  std::string text = NumberText(value);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+}  // namespace tpuest

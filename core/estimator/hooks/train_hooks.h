@@ -1,0 +1,193 @@
+#pragma once
+// The hooks that every training run has: TensorFlow's CheckpointSaverHook, ExamplesPerSecondHook,
+// SummarySaverHook, NanTensorHook and StopAtStepHook.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/saver.h"
+#include "core/estimator/contract/hooks.h"
+#include "core/estimator/hooks/step_timer.h"
+#include "core/estimator/options/options.h"
+#include "core/io/events/event_writer.h"
+
+namespace tpuest {
+
+// Saves at the start of a run that was not restored, at the first end of a loop that is so many
+// steps or seconds after the last one, and at the end. Where loops end by themselves at multiples
+// of save_steps (iterations_per_loop: auto) it saves at these, so that a run that was cut has the
+// checkpoints of one that was not.
+class CheckpointSaverHook final : public SessionRunHook {
+ public:
+  // At most one is given; without both it saves at the start and at the end.
+  CheckpointSaverHook(std::optional<int64_t> save_secs, std::optional<int64_t> save_steps)
+      : save_secs_(save_secs), save_steps_(save_steps) {}
+  // Before Begin.
+  void SetListeners(std::vector<CheckpointSaverListener*> listeners) {
+    listeners_ = std::move(listeners);
+  }
+  void Begin(HookHome& home) override;
+  void AfterCreateSession(const SessionInfo& session) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  void End(int64_t global_step) override;
+  [[nodiscard]] int64_t Period() const override { return save_steps_.value_or(0); }
+
+ private:
+  // What a listener gave as reason to end the run.
+  std::optional<std::string> Save(int64_t step);
+  void Write(int64_t step);
+  [[nodiscard]] bool IsDue(int64_t step) const;
+
+  std::optional<int64_t> save_secs_;
+  std::optional<int64_t> save_steps_;
+  std::vector<CheckpointSaverListener*> listeners_;
+  HookHome* home_ = nullptr;
+  int64_t last_step_ = 0;
+  double last_seconds_ = 0;
+};
+
+// Every log_step_count_steps global steps, whatever the loops: a line of metrics.jsonl. It comes
+// before the saver's hook: a step that a checkpoint has is never missing there.
+class MetricsLogHook final : public SessionRunHook {
+ public:
+  MetricsLogHook(int64_t every, MetricsLog& metrics, const Clock& clock)
+      : every_(every), metrics_(metrics), clock_(clock) {}
+  void AfterCreateSession(const SessionInfo& session) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return every_; }
+
+ private:
+  void Report(const StepRecord& record);
+
+  const int64_t every_;
+  MetricsLog& metrics_;
+  const Clock& clock_;
+  int64_t batch_size_ = 0;
+  int64_t last_step_ = 0;
+  double last_seconds_ = 0;
+  double waited_ = 0;  // since then
+};
+
+// Every log_step_count_steps global steps: a line of the log, and the events global_step/sec and
+// examples/sec.
+class ExamplesPerSecondHook final : public SessionRunHook {
+ public:
+  ExamplesPerSecondHook(int64_t every, Log& log, const Clock& clock, EventWriter& events)
+      : every_(every), log_(log), clock_(clock), events_(events) {}
+  void AfterCreateSession(const SessionInfo& session) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return every_; }
+
+ private:
+  void Report(const StepRecord& record);
+
+  const int64_t every_;
+  Log& log_;
+  const Clock& clock_;
+  EventWriter& events_;
+  int64_t batch_size_ = 0;
+  int64_t last_step_ = 0;
+  double last_seconds_ = 0;
+  bool is_first_ = true;
+};
+
+// Where a hook writes its events: to a folder of its own, or the run's.
+class HookEvents {
+ public:
+  explicit HookEvents(std::optional<std::string> output_dir) : output_dir_(std::move(output_dir)) {}
+  void Open(const HookHome& home);
+  [[nodiscard]] EventWriter& events() const { return *events_; }
+
+ private:
+  std::optional<std::string> output_dir_;
+  std::unique_ptr<EventWriter> own_;
+  EventWriter* events_ = nullptr;
+};
+
+// Events of the loss, the learning rate and the model's summaries: of the first step, and of each
+// that is far enough from the last one. Steps count from 1: with every 100, they are 1, 101, ...
+class SummarySaverHook final : public SessionRunHook {
+ public:
+  // Exactly one of the two. `output_dir`: folder of the events; nullopt: the run's.
+  SummarySaverHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
+                   std::optional<std::string> output_dir = std::nullopt)
+      : timer_(save_steps, save_secs), output_(std::move(output_dir)) {}
+  void Begin(HookHome& home) override;
+  void AfterCreateSession(const SessionInfo& session) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  void End(int64_t /*global_step*/) override { output_.events().Flush(); }
+  [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+
+ private:
+  [[nodiscard]] bool IsDue(const StepRecord& record) const;
+  void Write(const StepRecord& record);
+
+  SecondOrStepTimer timer_;
+  HookEvents output_;
+  HookHome* home_ = nullptr;
+  std::vector<std::string> tags_;
+  std::set<std::string> elsewhere_;
+};
+
+// TensorFlow's: a line of the log and the event global_step/sec at the first end of a loop that is
+// far enough from the last one.
+class StepCounterHook final : public SessionRunHook {
+ public:
+  // Exactly one of the two. `output_dir`: folder of the events; nullopt: the run's.
+  StepCounterHook(std::optional<int64_t> every_n_steps, std::optional<double> every_n_secs,
+                  std::optional<std::string> output_dir = std::nullopt)
+      : timer_(every_n_steps, every_n_secs), output_(std::move(output_dir)) {}
+  void Begin(HookHome& home) override;
+  void AfterRun(RunContext& context, const RunValues& values) override;
+  [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+
+ private:
+  SecondOrStepTimer timer_;
+  HookEvents output_;
+  HookHome* home_ = nullptr;
+};
+
+// Ends the run where the loss is NaN or infinite: with Error kDiverged, or as other hooks do.
+class NanTensorHook final : public SessionRunHook {
+ public:
+  explicit NanTensorHook(bool fail_on_nan_loss = true) : fail_on_nan_loss_(fail_on_nan_loss) {}
+  void Begin(HookHome& home) override { home_ = &home; }
+  void AfterRun(RunContext& context, const RunValues& values) override;
+
+ private:
+  const bool fail_on_nan_loss_;
+  HookHome* home_ = nullptr;
+};
+
+// Ends the run at a global step, or so many steps after its start.
+class StopAtStepHook final : public SessionRunHook {
+ public:
+  // Exactly one of the two; else Error kUsage in TensorFlow's words. `reason` is what the result
+  // says.
+  StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,
+                 std::string reason = "StopAtStepHook");
+  void AfterCreateSession(const SessionInfo& session) override {
+    if (num_steps_) last_step_ = session.global_step + *num_steps_;
+  }
+  void BeforeRun(RunContext& context) override {
+    context.LimitIterations(last_step_ - context.global_step());
+  }
+  void AfterRun(RunContext& context, const RunValues& values) override {
+    if (values.global_step >= last_step_) context.RequestStop(reason_);
+  }
+
+ private:
+  const std::optional<int64_t> num_steps_;
+  int64_t last_step_ = 0;
+  const std::string reason_;
+};
+
+// A float as Python prints it: "2.0", "0.6931472", "1e-07".
+[[nodiscard]] std::string PythonFloat(float value);
+
+}  // namespace tpuest

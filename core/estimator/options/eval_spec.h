@@ -1,0 +1,121 @@
+#pragma once
+// EvalSpec of train_and_evaluate, one or several by name, and the exporters it lists.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/estimator/contract/metric_order.h"
+#include "core/estimator/options/export_options.h"
+#include "core/estimator/options/hook_options.h"
+
+namespace tpuest {
+
+// "default": as the job's `export` has it.
+using ExporterReceiver = std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers>;
+
+struct ExporterOptions {
+  std::string name;
+  ExporterReceiver serving_input_receiver_fn = "default";
+  std::map<std::string, std::string> assets_extra;
+  bool as_text = false;
+
+  template <class V>
+  void VisitCommon(V& v) {
+    v("serving_input_receiver_fn", serving_input_receiver_fn,
+      {.help = "what requests hold; default: as export has it", .values = {"default"}});
+    v("assets_extra", assets_extra,
+      {.help = "files for assets.extra/, by their path there", .input_path = true});
+    v("as_text", as_text, {.help = "saved_model.pbtxt instead of saved_model.pb"});
+  }
+};
+
+struct LatestExporterOptions : ExporterOptions {
+  static constexpr std::string_view kType = "LatestExporter";
+  std::optional<int64_t> exports_to_keep = 5;
+
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = "of its folder in export/", .required = true});
+    v("exports_to_keep", exports_to_keep, {.help = "the newest so many; null: all"});
+    VisitCommon(v);
+  }
+};
+struct BestExporterOptions : ExporterOptions {
+  static constexpr std::string_view kType = "BestExporter";
+  BestExporterOptions() { name = "best_exporter"; }
+  MetricOrder compare;
+  std::optional<int64_t> exports_to_keep = 5;
+
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = "of its folder in export/"});
+    v("compare", compare, {.help = "what is better; loss, the smaller, unless said"});
+    v("exports_to_keep", exports_to_keep, {.help = "the newest so many; null: all"});
+    VisitCommon(v);
+  }
+};
+struct FinalExporterOptions : ExporterOptions {
+  static constexpr std::string_view kType = "FinalExporter";
+
+  template <class V>
+  void Visit(V& v) {
+    v("name", name, {.help = "of its folder in export/", .required = true});
+    VisitCommon(v);
+  }
+};
+using AnyExporter = std::variant<LatestExporterOptions, BestExporterOptions, FinalExporterOptions>;
+
+struct EvalSpec {
+  std::string input_fn;
+  std::optional<int64_t> steps;
+  std::optional<std::string> name;
+  int64_t start_delay_secs = 0;
+  int64_t throttle_secs = 0;
+  std::optional<int64_t> every_steps;
+  std::vector<AnyEvalHook> hooks;
+  std::vector<AnyExporter> exporters;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
+    v("steps", steps, {.help = "batches; null: the whole input once"});
+    v("name", name,
+      {.help = "events go to eval_<name>/; null: their key, or eval/ of one without"});
+    v("start_delay_secs", start_delay_secs,
+      {.help = "seconds that a separate evaluator waits before its first evaluation"});
+    v("throttle_secs", throttle_secs,
+      {.help = "seconds at least from one evaluation to the next of train_and_evaluate"});
+    v("every_steps", every_steps,
+      {.help = "evaluate at the first checkpoint from each multiple on; null: at each checkpoint",
+       .tpuest = true});
+    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
+    v("exporters", exporters, {.help = "called after each evaluation of train_and_evaluate"});
+  }
+};
+
+// One EvalSpec, or several by name.
+using EvalSpecs = std::variant<EvalSpec, std::map<std::string, EvalSpec>>;
+
+// One of them, with the names it goes by.
+struct NamedEvalSpec {
+  const EvalSpec* spec = nullptr;
+  std::string key;    // in the job: "eval_spec" or "eval_spec.test"
+  std::string label;  // in results and metrics.jsonl: its key among several, its name, or "eval"
+  std::string name;   // events go to eval_<name>/; empty: eval/
+};
+// In the order of their keys; they point into `specs`.
+[[nodiscard]] std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs);
+
+// With TensorFlow's messages and each fault's key ("eval_spec.test.throttle_secs").
+[[nodiscard]] std::vector<Fault> Validate(const EvalSpecs& specs);
+
+[[nodiscard]] const ExporterOptions& CommonOf(const AnyExporter& exporter);
+
+}  // namespace tpuest

@@ -1,0 +1,111 @@
+#include "core/estimator/options/export_options.h"
+
+#include <algorithm>
+
+namespace tpuest {
+namespace {
+
+constexpr std::pair<std::string_view, Mode> kModes[] = {
+    {"PREDICT", Mode::kPredict}, {"EVAL", Mode::kEval}, {"TRAIN", Mode::kTrain}};
+
+std::vector<std::string> ModeWords(const ExportOptions& options) {
+  if (const auto* const one = std::get_if<std::string>(&options.experimental_mode)) return {*one};
+  return std::get<std::vector<std::string>>(options.experimental_mode);
+}
+
+class Validator {
+ public:
+  explicit Validator(const ExportOptions& options) : options_(options) {}
+
+  std::vector<Fault> Run() {
+    CheckModes();
+    if (options_.verify < 0) {
+      Say("verify", fmt::format("verify is {}, expected 0 or more records", options_.verify));
+    }
+    if (options_.serving_input_receiver_fn) {
+      const auto size = std::visit([](const auto& r) { return r.default_batch_size; },
+                                   *options_.serving_input_receiver_fn);
+      if (size.value_or(1) < 1) {
+        Say("serving_input_receiver_fn.default_batch_size",
+            fmt::format("default_batch_size must be positive, got {}", *size), "null takes any");
+      }
+    }
+    if (options_.batch_config) CheckBatching(*options_.batch_config);
+    return std::move(faults_);
+  }
+
+ private:
+  void Say(const std::string& key, std::string message, std::string hint = "") {
+    faults_.push_back({std::move(message), std::move(hint), "export." + key, {}, 0});
+  }
+
+  void CheckModes() {
+    const std::vector<std::string> words = ModeWords(options_);
+    const auto known = [](const std::string& word) {
+      return std::any_of(std::begin(kModes), std::end(kModes),
+                         [&](const auto& mode) { return mode.first == word; });
+    };
+    for (const std::string& word : words) {
+      if (!known(word)) {
+        Say("experimental_mode", fmt::format("'{}' is no mode", word),
+            "PREDICT, EVAL or TRAIN, or a list of them");
+      }
+    }
+    if (words.empty()) {
+      Say("experimental_mode", "No valid modes for exporting found. Got [].", "PREDICT");
+    }
+  }
+
+  // What TensorFlow's BatchFunction demands.
+  void CheckBatching(const BatchConfigOptions& batch) {
+    const auto expect = [&](bool holds, const char* key, const std::string& message) {
+      if (!holds) Say(std::string("batch_config.") + key, message);
+    };
+    expect(batch.num_batch_threads > 0, "num_batch_threads",
+           fmt::format("num_batch_threads must be positive, got {}", batch.num_batch_threads));
+    expect(batch.max_batch_size >= 0, "max_batch_size",
+           fmt::format("max_batch_size must be 0 or more, got {}", batch.max_batch_size));
+    expect(
+        batch.batch_timeout_micros >= 0, "batch_timeout_micros",
+        fmt::format("batch_timeout_micros must be 0 or more, got {}", batch.batch_timeout_micros));
+    expect(
+        batch.max_enqueued_batches > 0, "max_enqueued_batches",
+        fmt::format("max_enqueued_batches must be positive, got {}", batch.max_enqueued_batches));
+    const std::vector<int64_t>& sizes = batch.allowed_batch_sizes;
+    if (sizes.empty()) return;
+    const bool rising =
+        std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) == sizes.end();
+    expect(rising && sizes.front() > 0, "allowed_batch_sizes",
+           "allowed_batch_sizes entries must be monotonically increasing");
+    expect(sizes.back() == batch.max_batch_size, "allowed_batch_sizes",
+           fmt::format("final entry in allowed_batch_sizes must equal max_batch_size, {}; got {}",
+                       batch.max_batch_size, sizes.back()));
+  }
+
+  const ExportOptions& options_;
+  std::vector<Fault> faults_;
+};
+
+}  // namespace
+
+std::vector<Mode> ExportOptions::Modes() const {
+  std::vector<Mode> modes;
+  const std::vector<std::string> words = ModeWords(*this);
+  for (const auto& [name, mode] : kModes) {
+    if (std::find(words.begin(), words.end(), name) != words.end()) modes.push_back(mode);
+  }
+  return modes;
+}
+
+std::optional<BatchConfig> ExportOptions::Batching() const {
+  if (!batch_config) return std::nullopt;
+  return BatchConfig{.num_batch_threads = batch_config->num_batch_threads,
+                     .max_batch_size = batch_config->max_batch_size,
+                     .batch_timeout_micros = batch_config->batch_timeout_micros,
+                     .allowed_batch_sizes = batch_config->allowed_batch_sizes,
+                     .max_enqueued_batches = batch_config->max_enqueued_batches};
+}
+
+std::vector<Fault> Validate(const ExportOptions& options) { return Validator(options).Run(); }
+
+}  // namespace tpuest

@@ -1,0 +1,250 @@
+#include "core/estimator/options/options.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/text.h"
+#include "core/sharding/batch_size.h"
+
+namespace tpuest {
+namespace {
+
+constexpr std::string_view kInputModes[] = {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2",
+                                            "BROADCAST", "SLICED"};
+constexpr std::string_view kStrategies[] = {"MirroredStrategy", "MultiWorkerMirroredStrategy",
+                                            "CentralStorageStrategy"};
+
+constexpr std::string_view kReservedParams[] = {"batch_size", "context"};
+
+constexpr std::string_view kIterationsPerLoop =
+    "Invalid TPUConfig `iterations_per_loop` value. Value must be positive integer value or "
+    "time-based value `<N><s|m|h>` where <N> is anypositive integer and `s`, `m`, `h` are unit of "
+    "time in seconds, minutes, hours respectively. Examples of valid values: `3600s`, `60m`, "
+    "`1h`.";
+
+// Gathers faults; keys stand under one section.
+class Faults {
+ public:
+  void Expect(bool holds, std::string key, std::string message, std::string hint = "") {
+    if (!holds) faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
+  }
+  // TensorFlow's check_positive_integer.
+  template <class T>
+  void ExpectPositive(const std::optional<T>& value, const std::string& key,
+                      std::string_view name) {
+    if (value) Expect(*value > 0, key, fmt::format("{} must be positive, got {}", name, *value));
+  }
+  // A batch's rows are counted in 32 bits where TensorFlow's ops have shapes of int32.
+  void ExpectBatchSize(const std::optional<int64_t>& value, const std::string& name) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    ExpectPositive(value, name, name);
+    Expect(value.value_or(0) <= kMost, name,
+           fmt::format("{} must be at most {}, got {}", name, kMost, value.value_or(0)));
+  }
+  [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
+
+ private:
+  std::vector<Fault> faults_;
+};
+
+bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault; }
+
+// Not negative, if it is given and not null.
+bool IsNatural(const std::optional<int64_t>& value) {
+  return !IsGiven(value) || value.value_or(0) >= 0;
+}
+
+void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
+  const std::string key = "run_config.tpu_config.";
+  faults.Expect(ParseIterationsPerLoop(config.iterations_per_loop).has_value(),
+                key + "iterations_per_loop", std::string(kIterationsPerLoop),
+                "auto follows the periods of saves and logs");
+  faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
+  const std::string& in_eval = config.eval_training_input_configuration;
+  faults.Expect(
+      in_eval == "PER_HOST_V1" || in_eval == "SLICED", key + "eval_training_input_configuration",
+      fmt::format("eval_training_input_configuration must be PER_HOST_V1 or SLICED; got {}",
+                  in_eval));
+  if (const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training)) {
+    const bool known =
+        std::find(std::begin(kInputModes), std::end(kInputModes), *mode) != std::end(kInputModes);
+    faults.Expect(known, key + "per_host_input_for_training",
+                  fmt::format("'{}' is not a valid InputPipelineConfig", *mode),
+                  "true, false, PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST or SLICED");
+  }
+  faults.Expect(config.experimental_host_call_every_n_steps > 0,
+                key + "experimental_host_call_every_n_steps",
+                fmt::format("experimental_host_call_every_n_steps must be positive, got {}",
+                            config.experimental_host_call_every_n_steps));
+}
+
+void CheckSaving(const RunConfig& config, Faults& faults) {
+  const bool both = IsGiven(config.save_checkpoints_steps) && config.save_checkpoints_steps &&
+                    IsGiven(config.save_checkpoints_secs) && config.save_checkpoints_secs;
+  faults.Expect(!both, "run_config.save_checkpoints_secs",
+                "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.",
+                "leave one of them out");
+  faults.Expect(IsNatural(config.save_checkpoints_steps), "run_config.save_checkpoints_steps",
+                "save_checkpoints_steps should be >= 0");
+  faults.Expect(IsNatural(config.save_checkpoints_secs), "run_config.save_checkpoints_secs",
+                "save_checkpoints_secs should be >= 0");
+  faults.Expect(config.keep_checkpoint_max.value_or(0) >= 0, "run_config.keep_checkpoint_max",
+                "keep_checkpoint_max should be >= 0");
+  faults.Expect(config.keep_checkpoint_every_n_hours > 0,
+                "run_config.keep_checkpoint_every_n_hours",
+                "keep_checkpoint_every_n_hours should be > 0");
+}
+
+void CheckKeepBest(const RunConfig& config, Faults& faults) {
+  if (!config.keep_best) return;
+  faults.Expect(config.keep_best->n > 0, "run_config.keep_best.n",
+                fmt::format("keep_best.n must be positive, got {}", config.keep_best->n));
+}
+
+void CheckRunConfig(const RunConfig& config, Faults& faults) {
+  faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
+                "model_dir should be non-empty", "leave it out for a temporary folder");
+  faults.Expect(config.save_summary_steps >= 0, "run_config.save_summary_steps",
+                "save_summary_steps should be >= 0");
+  CheckSaving(config, faults);
+  CheckKeepBest(config, faults);
+  faults.Expect(config.log_step_count_steps.value_or(1) > 0, "run_config.log_step_count_steps",
+                "log_step_count_steps should be > 0", "null logs nothing");
+  faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,
+                "run_config.session_config.intra_op_parallelism_threads",
+                "intra_op_parallelism_threads should be >= 0", "0 takes every core");
+}
+
+void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use_tpu,
+                   const std::string& key, Faults& faults) {
+  if (!strategy) return;
+  const std::string& type = strategy->type;
+  if (type == "ParameterServerStrategy") {
+    faults.Expect(
+        false, key + ".type",
+        "ParameterServerStrategy is not there: workers that update variables on their own "
+        "never give the same bits twice",
+        "MultiWorkerMirroredStrategy sums the gradients of all workers at each step");
+  } else if (std::find(std::begin(kStrategies), std::end(kStrategies), type) ==
+             std::end(kStrategies)) {
+    faults.Expect(false, key + ".type", fmt::format("'{}' is no strategy of tf.distribute", type),
+                  "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy");
+  }
+  faults.Expect(strategy->num_replicas > 0, key + ".num_replicas",
+                fmt::format("num_replicas must be positive, got {}", strategy->num_replicas));
+  faults.Expect(!use_tpu, key,
+                fmt::format("{} is for use_tpu: false", key.substr(key.rfind('.') + 1)),
+                "on TPU, tpu_config.num_shards says how many replicas share the batch");
+}
+
+void CheckReplicas(const EstimatorOptions& options, Faults& faults) {
+  const RunConfig& config = options.run_config;
+  CheckStrategy(config.train_distribute, options.use_tpu, "run_config.train_distribute", faults);
+  CheckStrategy(config.eval_distribute, options.use_tpu, "run_config.eval_distribute", faults);
+  faults.Expect(
+      options.use_tpu || config.tpu_config.eval_training_input_configuration != "SLICED",
+      "run_config.tpu_config.eval_training_input_configuration",
+      "Invalid TPUConfig `eval_training_input_configuration` value. SLICED mode only works on "
+      "use_tpu = True.");
+}
+
+// "{'batch_size': 1, 'rate': 0.1}", as Python prints a dict.
+std::string ParamsText(const std::map<std::string, Raw>& params) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : params)
+    items.push_back(fmt::format("'{}': {}", name, value.text));
+  return fmt::format("{{{}}}", Join(items, ", "));
+}
+
+void CheckParams(const EstimatorOptions& options, Faults& faults) {
+  for (const std::string_view reserved : kReservedParams) {
+    if (!options.params.contains(std::string(reserved))) continue;
+    faults.Expect(
+        false, fmt::format("params.{}", reserved),
+        fmt::format("['batch_size', 'context'] are reserved keys but existed in params {}.",
+                    ParamsText(options.params)),
+        "give it another name");
+    return;
+  }
+}
+
+void CheckSteps(const std::optional<int64_t>& value, std::string_view name,
+                std::string_view section, Faults& faults) {
+  if (!value) return;
+  faults.Expect(*value > 0, fmt::format("{}.{}", section, name),
+                fmt::format("Must specify {} > 0, given: {}", name, *value));
+}
+
+}  // namespace
+
+void RunConfig::Resolve() {
+  const bool has_steps = IsGiven(save_checkpoints_steps);
+  const bool has_secs = IsGiven(save_checkpoints_secs);
+  if (!has_steps) save_checkpoints_steps.reset();
+  if (!has_secs) save_checkpoints_secs.reset();
+  if (!has_steps && !has_secs) save_checkpoints_secs = 600;
+}
+
+int ReplicasOf(const EstimatorOptions& options) {
+  const RunConfig& config = options.run_config;
+  if (options.use_tpu) return config.tpu_config.num_shards.value_or(kDefaultNumShards);
+  return config.train_distribute ? config.train_distribute->num_replicas : 1;
+}
+
+bool Broadcasts(const TpuConfig& config) {
+  const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training);
+  return mode != nullptr && *mode == "BROADCAST";
+}
+
+std::vector<Fault> Validate(const EstimatorOptions& options) {
+  Faults faults;
+  CheckTpuConfig(options.run_config.tpu_config, faults);
+  CheckRunConfig(options.run_config, faults);
+  CheckReplicas(options, faults);
+  CheckParams(options, faults);
+  faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
+                "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");
+  faults.Expect(options.export_to_cpu || options.ExportsToTpu(), "export_to_cpu",
+                "One of export_to_cpu and export_to_tpu must be true.");
+  faults.Expect(
+      options.export_saved_model_api_version == 1 || options.export_saved_model_api_version == 2,
+      "export_saved_model_api_version",
+      fmt::format("export_saved_model_api_version should be 1 or 2; got {}.",
+                  options.export_saved_model_api_version));
+  for (const int64_t axis : options.batch_axis.value_or(std::vector<int64_t>())) {
+    faults.Expect(axis >= 0, "batch_axis", fmt::format("Dimension {} must be >= 0", axis));
+  }
+  faults.ExpectBatchSize(options.train_batch_size, "train_batch_size");
+  faults.ExpectBatchSize(options.eval_batch_size, "eval_batch_size");
+  faults.ExpectBatchSize(options.predict_batch_size, "predict_batch_size");
+  std::vector<Fault> all = faults.Take();
+  if (options.warm_start_from) {
+    for (Fault& fault : Validate(*options.warm_start_from)) all.push_back(std::move(fault));
+  }
+  return all;
+}
+
+std::vector<Fault> Validate(const TrainLength& length, bool use_tpu) {
+  Faults faults;
+  faults.Expect(!length.steps || !length.max_steps, "train_spec.steps",
+                "Can not provide both steps and max_steps.",
+                "steps trains so many more, max_steps up to this global step");
+  CheckSteps(length.steps, "steps", "train_spec", faults);
+  CheckSteps(length.max_steps, "max_steps", "train_spec", faults);
+  faults.Expect(!use_tpu || length.steps || length.max_steps, "train_spec",
+                "For TPU training, one of `steps` or `max_steps` must be set. Cannot be both "
+                "`None`.");
+  return faults.Take();
+}
+
+std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps, bool on_tpu) {
+  Faults faults;
+  if (on_tpu) {
+    faults.ExpectPositive(steps, "eval_spec.steps", "Eval steps");
+  } else {
+    CheckSteps(steps, "steps", "eval_spec", faults);
+  }
+  return faults.Take();
+}
+
+}  // namespace tpuest

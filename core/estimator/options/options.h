@@ -1,0 +1,234 @@
+#pragma once
+// The arguments of TPUEstimator, RunConfig, TPUConfig, TrainSpec and EvalSpec, with TensorFlow's
+// names, defaults and rules.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/estimator/options/hook_options.h"
+#include "core/estimator/options/iterations_per_loop.h"
+#include "core/estimator/options/warm_start_settings.h"
+
+namespace tpuest {
+
+// "Not given", where null means something else.
+inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
+
+struct SessionConfig {
+  int intra_op_parallelism_threads = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("intra_op_parallelism_threads", intra_op_parallelism_threads,
+      {.help = "step threads; 0: as many as the machine has cores"});
+  }
+};
+
+// true: PER_HOST_V1, false: PER_SHARD_V1, or InputPipelineConfig by name.
+using InputPipelineConfig = std::variant<bool, std::string>;
+
+struct TpuConfig {
+  IterationsPerLoop iterations_per_loop = int64_t{2};
+  std::optional<int> num_shards;
+  InputPipelineConfig per_host_input_for_training = true;
+  std::string eval_training_input_configuration = "PER_HOST_V1";
+  int64_t experimental_host_call_every_n_steps = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("iterations_per_loop", iterations_per_loop,
+      {.help =
+           "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
+           "that time; auto: by the periods of what looks"});
+    v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
+    v("per_host_input_for_training", per_host_input_for_training,
+      {.help =
+           "PER_HOST_V1 (true), PER_SHARD_V1 (false), PER_HOST_V2, SLICED: each replica gets its "
+           "part of the batch, in order; BROADCAST: each gets all of it"});
+    v("eval_training_input_configuration", eval_training_input_configuration,
+      {.help = "PER_HOST_V1: as per_host_input_for_training; SLICED: outside of training each "
+               "replica gets its part of the batch, also under BROADCAST"});
+    v("experimental_host_call_every_n_steps", experimental_host_call_every_n_steps,
+      {.help = "steps from one host_call to the next, counted anew in each loop"});
+  }
+};
+
+// A tf.distribute strategy, for use_tpu: false: replicas that each take a batch of the size given.
+struct DistributionStrategy {
+  std::string type;
+  int num_replicas = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("type", type,
+      {.help = "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
+       .required = true});
+    v("num_replicas", num_replicas, {.help = "each takes a batch", .tpuest = true});
+  }
+};
+
+// The checkpoints that an evaluation liked best stay, whatever keep_checkpoint_max says.
+struct KeepBest {
+  std::string metric;
+  std::string mode;
+  int64_t n = 1;
+  std::optional<std::string> eval;
+
+  template <class V>
+  void Visit(V& v) {
+    v("metric", metric, {.help = "of the evaluation", .required = true, .tpuest = true});
+    v("mode", mode,
+      {.help = "whether the smaller or the larger is better",
+       .required = true,
+       .tpuest = true,
+       .values = {"min", "max"}});
+    v("n", n, {.help = "checkpoints that stay", .tpuest = true});
+    v("eval", eval, {.help = "one of eval_spec; null: the first", .tpuest = true});
+  }
+};
+
+struct RunConfig {
+  std::optional<std::string> model_dir;
+  std::optional<int64_t> tf_random_seed;
+  int64_t save_summary_steps = 100;
+  std::optional<int64_t> save_checkpoints_steps = kUseDefault;
+  std::optional<int64_t> save_checkpoints_secs = kUseDefault;
+  SessionConfig session_config;
+  std::optional<int64_t> keep_checkpoint_max = 5;
+  double keep_checkpoint_every_n_hours = 10000;
+  std::optional<KeepBest> keep_best;
+  std::optional<int64_t> log_step_count_steps = 100;
+  bool checkpoint_save_graph_def = true;
+  std::string checkpoint_format = "saver";
+  std::optional<DistributionStrategy> train_distribute;
+  std::optional<DistributionStrategy> eval_distribute;
+  TpuConfig tpu_config;
+
+  template <class V>
+  void Visit(V& v) {
+    v("model_dir", model_dir,
+      {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one"});
+    v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
+    v("save_summary_steps", save_summary_steps,
+      {.help = "steps from one summary event to the next; 0: none"});
+    v("save_checkpoints_steps", save_checkpoints_steps,
+      {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs"});
+    v("save_checkpoints_secs", save_checkpoints_secs,
+      {.help = "seconds from one checkpoint to the next; 600 if neither is given"});
+    v("session_config", session_config, {.help = "of ConfigProto"});
+    v("keep_checkpoint_max", keep_checkpoint_max,
+      {.help = "newest checkpoints that are kept; null or 0: all"});
+    v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
+      {.help = "and one for every so many hours"});
+    v("keep_best", keep_best,
+      {.help =
+           "the best checkpoints of train_and_evaluate's evaluations stay, and `best` names them",
+       .tpuest = true});
+    v("log_step_count_steps", log_step_count_steps,
+      {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none"});
+    v("checkpoint_save_graph_def", checkpoint_save_graph_def,
+      {.help = "write graph.pbtxt, .meta and the graph event"});
+    v("checkpoint_format", checkpoint_format,
+      {.help = "saver: by variables' names; checkpoint: by objects, for tf.train.Checkpoint",
+       .tpuest = true,
+       .values = {"saver", "checkpoint"}});
+    v("train_distribute", train_distribute,
+      {.help = "with use_tpu: false: replicas of a tf.distribute strategy that train; "
+               "train_batch_size is then of one replica"});
+    v("eval_distribute", eval_distribute, {.help = "the same for evaluate and eval_batch_size"});
+    v("tpu_config", tpu_config, {.help = "of TPUConfig"});
+  }
+
+  // Puts in what absent values mean: after it no value is kUseDefault. Idempotent.
+  void Resolve();
+};
+
+// Arguments of TPUEstimator.
+struct EstimatorOptions {
+  bool use_tpu = true;
+  std::optional<int64_t> train_batch_size;
+  std::optional<int64_t> eval_batch_size;     // null: train_batch_size
+  std::optional<int64_t> predict_batch_size;  // null: eval_batch_size
+  std::optional<std::vector<int64_t>> batch_axis;
+  std::optional<bool> eval_on_tpu;
+  std::map<std::string, Raw> params;
+  std::optional<WarmStartFrom> warm_start_from;
+  std::optional<bool> export_to_tpu;
+  bool export_to_cpu = true;
+  int export_saved_model_api_version = 1;
+  RunConfig run_config;
+
+  template <class V>
+  void Visit(V& v) {
+    v("use_tpu", use_tpu,
+      {.help = "true: num_shards replicas share each batch; false: one replica, batches as given"});
+    v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
+    v("eval_batch_size", eval_batch_size, {.help = "null: train_batch_size"});
+    v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
+    v("batch_axis", batch_axis,
+      {.help = "where model_fn finds the batch in each feature, by name, and then each label; "
+               "[3, 0]: images in HWCN; null: first"});
+    v("eval_on_tpu", eval_on_tpu,
+      {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true"});
+    v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
+    v("warm_start_from", warm_start_from,
+      {.help = "checkpoint prefix, folder or SavedModel whose trainable variables a new run starts "
+               "from, or WarmStartSettings",
+       .input_path = true});
+    v("export_to_tpu", export_to_tpu,
+      {.help = "exports get a MetaGraph with the tags serve, tpu; null: as use_tpu"});
+    v("export_to_cpu", export_to_cpu, {.help = "exports get a MetaGraph with the tag serve"});
+    v("export_saved_model_api_version", export_saved_model_api_version,
+      {.help = "1: the TPU's MetaGraph calls the whole model on the TPU; 2: the model decides"});
+    v("run_config", run_config, {.help = "of RunConfig"});
+  }
+  [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
+};
+
+// Replicas that train: num_shards, or of a plain Estimator those of its strategy, or 1.
+[[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
+// Whether every replica gets the whole batch in training.
+[[nodiscard]] bool Broadcasts(const TpuConfig& config);
+
+// Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and
+// each fault's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas are checked
+// when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
+[[nodiscard]] std::vector<Fault> Validate(const EstimatorOptions& options);
+
+// How long to train. At most one may be set.
+struct TrainLength {
+  std::optional<int64_t> steps;      // this many more
+  std::optional<int64_t> max_steps;  // up to this global step
+};
+// Key "train_spec.steps" or "train_spec.max_steps".
+[[nodiscard]] std::vector<Fault> Validate(const TrainLength& length, bool use_tpu);
+// `steps` of an evaluation; key "eval_spec.steps".
+[[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps,
+                                                   bool on_tpu);
+
+struct TrainSpec {
+  std::string input_fn;
+  std::optional<int64_t> steps;
+  std::optional<int64_t> max_steps;
+  std::vector<AnyHook> hooks;
+  std::vector<AnySavingListener> saving_listeners;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
+    v("steps", steps, {.help = "train for this many more steps"});
+    v("max_steps", max_steps, {.help = "train up to this global step"});
+    v("hooks", hooks, {.help = "SessionRunHooks, in this order"});
+    v("saving_listeners", saving_listeners, {.help = "called around every checkpoint"});
+  }
+  [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
+};
+
+}  // namespace tpuest

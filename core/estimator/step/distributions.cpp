@@ -1,0 +1,59 @@
+#include "core/estimator/step/distributions.h"
+
+#include "core/sharding/split.h"
+
+namespace tpuest {
+namespace {
+
+std::vector<Value> FetchesOf(const TPUEstimatorSpec& spec) {
+  std::vector<Value> fetches;
+  for (const auto& [name, value] : spec.activations) fetches.push_back(value);
+  for (const auto& [tag, value] : spec.histograms) fetches.push_back(value);
+  return fetches;
+}
+
+float FractionOfZeros(const Tensor& tensor) {
+  int64_t zeros = 0;
+  for (int64_t i = 0; i < tensor.elements(); ++i) zeros += tensor.AsDouble(i) == 0 ? 1 : 0;
+  return static_cast<float>(zeros) / static_cast<float>(tensor.elements());
+}
+
+}  // namespace
+
+Distributions::Distributions(const Backends& backends, VariableStore& variables,
+                             const BuiltModel& model, const CompileOptions& options, bool broadcast)
+    : model_(model),
+      fetches_(FetchesOf(model.spec)),
+      programs_([this, backends, &variables, options, broadcast](const std::vector<Shape>& shapes) {
+        return std::make_shared<StepProgram>(backends, variables,
+                                             StepProgramArgs{.graph = *model_.graph,
+                                                             .inputs = model_.inputs,
+                                                             .shapes = shapes,
+                                                             .fetches = fetches_,
+                                                             .broadcast = broadcast,
+                                                             .targets = {},
+                                                             .guard = {},
+                                                             .options = options});
+      }) {}
+
+std::vector<SummaryValue> Distributions::Compute(const Batch& batch) {
+  const std::vector<Tensor> inputs = InputsOf(model_, batch);
+  const std::shared_ptr<StepProgram> program = programs_.For(ShapesOf(inputs));
+  const StepFeeds feeds = program->Prepare(inputs);
+  const StepResult result = program->RunDevice({&feeds, 1}).front();
+  std::vector<SummaryValue> summaries;
+  size_t fetch = 0;
+  for (const auto& [name, value] : model_.spec.activations) {
+    const Tensor whole = ConcatRows(result.fetches[program->DeviceIndex(fetch++)]);
+    summaries.push_back(
+        {.tag = name + "/fraction_of_zero_values", .value = FractionOfZeros(whole)});
+    summaries.push_back({.tag = name + "/activation", .value = HistogramOf(whole)});
+  }
+  for (const auto& [tag, value] : model_.spec.histograms) {
+    const Tensor& of_first = result.fetches[program->DeviceIndex(fetch++)].front();
+    summaries.push_back({.tag = tag, .value = HistogramOf(of_first)});
+  }
+  return summaries;
+}
+
+}  // namespace tpuest

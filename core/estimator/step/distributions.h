@@ -1,0 +1,29 @@
+#pragma once
+// Summaries of whole tensors: histograms of variables, gradients and layers' outputs. They are
+// computed by a program of their own, at the steps whose summaries are written.
+
+#include <vector>
+
+#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/step_program.h"
+#include "core/io/events/event.h"
+
+namespace tpuest {
+
+class Distributions {
+ public:
+  // The variables and the model outlive it.
+  Distributions(const Backends& backends, VariableStore& variables, const BuiltModel& model,
+                const CompileOptions& options, bool broadcast);
+
+  [[nodiscard]] bool empty() const { return fetches_.empty(); }
+  // Of a global batch, with the variables as they are now: before the step that takes it.
+  [[nodiscard]] std::vector<SummaryValue> Compute(const Batch& batch);
+
+ private:
+  const BuiltModel& model_;
+  std::vector<Value> fetches_;  // activations, then histograms, each in the order of their tags
+  StepPrograms programs_;
+};
+
+}  // namespace tpuest

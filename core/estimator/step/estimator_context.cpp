@@ -1,0 +1,147 @@
+#include "core/estimator/step/estimator_context.h"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "core/estimator/step/batch_axis.h"
+#include "core/sharding/batch_size.h"
+
+namespace tpuest {
+namespace {
+
+[[noreturn]] void ThrowNoBatchSize(Mode mode) {
+  switch (mode) {
+    case Mode::kTrain:
+      throw Error(Code::kUsage, "`train_batch_size` cannot be `None`").Key("train_batch_size");
+    case Mode::kEval:
+      throw Error(Code::kUsage,
+                  "eval_batch_size in TPUEstimator constructor cannot be `None` if .evaluate is "
+                  "running on TPU.",
+                  "eval_batch_size, or train_batch_size for both")
+          .Key("eval_batch_size");
+    default:
+      throw Error(Code::kUsage,
+                  "predict_batch_size in TPUEstimator constructor cannot be `None` if .predict is "
+                  "running on TPU.",
+                  "predict_batch_size, or eval_batch_size or train_batch_size for both")
+          .Key("predict_batch_size");
+  }
+}
+
+}  // namespace
+
+SavedState EstimatorContext::Checkpoint(const std::string& path) const {
+  return in_memory && in_memory->prefix == path ? *in_memory : LoadCheckpoint(path);
+}
+
+uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
+  if (seed) return *seed;
+  if (options.run_config.tf_random_seed) {
+    seed = static_cast<uint64_t>(*options.run_config.tf_random_seed);
+  } else if (saved) {
+    seed = saved;
+  } else {
+    std::random_device device;
+    seed = device();
+    home.log.Info("tf_random_seed is not set: {} was drawn", *seed);
+  }
+  // Whoever writes the options down can have this run again.
+  options.run_config.tf_random_seed = static_cast<int64_t>(*seed);
+  return *seed;
+}
+
+int64_t EstimatorContext::BatchSize(Mode mode) const {
+  std::optional<int64_t> size;
+  std::string_view word = "train";
+  if (mode == Mode::kPredict) {
+    size = options.predict_batch_size;
+    word = "predict";
+  }
+  if (mode != Mode::kTrain && !size) size = options.eval_batch_size;
+  if (mode == Mode::kEval) word = "eval";
+  if (!size) size = options.train_batch_size;
+  if (!size) ThrowNoBatchSize(mode);
+  const int replicas = ReplicasIn(mode);
+  if (!options.use_tpu) return *size * replicas;  // each replica of a strategy takes a batch
+  if (BroadcastsIn(mode)) return *size;
+  std::optional<Fault> fault = CheckBatchSize(word, *size, replicas);
+  if (fault) ThrowFaults({std::move(*fault)});
+  return *size;
+}
+
+bool EstimatorContext::OnTpu(Mode mode) const {
+  return options.use_tpu && (mode != Mode::kEval || options.eval_on_tpu.value_or(true));
+}
+
+int EstimatorContext::ReplicasIn(Mode mode) const {
+  const RunConfig& config = options.run_config;
+  if (options.use_tpu) return OnTpu(mode) ? ReplicasOf(options) : 1;
+  if (mode == Mode::kTrain) return ReplicasOf(options);
+  if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->num_replicas;
+  return 1;
+}
+
+bool EstimatorContext::BroadcastsIn(Mode mode) const {
+  const TpuConfig& config = options.run_config.tpu_config;
+  const bool sliced = mode != Mode::kTrain && config.eval_training_input_configuration == "SLICED";
+  return OnTpu(mode) && Broadcasts(config) && !sliced;
+}
+
+std::unique_ptr<BatchStream> EstimatorContext::Open(const InputFn& input_fn,
+                                                    const InputContext& context) const {
+  std::unique_ptr<BatchStream> stream = input_fn(context);
+  return options.batch_axis ? BatchFirst(std::move(stream), *options.batch_axis)
+                            : std::move(stream);
+}
+
+int64_t EstimatorContext::RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const {
+  return BroadcastsIn(mode) ? rows : rows / of_replicas;
+}
+
+Params EstimatorContext::ParamsFor(Mode mode, int64_t rows, int of_replicas) const {
+  return {.batch_size = RowsOfReplica(mode, rows, of_replicas),
+          .use_tpu = OnTpu(mode),
+          .replicas = of_replicas};
+}
+
+int ThreadsOf(const RunConfig& config) {
+  const int threads = config.session_config.intra_op_parallelism_threads;
+  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void ThrowFaults(std::vector<Fault> faults) {
+  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
+}
+
+int ExitCodeOf(const StopSignal& stop) {
+  switch (stop.kind()) {
+    case StopSignal::Kind::kPreempted:
+      return static_cast<int>(Code::kPreempted);
+    case StopSignal::Kind::kInterrupted:
+      return static_cast<int>(Code::kInterrupted);
+    case StopSignal::Kind::kNone:
+      break;
+  }
+  return 0;
+}
+
+std::string ReasonOf(const StopSignal& stop) {
+  switch (stop.kind()) {
+    case StopSignal::Kind::kPreempted:
+      return "preempted";
+    case StopSignal::Kind::kInterrupted:
+      return "interrupted";
+    case StopSignal::Kind::kNone:
+      break;
+  }
+  return "";
+}
+
+void ThrowStopped(const StopSignal& stop, std::string_view what, std::string_view when) {
+  throw Error(static_cast<Code>(ExitCodeOf(stop)),
+              fmt::format("{} was {}{}", what, ReasonOf(stop), when),
+              "nothing was kept of it; run it again");
+}
+
+}  // namespace tpuest

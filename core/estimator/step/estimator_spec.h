@@ -1,0 +1,34 @@
+#pragma once
+// tf.estimator.EstimatorSpec: what the model_fn of a plain Estimator gives.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/estimator/contract/contract.h"
+
+namespace tpuest {
+
+// A spec for one replica: its metrics are ops of the model's own graph, its scaffold is there.
+struct EstimatorSpec {
+  TPUEstimatorSpec common;  // without eval_metrics and scaffold_fn
+  std::map<std::string, MetricOps> eval_metric_ops;
+  std::optional<Scaffold> scaffold;
+  SpecHooks training_chief_hooks;  // called before those of the run
+};
+
+// TPUEstimatorSpec.as_estimator_spec: calls its metric_fn and its scaffold_fn on the model's graph.
+// The host_call stays what it is. Errors as CallScaffoldFn.
+[[nodiscard]] EstimatorSpec AsEstimatorSpec(Graph& graph, const TPUEstimatorSpec& spec);
+
+using EstimatorModelFn = std::function<EstimatorSpec(Graph& graph, const ModelInputs& inputs,
+                                                     Mode mode, const Params& params)>;
+
+// Such a model_fn for an Estimator. With use_tpu it can be trained only: its scaffold is ignored,
+// which `log` (it outlives the ModelFn) tells, and Error kUsage, in TensorFlow's words, refuses
+// chief hooks, EVAL and PREDICT.
+[[nodiscard]] ModelFn ModelFnOf(EstimatorModelFn model_fn, Log& log);
+
+}  // namespace tpuest

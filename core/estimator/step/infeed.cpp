@@ -1,0 +1,116 @@
+#include "core/estimator/step/infeed.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tpuest {
+namespace {
+
+// Read ahead: two batches always, more while they are small.
+constexpr size_t kMinItems = 2;
+constexpr size_t kMaxItems = 64;
+constexpr size_t kMaxBytes = size_t{64} << 20;
+// How often a wait looks whether a stop was requested.
+constexpr std::chrono::milliseconds kPoll{20};
+
+size_t BytesOf(const Batch& batch) {
+  size_t bytes = 0;
+  for (const auto& [head, label] : batch.labels) bytes += label.bytes();
+  for (const Tensor& feature : batch.features) bytes += feature.bytes();
+  return bytes;
+}
+
+}  // namespace
+
+Infeed::Infeed(InfeedArgs args) : args_(std::move(args)) {
+  thread_ = std::thread([this] { Read(); });
+}
+
+Infeed::~Infeed() {
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Infeed::Read() {
+  try {
+    ReadAll();
+    Finish(nullptr);
+  } catch (...) {
+    Finish(std::current_exception());
+  }
+}
+
+void Infeed::ReadAll() {
+  for (int64_t count = 0; !args_.limit || count < *args_.limit; ++count) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return abandoned_ || HasRoom(); });
+      if (abandoned_) return;
+    }
+    std::optional<Batch> batch = std::exchange(args_.first, std::nullopt);
+    if (!batch) batch = args_.stream.Next();
+    if (!batch) return;
+    InfeedItem item{.batch = std::move(*batch)};
+    if (args_.prepare) item.feeds = args_.prepare(item.batch);
+    Push(std::move(item));
+  }
+}
+
+bool Infeed::HasRoom() const {
+  const size_t at_least = std::max(kMinItems, static_cast<size_t>(args_.ahead.value_or(0)));
+  return items_.size() < at_least || (items_.size() < kMaxItems && bytes_ < kMaxBytes);
+}
+
+void Infeed::Push(InfeedItem item) {
+  {
+    const std::lock_guard lock(mutex_);
+    bytes_ += BytesOf(item.batch);
+    items_.push_back(std::move(item));
+  }
+  changed_.notify_all();
+}
+
+void Infeed::Finish(std::exception_ptr error) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    error_ = std::move(error);
+  }
+  changed_.notify_all();
+}
+
+void Infeed::Wait(std::unique_lock<std::mutex>& lock, size_t count) {
+  const auto is_there = [&] { return items_.size() >= count || !HasRoom() || ended_; };
+  if (is_there()) return;
+  const double begin = args_.clock.Seconds();
+  while (!is_there() && !args_.stop.requested()) changed_.wait_for(lock, kPoll);
+  waited_ += args_.clock.Seconds() - begin;
+}
+
+std::vector<InfeedItem> Infeed::Take(size_t max, bool all) {
+  std::vector<InfeedItem> taken;
+  {
+    std::unique_lock lock(mutex_);
+    Wait(lock, all ? max : 1);
+    while (!items_.empty() && taken.size() < max) {
+      bytes_ -= BytesOf(items_.front().batch);
+      taken.push_back(std::move(items_.front()));
+      items_.pop_front();
+    }
+    if (taken.empty() && error_) std::rethrow_exception(error_);
+  }
+  changed_.notify_all();
+  return taken;
+}
+
+bool Infeed::AtEnd() {
+  std::unique_lock lock(mutex_);
+  Wait(lock, 1);
+  return items_.empty() && ended_ && !error_;
+}
+
+}  // namespace tpuest

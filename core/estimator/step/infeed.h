@@ -1,0 +1,75 @@
+#pragma once
+// Reads batches ahead of the steps that use them, in a thread of its own.
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/base/clock.h"
+#include "core/estimator/contract/contract.h"
+#include "core/estimator/contract/stop_signal.h"
+
+namespace tpuest {
+
+struct InfeedItem {
+  Batch batch;
+  StepFeeds feeds;  // what `prepare` made of it
+};
+
+struct InfeedArgs {
+  BatchStream& stream;
+  const Clock& clock;
+  const StopSignal& stop;
+  std::optional<Batch> first;    // read already
+  std::optional<int64_t> limit;  // batches; nullopt: to the end of the stream
+  std::optional<int64_t> ahead;  // batches that are read ahead, however large
+  // Runs in the reading thread; may be empty.
+  std::function<StepFeeds(const Batch&)> prepare;
+};
+
+class Infeed {
+ public:
+  explicit Infeed(InfeedArgs args);
+  // Waits for the batch that is being read.
+  ~Infeed();
+  Infeed(const Infeed&) = delete;
+  Infeed& operator=(const Infeed&) = delete;
+
+  // The next batches, at most `max`: waits for one, then takes what is there already; with `all`
+  // waits for as many as are read ahead. Empty at the end, and when a stop is requested. Rethrows
+  // what the reading thread threw.
+  [[nodiscard]] std::vector<InfeedItem> Take(size_t max, bool all = false);
+  // Whether nothing is left; waits to know. False when a stop is requested meanwhile.
+  [[nodiscard]] bool AtEnd();
+  // Seconds that Take and AtEnd have waited.
+  [[nodiscard]] double waited() const { return waited_; }
+
+ private:
+  void Read();
+  void ReadAll();
+  [[nodiscard]] bool HasRoom() const;
+  void Push(InfeedItem item);
+  void Finish(std::exception_ptr error);
+  // Until there are so many items, or no room for more, or the end, or a stop.
+  void Wait(std::unique_lock<std::mutex>& lock, size_t count);
+
+  InfeedArgs args_;
+  double waited_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<InfeedItem> items_;
+  size_t bytes_ = 0;  // of the items
+  bool ended_ = false;
+  bool abandoned_ = false;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace tpuest

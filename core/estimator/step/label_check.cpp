@@ -1,0 +1,58 @@
+#include "core/estimator/step/label_check.h"
+
+#include "core/estimator/contract/wrapped_stream.h"
+
+namespace tpuest {
+namespace {
+
+class CheckedStream final : public WrappedStream {
+ public:
+  CheckedStream(std::unique_ptr<BatchStream> stream, nn::Labels<nn::LabelRange> ranges)
+      : WrappedStream(std::move(stream)), ranges_(std::move(ranges)) {}
+
+  std::optional<Batch> Next() override {
+    std::optional<Batch> batch = of().Next();
+    if (!batch || batch->labels.is_dict() != ranges_.is_dict()) return batch;
+    for (const auto& [head, label] : batch->labels) {
+      const nn::LabelRange* const range = RangeOf(head);
+      if (range != nullptr) CheckLabel(*batch, head, label, *range);
+    }
+    return batch;
+  }
+
+ private:
+  [[nodiscard]] const nn::LabelRange* RangeOf(const std::string& head) const {
+    if (ranges_.is_dict()) return ranges_.Find(head);
+    return ranges_.valid() ? &ranges_.only() : nullptr;
+  }
+
+  void CheckLabel(const Batch& batch, const std::string& head, const Tensor& label,
+                  const nn::LabelRange& range) const {
+    const auto fault = nn::FindLabelFault(label, batch.examples, range);
+    if (!fault) return;
+    const std::string of_head = head.empty() ? "" : fmt::format("head '{}': ", head);
+    throw Error(Code::kData, Where(batch, fault->row) + of_head + fault->message,
+                nn::LabelHint(range));
+  }
+
+  [[nodiscard]] std::string Where(const Batch& batch, int64_t row) const {
+    if (static_cast<size_t>(row) >= batch.rows.size()) return "";
+    const Provenance& from = batch.rows[static_cast<size_t>(row)];
+    if (static_cast<size_t>(from.file) >= files().size()) {
+      return fmt::format("record {}: ", from.record);
+    }
+    return fmt::format("{}: record {}: ", files()[static_cast<size_t>(from.file)], from.record);
+  }
+
+  nn::Labels<nn::LabelRange> ranges_;
+};
+
+}  // namespace
+
+InputFn WithLabelCheck(InputFn input_fn, nn::Labels<nn::LabelRange> ranges) {
+  return [input_fn = std::move(input_fn), ranges = std::move(ranges)](const InputContext& context) {
+    return std::make_unique<CheckedStream>(input_fn(context), ranges);
+  };
+}
+
+}  // namespace tpuest

@@ -1,0 +1,21 @@
+#pragma once
+// Calls a spec's scaffold_fn.
+
+#include <optional>
+
+#include "core/backend/backend.h"
+#include "core/estimator/contract/contract.h"
+
+namespace tpuest {
+
+// What the scaffold_fn returns; nullopt where the spec has none. Error kUsage, in TensorFlow's
+// words, if it returns nothing, if a node that it adds reads a value of the device, or if it names
+// a variable that the graph does not have.
+[[nodiscard]] std::optional<Scaffold> CallScaffoldFn(const Graph& graph,
+                                                     const TPUEstimatorSpec& spec);
+
+// Runs local_init_op on variables that are there.
+void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,
+                  VariableStore& variables);
+
+}  // namespace tpuest

@@ -1,0 +1,234 @@
+#include "core/estimator/step/step_program.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/sharding/split.h"
+#include "core/sharding/tree.h"
+
+namespace tpuest {
+namespace {
+
+// Batches of lists differ in the power of two that their longest is rounded up to.
+constexpr size_t kMostPrograms = 16;
+
+void AddOnce(std::vector<Value>& values, Value value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+Shape WithRows(const Shape& shape, int64_t rows) {
+  Shape result = shape;
+  result.set_dim(0, rows);
+  return result;
+}
+
+void Append(std::vector<FeedSpec>& feeds, const std::vector<FeedSpec>& more) {
+  feeds.insert(feeds.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+float ReplicaMean(const std::vector<Tensor>& values) {
+  std::vector<float> numbers;
+  for (const Tensor& value : values) numbers.push_back(static_cast<float>(value.AsDouble(0)));
+  return TreeMean<float>(numbers);
+}
+
+StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
+                         const StepProgramArgs& args)
+    : replicas_(args.options.replicas), broadcast_(args.broadcast), inputs_(args.inputs) {
+  const int64_t rows = args.shapes.front().dim(0);
+  const int parts = broadcast_ ? 1 : replicas_;
+  share_ = rows / parts;
+  Check(share_ * parts == rows, "{} rows over {} replicas", rows, replicas_);
+  Check(args.shapes.size() == inputs_.size(), "{} shapes for {} inputs", args.shapes.size(),
+        inputs_.size());
+  for (const Shape& shape : args.shapes) {
+    input_shapes_.push_back(WithRows(shape, shape.dim(0) / parts));
+  }
+  std::vector<Value> fetches = args.fetches;
+  if (args.guard.valid()) fetches.push_back(args.guard);
+  cut_ = CutGraph(args.graph, fetches, args.targets);
+  before_values_ = cut_.before_to_device;
+  for (const Value& fetch : args.fetches) {
+    const Part part = cut_.PartOf(*fetch.node);
+    if (part == Part::kDevice) AddOnce(device_values_, fetch);
+    if (part == Part::kAfter) AddOnce(after_values_, fetch);
+  }
+  for (const Value& value : cut_.device_to_after) AddOnce(device_values_, value);
+  CompileBefore(backends.host, args);
+  CompileDevice(backends.device, variables, args);
+  CompileAfter(backends.host, variables, args);
+  for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
+}
+
+// A value whose first dimension is that of the inputs, or not known; a constant of another size is
+// none.
+bool StepProgram::IsBatch(Value value) const {
+  if (value.shape().rank() == 0) return false;
+  const int64_t rows = value.shape().dim(0);
+  return rows == kUnknownDim ||
+         std::any_of(inputs_.begin(), inputs_.end(), [&](const Value& input) {
+           return input.shape().rank() > 0 && input.shape().dim(0) == rows;
+         });
+}
+
+std::vector<FeedSpec> StepProgram::Feeds(const std::vector<Value>& values,
+                                         const std::vector<Shape>& shapes) const {
+  std::vector<FeedSpec> feeds;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool cut = IsBatch(values[i]) && shapes[i].dim(0) == share_;
+    feeds.push_back({.placeholder = values[i], .shape = shapes[i], .cut = cut});
+  }
+  return feeds;
+}
+
+StepProgram::From StepProgram::Find(Value value) const {
+  const auto at = [&](const std::vector<Value>& values) {
+    return static_cast<size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+  };
+  if (const size_t i = at(device_values_); i < device_values_.size()) return {Source::kDevice, i};
+  if (const size_t i = at(after_values_); i < after_values_.size()) return {Source::kAfter, i};
+  if (const size_t i = at(before_values_); i < before_values_.size()) return {Source::kBefore, i};
+  const size_t i = at(inputs_);
+  Check(i < inputs_.size(), "'{}' is not computed", value.name());
+  return {Source::kInput, i};
+}
+
+void StepProgram::CompileBefore(Backend& backend, const StepProgramArgs& args) {
+  if (before_values_.empty()) return;
+  ProgramSpec spec{
+      .graph = &args.graph, .feeds = Feeds(inputs_, input_shapes_), .fetches = before_values_};
+  for (size_t i = 0; i < args.values.size(); ++i) spec.feeds[i].value = args.values[i];
+  before_ = backend.Compile(spec, {.replicas = replicas_, .seed = args.options.seed}, none_);
+  before_shapes_ = before_->fetch_shapes();
+}
+
+void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
+                                const StepProgramArgs& args) {
+  ProgramSpec spec{.graph = &args.graph,
+                   .feeds = Feeds(inputs_, input_shapes_),
+                   .fetches = device_values_,
+                   .targets = args.targets,
+                   .guard = args.guard};
+  Append(spec.feeds, Feeds(before_values_, before_shapes_));
+  device_ = backend.Compile(spec, args.options, variables);
+  device_shapes_ = device_->fetch_shapes();
+}
+
+void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
+                               const StepProgramArgs& args) {
+  if (after_values_.empty()) return;
+  ProgramSpec spec{.graph = &args.graph, .fetches = after_values_};
+  const auto add = [&](const Value& value, const Shape& of_replica) {
+    const bool batch = IsBatch(value);
+    const int parts = broadcast_ ? 1 : replicas_;
+    const Shape shape = batch ? WithRows(of_replica, of_replica.dim(0) * parts) : of_replica;
+    spec.feeds.push_back({.placeholder = value, .shape = shape, .cut = batch});
+    after_feeds_.push_back(Find(value));
+    after_feeds_.back().batch = batch || value.shape().rank() == 0;
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) add(inputs_[i], input_shapes_[i]);
+  for (size_t i = 0; i < before_values_.size(); ++i) add(before_values_[i], before_shapes_[i]);
+  for (const Value& value : cut_.device_to_after) add(value, device_shapes_[Find(value).index]);
+  CompileOptions options = args.options;
+  options.replicas = 1;
+  after_ = backend.Compile(spec, options, variables);
+}
+
+StepFeeds StepProgram::Prepare(const std::vector<Tensor>& inputs) {
+  StepFeeds feeds;
+  for (const Tensor& input : inputs) {
+    feeds.push_back(broadcast_ ? std::vector<Tensor>(static_cast<size_t>(replicas_), input)
+                               : SplitRows(input, replicas_));
+  }
+  if (before_ == nullptr) return feeds;
+  const std::lock_guard lock(preparing_);
+  std::vector<StepResult> results = before_->Run({&feeds, 1});
+  for (std::vector<Tensor>& value : results.front().fetches) feeds.push_back(std::move(value));
+  return feeds;
+}
+
+std::vector<StepResult> StepProgram::RunDevice(std::span<const StepFeeds> steps) {
+  return device_->Run(steps);
+}
+
+size_t StepProgram::DeviceIndex(size_t fetch) const {
+  Check(fetches_[fetch].source == Source::kDevice);
+  return fetches_[fetch].index;
+}
+
+// The rows of every replica; the mean of a scalar.
+Tensor StepProgram::Whole(const std::vector<Tensor>& parts, bool batch) const {
+  const bool has_rows = parts.front().shape().rank() > 0;
+  if (parts.size() == 1 || !batch || (broadcast_ && has_rows)) return parts.front();
+  if (has_rows) return ConcatRows(parts);
+  if (!IsFloating(parts.front().dtype())) return parts.front();
+  return Tensor::Scalar<float>(ReplicaMean(parts)).Cast(parts.front().dtype());
+}
+
+Tensor StepProgram::Get(const From& from, const StepFeeds& feeds, const StepResult& device,
+                        const StepResult& after) const {
+  switch (from.source) {
+    case Source::kInput:
+      return Whole(feeds[from.index], true);
+    case Source::kBefore:
+      return Whole(feeds[inputs_.size() + from.index], from.batch);
+    case Source::kDevice:
+      return Whole(device.fetches[from.index], from.batch);
+    case Source::kAfter:
+      return after.fetches[from.index].front();
+  }
+  return {};
+}
+
+std::vector<Tensor> StepProgram::Finish(const StepFeeds& feeds, const StepResult& device,
+                                        std::span<const size_t> wanted) {
+  StepResult after;
+  const bool runs_after = std::any_of(wanted.begin(), wanted.end(), [this](size_t fetch) {
+    return fetches_[fetch].source == Source::kAfter;
+  });
+  if (runs_after) {
+    StepFeeds whole;
+    for (const From& from : after_feeds_) whole.push_back({Get(from, feeds, device, after)});
+    after = after_->Run({&whole, 1}).front();
+  }
+  std::vector<Tensor> fetched;
+  for (const size_t fetch : wanted) fetched.push_back(Get(fetches_[fetch], feeds, device, after));
+  return fetched;
+}
+
+std::vector<Tensor> StepProgram::RunWhole(const std::vector<Tensor>& inputs) {
+  const StepFeeds feeds = Prepare(inputs);
+  const StepResult device = device_->Run({&feeds, 1}).front();
+  std::vector<size_t> all(fetches_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return Finish(feeds, device, all);
+}
+
+std::shared_ptr<StepProgram> StepPrograms::Find(const std::vector<Shape>& shapes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.shapes == shapes; });
+  if (found == entries_.end()) return nullptr;
+  std::rotate(entries_.begin(), found, found + 1);
+  return entries_.front().program;
+}
+
+std::shared_ptr<StepProgram> StepPrograms::For(const std::vector<Shape>& shapes) {
+  if (auto found = Find(shapes)) return found;
+  auto made = compile_(shapes);
+  const std::lock_guard lock(mutex_);
+  entries_.push_front({shapes, made});
+  if (entries_.size() > kMostPrograms) entries_.pop_back();
+  return made;
+}
+
+std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs) {
+  std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
+  return shapes;
+}
+
+}  // namespace tpuest

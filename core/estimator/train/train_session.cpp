@@ -1,0 +1,201 @@
+#include "core/estimator/train/train_session.h"
+
+#include <numeric>
+
+#include "core/base/files.h"
+#include "core/estimator/hooks/check_numerics_hook.h"
+#include "core/graph/write/graphdef.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+
+namespace {
+
+// The first of them, or nullptr.
+template <class Hook>
+Hook* Find(const std::vector<SessionRunHook*>& hooks) {
+  for (SessionRunHook* const hook : hooks) {
+    if (auto* const found = dynamic_cast<Hook*>(hook)) return found;
+  }
+  return nullptr;
+}
+
+// Of what the call or the spec gave.
+template <class Hook>
+Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec) {
+  for (const auto& hook : spec.training_hooks) hooks.push_back(hook.get());
+  for (const auto& hook : spec.training_chief_hooks) hooks.push_back(hook.get());
+  return Find<Hook>(hooks);
+}
+
+bool EndsLoopsAtPeriods(const RunConfig& config) {
+  const auto counter = ParseIterationsPerLoop(config.tpu_config.iterations_per_loop);
+  return counter->unit == IterationsPerLoopCounter::Unit::kAuto;
+}
+
+}  // namespace
+
+bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
+                      const TPUEstimatorSpec& spec) {
+  return FindGiven<CheckpointSaverHook>(hooks.hooks, spec) != nullptr ||
+         config.save_checkpoints_steps.value_or(0) > 0 ||
+         config.save_checkpoints_secs.value_or(0) > 0;
+}
+
+TrainSession::TrainSession(const TrainSessionArgs& args)
+    : context_(args.context),
+      plan_(args.plan),
+      variables_(args.variables),
+      model_(args.model),
+      config_(context_.options.run_config),
+      clock_(context_.home.clock),
+      start_(*variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
+      saver_({.model_dir = context_.model_dir,
+              .config = config_,
+              .graph = *model_.graph,
+              .variables = variables_,
+              .log = context_.home.log,
+              .clock = clock_,
+              .fsync = context_.home.fsync},
+             plan_.newest ? plan_.newest->prefix : ""),
+      metrics_(context_.model_dir),
+      events_(context_.model_dir, clock_.WallSeconds()),
+      hook_graph_(context_.home.backend, context_.home.registry, variables_, *model_.graph),
+      hook_home_({.log = context_.home.log,
+                  .clock = clock_,
+                  .stop = context_.home.stop,
+                  .model_dir = context_.model_dir,
+                  .graph = hook_graph_,
+                  .events = &events_,
+                  .saver = &saver_,
+                  .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
+      host_call_(context_.home.backend, context_.home.registry, context_.home.log, context_.threads,
+                 [this](int64_t step, const std::vector<SummaryValue>& values) {
+                   events_.Summary(clock_.WallSeconds(), step, values);
+                 }) {
+  saver_.resume = plan_.resume;
+  metrics_.CutAfter(start_);
+  if (config_.checkpoint_save_graph_def) WriteGraph();
+  MakeHooks(args.user);
+}
+
+void TrainSession::WriteGraph() {
+  WriteFileAtomically(JoinPath(context_.model_dir, "graph.pbtxt"), ToGraphDefText(*model_.graph),
+                      context_.home.fsync);
+  events_.Graph(clock_.WallSeconds(), start_, ToGraphDef(*model_.graph));
+}
+
+// TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
+// metrics.jsonl, which TensorFlow does not have, goes first. A user's saver or NaN check takes
+// the place of the run's own. The spec's hooks are last, its chief hooks come after the saver.
+void TrainSession::MakeHooks(const TrainHooks& user) {
+  const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
+    hooks_.push_back(hook.get());
+    own_hooks_.push_back(std::move(hook));
+  };
+  const bool is_on_tpu = context_.options.use_tpu && !context_.BroadcastsIn(Mode::kTrain);
+  if (is_on_tpu && context_.home.device == nullptr) {  // a device looks at every step's gradients
+    add(std::make_unique<CheckNumericsHook>(*model_.graph, variables_));
+  }
+  if (config_.log_step_count_steps) {
+    add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
+  }
+  const TPUEstimatorSpec& spec = model_.spec;
+  auto* saver_hook = FindGiven<CheckpointSaverHook>(user.hooks, spec);
+  if (plan_.saves && saver_hook == nullptr) {
+    auto own = std::make_unique<CheckpointSaverHook>(config_.save_checkpoints_secs,
+                                                     config_.save_checkpoints_steps);
+    saver_hook = own.get();
+    add(std::move(own));
+  }
+  if (saver_hook != nullptr) saver_hook->SetListeners(user.saving_listeners);
+  for (const auto& hook : spec.training_chief_hooks) hooks_.push_back(hook.get());
+  if (config_.log_step_count_steps) {
+    add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, context_.home.log,
+                                                clock_, events_));
+  }
+  if (config_.save_summary_steps > 0) {
+    add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
+  }
+  listeners_ = user.saving_listeners;
+  hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
+  if (plan_.goal) {
+    add(std::make_unique<StopAtStepHook>(std::nullopt, plan_.goal, plan_.goal_reason));
+  }
+  if (FindGiven<NanTensorHook>(user.hooks, spec) == nullptr) {
+    add(std::make_unique<NanTensorHook>());
+  }
+  for (const auto& hook : spec.training_hooks) hooks_.push_back(hook.get());
+}
+
+// What all hooks' periods divide by.
+int64_t TrainSession::Period() const {
+  int64_t period = 0;
+  for (const SessionRunHook* const hook : hooks_) period = std::gcd(period, hook->Period());
+  return period;
+}
+
+void TrainSession::Begin() {
+  std::vector<std::string> tags;
+  for (const auto& [tag, value] : model_.spec.summaries) tags.push_back(tag);
+  const SessionInfo session{.model_dir = context_.model_dir,
+                            .global_step = start_,
+                            .restored = plan_.newest.has_value(),
+                            .batch_size = plan_.batch_size,
+                            .has_learning_rate = model_.spec.learning_rate.valid(),
+                            .summary_tags = tags,
+                            .host_call_tags = model_.spec.host_call ? model_.spec.host_call->tags
+                                                                    : std::set<std::string>()};
+  for (SessionRunHook* const hook : hooks_) hook->Begin(hook_home_);
+  for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
+  const HParams& hparams = context_.home.hparams;
+  const double now = clock_.WallSeconds();
+  if (!hparams.empty()) events_.Summary(now, 0, {HParamsStart(hparams, now)});
+  // TensorBoard takes what older files of this folder say about this step and later as undone.
+  events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
+  events_.Flush();
+}
+
+void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
+  // The last checkpoint makes the run complete, so what else there is goes first.
+  if (!context_.home.hparams.empty() && !stopped_by_signal) {
+    const double now = clock_.WallSeconds();
+    events_.Summary(now, 0, {HParamsEnd(now)});
+  }
+  events_.Flush();
+  for (SessionRunHook* const hook : hooks_) hook->End(global_step);
+  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);
+}
+
+TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
+  Begin();
+  TrainLoop loop({.context = context_,
+                  .variables = variables_,
+                  .infeed = infeed,
+                  .saver = saver_,
+                  .saves = plan_.saves,
+                  .hooks = hooks_,
+                  .step_for = step_for,
+                  .host_call = &host_call_,
+                  .listeners = listeners_,
+                  .batch_size = plan_.batch_size,
+                  .goal = plan_.goal,
+                  .period = Period()});
+  TrainResult result{.stopped_because = loop.Run()};
+  const StopSignal& stop = context_.home.stop;
+  const bool by_signal = stop.requested() && result.stopped_because == ReasonOf(stop);
+  Log& log = context_.home.log;
+  if (by_signal) {
+    result.exit_code = ExitCodeOf(stop);
+  } else if (loop.steps_made() == 0 && loop.input_ended()) {
+    log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
+  }
+  End(loop.global_step(), by_signal);
+  log.Info("Loss for final step: {}.", loop.loss() ? PythonFloat(*loop.loss()) : "None");
+  result.global_step = loop.global_step();
+  result.loss = loop.loss();
+  result.checkpoint = saver_.last_prefix();
+  return result;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,70 @@
+#pragma once
+// What one call of Train writes (checkpoints, events, metrics.jsonl, graph.pbtxt) and the hooks
+// that write it, around its loop.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimator/hooks/train_hooks.h"
+#include "core/estimator/step/hook_graph.h"
+#include "core/estimator/train/train_loop.h"
+
+namespace tpuest {
+
+// Where a run starts and where it ends.
+struct TrainPlan {
+  std::optional<SavedState> newest;  // what it goes on from
+  int64_t batch_size = 1;
+  std::optional<int64_t> goal;  // global step
+  std::string goal_reason;      // "steps" or "max_steps"
+  ResumePoint resume;
+  bool saves = true;  // checkpoints are written at all
+};
+
+struct TrainSessionArgs {
+  EstimatorContext& context;
+  const TrainPlan& plan;
+  VariableStore& variables;
+  const BuiltModel& model;
+  TrainHooks user;
+};
+
+class TrainSession {
+ public:
+  explicit TrainSession(const TrainSessionArgs& args);
+
+  TrainResult Run(Infeed& infeed, const StepFor& step_for);
+
+ private:
+  void MakeHooks(const TrainHooks& user);
+  void WriteGraph();
+  [[nodiscard]] int64_t Period() const;
+  // Calls the hooks up to the first step.
+  void Begin();
+  void End(int64_t global_step, bool stopped_by_signal);
+
+  EstimatorContext& context_;
+  const TrainPlan& plan_;
+  VariableStore& variables_;
+  const BuiltModel& model_;
+  const RunConfig& config_;
+  const Clock& clock_;
+  int64_t start_;
+  Saver saver_;
+  MetricsLog metrics_;
+  EventWriter events_;
+  HookGraph hook_graph_;
+  HookHome hook_home_;
+  HostCallRunner host_call_;
+  std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
+  std::vector<SessionRunHook*> hooks_;
+  std::vector<CheckpointSaverListener*> listeners_;
+};
+
+// Whether a run with these options and hooks, the call's and the spec's, writes checkpoints.
+[[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
+                                    const TPUEstimatorSpec& spec);
+
+}  // namespace tpuest

@@ -1,0 +1,295 @@
+#include "core/estimator/train/trainer.h"
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/train_goal.h"
+#include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/contract/wrapped_stream.h"
+#include "core/estimator/step/scaffold.h"
+#include "core/estimator/step/train_program.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+// Makes the run's folders; what stands in their way is told about the option.
+void MakeRunFolders(const std::string& model_dir) {
+  try {
+    MakeDirectories(PrivateDir(model_dir));
+  } catch (const Error& error) {
+    const Code code = error.code() == Code::kData ? Code::kUsage : error.code();
+    std::vector<Fault> faults = error.faults();
+    faults.front().key = "run_config.model_dir";
+    throw Error(code, std::move(faults));
+  }
+}
+
+std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
+  const std::string folder = PrivateDir(model_dir);
+  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(JoinPath(folder, "lock"));
+  if (lock != nullptr) return lock;
+  throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
+              "wait for it, or name another model_dir")
+      .Key("run_config.model_dir");
+}
+
+// A batch of another size than the graph was built for, on TPU.
+[[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
+  throw Error(Code::kUsage,
+              fmt::format("The features to the model returned by input_fn must have static shape. "
+                          "Tensor: a batch of {} examples, expected {}",
+                          rows, batch_size),
+              "drop_remainder: true in the input_fn leaves out a short last batch")
+      .Key("train_spec.input_fn");
+}
+
+// A stream that ends before a batch that does not give every replica of a strategy its own.
+class FullBatches final : public WrappedStream {
+ public:
+  FullBatches(std::unique_ptr<BatchStream> of, int64_t rows)
+      : WrappedStream(std::move(of)), rows_(rows) {}
+  [[nodiscard]] std::optional<Batch> Next() override {
+    std::optional<Batch> batch = of().Next();
+    return batch && RowsOf(*batch) == rows_ ? std::move(batch) : std::nullopt;
+  }
+
+ private:
+  const int64_t rows_;
+};
+
+void CheckListeners(const TrainHooks& hooks, bool saves) {
+  if (hooks.saving_listeners.empty() || saves) return;
+  throw Error(
+      Code::kUsage,
+      "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
+      "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
+      .Key("run_config.save_checkpoints_steps");
+}
+
+}  // namespace
+
+TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
+                           const TrainHooks& hooks) {
+  ThrowFaults(Validate(length, context_.options.use_tpu));
+  goal_ = length.max_steps;
+  std::unique_ptr<FileLock> lock;
+  const bool may_lock = !context_.home.dry_run && DirectoryExists(PrivateDir(context_.model_dir));
+  if (may_lock) lock = LockRun(context_.model_dir);
+  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  if (newest && length.max_steps && newest->global_step >= *length.max_steps) {
+    return AlreadyDone(*newest);
+  }
+  return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
+}
+
+TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
+  context_.home.log.Info("Skipping training since max_steps has already saved.");
+  return {.global_step = newest.global_step,
+          .stopped_because = "already at max_steps",
+          .checkpoint = newest.prefix};
+}
+
+TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
+                         const TrainHooks& hooks, std::optional<SavedState> newest,
+                         std::unique_ptr<FileLock> lock) {
+  TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
+  if (plan.newest) plan.resume = plan.newest->resume;
+  plan.resume.seed = context_.Seed(plan.resume.seed);
+  std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
+                                                                 .batch_size = plan.batch_size,
+                                                                 .seed = *plan.resume.seed,
+                                                                 .threads = context_.threads});
+  if (const auto& strategy = context_.options.run_config.train_distribute) {
+    context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
+                           strategy->type, strategy->num_replicas,
+                           plan.batch_size / strategy->num_replicas, plan.batch_size);
+    stream = std::make_unique<FullBatches>(std::move(stream), plan.batch_size);
+  }
+  KeepSpec(stream->spec());
+  const Compiled& model = ModelFor(plan.batch_size);
+  plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.model.spec);
+  CheckListeners(hooks, plan.saves);
+  LoadVariables(*model.model.graph, plan);
+  if (model.model.scaffold) {
+    RunLocalInit(context_.home.backend, *model.model.graph, *model.model.scaffold, variables_);
+  }
+  SettleGoal(length, plan);
+  InfeedArgs infeed_args = InfeedFor(plan, *stream);
+  // Nothing was written so far: a job that cannot run leaves no trace.
+  if (context_.home.dry_run) return DryRun(plan);
+  if (!lock) lock = StartRun(plan.newest.has_value());
+  RemoveTemporaryFiles(context_.model_dir);
+  Infeed infeed(std::move(infeed_args));
+  TrainSession session({.context = context_,
+                        .plan = plan,
+                        .variables = variables_,
+                        .model = model.model,
+                        .user = hooks});
+  return session.Run(infeed,
+                     [this](const Batch& batch, StepTrace* trace) { return StepOf(batch, trace); });
+}
+
+TrainResult Trainer::DryRun(const TrainPlan& plan) {
+  const int64_t step = GlobalStep();
+  context_.home.log.Info(
+      "Dry run: train would go from step {} to {} in {}; nothing was written", step,
+      plan.goal ? fmt::format("{} ({})", *plan.goal, plan.goal_reason) : "the end of its input",
+      context_.model_dir);
+  return {.global_step = step,
+          .stopped_because = "dry run",
+          .checkpoint = plan.newest ? plan.newest->prefix : ""};
+}
+
+SavedState Trainer::Saved() const {
+  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
+  Check(newest.has_value(), "{}: nothing was saved", context_.model_dir);
+  SavedState saved{.prefix = *newest, .tensors = variables_.tensors()};
+  saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  saved.resume.seed = context_.seed;
+  return saved;
+}
+
+std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
+  MakeRunFolders(context_.model_dir);
+  std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  if (restored || !LatestCheckpoint(context_.model_dir)) return lock;
+  throw Error(
+      Code::kUsage,
+      fmt::format("{}: another process trained in this model_dir meanwhile", context_.model_dir),
+      "run the same command again to go on from there")
+      .Key("run_config.model_dir");
+}
+
+void Trainer::KeepSpec(const StreamSpec& spec) {
+  if (spec_ && SameSpec(*spec_, spec)) return;
+  compiled_.clear();
+  spec_ = spec;
+}
+
+Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
+  const auto found = compiled_.find(rows);
+  if (found != compiled_.end()) return found->second;
+  const int replicas = context_.ReplicasIn(Mode::kTrain);
+  context_.home.log.Info("Calling model_fn.");
+  if (!context_.options.use_tpu) context_.home.log.Info("Running train on CPU/GPU");
+  BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
+                                {.mode = Mode::kTrain,
+                                 .stream = *spec_,
+                                 .rows = context_.RowsOfReplica(Mode::kTrain, rows, replicas),
+                                 .with_scaffold = compiled_.empty(),
+                                 .params = context_.ParamsFor(Mode::kTrain, rows, replicas)});
+  context_.home.log.Info("Done calling model_fn.");
+  Compiled& made = compiled_[rows];
+  made.model = std::move(model);
+  made.weights = std::make_unique<WeightSummaries>(context_.home.backend, variables_, made.model);
+  made.distributions = std::make_unique<Distributions>(context_.home.backends(), variables_,
+                                                       made.model, Options(), Broadcasts());
+  made.programs = std::make_unique<StepPrograms>(
+      [this, &made](const std::vector<Shape>& shapes) { return Compile(made, shapes); });
+  return made;
+}
+
+bool Trainer::Broadcasts() const {
+  return context_.ReplicasIn(Mode::kTrain) > 1 && context_.BroadcastsIn(Mode::kTrain);
+}
+
+CompileOptions Trainer::Options(StepTrace* trace) const {
+  return {
+      .replicas = context_.ReplicasIn(Mode::kTrain),
+      .threads = context_.threads,
+      .seed = *context_.seed,
+      .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
+      .device = context_.home.device_options,
+      .trace = trace};
+}
+
+std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
+                                              const std::vector<Shape>& shapes, StepTrace* trace) {
+  const CompileOptions options = Options(trace);
+  StepProgramArgs args = TrainProgramArgs(made.model, *made.weights, shapes, options);
+  args.broadcast = Broadcasts();
+  return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
+}
+
+TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
+  Compiled& compiled = ModelFor(RowsOf(batch));
+  const TPUEstimatorSpec& spec = compiled.model.spec;
+  const std::vector<Shape> shapes = ShapesOf(InputsOf(compiled.model, batch));
+  const bool is_traced = trace != nullptr && context_.home.device == nullptr;
+  return {.model = &compiled.model,
+          .program = is_traced ? Compile(compiled, shapes, trace) : compiled.programs->For(shapes),
+          .has_learning_rate = spec.learning_rate.valid(),
+          .weights = compiled.weights.get(),
+          .distributions = compiled.distributions.get(),
+          .host_call = HostCallFetches(compiled.model, *compiled.weights)};
+}
+
+void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
+  Log& log = context_.home.log;
+  if (plan.saves) log.Info("Create CheckpointSaverHook.");
+  log.Info("Graph was finalized.");
+  Backend& backend = context_.home.backend;
+  if (plan.newest) {
+    log.Info("Restoring parameters from {}", plan.newest->prefix);
+    RestoreVariables(*plan.newest, graph, variables_, &log);
+    InitializeVariables(backend, graph, Which::kLocal, *plan.resume.seed, variables_);
+    return;
+  }
+  InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
+  if (context_.options.warm_start_from) {
+    WarmStart(*context_.options.warm_start_from, graph,
+              {.backend = backend, .seed = *plan.resume.seed, .log = log}, variables_);
+  }
+}
+
+int64_t Trainer::GlobalStep() {
+  return *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+}
+
+void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
+  const std::optional<Goal> unfinished = std::exchange(plan.resume.goal, std::nullopt);
+  const TrainGoal goal = GoalOf(length, GlobalStep(), unfinished);
+  plan.goal = goal.step;
+  plan.goal_reason = goal.reason;
+  goal_ = plan.goal;
+  if (!length.steps) return;
+  plan.resume.goal = Goal{.step = *plan.goal, .steps = *length.steps};
+  if (goal.goes_on) {
+    context_.home.log.Info("Going on with an unfinished run of {} steps, to step {}.",
+                           *length.steps, *plan.goal);
+  }
+}
+
+InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
+  if (plan.resume.position != StreamPosition()) stream.Seek(plan.resume.position);
+  std::optional<Batch> first = stream.Next();
+  // A run that ended with its input is complete: another one reads the input again.
+  if (!first && !context_.options.use_tpu && plan.resume.position != StreamPosition()) {
+    stream.Seek({});
+    first = stream.Next();
+  }
+  InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
+  // What cannot be compiled is found before the run begins.
+  const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
+  if (runs) args.ahead = StepOf(*first).program->steps_per_call();
+  args.first = std::move(first);
+  if (plan.goal) args.limit = *plan.goal - GlobalStep();
+  // What was not met yet is compiled, and prepared, by the thread that steps.
+  args.prepare = [this, &full = ModelFor(plan.batch_size),
+                  size = plan.batch_size](const Batch& batch) -> StepFeeds {
+    const int64_t rows = RowsOf(batch);
+    if (rows != size) {
+      if (context_.options.use_tpu) ThrowShortBatch(rows, size);
+      return {};
+    }
+    const std::vector<Tensor> inputs = InputsOf(full.model, batch);
+    const std::shared_ptr<StepProgram> program = full.programs->Find(ShapesOf(inputs));
+    return program == nullptr ? StepFeeds() : program->Prepare(inputs);
+  };
+  return args;
+}
+
+}  // namespace tpuest
