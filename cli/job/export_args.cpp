@@ -3,7 +3,7 @@
 #include "core/base/text.h"
 #include "core/estimator/export/serving.h"
 #include "core/estimator/options/export_options.h"
-#include "data/serving.h"
+#include "data/pipeline/serving.h"
 
 namespace tpuest::cli {
 namespace {

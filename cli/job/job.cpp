@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
 #include "core/sharding/batch_size.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {

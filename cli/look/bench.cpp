@@ -13,8 +13,8 @@
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step_bench.h"
 #include "core/ops/all_ops.h"
-#include "data/input_bench.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_bench.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/io/record_check.h"
 #include "core/io/tfrecord.h"
-#include "data/example_guess.h"
+#include "data/examples/example_guess.h"
 
 namespace tpuest::cli {
 namespace {

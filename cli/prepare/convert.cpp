@@ -1,6 +1,6 @@
 // tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
 
-#include "data/convert.h"
+#include "data/examples/convert.h"
 
 #include "cli/prepare/commands.h"
 #include "cli/shell/report.h"

@@ -13,7 +13,7 @@
 #include "core/estimator/planned_run.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {

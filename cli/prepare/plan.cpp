@@ -13,7 +13,7 @@
 #include "core/base/files.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {

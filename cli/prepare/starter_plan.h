@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/csv_profile.h"
+#include "data/csv/profile.h"
 
 namespace tpuest::cli {
 

@@ -9,7 +9,7 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/estimator/options/export_options.h"
-#include "data/serving.h"
+#include "data/pipeline/serving.h"
 
 namespace tpuest::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/estimator/hooks/hook_factory.h"
-#include "data/input_fn.h"
-#include "data/other_file.h"
+#include "data/pipeline/input_fn.h"
+#include "data/pipeline/other_file.h"
 
 namespace tpuest::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest {
 namespace {

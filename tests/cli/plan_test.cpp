@@ -7,7 +7,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/ops/all_ops.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::cli {

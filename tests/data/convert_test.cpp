@@ -1,4 +1,4 @@
-#include "data/convert.h"
+#include "data/examples/convert.h"
 
 #include "tests/data/fixture.h"
 

@@ -1,5 +1,4 @@
-#include "data/csv_profile.h"
-
+#include "data/csv/profile.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

@@ -1,6 +1,5 @@
-#include "data/csv_record.h"
-
 #include "core/base/random.h"
+#include "data/csv/record.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

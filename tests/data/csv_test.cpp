@@ -1,5 +1,5 @@
 #include "core/base/random.h"
-#include "data/csv_source.h"
+#include "data/csv/source.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

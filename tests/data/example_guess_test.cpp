@@ -1,4 +1,4 @@
-#include "data/example_guess.h"
+#include "data/examples/example_guess.h"
 
 #include <doctest/doctest.h>
 

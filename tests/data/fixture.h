@@ -12,7 +12,7 @@
 #include "core/base/files.h"
 #include "core/io/example.h"
 #include "core/io/tfrecord.h"
-#include "data/input_fn.h"
+#include "data/pipeline/input_fn.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {

@@ -1,6 +1,6 @@
 // Folds of an input's records: no record is in two, none is lost, in any kind of source.
 
-#include "data/fold.h"
+#include "data/pipeline/fold.h"
 
 #include <doctest/doctest.h>
 

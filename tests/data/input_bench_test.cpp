@@ -1,4 +1,4 @@
-#include "data/input_bench.h"
+#include "data/pipeline/input_bench.h"
 
 #include <doctest/doctest.h>
 

@@ -13,7 +13,7 @@
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
 #include "core/ops/training.h"
-#include "data/serving.h"
+#include "data/pipeline/serving.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

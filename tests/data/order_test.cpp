@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/base/random.h"
-#include "data/window_shuffle.h"
+#include "data/pipeline/window_shuffle.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

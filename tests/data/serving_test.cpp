@@ -1,12 +1,12 @@
 // Parsing receivers give what the input_fn's stream gives.
 
-#include "data/serving.h"
+#include "data/pipeline/serving.h"
 
 #include <limits>
 
 #include "core/backend/backend.h"
 #include "core/ops/all_ops.h"
-#include "data/convert.h"
+#include "data/examples/convert.h"
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 

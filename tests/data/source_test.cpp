@@ -1,7 +1,7 @@
 #include <array>
 
 #include "core/io/crc32c.h"
-#include "data/digits.h"
+#include "data/sources/digits.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {

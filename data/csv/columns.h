@@ -1,0 +1,54 @@
+#pragma once
+// Which columns a CSV source has, of which types, and how their fields become values.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/estimator/contract/contract.h"
+#include "data/csv/record.h"
+#include "data/source_options.h"
+
+namespace tpuest {
+
+// A selected column.
+struct CsvColumn {
+  std::string name;
+  size_t field = 0;  // of the record, from 0
+  DType dtype = DType::kInvalid;
+  bool inferred = false;
+  bool required = false;
+  // For an empty field: a number as its bits, or a string.
+  uint64_t default_bits = 0;
+  std::string default_text;
+};
+
+struct CsvColumns {
+  std::vector<std::string> names;   // of all fields of a record
+  std::vector<CsvColumn> selected;  // ascending by field
+
+  [[nodiscard]] std::vector<TensorSpec> Specs(const std::string& key) const;
+};
+
+// The columns without what inference has to add: dtype is kInvalid where column_defaults does not
+// say it. `names` are column_names, or the header's. Error kUsage for options that contradict
+// themselves; for names that the header lacks or has twice it is kData. `key` is the source's.
+[[nodiscard]] CsvColumns SelectCsvColumns(const CsvSource& options, std::vector<std::string> names,
+                                          const std::string& key);
+
+// The least type of int32, int64, float32, float64, string that `before` (kInvalid: none yet) and
+// this text fit; `before` where the text is empty or na_value. As make_csv_dataset has it: "nan" is
+// a string.
+[[nodiscard]] DType InferCsvType(std::string_view text, std::string_view na_value, DType before);
+// Types that the rows left open are strings; the default is 0 or "".
+void FinishInference(CsvColumns& columns);
+
+// A number's bits at the start of `bits`; false if `text` is not a number of that type. Spaces
+// around it are allowed.
+[[nodiscard]] bool ParseCsvNumber(std::string_view text, DType dtype, uint64_t& bits);
+
+// "a whole number (int32)", "a number (float32)".
+[[nodiscard]] std::string ExpectedCsvNumber(DType dtype);
+
+}  // namespace tpuest

@@ -1,0 +1,200 @@
+#include "data/csv/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/io/byte_stream.h"
+
+namespace tpuest {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr size_t kScanBytes = size_t{1} << 20;
+constexpr size_t kAheadBytes = size_t{1} << 15;
+
+// A CSV file may well begin with what looks like zlib's header ("x^2"), never like gzip's.
+void CheckCompression(const std::string& path, std::string_view first, Compression expected) {
+  const Compression found = CompressionOf(first);
+  if (found == expected) return;
+  if (expected == Compression::kNone && found != Compression::kGzip) return;
+  throw Error(Code::kData,
+              expected == Compression::kNone
+                  ? fmt::format("{}: the file is compressed by gzip", path)
+                  : fmt::format("{}: the file is not compressed as compression_type says", path),
+              found == Compression::kGzip   ? "compression_type: GZIP"
+              : found == Compression::kZlib ? "compression_type: ZLIB"
+                                            : "compression_type: null");
+}
+
+Compression CompressionNamed(const std::optional<std::string>& name) {
+  if (name == "GZIP") return Compression::kGzip;
+  if (name == "ZLIB") return Compression::kZlib;
+  return Compression::kNone;
+}
+
+bool IsLargeFile(const std::string& path, uint64_t kept_bytes) {
+  struct stat info {};
+  return path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+         static_cast<uint64_t>(info.st_size) > kept_bytes;
+}
+
+}  // namespace
+
+void RecordOffsets::Append(uint64_t offset) {
+  const size_t at = size_++ % kBlock;
+  if (at == 0) blocks_.emplace_back().base = offset;
+  blocks_.back().offsets[at] = static_cast<uint32_t>(offset - blocks_.back().base);
+}
+
+CsvFile::CsvFile(std::string path, const Options& options) : path_(std::move(path)) {
+  Open(options);
+  try {
+    Index(options);
+  } catch (...) {
+    if (fd_ >= 0) ::close(fd_);
+    throw;
+  }
+}
+
+CsvFile::~CsvFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void CsvFile::Open(const Options& options) {
+  const Compression compression = CompressionNamed(options.compression_type);
+  std::unique_ptr<ByteStream> stream = OpenRawStream(path_);
+  std::string first(3, '\0');
+  first.resize(stream->Read(first.data(), first.size()));
+  CheckCompression(path_, first, compression);
+  if (compression == Compression::kNone && IsLargeFile(path_, options.kept_bytes)) {
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info {};
+    if (fd_ < 0 || ::fstat(fd_, &info) != 0) {
+      throw Error(Code::kData, fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+    }
+    size_ = static_cast<uint64_t>(info.st_size);
+    return;
+  }
+  stream = Rejoin(std::move(first), std::move(stream));
+  if (compression != Compression::kNone) stream = InflateStream(std::move(stream), path_);
+  memory_ = ReadAll(*stream);
+  size_ = memory_.size();
+}
+
+void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
+  if (fd_ < 0) {
+    to.assign(std::string_view(memory_).substr(begin, size));
+    return;
+  }
+  to.resize(std::min<uint64_t>(size, size_ - begin));
+  for (size_t done = 0; done < to.size();) {
+    const ssize_t n =
+        ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(begin + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      throw Error(Code::kData,
+                  n < 0 ? fmt::format("{}: cannot read: {}", path_, std::strerror(errno))
+                        : fmt::format("{}: ends at byte {}; it had {} when it was opened", path_,
+                                      begin + done, size_));
+    }
+    done += static_cast<size_t>(n);
+  }
+}
+
+void CsvFile::Index(const Options& options) {
+  std::string bytes;
+  uint64_t begin = 0;  // of `bytes` in the file
+  Fetch(0, kScanBytes, bytes);
+  size_t at = bytes.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  bool in_header = options.header;
+  while (begin + at < size_) {
+    const std::string_view rest = std::string_view(bytes).substr(at);
+    const bool last = begin + bytes.size() == size_;
+    const std::optional<size_t> record = CsvRecordSize(rest, last, options.dialect);
+    if (record.value_or(rest.size()) >= kMostRecordBytes) {
+      Cursor cursor;
+      throw Error(Code::kData,
+                  fmt::format("a record of {} MB or more begins here", kMostRecordBytes >> 20),
+                  "is a quote never closed?")
+          .At(PlaceAt(begin + at, cursor));
+    }
+    if (!record) {
+      begin += at;
+      // Twice as much, where not even one record is whole.
+      const size_t size = at == 0 ? bytes.size() * 2 : kScanBytes;
+      at = 0;
+      Fetch(begin, size, bytes);
+      continue;
+    }
+    if (in_header) {
+      header_at_ = begin + at;
+      header_ = WithoutLineEnd(rest.substr(0, *record));
+    } else {
+      offsets_.Append(begin + at);
+    }
+    in_header = false;
+    at += *record;
+  }
+  offsets_.Append(size_);
+}
+
+std::string_view CsvFile::Record(int64_t i, Window& window) const {
+  const uint64_t begin = offsets_[static_cast<size_t>(i)];
+  const size_t size = offsets_[static_cast<size_t>(i) + 1] - begin;
+  if (fd_ < 0) return WithoutLineEnd(std::string_view(memory_).substr(begin, size));
+  const uint64_t end_of_window = window.begin + window.bytes.size();
+  if (window.file != this || begin < window.begin || begin + size > end_of_window) {
+    // Who reads on where the last record ended will go on so.
+    const bool in_order = window.file == this && begin <= end_of_window && begin >= window.begin;
+    window.file = nullptr;
+    Fetch(begin, in_order ? std::max(size, kAheadBytes) : size, window.bytes);
+    window.file = this;
+    window.begin = begin;
+  }
+  return WithoutLineEnd(std::string_view(window.bytes).substr(begin - window.begin, size));
+}
+
+Place CsvFile::PlaceAt(uint64_t position, Cursor& cursor) const {
+  std::string bytes;
+  while (cursor.position < position) {
+    Fetch(cursor.position, std::min<uint64_t>(kScanBytes, position - cursor.position), bytes);
+    std::string_view rest = bytes;
+    if (cursor.position == 0 && rest.starts_with(kByteOrderMark)) {
+      rest.remove_prefix(kByteOrderMark.size());
+    }
+    for (const char c : rest) {
+      const bool ends_crlf = c == '\n' && cursor.before == '\r';
+      cursor.before = c;
+      if (ends_crlf) continue;
+      if (c == '\n' || c == '\r') {
+        ++cursor.line;
+        cursor.column = 1;
+      } else if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) {  // not within a UTF-8 character
+        ++cursor.column;
+      }
+    }
+    cursor.position += bytes.size();
+  }
+  return {path_, cursor.line, cursor.column};
+}
+
+Place CsvFile::PlaceOf(int64_t i, size_t offset, Cursor& cursor) const {
+  return PlaceAt(offsets_[static_cast<size_t>(i)] + offset, cursor);
+}
+
+Place CsvFile::PlaceOf(int64_t i, size_t offset) const {
+  Cursor cursor;
+  return PlaceOf(i, offset, cursor);
+}
+
+Place CsvFile::PlaceInHeader(size_t offset) const {
+  Cursor cursor;
+  return PlaceAt(header_at_ + offset, cursor);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,277 @@
+#include "data/csv/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "data/csv/columns.h"
+#include "data/csv/file.h"
+
+namespace tpuest {
+namespace {
+
+// Words for "not known" that tables of numbers have.
+constexpr std::array<std::string_view, 14> kNaWords = {
+    "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "None", "none", "?", "-", "."};
+
+double NumberOf(std::string_view text) {
+  uint64_t bits = 0;
+  if (!ParseCsvNumber(text, DType::kDouble, bits)) return 0;
+  double number = 0;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+// Gathers one column.
+class ColumnLook {
+ public:
+  explicit ColumnLook(std::string name) { profile_.name = std::move(name); }
+
+  void Add(std::string_view text, std::string_view na_value, int64_t row) {
+    if (text.empty() || text == na_value) {
+      ++profile_.missing;
+      return;
+    }
+    ++profile_.present;
+    Note(text);
+    profile_.dtype = InferCsvType(text, na_value, profile_.dtype);
+    if (std::find(kNaWords.begin(), kNaWords.end(), text) != kNaWords.end()) {
+      ++na_words_[std::string(text)];
+    } else {
+      but_for_na_words_ = InferCsvType(text, na_value, but_for_na_words_);
+    }
+    if (profile_.is_number()) AddNumber(NumberOf(text), row);
+  }
+
+  [[nodiscard]] CsvColumnProfile Finish() {
+    profile_.distinct = static_cast<int64_t>(fingerprints_.size());
+    if (fingerprints_.size() > kMostListedTexts) profile_.texts.clear();
+    profile_.std =
+        profile_.present > 0 ? std::sqrt(squares_ / static_cast<double>(profile_.present)) : 0;
+    profile_.counts_rows = profile_.counts_rows && IsInteger(profile_.dtype);
+    return std::move(profile_);
+  }
+
+  // The words without which the column would hold numbers.
+  [[nodiscard]] std::map<std::string, int64_t> NaWords() const {
+    const bool would_be_numbers =
+        but_for_na_words_ != DType::kString && but_for_na_words_ != DType::kInvalid;
+    return profile_.dtype == DType::kString && would_be_numbers ? na_words_
+                                                                : std::map<std::string, int64_t>();
+  }
+
+ private:
+  void Note(std::string_view text) {
+    const size_t fingerprint = std::hash<std::string_view>()(text);
+    if (fingerprint != before_ || profile_.present == 1) ++profile_.changes;
+    before_ = fingerprint;
+    const bool is_new = fingerprints_.insert(fingerprint).second;
+    if (fingerprints_.size() > kMostListedTexts) return;
+    if (is_new) {
+      places_[fingerprint] = profile_.texts.size();
+      profile_.texts.emplace_back(text, 1);
+    } else {
+      ++profile_.texts[places_[fingerprint]].second;
+    }
+  }
+
+  // Welford's sums.
+  void AddNumber(double number, int64_t row) {
+    if (!std::isfinite(number)) return;
+    if (profile_.present == 1) {
+      profile_.min = profile_.max = number;
+      first_ = number - static_cast<double>(row);
+    }
+    profile_.min = std::min(profile_.min, number);
+    profile_.max = std::max(profile_.max, number);
+    profile_.counts_rows = profile_.counts_rows && number - static_cast<double>(row) == first_;
+    const double before = number - profile_.mean;
+    profile_.mean += before / static_cast<double>(profile_.present);
+    squares_ += before * (number - profile_.mean);
+  }
+
+  CsvColumnProfile profile_;
+  DType but_for_na_words_ = DType::kInvalid;
+  std::map<std::string, int64_t> na_words_;
+  std::unordered_set<size_t> fingerprints_;
+  std::unordered_map<size_t, size_t> places_;  // in profile_.texts
+  size_t before_ = 0;
+  double squares_ = 0;
+  double first_ = 0;
+};
+
+std::string TextOf(const CsvField& field) {
+  std::string text;
+  if (field.doubled) {
+    AppendUnquoted(field.text, text);
+  } else {
+    text = field.text;
+  }
+  return text;
+}
+
+bool IsGzip(const std::string& path) {
+  constexpr std::string_view kMagic = "\x1f\x8b";
+  return DirectoryExists(path) || !FileExists(path) || FileSize(path) < 2
+             ? EndsWith(path, ".gz")
+             : MappedFile(path).bytes().starts_with(kMagic);
+}
+
+class Look {
+ public:
+  explicit Look(const CsvSource& source)
+      : path_(std::get<std::string>(source.file_pattern)), profile_{.source = source} {
+    if (IsGzip(path_)) profile_.source.compression_type = "GZIP";
+  }
+
+  CsvProfile Take() {
+    auto file = std::make_unique<CsvFile>(path_, FileOptions());
+    if (const char delimiter = DelimiterOf(First(*file)); delimiter != Dialect().delimiter) {
+      profile_.source.field_delim = delimiter;
+      file = std::make_unique<CsvFile>(path_, FileOptions());
+    }
+    names_ = Names(*file);
+    std::vector<ColumnLook> looks = LookAt(*file);
+    if (const auto word = NaWord(looks)) {
+      profile_.source.na_value = *word;
+      looks = LookAt(*file);
+    }
+    for (ColumnLook& look : looks) profile_.columns.push_back(look.Finish());
+    return std::move(profile_);
+  }
+
+ private:
+  [[nodiscard]] CsvDialect Dialect() const {
+    return {.delimiter = profile_.source.field_delim.front()};
+  }
+  [[nodiscard]] CsvFile::Options FileOptions() const {
+    return {.dialect = Dialect(),
+            .header = profile_.source.header,
+            .compression_type = profile_.source.compression_type};
+  }
+
+  // The first record, whatever it is.
+  [[nodiscard]] static std::string First(const CsvFile& file) {
+    CsvFile::Window window;
+    if (file.header()) return *file.header();
+    return file.records() > 0 ? std::string(file.Record(0, window)) : std::string();
+  }
+
+  // The one that cuts the record into the most fields.
+  [[nodiscard]] static char DelimiterOf(const std::string& record) {
+    char best = ',';
+    size_t most = 0;
+    for (const char delimiter : {',', ';', '\t', '|'}) {
+      std::vector<CsvField> fields;
+      if (SplitCsvRecord(record, {.delimiter = delimiter}, fields)) continue;
+      if (fields.size() <= most) continue;
+      most = fields.size();
+      best = delimiter;
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::vector<std::string> Names(const CsvFile& file) const {
+    if (profile_.source.column_names) return *profile_.source.column_names;
+    std::vector<CsvField> fields;
+    const std::string first = First(file);
+    if (first.empty() && file.records() == 0) {
+      throw Error(Code::kData, fmt::format("{}: the file is empty; expected a header", path_));
+    }
+    if (first.find('\0') != std::string::npos) {
+      throw Error(Code::kData, "this is no text: a byte is 0")
+          .At(file.PlaceInHeader(first.find('\0')));
+    }
+    if (const auto fault = SplitCsvRecord(first, Dialect(), fields)) {
+      throw Error(Code::kData, fault->message, fault->hint).At(file.PlaceInHeader(fault->offset));
+    }
+    std::vector<std::string> names;
+    bool all_numbers = true;
+    for (const CsvField& field : fields) {
+      names.push_back(TextOf(field));
+      all_numbers =
+          all_numbers && InferCsvType(names.back(), "", DType::kInvalid) != DType::kString;
+    }
+    if (all_numbers) {
+      throw Error(Code::kUsage,
+                  fmt::format("{}: expected a header with the columns' names, found \"{}\"", path_,
+                              first.substr(0, 40)),
+                  "--column-names A,B,... names them; --no-header: the first row is a record");
+    }
+    CheckUnique(names);
+    return names;
+  }
+
+  void CheckUnique(std::vector<std::string> names) const {
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice == names.end()) return;
+    throw Error(Code::kData, fmt::format("{}: two columns are named '{}'", path_, *twice),
+                "--column-names A,B,... gives them other names");
+  }
+
+  [[nodiscard]] std::vector<ColumnLook> LookAt(const CsvFile& file) {
+    std::vector<ColumnLook> looks;
+    looks.reserve(names_.size());
+    for (const std::string& name : names_) looks.emplace_back(name);
+    profile_.rows = file.records();
+    profile_.looked_at = std::min(profile_.rows, kMostProfiledRows);
+    profile_.bad = 0;
+    profile_.first_bad.reset();
+    CsvFile::Window window;
+    std::vector<CsvField> fields;
+    for (int64_t i = 0; i < profile_.looked_at; ++i) {
+      // rows * i could overflow only beyond 2^46 rows.
+      const int64_t row = profile_.rows * i / profile_.looked_at;
+      const std::string_view record = file.Record(row, window);
+      auto fault = SplitCsvRecord(record, Dialect(), fields);
+      if (!fault && fields.size() != names_.size()) {
+        fault = {fmt::format("expected {} fields, found {}", names_.size(), fields.size()), "", 0};
+      }
+      if (fault) {
+        NoteBad(file, row, *fault);
+        continue;
+      }
+      for (size_t column = 0; column < looks.size(); ++column) {
+        looks[column].Add(TextOf(fields[column]), profile_.source.na_value, row);
+      }
+    }
+    return looks;
+  }
+
+  void NoteBad(const CsvFile& file, int64_t row, const CsvFault& fault) {
+    if (profile_.bad++ > 0) return;
+    const Place place = file.PlaceOf(row, fault.offset);
+    profile_.first_bad = BadRecord{place.file, place.line, fault.message};
+  }
+
+  // The commonest of the words that keep columns from holding numbers.
+  [[nodiscard]] static std::optional<std::string> NaWord(const std::vector<ColumnLook>& looks) {
+    std::map<std::string, int64_t> words;
+    for (const ColumnLook& look : looks) {
+      for (const auto& [word, count] : look.NaWords()) words[word] += count;
+    }
+    const auto most =
+        std::max_element(words.begin(), words.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == words.end() ? std::nullopt : std::optional(most->first);
+  }
+
+  std::string path_;
+  CsvProfile profile_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+CsvProfile ProfileCsv(const CsvSource& source) { return Look(source).Take(); }
+
+}  // namespace tpuest

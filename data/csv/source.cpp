@@ -1,0 +1,349 @@
+#include "data/csv/source.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// What a reader keeps from one record to the next.
+struct CsvState final : Row::State {
+  CsvFile::Window window;
+  std::vector<CsvField> fields;
+  std::vector<uint64_t> numbers;        // of the selected columns, each as its bits
+  std::vector<std::string_view> texts;  // of the selected columns
+  std::string unquoted;                 // texts that had doubled quotes
+};
+
+// Turns records into the values of the selected columns.
+class CsvParser {
+ public:
+  CsvParser(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns)
+      : dialect_(dialect), na_value_(options.na_value), columns_(std::move(columns)) {
+    for (const CsvColumn& column : columns_.selected) {
+      if (column.inferred) rows_of_types_ = options.num_rows_for_inference.value_or(-1);
+    }
+  }
+
+  [[nodiscard]] const CsvColumns& columns() const { return columns_; }
+
+  // The fields of a record, as many as there are columns.
+  [[nodiscard]] std::optional<CsvFault> Split(std::string_view record,
+                                              std::vector<CsvField>& fields) const {
+    if (auto fault = SplitCsvRecord(record, dialect_, fields)) return fault;
+    if (fields.size() == columns_.names.size()) return std::nullopt;
+    return CsvFault{fmt::format("expected {} fields, found {}{}", columns_.names.size(),
+                                fields.size(), record.empty() ? ": the line is empty" : ""),
+                    "", 0};
+  }
+
+  // Fills the state's numbers and texts.
+  [[nodiscard]] std::optional<CsvFault> Parse(std::string_view record, CsvState& state) const {
+    if (auto fault = Split(record, state.fields)) return fault;
+    state.unquoted.clear();
+    // Views into it must stay.
+    state.unquoted.reserve(record.size());
+    for (size_t i = 0; i < columns_.selected.size(); ++i) {
+      const CsvColumn& column = columns_.selected[i];
+      const CsvField& field = state.fields[column.field];
+      if (!Store(column, field, i, state)) return Fault(column, field, record);
+    }
+    return std::nullopt;
+  }
+
+  // One record more for the types that are not known yet.
+  [[nodiscard]] std::optional<CsvFault> Infer(std::string_view record,
+                                              std::vector<CsvField>& fields) {
+    if (auto fault = Split(record, fields)) return fault;
+    std::string unquoted;
+    for (CsvColumn& column : columns_.selected) {
+      const CsvField& field = fields[column.field];
+      unquoted.clear();
+      if (field.doubled) AppendUnquoted(field.text, unquoted);
+      column.dtype = InferCsvType(field.doubled ? unquoted : field.text, na_value_, column.dtype);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // False for a field that the column does not take.
+  [[nodiscard]] bool Store(const CsvColumn& column, const CsvField& field, size_t i,
+                           CsvState& state) const {
+    std::string_view text = field.text;
+    if (field.doubled) {
+      const size_t begin = state.unquoted.size();
+      AppendUnquoted(field.text, state.unquoted);
+      text = std::string_view(state.unquoted).substr(begin);
+    }
+    if (text.empty() || text == na_value_) {
+      state.numbers[i] = column.default_bits;
+      state.texts[i] = column.default_text;
+      return !column.required;
+    }
+    if (column.dtype == DType::kString) {
+      state.texts[i] = text;
+      return true;
+    }
+    return ParseCsvNumber(text, column.dtype, state.numbers[i]);
+  }
+
+  [[nodiscard]] CsvFault Fault(const CsvColumn& column, const CsvField& field,
+                               std::string_view record) const {
+    constexpr size_t kShown = 40;
+    const auto offset = static_cast<size_t>(field.text.data() - record.data());
+    if (field.text.empty() || field.text == na_value_) {
+      return {fmt::format("column \"{}\" must have a value", column.name),
+              "a default in column_defaults makes it optional", offset};
+    }
+    const bool long_text = field.text.size() > kShown;
+    return {fmt::format("column \"{}\": expected {}, found \"{}{}\"", column.name,
+                        ExpectedCsvNumber(column.dtype), field.text.substr(0, kShown),
+                        long_text ? "..." : ""),
+            column.inferred ? TypeHint() : std::string(), offset};
+  }
+  [[nodiscard]] std::string TypeHint() const {
+    const std::string rows =
+        rows_of_types_ < 0 ? "all rows" : fmt::format("the first {} rows", rows_of_types_);
+    return fmt::format(
+        "the type is that of {}; column_defaults or num_rows_for_inference gives another", rows);
+  }
+
+  CsvDialect dialect_;
+  std::string na_value_;
+  CsvColumns columns_;
+  int64_t rows_of_types_ = -1;  // that types were inferred from; -1: all
+};
+
+class CsvRecords final : public IndexedSource {
+ public:
+  CsvRecords(std::vector<std::unique_ptr<CsvFile>> files, std::vector<std::string> paths,
+             CsvParser parser, const std::string& key)
+      : IndexedSource(parser.columns().Specs(key), std::move(paths)),
+        files_(std::move(files)),
+        parser_(std::move(parser)) {
+    for (const auto& file : files_) starts_.push_back(starts_.back() + file->records());
+  }
+
+  // Reads every record, and leaves out the bad ones from now on.
+  void Screen(const DataErrors& errors) {
+    Row row;
+    CsvState& state = StateOf(row);
+    std::vector<BadRecord> found;
+    for (size_t file = 0; file < files_.size(); ++file) {
+      CsvFile::Cursor cursor;
+      for (int64_t i = 0; i < files_[file]->records(); ++i) {
+        const auto fault = parser_.Parse(files_[file]->Record(i, state.window), state);
+        if (!fault) continue;
+        const Place place = files_[file]->PlaceOf(i, fault->offset, cursor);
+        found.push_back({place.file, place.line, fault->message});
+        good_before_.push_back(starts_[file] + i - static_cast<int64_t>(good_before_.size()));
+        CheckFraction(found, errors.options.max_fraction);
+      }
+    }
+    if (errors.report && !found.empty()) errors.report(found, starts_.back());
+  }
+
+  [[nodiscard]] int64_t size() const override {
+    return starts_.back() - static_cast<int64_t>(good_before_.size());
+  }
+
+  void Read(int64_t index, Row& row) const override {
+    index +=
+        std::upper_bound(good_before_.begin(), good_before_.end(), index) - good_before_.begin();
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
+    const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
+    const int64_t record = index - starts_[file];
+    row.from = {static_cast<int32_t>(file), record};
+    CsvState& state = StateOf(row);
+    const auto fault = parser_.Parse(files_[file]->Record(record, state.window), state);
+    if (!fault) return;
+    throw Error(Code::kData, fault->message, fault->hint)
+        .At(files_[file]->PlaceOf(record, fault->offset));
+  }
+
+ private:
+  void CheckFraction(const std::vector<BadRecord>& found, double most) const {
+    const auto all = static_cast<double>(starts_.back());
+    if (static_cast<double>(found.size()) <= most * all) return;
+    const BadRecord& first = found.front();
+    throw Error(Code::kData,
+                fmt::format("{} or more of {} records are bad; the first is {}:{}: {}",
+                            found.size(), starts_.back(), first.file, first.line, first.why))
+        .Key("tpuest.data_errors.max_fraction");
+  }
+
+  [[nodiscard]] CsvState& StateOf(Row& row) const {
+    if (!row.state) row.state = std::make_unique<CsvState>();
+    auto& state = static_cast<CsvState&>(*row.state);
+    const std::vector<CsvColumn>& selected = parser_.columns().selected;
+    state.numbers.resize(selected.size());
+    state.texts.resize(selected.size());
+    row.columns.resize(selected.size());
+    for (size_t i = 0; i < selected.size(); ++i) {
+      const void* const number = &state.numbers[i];
+      const void* const text = &state.texts[i];
+      row.columns[i] = {selected[i].dtype == DType::kString ? text : number, 1};
+    }
+    return state;
+  }
+
+  std::vector<std::unique_ptr<CsvFile>> files_;
+  CsvParser parser_;
+  std::vector<int64_t> starts_ = {0};  // index of each file's first record, and the end
+  std::vector<int64_t> good_before_;   // for each bad record; ascending
+};
+
+std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
+  const auto* const one = std::get_if<std::string>(&options.file_pattern);
+  std::vector<std::string> names =
+      one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(options.file_pattern);
+  if (names == std::vector<std::string>{"-"}) return names;
+  return FindFiles(names, key + ".file_pattern");
+}
+
+CsvDialect DialectOf(const CsvSource& options, const std::string& key) {
+  if (options.field_delim.size() != 1 ||
+      options.field_delim.find_first_of("\n\r\"") != std::string::npos) {
+    throw Error(Code::kUsage,
+                fmt::format("field_delim is '{}'; expected one character, neither a quote nor a "
+                            "line end",
+                            options.field_delim))
+        .Key(key + ".field_delim");
+  }
+  return {.delimiter = options.field_delim.front(), .quotes = options.use_quote_delim};
+}
+
+std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dialect) {
+  if (!file.header()) {
+    throw Error(Code::kData, fmt::format("{}: the file is empty; expected a header", file.path()));
+  }
+  std::vector<CsvField> fields;
+  if (const auto fault = SplitCsvRecord(*file.header(), dialect, fields)) {
+    throw Error(Code::kData, fault->message, fault->hint).At(file.PlaceInHeader(fault->offset));
+  }
+  std::vector<std::string> names;
+  for (const CsvField& field : fields) {
+    names.emplace_back();
+    if (field.doubled) {
+      AppendUnquoted(field.text, names.back());
+    } else {
+      names.back() = field.text;
+    }
+  }
+  return names;
+}
+
+// The names that all the headers agree on.
+std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& files,
+                                 const CsvDialect& dialect) {
+  std::vector<std::string> names = HeaderNames(*files.front(), dialect);
+  for (const auto& file : files) {
+    const std::vector<std::string> other = HeaderNames(*file, dialect);
+    if (other == names) continue;
+    throw Error(Code::kData,
+                fmt::format("the header names the columns {}; in {} they are {}", Join(other, ", "),
+                            files.front()->path(), Join(names, ", ")))
+        .At(file->PlaceInHeader(0));
+  }
+  return names;
+}
+
+// column_names without those that may be left out, if the first record has so many fields.
+std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
+                                 const CsvDialect& dialect) {
+  std::vector<std::string> names = *options.column_names;
+  if (options.may_lack.empty()) return names;
+  CsvFile::Window window;
+  std::string_view first;
+  if (file.header()) {
+    first = *file.header();
+  } else if (file.records() > 0) {
+    first = file.Record(0, window);
+  }
+  std::vector<CsvField> fields;
+  if (SplitCsvRecord(first, dialect, fields)) return names;
+  std::vector<std::string> fewer = names;
+  std::erase_if(fewer, [&](const std::string& name) {
+    return std::find(options.may_lack.begin(), options.may_lack.end(), name) !=
+           options.may_lack.end();
+  });
+  return fields.size() == fewer.size() ? fewer : names;
+}
+
+void CheckOptions(const CsvSource& options, const std::string& key) {
+  (void)DialectOf(options, key);
+  CheckRange(options, key);
+  if (!options.header && !options.column_names) {
+    throw Error(Code::kUsage, "without a header the columns have no names", "column_names: [...]")
+        .Key(key + ".header");
+  }
+  if (options.num_rows_for_inference.value_or(1) < 1) {
+    throw Error(Code::kUsage, fmt::format("num_rows_for_inference is {}; expected 1 or more, or "
+                                          "null for all",
+                                          *options.num_rows_for_inference))
+        .Key(key + ".num_rows_for_inference");
+  }
+}
+
+CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns,
+                           const std::vector<std::unique_ptr<CsvFile>>& files, bool skip) {
+  CsvParser parser(options, dialect, std::move(columns));
+  CsvFile::Window window;
+  std::vector<CsvField> fields;
+  int64_t rows = 0;
+  for (const auto& file : files) {
+    for (int64_t i = 0; i < file->records(); ++i) {
+      if (rows++ >= options.num_rows_for_inference.value_or(rows)) break;
+      if (const auto fault = parser.Infer(file->Record(i, window), fields)) {
+        if (skip) continue;
+        throw Error(Code::kData, fault->message, fault->hint).At(file->PlaceOf(i, fault->offset));
+      }
+    }
+  }
+  columns = parser.columns();
+  FinishInference(columns);
+  return columns;
+}
+
+}  // namespace
+
+std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::string& key,
+                                       const DataErrors& errors) {
+  CheckOptions(options, key);
+  const CsvDialect dialect = DialectOf(options, key);
+  std::vector<std::string> paths = FilesOf(options, key);
+  std::vector<std::unique_ptr<CsvFile>> files;
+  for (const std::string& path : paths) {
+    files.push_back(std::make_unique<CsvFile>(
+        path, CsvFile::Options{.dialect = dialect,
+                               .header = options.header,
+                               .compression_type = options.compression_type}));
+  }
+  CsvColumns columns = SelectCsvColumns(
+      options,
+      options.column_names ? NamesIn(*files.front(), options, dialect) : NamesOf(files, dialect),
+      key);
+  const bool known =
+      std::all_of(columns.selected.begin(), columns.selected.end(),
+                  [](const CsvColumn& column) { return column.dtype != DType::kInvalid; });
+  if (!known) {
+    columns = InferredColumns(options, dialect, std::move(columns), files, errors.options.skip());
+  }
+  CsvParser parser(options, dialect, std::move(columns));
+  auto records =
+      std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
+  if (errors.options.skip()) records->Screen(errors);
+  return records;
+}
+
+std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
+                                                       const std::string& key) {
+  CheckOptions(options, key);
+  if (!options.column_names) return std::nullopt;
+  const CsvColumns columns = SelectCsvColumns(options, *options.column_names, key);
+  if (!options.column_defaults) return std::nullopt;
+  return columns.Specs(key);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,260 @@
+#include "data/examples/column_writer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+namespace tpuest {
+namespace {
+
+// Scratch memory, aligned for any number, that only grows.
+class Scratch {
+ public:
+  void* Room(size_t bytes) {
+    const size_t words = (bytes + sizeof(Word) - 1) / sizeof(Word);
+    if (words_.size() < words) words_.resize(words);
+    return words_.data();
+  }
+
+ private:
+  struct alignas(64) Word {
+    char bytes[64];
+  };
+  std::vector<Word> words_;
+};
+
+// The bytes of a string as the numbers they are.
+class Decoder {
+ public:
+  Decoder(const RawDecoder& options, const std::string& name) : options_(options), name_(name) {}
+
+  Values Run(std::string_view text) {
+    const size_t width = SizeOf(options_.dtype);
+    const size_t bytes = static_cast<size_t>(options_.count) * width;
+    if (text.size() != bytes) {
+      throw Error(Code::kData,
+                  fmt::format("feature \"{}\": decode_raw expected {} bytes ({} of "
+                              "{}), found {}",
+                              name_, bytes, options_.count, NameOf(options_.dtype), text.size()));
+    }
+    // Wider numbers must be aligned, and a bool must be 0 or 1.
+    if (width == 1 && options_.dtype != DType::kBool) return {text.data(), options_.count};
+    char* const copy = static_cast<char*>(scratch_.Room(bytes));
+    std::memcpy(copy, text.data(), bytes);
+    if (options_.dtype == DType::kBool) {
+      for (size_t i = 0; i < bytes; ++i) copy[i] = text[i] != 0 ? 1 : 0;
+    }
+    if (options_.swap) {
+      for (size_t i = 0; i < bytes; i += width) std::reverse(copy + i, copy + i + width);
+    }
+    return {copy, options_.count};
+  }
+
+ private:
+  RawDecoder options_;
+  std::string name_;
+  Scratch scratch_;
+};
+
+// memcpy, without a call where it is one number.
+void Copy(const void* from, size_t bytes, void* to) {
+  switch (bytes) {
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    case 8:
+      std::memcpy(to, from, 8);
+      break;
+    default:
+      std::memcpy(to, from, bytes);
+  }
+}
+
+// Runs the steps of a column on one example.
+class Chain {
+ public:
+  explicit Chain(const ColumnPlan& plan)
+      : stages_(plan.stages), in_width_(SizeOf(plan.input_dtype)), places_(stages_.size(), kOut) {
+    if (plan.decoder) {
+      decoder_.emplace(*plan.decoder, plan.input_name);
+      in_width_ = SizeOf(plan.decoder->dtype);
+    }
+    // The last stage writes the result. One that works in place has its input there too; any other
+    // gets it from scratch.
+    for (size_t i = stages_.size(); i-- > 1;) {
+      places_[i - 1] = stages_[i].step->in_place() ? places_[i]
+                       : places_[i] == kScratch    ? kOtherScratch
+                                                   : kScratch;
+    }
+  }
+
+  // The values before the stages.
+  Values Input(Values values) {
+    if (!decoder_) return values;
+    return decoder_->Run(*static_cast<const std::string_view*>(values.data));
+  }
+  // `out` has room for the result of Input()'s values.
+  void Run(Values values, void* out) {
+    if (values.count == 0) return;
+    if (stages_.empty())
+      return Copy(values.data, static_cast<size_t>(values.count) * in_width_, out);
+    const void* in = values.data;
+    int64_t count = values.count;
+    for (size_t i = 0; i < stages_.size(); ++i) {
+      const int64_t results = count * stages_[i].step->outputs_per_input();
+      void* const to = places_[i] == kOut
+                           ? out
+                           : scratch_[places_[i] - kScratch].Room(static_cast<size_t>(results) *
+                                                                  stages_[i].out_width);
+      stages_[i].step->Run(in, count, to);
+      in = to;
+      count = results;
+    }
+  }
+
+ private:
+  enum Where : uint8_t { kOut, kScratch, kOtherScratch };
+  std::vector<ColumnPlan::Stage> stages_;
+  size_t in_width_;            // bytes of a value before the stages
+  std::vector<Where> places_;  // where each stage writes
+  std::optional<Decoder> decoder_;
+  Scratch scratch_[2];
+};
+
+Shape BatchShape(int64_t rows, const Shape& row) {
+  std::vector<int64_t> dims = {rows};
+  dims.insert(dims.end(), row.dims().begin(), row.dims().end());
+  return Shape(std::move(dims));
+}
+
+// K of a batch of lists.
+int64_t PaddedLength(const std::vector<int64_t>& lengths) {
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
+}
+
+class NumberWriter final : public ColumnWriter {
+ public:
+  NumberWriter(const ColumnPlan& plan, TensorPool& pool)
+      : spec_(plan.spec),
+        pool_(pool),
+        chain_(plan),
+        row_bytes_(static_cast<size_t>(plan.spec.shape.elements()) * SizeOf(plan.spec.dtype)) {}
+  void Begin(int64_t rows) override {
+    tensor_ = pool_.Get(spec_.dtype, BatchShape(rows, spec_.shape));
+    out_ = static_cast<char*>(tensor_.raw());
+  }
+  void Add(Values values) override {
+    chain_.Run(chain_.Input(values), out_);
+    out_ += row_bytes_;
+  }
+  Tensor Finish() override { return std::move(tensor_); }
+
+ private:
+  TensorSpec spec_;
+  TensorPool& pool_;
+  Chain chain_;
+  size_t row_bytes_;
+  Tensor tensor_;
+  char* out_ = nullptr;  // of the next row
+};
+
+// Lists of numbers: gathered end to end, then spread over [rows, K].
+class NumberListWriter final : public ColumnWriter {
+ public:
+  NumberListWriter(const ColumnPlan& plan, TensorPool& pool)
+      : dtype_(plan.spec.dtype), pool_(pool), chain_(plan) {}
+  void Begin(int64_t) override {
+    lengths_.clear();
+    bytes_.clear();
+  }
+  void Add(Values values) override {
+    lengths_.push_back(values.count);
+    const size_t at = bytes_.size();
+    const size_t size = static_cast<size_t>(values.count) * SizeOf(dtype_);
+    void* const result = scratch_.Room(size);
+    chain_.Run(values, result);
+    bytes_.resize(at + size);
+    if (size > 0) std::memcpy(&bytes_[at], result, size);
+  }
+  Tensor Finish() override {
+    const int64_t length = PaddedLength(lengths_);
+    Tensor tensor = pool_.Get(dtype_, Shape({static_cast<int64_t>(lengths_.size()), length}));
+    DispatchDType(dtype_, [&]<class T>() {
+      const T absent = IsFloating(dtype_) ? ConvertTo<T>(std::numeric_limits<float>::quiet_NaN())
+                                          : ConvertTo<T>(-static_cast<int>(IsInteger(dtype_)));
+      const char* from = bytes_.data();
+      T* row = tensor.data<T>();
+      for (const int64_t count : lengths_) {
+        const size_t size = static_cast<size_t>(count) * sizeof(T);
+        if (size > 0) std::memcpy(row, from, size);
+        std::fill(row + count, row + length, absent);
+        from += size;
+        row += length;
+      }
+    });
+    return tensor;
+  }
+
+ private:
+  DType dtype_;
+  TensorPool& pool_;
+  Chain chain_;
+  Scratch scratch_;
+  std::vector<int64_t> lengths_;
+  std::vector<char> bytes_;
+};
+
+class StringWriter final : public ColumnWriter {
+ public:
+  explicit StringWriter(const ColumnPlan& plan) : shape_(plan.spec.shape), ragged_(plan.ragged()) {}
+  void Begin(int64_t) override {
+    text_.clear();
+    ends_.clear();
+    lengths_.clear();
+  }
+  void Add(Values values) override {
+    const auto* const strings = static_cast<const std::string_view*>(values.data);
+    lengths_.push_back(values.count);
+    for (int64_t i = 0; i < values.count; ++i) {
+      text_.append(strings[i]);
+      ends_.push_back(text_.size());
+    }
+  }
+  Tensor Finish() override {
+    const auto rows = static_cast<int64_t>(lengths_.size());
+    const Shape row = ragged_ ? Shape({PaddedLength(lengths_)}) : shape_;
+    const size_t size = text_.size();
+    const auto arena = std::make_shared<const std::string>(std::move(text_));
+    text_ = std::string();
+    text_.reserve(size);  // the next batch is as long
+    Tensor tensor = Tensor::Views(BatchShape(rows, row), arena);
+    const char* bytes = arena->data();
+    const size_t* end = ends_.data();
+    size_t begin = 0;
+    std::string_view* out = tensor.strings().data();
+    for (const int64_t length : lengths_) {
+      for (int64_t i = 0; i < length; ++i, begin = *end++) out[i] = {bytes + begin, *end - begin};
+      out += row.elements();
+    }
+    return tensor;
+  }
+
+ private:
+  Shape shape_;
+  bool ragged_;
+  std::string text_;          // all strings, end to end
+  std::vector<size_t> ends_;  // of each
+  std::vector<int64_t> lengths_;
+};
+
+}  // namespace
+
+std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan, TensorPool& pool) {
+  if (plan.spec.dtype == DType::kString) return std::make_unique<StringWriter>(plan);
+  if (plan.ragged()) return std::make_unique<NumberListWriter>(plan, pool);
+  return std::make_unique<NumberWriter>(plan, pool);
+}
+
+}  // namespace tpuest

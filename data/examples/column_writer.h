@@ -1,0 +1,29 @@
+#pragma once
+// Columns of a batch, filled row by row: values go through their steps straight to their place in
+// the batch's tensor.
+
+#include <memory>
+
+#include "data/examples/column_plan.h"
+#include "data/examples/tensor_pool.h"
+#include "data/source.h"
+
+namespace tpuest {
+
+// Belongs to one worker.
+class ColumnWriter {
+ public:
+  virtual ~ColumnWriter() = default;
+  // Starts a batch of `rows` rows; Add comes next, once for each in order.
+  virtual void Begin(int64_t rows) = 0;
+  // Error kData for values that the steps refuse; the caller adds file and record.
+  virtual void Add(Values values) = 0;
+  // [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
+  [[nodiscard]] virtual Tensor Finish() = 0;
+};
+
+// The plan and the pool outlive the writer.
+[[nodiscard]] std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan,
+                                                             TensorPool& pool);
+
+}  // namespace tpuest

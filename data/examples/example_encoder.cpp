@@ -1,0 +1,76 @@
+#include "data/examples/example_encoder.h"
+
+#include "core/ops/elementwise.h"
+#include "data/examples/map_nodes.h"
+
+namespace tpuest {
+namespace {
+
+bool IsRawBytes(const TensorSpec& column) {
+  return column.dtype == DType::kUint8 && column.shape.rank() > 0;
+}
+
+}  // namespace
+
+EncodedColumn EncodingOf(const TensorSpec& column) {
+  if (IsRawBytes(column)) return {column.name + "_raw", DType::kString, Shape()};
+  if (column.dtype == DType::kString || column.dtype == DType::kFloat) {
+    return {column.name, column.dtype, column.shape};
+  }
+  if (IsInteger(column.dtype) || column.dtype == DType::kBool) {
+    return {column.name, DType::kInt64, column.shape};
+  }
+  throw Error(Code::kUsage, fmt::format("column \"{}\" is {}; a tf.Example holds bytes, float32 "
+                                        "and int64",
+                                        column.name, NameOf(column.dtype)));
+}
+
+Value DecodedNodes(const TensorSpec& column, Value feature) {
+  if (IsRawBytes(column)) return RawNodes(feature, column.dtype, column.shape);
+  if (column.dtype == DType::kString) return feature;
+  return ops::Cast(feature, column.dtype);
+}
+
+ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns,
+                               const std::map<std::string, DType>& dtypes)
+    : columns_(std::move(columns)) {
+  for (const TensorSpec& column : columns_) {
+    EncodedColumn as = EncodingOf(column);
+    const auto wanted = dtypes.find(column.name);
+    const bool numbers = as.dtype != DType::kString;
+    if (numbers && wanted != dtypes.end() && wanted->second != DType::kString) {
+      as.dtype = wanted->second;
+    }
+    encoded_.push_back(std::move(as));
+  }
+}
+
+std::string ExampleEncoder::Encode(const Row& row) {
+  for (size_t i = 0; i < columns_.size(); ++i) Add(columns_[i], encoded_[i], row.columns[i]);
+  return writer_.Finish();
+}
+
+void ExampleEncoder::Add(const TensorSpec& column, const EncodedColumn& as, const Values& values) {
+  const auto count = static_cast<size_t>(values.count);
+  if (IsRawBytes(column)) {
+    return writer_.Bytes(as.key, std::string_view(static_cast<const char*>(values.data), count));
+  }
+  if (column.dtype == DType::kString) {
+    return writer_.Bytes(as.key, {static_cast<const std::string_view*>(values.data), count});
+  }
+  DispatchDType(column.dtype, [&]<class T>() {
+    const auto* const from = static_cast<const T*>(values.data);
+    const auto converted = [&]<class To>(To /*of*/) {
+      std::vector<To> numbers(count);
+      for (size_t i = 0; i < count; ++i) numbers[i] = ConvertTo<To>(from[i]);
+      return numbers;
+    };
+    if (as.dtype == DType::kFloat) {
+      writer_.Floats(as.key, converted(float{}));
+    } else {
+      writer_.Ints(as.key, converted(int64_t{}));
+    }
+  });
+}
+
+}  // namespace tpuest

@@ -1,0 +1,84 @@
+#include "data/examples/map_nodes.h"
+
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/parsing.h"
+
+namespace tpuest {
+namespace {
+
+// [-1, ...]: the batch and one example's shape.
+Shape Batched(const Shape& row) {
+  std::vector<int64_t> dims = row.dims();
+  dims.insert(dims.begin(), kUnknownDim);
+  return Shape(std::move(dims));
+}
+
+// bfloat16 is computed in float and rounded at the end.
+DType WideOf(DType dtype) { return dtype == DType::kBfloat16 ? DType::kFloat : dtype; }
+
+// Whole numbers become float32.
+Value FloatFirst(Value x) { return IsFloating(x.dtype()) ? x : ops::Cast(x, DType::kFloat); }
+
+Value Numbers(Graph& graph, DType dtype, const std::vector<double>& values) {
+  const Tensor all = Tensor::Of<double>({static_cast<int64_t>(values.size())}, values);
+  return graph.Constant((values.size() == 1 ? all.Reshaped({}) : all).Cast(dtype));
+}
+
+Value Nodes(const DecodeRawMap& o, const TensorSpec& /*spec*/, Value x) {
+  return RawNodes(x, *DTypeFromName(o.out_type), Shape(o.shape), o.little_endian);
+}
+
+Value Nodes(const CastMap& o, const TensorSpec& /*spec*/, Value x) {
+  return ops::Cast(x, *DTypeFromName(o.dtype));
+}
+
+// The product is rounded once, from double.
+Value Nodes(const RescalingMap& o, const TensorSpec& /*spec*/, Value x) {
+  x = FloatFirst(x);
+  const DType wide = WideOf(x.dtype());
+  const Value product = ops::Mul(ops::Cast(x, DType::kDouble), o.scale);
+  return ops::Cast(ops::AddV2(ops::Cast(product, wide), o.offset), x.dtype());
+}
+
+Value Nodes(const ReshapeMap& o, const TensorSpec& spec, Value x) {
+  return ops::Reshape(x, Batched(ResolveMap(MapOptions(o), spec, "").spec.shape));
+}
+
+Value Nodes(const OneHotMap& o, const TensorSpec& /*spec*/, Value x) {
+  const bool index = x.dtype() == DType::kInt32 || x.dtype() == DType::kInt64;
+  return ops::OneHot(index ? x : ops::Cast(x, DType::kInt32), {.depth = static_cast<int>(o.depth),
+                                                               .dtype = *DTypeFromName(o.dtype),
+                                                               .on_value = o.on_value,
+                                                               .off_value = o.off_value});
+}
+
+// Narrow whole numbers are added in int32 and wrap around when they are cast back.
+Value Nodes(const AddMap& o, const TensorSpec& /*spec*/, Value x) {
+  const bool narrow = IsInteger(x.dtype()) && SizeOf(x.dtype()) < sizeof(int32_t);
+  const Value wide = ops::Cast(x, narrow ? DType::kInt32 : WideOf(x.dtype()));
+  return ops::Cast(ops::AddV2(wide, o.value), x.dtype());
+}
+
+Value Nodes(const NormalizeMap& o, const TensorSpec& /*spec*/, Value x) {
+  x = FloatFirst(x);
+  const Value wide = ops::Cast(x, WideOf(x.dtype()));
+  const Value mean = Numbers(x.graph(), wide.dtype(), o.mean);
+  const Value std = Numbers(x.graph(), wide.dtype(), o.std);
+  return ops::Cast(ops::RealDiv(ops::Sub(wide, mean), std), x.dtype());
+}
+
+}  // namespace
+
+Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x) {
+  return std::visit([&](const auto& o) { return Nodes(o, spec, x); }, options);
+}
+
+Value RawNodes(Value x, DType dtype, const Shape& shape, bool little_endian) {
+  // Any byte but 0 is true; DecodeRaw would keep the byte.
+  const DType stored = dtype == DType::kBool ? DType::kUint8 : dtype;
+  const Value numbers = ops::Reshape(ops::DecodeRaw(x, stored, little_endian), Batched(shape));
+  return ops::Cast(numbers, dtype);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,17 @@
+#pragma once
+// The map ops as graph nodes, for receivers of exports.
+
+#include "core/graph/graph.h"
+#include "data/examples/map_step.h"
+
+namespace tpuest {
+
+// What the op makes of x [batch, ...], a column of one type and shape `spec` an example: the values
+// that ResolveMap's step gives, to the bit. The op fits the column (ResolveMap found no fault), and
+// the column's shape is known.
+[[nodiscard]] Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x);
+
+// A string column [batch] of raw bytes as numbers [batch, shape...].
+[[nodiscard]] Value RawNodes(Value x, DType dtype, const Shape& shape, bool little_endian = true);
+
+}  // namespace tpuest

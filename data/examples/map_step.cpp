@@ -1,0 +1,310 @@
+#include "data/examples/map_step.h"
+
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// An error of one op.
+class Refusal {
+ public:
+  Refusal(const MapOptions& options, const TensorSpec& spec, std::string key)
+      : op_(OpName(options)), columns_(ColumnsOf(options)), spec_(spec), key_(std::move(key)) {}
+  [[noreturn]] void operator()(const std::string& what, const std::string& hint = "") const {
+    throw Error(Code::kUsage,
+                fmt::format("{} of \"{}\" ({} {}): {}", op_, columns_.in, NameOf(spec_.dtype),
+                            spec_.shape.Text(), what),
+                hint)
+        .Key(key_);
+  }
+
+ private:
+  std::string_view op_;
+  const MapColumns& columns_;
+  const TensorSpec& spec_;
+  std::string key_;
+};
+
+bool IsRagged(const TensorSpec& spec) { return !spec.shape.fully_known(); }
+
+DType DTypeNamed(const std::string& name, const Refusal& refuse) {
+  const std::optional<DType> dtype = DTypeFromName(name);
+  if (!dtype || SizeOf(*dtype) == 0 || *dtype == DType::kHalf) {
+    refuse(fmt::format("no numeric dtype is named '{}'", name));
+  }
+  return *dtype;
+}
+
+template <class From, class To>
+class CastStep final : public MapStep {
+ public:
+  void Run(const void* in, int64_t count, void* out) const override {
+    const auto* const from = static_cast<const From*>(in);
+    auto* const to = static_cast<To*>(out);
+    for (int64_t i = 0; i < count; ++i) to[i] = ConvertTo<To>(from[i]);
+  }
+};
+
+template <class From>
+std::unique_ptr<MapStep> CastFrom(DType to) {
+  std::unique_ptr<MapStep> step;
+  DispatchDType(to, [&]<class To>() { step = std::make_unique<CastStep<From, To>>(); });
+  return step;
+}
+
+// x * scale + offset in T; bfloat16 is computed in float and rounded. The product is rounded once,
+// so that a scale of 1/255 gives what a division by 255 gives.
+template <class T>
+class AffineStep final : public MapStep {
+ public:
+  using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+  AffineStep(double scale, double offset) : scale_(scale), offset_(static_cast<Wide>(offset)) {}
+  void Run(const void* in, int64_t count, void* out) const override {
+    const auto* const from = static_cast<const T*>(in);
+    auto* const to = static_cast<T*>(out);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto scaled = static_cast<Wide>(static_cast<double>(ConvertTo<Wide>(from[i])) * scale_);
+      to[i] = ConvertTo<T>(scaled + offset_);
+    }
+  }
+  [[nodiscard]] bool in_place() const override { return true; }
+
+ private:
+  double scale_;
+  Wide offset_;
+};
+
+template <class T>
+class AddStep final : public MapStep {
+ public:
+  using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+  explicit AddStep(double value) : value_(static_cast<Wide>(value)) {}
+  void Run(const void* in, int64_t count, void* out) const override {
+    auto* const to = static_cast<T*>(out);
+    if (in != out) std::memcpy(to, in, static_cast<size_t>(count) * sizeof(T));
+    for (int64_t i = 0; i < count; ++i) to[i] = Sum(to[i]);
+  }
+  [[nodiscard]] bool in_place() const override { return true; }
+
+ private:
+  [[nodiscard]] T Sum(T x) const {
+    if constexpr (std::is_integral_v<T>) {
+      // Whole numbers wrap around, as TensorFlow's do.
+      return static_cast<T>(static_cast<uint64_t>(x) + static_cast<uint64_t>(value_));
+    } else {
+      return ConvertTo<T>(ConvertTo<Wide>(x) + value_);
+    }
+  }
+  Wide value_;
+};
+
+template <class T>
+class NormalizeStep final : public MapStep {
+ public:
+  using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+  NormalizeStep(const std::vector<double>& mean, const std::vector<double>& std)
+      : mean_(mean.begin(), mean.end()), std_(std.begin(), std.end()) {}
+  void Run(const void* in, int64_t count, void* out) const override {
+    auto* const to = static_cast<T*>(out);
+    if (in != out) std::memcpy(to, in, static_cast<size_t>(count) * sizeof(T));
+    const auto channels = static_cast<int64_t>(mean_.size());
+    for (int64_t first = 0; first < count; first += channels) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const auto at = static_cast<size_t>(c);
+        to[first + c] = ConvertTo<T>((ConvertTo<Wide>(to[first + c]) - mean_[at]) / std_[at]);
+      }
+    }
+  }
+  [[nodiscard]] bool in_place() const override { return true; }
+
+ private:
+  std::vector<Wide> mean_;
+  std::vector<Wide> std_;
+};
+
+template <class From, class To>
+class OneHotStep final : public MapStep {
+ public:
+  explicit OneHotStep(const OneHotMap& options)
+      : depth_(options.depth),
+        on_(ConvertTo<To>(options.on_value)),
+        off_(ConvertTo<To>(options.off_value)) {}
+  void Run(const void* in, int64_t count, void* out) const override {
+    const auto* const from = static_cast<const From*>(in);
+    auto* const to = static_cast<To*>(out);
+    for (int64_t i = 0; i < count * depth_; ++i) to[i] = off_;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto index = ConvertTo<int64_t>(from[i]);
+      if (index >= 0 && index < depth_) to[i * depth_ + index] = on_;
+    }
+  }
+  [[nodiscard]] int64_t outputs_per_input() const override { return depth_; }
+
+ private:
+  int64_t depth_;
+  To on_;
+  To off_;
+};
+
+// Casts and then runs a step of floats.
+class FloatFirstStep final : public MapStep {
+ public:
+  FloatFirstStep(std::unique_ptr<MapStep> cast, std::unique_ptr<MapStep> step)
+      : cast_(std::move(cast)), step_(std::move(step)) {}
+  void Run(const void* in, int64_t count, void* out) const override {
+    cast_->Run(in, count, out);
+    step_->Run(out, count, out);
+  }
+
+ private:
+  std::unique_ptr<MapStep> cast_;
+  std::unique_ptr<MapStep> step_;
+};
+
+// make.operator()<T>() for the column's type, or for float32 where it holds whole numbers.
+template <class Make>
+MappedColumn FloatStep(const TensorSpec& spec, Make make) {
+  MappedColumn mapped{spec, nullptr, std::nullopt};
+  if (!IsFloating(spec.dtype)) mapped.spec.dtype = DType::kFloat;
+  DispatchDType(mapped.spec.dtype, [&]<class T>() {
+    if constexpr (!std::is_integral_v<T>) mapped.step = make.template operator()<T>();
+  });
+  if (IsFloating(spec.dtype)) return mapped;
+  std::unique_ptr<MapStep> cast;
+  DispatchDType(spec.dtype, [&]<class From>() { cast = CastFrom<From>(DType::kFloat); });
+  mapped.step = std::make_unique<FloatFirstStep>(std::move(cast), std::move(mapped.step));
+  return mapped;
+}
+
+void CheckKnownShape(const Shape& shape, const Refusal& refuse) {
+  for (const int64_t dim : shape.dims()) {
+    if (dim < 0) refuse(fmt::format("shape {} must be known", shape.Text()));
+  }
+}
+
+MappedColumn Resolve(const DecodeRawMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  if (spec.dtype != DType::kString || spec.shape.rank() != 0) {
+    refuse("expected one string an example");
+  }
+  const DType dtype = DTypeNamed(o.out_type, refuse);
+  const Shape shape(o.shape);
+  CheckKnownShape(shape, refuse);
+  const bool swap = !o.little_endian && SizeOf(dtype) > 1;
+  return {{spec.name, dtype, shape}, nullptr, RawDecoder{dtype, shape.elements(), swap}};
+}
+
+MappedColumn Resolve(const CastMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  const DType dtype = DTypeNamed(o.dtype, refuse);
+  MappedColumn mapped{{spec.name, dtype, spec.shape}, nullptr, std::nullopt};
+  if (dtype == spec.dtype) return mapped;
+  DispatchDType(spec.dtype, [&]<class From>() { mapped.step = CastFrom<From>(dtype); });
+  return mapped;
+}
+
+MappedColumn Resolve(const RescalingMap& o, const TensorSpec& spec, const Refusal&) {
+  return FloatStep(spec, [&]<class T>() -> std::unique_ptr<MapStep> {
+    return std::make_unique<AffineStep<T>>(o.scale, o.offset);
+  });
+}
+
+MappedColumn Resolve(const ReshapeMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  if (IsRagged(spec)) refuse("the number of values is not fixed");
+  const int64_t elements = spec.shape.elements();
+  std::vector<int64_t> dims = o.shape;
+  int64_t known = 1;
+  int64_t* free = nullptr;
+  for (int64_t& dim : dims) {
+    if (dim < -1 || (dim == -1 && free != nullptr)) {
+      refuse(fmt::format("shape {}: one dimension may be -1, none less", Shape(o.shape).Text()));
+    }
+    if (dim == -1) {
+      free = &dim;
+    } else {
+      known *= dim;
+    }
+  }
+  if (free != nullptr) *free = known == 0 ? 0 : elements / known;
+  if (Shape(dims).elements() != elements) {
+    refuse(fmt::format("{} values do not fill shape {}", elements, Shape(o.shape).Text()));
+  }
+  return {{spec.name, spec.dtype, Shape(dims)}, nullptr, std::nullopt};
+}
+
+MappedColumn Resolve(const OneHotMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  if (!IsInteger(spec.dtype)) refuse("expected whole numbers", "put a cast before it");
+  if (IsRagged(spec)) refuse("the number of values is not fixed");
+  if (o.depth < 1) refuse(fmt::format("depth is {}; expected 1 or more", o.depth));
+  const DType dtype = DTypeNamed(o.dtype, refuse);
+  std::vector<int64_t> dims = spec.shape.dims();
+  dims.push_back(o.depth);
+  MappedColumn mapped{{spec.name, dtype, Shape(dims)}, nullptr, std::nullopt};
+  DispatchDType(spec.dtype, [&]<class From>() {
+    if constexpr (std::is_integral_v<From>) {
+      DispatchDType(dtype,
+                    [&]<class To>() { mapped.step = std::make_unique<OneHotStep<From, To>>(o); });
+    }
+  });
+  return mapped;
+}
+
+MappedColumn Resolve(const AddMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  if (spec.dtype == DType::kBool) refuse("truth values cannot be added", "put a cast before it");
+  if (IsInteger(spec.dtype) && o.value != std::floor(o.value)) {
+    refuse(fmt::format("{} is not whole", NumberText(o.value)), "put a cast before it");
+  }
+  MappedColumn mapped{spec, nullptr, std::nullopt};
+  DispatchDType(spec.dtype, [&]<class T>() {
+    if constexpr (!std::is_same_v<T, bool>) {
+      if constexpr (std::is_unsigned_v<T>) {
+        // A negative value wraps around.
+        mapped.step = std::make_unique<AddStep<T>>(
+            static_cast<double>(static_cast<T>(static_cast<int64_t>(o.value))));
+      } else {
+        mapped.step = std::make_unique<AddStep<T>>(o.value);
+      }
+    }
+  });
+  return mapped;
+}
+
+MappedColumn Resolve(const NormalizeMap& o, const TensorSpec& spec, const Refusal& refuse) {
+  if (o.mean.empty() || o.mean.size() != o.std.size()) {
+    refuse(fmt::format("mean has {} values, std has {}; expected as many, 1 or more", o.mean.size(),
+                       o.std.size()));
+  }
+  for (const double std : o.std) {
+    if (std == 0) refuse("std holds 0");
+  }
+  const auto n = static_cast<int64_t>(o.mean.size());
+  const int64_t last = spec.shape.rank() == 0 ? 1 : spec.shape.dim(-1);
+  if (n != 1 && n != last) {
+    refuse(
+        fmt::format("mean has {} values; expected 1, or one for each index of the last axis", n));
+  }
+  return FloatStep(spec, [&]<class T>() -> std::unique_ptr<MapStep> {
+    return std::make_unique<NormalizeStep<T>>(o.mean, o.std);
+  });
+}
+
+}  // namespace
+
+const MapColumns& ColumnsOf(const MapOptions& options) {
+  return std::visit([](const auto& o) -> const MapColumns& { return o; }, options);
+}
+
+std::string_view OpName(const MapOptions& options) {
+  return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kType; }, options);
+}
+
+MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec, const std::string& key) {
+  const Refusal refuse(options, spec, key);
+  const bool decodes = std::holds_alternative<DecodeRawMap>(options);
+  if (spec.dtype == DType::kString && !decodes && !std::holds_alternative<ReshapeMap>(options)) {
+    refuse("expected numbers", "decode_raw makes numbers of bytes");
+  }
+  return std::visit([&](const auto& o) { return Resolve(o, spec, refuse); }, options);
+}
+
+}  // namespace tpuest

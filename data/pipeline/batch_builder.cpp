@@ -1,0 +1,92 @@
+#include "data/pipeline/batch_builder.h"
+
+#include <algorithm>
+
+namespace tpuest {
+namespace {
+
+// [rows], 1 for the first `examples`.
+Tensor ExampleWeight(int64_t rows, int64_t examples) {
+  Tensor weight(DType::kFloat, Shape({rows}));
+  std::fill_n(weight.data<float>(), examples, 1.0F);
+  return weight;
+}
+
+Error WithRecord(const Error& error, const std::string& file, int64_t record) {
+  std::vector<Fault> faults = error.faults();
+  faults.front().message = fmt::format("{}: record {}: {}", file, record, faults.front().message);
+  return {error.code(), std::move(faults)};
+}
+
+}  // namespace
+
+BatchBuilder::BatchBuilder(const BuildContext& context, TensorPool& pool)
+    : context_(context), pool_(pool) {
+  const InputPlan& plan = context.plan;
+  for (const ColumnPlan& column : plan.features) columns_.push_back(Writer(column));
+  for (const auto& [head, column] : plan.labels) columns_.push_back(Writer(column));
+  if (plan.id) columns_.push_back(Writer(*plan.id));
+}
+
+BatchBuilder::Column BatchBuilder::Writer(const ColumnPlan& plan) const {
+  return {MakeColumnWriter(plan, pool_), plan.input};
+}
+
+void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
+  const auto at = static_cast<size_t>(row);
+  if (context_.source != nullptr) {
+    context_.source->Read(drawn.records[at], row_);
+    return;
+  }
+  const size_t begin = at == 0 ? 0 : drawn.ends[at - 1];
+  row_.from = drawn.from[at];
+  row_.text = std::string_view(drawn.bytes).substr(begin, drawn.ends[at] - begin);
+  row_.columns.assign(1, {&row_.text, 1});
+}
+
+void BatchBuilder::MapRow() {
+  const std::vector<Values>* values = &row_.columns;
+  if (context_.parser != nullptr) {
+    context_.parser->Parse(*static_cast<const std::string_view*>(row_.columns[0].data), parsed_);
+    values = &parsed_.values;
+  }
+  for (const Column& column : columns_) column.writer->Add((*values)[column.input]);
+}
+
+void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
+  ReadRow(drawn, row);
+  try {
+    MapRow();
+  } catch (const Error& error) {
+    throw WithRecord(error, (*context_.files)[static_cast<size_t>(row_.from.file)],
+                     row_.from.record);
+  }
+}
+
+Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
+  const int64_t rows = std::max(drawn.rows, pad_to);
+  Batch batch;
+  batch.examples = drawn.rows;
+  batch.after = drawn.after;
+  batch.rows.reserve(static_cast<size_t>(drawn.rows));
+  for (const Column& column : columns_) column.writer->Begin(rows);
+  for (int64_t row = 0; row < drawn.rows; ++row) {
+    AddRow(drawn, row);
+    batch.rows.push_back(row_.from);
+  }
+  for (int64_t row = drawn.rows; row < rows; ++row) AddRow(drawn, 0);
+
+  size_t next = 0;
+  for (; next < context_.plan.features.size(); ++next) {
+    batch.features.push_back(columns_[next].writer->Finish());
+  }
+  batch.labels = context_.plan.labels.Map(
+      [&](const ColumnPlan& /*column*/) { return columns_[next++].writer->Finish(); });
+  if (context_.plan.id) {
+    batch.forwarded[context_.plan.id->spec.name] = columns_[next].writer->Finish();
+  }
+  if (rows > drawn.rows) batch.example_weight = ExampleWeight(rows, drawn.rows);
+  return batch;
+}
+
+}  // namespace tpuest

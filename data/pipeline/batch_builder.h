@@ -1,0 +1,47 @@
+#pragma once
+// Makes a batch of the records that were drawn for it.
+
+#include <memory>
+#include <vector>
+
+#include "data/examples/column_writer.h"
+#include "data/examples/example_parser.h"
+#include "data/pipeline/sampler.h"
+
+namespace tpuest {
+
+// What all workers of a stream share; outlives them.
+struct BuildContext {
+  InputPlan plan;
+  const ExampleParser* parser = nullptr;  // nullptr: the source's columns are the plan's
+  const IndexedSource* source = nullptr;  // nullptr: streamed, records are in Drawn
+  const std::vector<std::string>* files = nullptr;
+};
+
+// Belongs to one worker.
+class BatchBuilder {
+ public:
+  BatchBuilder(const BuildContext& context, TensorPool& pool);
+  // A batch of max(drawn.rows, pad_to) rows; the rows beyond are copies of the first one and make
+  // the batch carry an example_weight. Errors name file and record.
+  [[nodiscard]] Batch Build(const Drawn& drawn, int64_t pad_to);
+
+ private:
+  void AddRow(const Drawn& drawn, int64_t row);
+  void ReadRow(const Drawn& drawn, int64_t row);
+  void MapRow();
+
+  struct Column {
+    std::unique_ptr<ColumnWriter> writer;
+    size_t input = 0;
+  };
+  [[nodiscard]] Column Writer(const ColumnPlan& plan) const;
+
+  const BuildContext& context_;
+  TensorPool& pool_;
+  std::vector<Column> columns_;  // features, then labels, then id
+  Row row_;
+  ParsedExample parsed_;
+};
+
+}  // namespace tpuest

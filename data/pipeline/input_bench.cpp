@@ -1,0 +1,182 @@
+#include "data/pipeline/input_bench.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "data/pipeline/input_fn.h"
+#include "data/sources/open_source.h"
+
+namespace tpuest {
+namespace {
+
+// Between two looks at the clock.
+constexpr int64_t kReads = 256;
+
+double ReadIndexed(const IndexedSource& source, const Clock& clock, double secs) {
+  if (source.size() == 0) return 0;
+  Row row;
+  int64_t index = 0;
+  int64_t records = 0;
+  const double begin = clock.Seconds();
+  double now = begin;
+  do {
+    for (int64_t i = 0; i < kReads; ++i) {
+      source.Read(index, row);
+      index = index + 1 == source.size() ? 0 : index + 1;
+    }
+    records += kReads;
+    now = clock.Seconds();
+  } while (now - begin < secs);
+  return static_cast<double>(records) / std::max(now - begin, 1e-9);
+}
+
+double ReadStreamed(StreamedSource& source, const Clock& clock, double secs) {
+  std::string_view bytes;
+  Provenance from;
+  int64_t records = 0;
+  const double begin = clock.Seconds();
+  double now = begin;
+  source.Rewind();
+  do {
+    for (int64_t i = 0; i < kReads; ++i) {
+      if (source.Next(bytes, from)) {
+        ++records;
+        continue;
+      }
+      if (records == 0) return 0;
+      source.Rewind();
+    }
+    now = clock.Seconds();
+  } while (now - begin < secs);
+  return static_cast<double>(records) / std::max(now - begin, 1e-9);
+}
+
+bool IsCached(const InputFnOptions& options) {
+  const bool* const flag = std::get_if<bool>(&options.cache);
+  return flag == nullptr || *flag;
+}
+
+double ReadRate(const InputFnOptions& options, const std::string& name, const Clock& clock,
+                double secs) {
+  AnySource source = OpenSource(options.source, IsCached(options), "input_fns." + name + ".source",
+                                options.data_errors);
+  if (auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
+    return ReadIndexed(**indexed, clock, secs);
+  }
+  return ReadStreamed(*std::get<std::unique_ptr<StreamedSource>>(source), clock, secs);
+}
+
+class Bench {
+ public:
+  Bench(InputFnOptions options, const std::string& name, const InputBenchArgs& args)
+      : options_(std::move(options)), name_(name), args_(args) {
+    options_.repeat = -1;  // a measurement must not run out of records
+    options_.drop_remainder = true;
+    PlanStages();
+    PlanVariants();
+  }
+
+  InputBench Run() {
+    const double secs = args_.secs / static_cast<double>(stages_.size() + variants_.size() + 2);
+    InputBench bench{.workers = args_.context.threads};
+    if (const auto* const number = std::get_if<int64_t>(&options_.num_parallel_calls)) {
+      bench.workers = static_cast<int>(*number);
+    }
+    bench.stages.push_back({"read", ReadRate(options_, name_, args_.clock, secs)});
+    for (const auto& [stage, options] : stages_) {
+      bench.stages.push_back({stage, Rate(options, secs)});
+    }
+    bench.examples_per_sec = Rate(options_, secs);
+    for (const auto& [key, options] : variants_) {
+      bench.variants.push_back({key, Rate(options, secs)});
+    }
+    AddShares(bench.stages);
+    return bench;
+  }
+
+ private:
+  using Named = std::pair<std::string, InputFnOptions>;
+
+  // Each is cut behind its stage, and all columns that are there go into the batch.
+  void PlanStages() {
+    InputFnOptions cut = options_;
+    cut.num_parallel_calls = int64_t{1};
+    cut.features.clear();
+    cut.labels.reset();
+    cut.id.reset();
+    cut.map.clear();
+    cut.shuffle.reset();
+    stages_.emplace_back(cut.parse_example.empty() ? "batch" : "parse", cut);
+    if (!options_.map.empty()) {
+      cut.map = options_.map;
+      stages_.emplace_back("map", cut);
+    }
+    if (options_.shuffle) {
+      cut.shuffle = options_.shuffle;
+      stages_.emplace_back("shuffle", cut);
+    }
+  }
+
+  void PlanVariants() {
+    if (!IsCached(options_)) {
+      variants_.emplace_back("cache: memory", options_);
+      variants_.back().second.cache = std::string("memory");
+    }
+    if (std::holds_alternative<int64_t>(options_.num_parallel_calls)) {
+      variants_.emplace_back("num_parallel_calls: auto", options_);
+      variants_.back().second.num_parallel_calls = std::string("auto");
+    }
+    if (std::holds_alternative<int64_t>(options_.prefetch)) {
+      variants_.emplace_back("prefetch: auto", options_);
+      variants_.back().second.prefetch = std::string("auto");
+    }
+  }
+
+  double Rate(const InputFnOptions& options, double secs) const {
+    InputContext context = args_.context;
+    const auto stream = MakeInputFn(options, name_)(context);
+    return RateOf(*stream, args_.clock, secs);
+  }
+
+  // A stage's time is what it adds to the one before it; noise may make that less than nothing.
+  static void AddShares(std::vector<StageRate>& stages) {
+    double before = 0;
+    double sum = 0;
+    for (StageRate& stage : stages) {
+      const double secs = stage.examples_per_sec > 0 ? 1 / stage.examples_per_sec : 0;
+      stage.share = std::max(secs - before, 0.0);
+      before = std::max(before, secs);
+      sum += stage.share;
+    }
+    for (StageRate& stage : stages) stage.share = sum > 0 ? stage.share / sum : 0;
+  }
+
+  InputFnOptions options_;
+  std::string name_;
+  const InputBenchArgs& args_;
+  std::vector<Named> stages_;
+  std::vector<Named> variants_;
+};
+
+}  // namespace
+
+double RateOf(BatchStream& stream, const Clock& clock, double secs) {
+  if (!stream.Next()) return 0;
+  int64_t examples = 0;
+  const double begin = clock.Seconds();
+  double now = begin;
+  do {
+    const std::optional<Batch> batch = stream.Next();
+    if (!batch) break;
+    examples += batch->examples;
+    now = clock.Seconds();
+  } while (now - begin < secs);
+  return static_cast<double>(examples) / std::max(now - begin, 1e-9);
+}
+
+InputBench BenchInput(const InputFnOptions& options, const std::string& name,
+                      const InputBenchArgs& args) {
+  return Bench(options, name, args).Run();
+}
+
+}  // namespace tpuest

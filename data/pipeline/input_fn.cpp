@@ -1,0 +1,194 @@
+#include "data/pipeline/input_fn.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "data/examples/example_parser.h"
+#include "data/pipeline/fold.h"
+#include "data/pipeline/pipeline.h"
+
+namespace tpuest {
+namespace {
+
+// What the streams of one input_fn share. Sources that can be read at any index are opened once.
+class Input {
+ public:
+  Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)
+      : options_(std::move(options)), key_("input_fns." + std::move(name)), wrap_(std::move(wrap)) {
+    CheckStages();
+    if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
+    const auto columns = wrap_ ? std::optional(std::vector{SerializedColumn()})
+                               : KnownColumns(options_.source, SourceKey());
+    if (columns) known_spec_ = Plan(*columns).spec();
+  }
+
+  [[nodiscard]] static std::unique_ptr<BatchStream> Open(const std::shared_ptr<Input>& self,
+                                                         const InputContext& context) {
+    return self->OpenStream(self, context);
+  }
+  [[nodiscard]] const std::optional<StreamSpec>& known_spec() const { return known_spec_; }
+
+ private:
+  [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
+  [[nodiscard]] std::string ParseKey() const { return key_ + ".parse_example"; }
+
+  // What an option says as a number; `word` stands for nullopt.
+  [[nodiscard]] std::optional<int64_t> WordOrNumber(
+      const std::variant<std::string, int64_t>& option, std::string_view word, int64_t least,
+      const std::string& key) const {
+    if (const auto* text = std::get_if<std::string>(&option)) {
+      if (*text == word) return std::nullopt;
+      throw Error(Code::kUsage, fmt::format("expected {} or a number, found '{}'", word, *text))
+          .Key(key);
+    }
+    const int64_t number = std::get<int64_t>(option);
+    if (number < least) {
+      throw Error(Code::kUsage, fmt::format("expected {} or more, found {}", least, number))
+          .Key(key);
+    }
+    return number;
+  }
+
+  void CheckStages() const {
+    if (options_.repeat.value_or(-1) < -1) {
+      throw Error(Code::kUsage,
+                  fmt::format("repeat is {}; expected 0 or more, or -1 for ever", *options_.repeat))
+          .Key(key_ + ".repeat");
+    }
+    if (const auto* cache = std::get_if<std::string>(&options_.cache);
+        cache != nullptr && *cache != "memory") {
+      throw Error(Code::kUsage, fmt::format("expected false or memory, found '{}'", *cache))
+          .Key(key_ + ".cache");
+    }
+    (void)Workers(1);
+    (void)Prefetch(1);
+    if (options_.shuffle) (void)Window();
+  }
+
+  [[nodiscard]] bool Cached() const {
+    const bool* const flag = std::get_if<bool>(&options_.cache);
+    return flag == nullptr || *flag;
+  }
+  // nullopt: a full permutation.
+  [[nodiscard]] std::optional<int64_t> Window() const {
+    return WordOrNumber(options_.shuffle->buffer_size, "full", 1, key_ + ".shuffle.buffer_size");
+  }
+  [[nodiscard]] int Workers(int machine) const {
+    const std::string key = key_ + ".num_parallel_calls";
+    const int64_t asked =
+        WordOrNumber(options_.num_parallel_calls, "auto", 1, key).value_or(std::max(machine, 1));
+    return static_cast<int>(std::min<int64_t>(asked, 1024));
+  }
+  [[nodiscard]] int64_t Prefetch(int workers) const {
+    const auto asked = WordOrNumber(options_.prefetch, "auto", 0, key_ + ".prefetch");
+    return std::max<int64_t>(asked.value_or(2 * workers), 1);
+  }
+
+  [[nodiscard]] InputPlan Plan(const std::vector<TensorSpec>& source_columns) const {
+    if (!parser_) return PlanColumns(options_, source_columns, key_);
+    if (source_columns.size() != 1 || source_columns[0].dtype != DType::kString ||
+        source_columns[0].shape.rank() != 0) {
+      throw Error(Code::kUsage,
+                  "parse_example needs a source of tf.Examples, such as "
+                  "TFRecordDataset; this one has columns already")
+          .Key(ParseKey());
+    }
+    return PlanColumns(options_, parser_->columns(), key_);
+  }
+
+  [[nodiscard]] SampleOptions Sampling(const InputContext& context) const {
+    SampleOptions sampling;
+    sampling.repeat = options_.repeat.value_or(context.mode == Mode::kTrain ? -1 : 1);
+    sampling.seed = context.seed;
+    if (!options_.shuffle) return sampling;
+    const std::optional<int64_t> window = Window();
+    sampling.order = window ? SampleOptions::Order::kWindow : SampleOptions::Order::kPermutation;
+    sampling.window = window.value_or(0);
+    sampling.seed = options_.shuffle->seed.value_or(context.seed);
+    sampling.reshuffle = options_.shuffle->reshuffle_each_iteration;
+    return sampling;
+  }
+
+  [[nodiscard]] AnySource Source() {
+    const std::lock_guard lock(mutex_);
+    if (opened_) return opened_;
+    AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
+    if (options_.fold) source = TakeFold(std::move(source), *options_.fold, SourceKey());
+    if (wrap_) source = wrap_(std::move(source));
+    if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
+      opened_ = *indexed;
+    }
+    return source;
+  }
+
+  [[nodiscard]] std::unique_ptr<BatchStream> OpenStream(std::shared_ptr<const void> keep,
+                                                        const InputContext& context) {
+    Check(context.batch_size > 0);
+    const SampleOptions sampling = Sampling(context);
+    PipelineOptions options;
+    options.batch_size = context.batch_size;
+    options.drop_remainder = options_.drop_remainder.value_or(context.mode == Mode::kTrain);
+    options.pad_last = context.pad_last;
+    options.workers = Workers(context.threads);
+    options.prefetch = Prefetch(options.workers);
+    options.endless = sampling.repeat < 0;
+
+    BuildContext build;
+    build.parser = parser_ ? &*parser_ : nullptr;
+    std::unique_ptr<Sampler> sampler;
+    AnySource source = Source();
+    if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
+      build.source = indexed->get();
+      build.files = &(*indexed)->files();
+      build.plan = Plan((*indexed)->columns());
+      options.epoch_size = (*indexed)->size();
+      sampler = MakeSampler((*indexed)->size(), sampling);
+    } else {
+      auto& streamed = std::get<std::unique_ptr<StreamedSource>>(source);
+      if (sampling.order == SampleOptions::Order::kPermutation) RefusePermutation();
+      build.files = &streamed->files();
+      build.plan = Plan(streamed->columns());
+      sampler = MakeSampler(std::move(streamed), sampling);
+    }
+    return std::make_unique<Pipeline>(options, std::move(build), std::move(sampler),
+                                      std::move(keep));
+  }
+
+  [[noreturn]] void RefusePermutation() const {
+    throw Error(Code::kUsage,
+                "buffer_size: full needs records that can be read in any order; compressed files "
+                "are read front to back",
+                "cache: memory, or a number of records as buffer_size")
+        .Key(key_ + ".shuffle.buffer_size");
+  }
+
+  InputFnOptions options_;
+  std::string key_;
+  WrapSource wrap_;  // may be empty
+  std::optional<ExampleParser> parser_;
+  std::optional<StreamSpec> known_spec_;
+  std::mutex mutex_;
+  std::shared_ptr<IndexedSource> opened_;
+};
+
+}  // namespace
+
+InputFn MakeInputFn(InputFnOptions options, std::string name) {
+  return MakeWrappedInputFn(std::move(options), std::move(name), nullptr);
+}
+
+InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap) {
+  auto input = std::make_shared<Input>(std::move(options), std::move(name), std::move(wrap));
+  return [input](const InputContext& context) { return Input::Open(input, context); };
+}
+
+std::optional<StreamSpec> KnownSpec(const InputFnOptions& options, const std::string& name) {
+  return Input(options, name).known_spec();
+}
+
+std::optional<int64_t> KnownSize(const InputFnOptions& options, const std::string& name) {
+  const auto records = KnownSize(options.source, fmt::format("input_fns.{}.source", name));
+  return records && options.fold ? SizeOfFold(*options.fold, *records) : records;
+}
+
+}  // namespace tpuest

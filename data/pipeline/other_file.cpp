@@ -1,0 +1,148 @@
+#include "data/pipeline/other_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include "data/examples/column_plan.h"
+#include "data/examples/map_step.h"
+#include "data/sources/open_source.h"
+
+namespace tpuest {
+namespace {
+
+class OtherFile {
+ public:
+  OtherFile(InputFnOptions options, const std::string& path, const std::string& name)
+      : options_(std::move(options)), path_(path), name_(name) {}
+
+  InputFnOptions Make() {
+    if (path_ == "-" && !std::holds_alternative<CsvSource>(options_.source)) {
+      throw Error(Code::kUsage,
+                  fmt::format("the standard input is read as CSV, and {} reads {}", Key(), Type()),
+                  "--input FILE");
+    }
+    for (const auto& [head, column] : LabelsOf(options_)) labels_.push_back(column);
+    const std::vector<TensorSpec> columns = Columns();
+    SetFeatures(columns);
+    KeepNeeded();
+    std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
+    options_.labels.reset();
+    options_.shuffle.reset();
+    options_.repeat = 1;
+    options_.drop_remainder = false;
+    return std::move(options_);
+  }
+
+ private:
+  [[nodiscard]] std::string Key() const { return "input_fns." + name_; }
+  [[nodiscard]] std::string_view Type() const {
+    return std::visit([](const auto& source) { return source.kType; }, options_.source);
+  }
+
+  // Those of the job's own files, before the map steps.
+  [[nodiscard]] std::vector<TensorSpec> Columns() const {
+    std::vector<TensorSpec> columns;
+    for (const auto& [feature, options] : options_.parse_example) columns.push_back({feature});
+    if (!columns.empty()) return columns;
+    const std::string key = Key() + ".source";
+    if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
+    const AnySource source =
+        OpenSource(options_.source, false, key, {options_.data_errors.options, nullptr});
+    return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
+  }
+
+  [[nodiscard]] bool IsLabel(const std::string& column) const {
+    return std::find(labels_.begin(), labels_.end(), column) != labels_.end();
+  }
+
+  // Without a list they are all columns that are neither labels nor id.
+  void SetFeatures(const std::vector<TensorSpec>& columns) {
+    if (!options_.features.empty()) return;
+    std::set<std::string> names;
+    for (const TensorSpec& column : columns) names.insert(column.name);
+    for (const MapOptions& step : options_.map) {
+      names.insert(ColumnsOf(step).out.value_or(ColumnsOf(step).in));
+    }
+    for (const std::string& name : names) {
+      if (!IsLabel(name) && name != options_.id) options_.features.push_back(name);
+    }
+  }
+
+  // The map steps and parsed features that features and id are made of.
+  void KeepNeeded() {
+    needed_.insert(options_.features.begin(), options_.features.end());
+    if (options_.id) needed_.insert(*options_.id);
+    std::vector<MapOptions> steps;
+    for (auto step = options_.map.rbegin(); step != options_.map.rend(); ++step) {
+      const MapColumns& names = ColumnsOf(*step);
+      if (needed_.erase(names.out.value_or(names.in)) == 0) continue;
+      needed_.insert(names.in);
+      steps.insert(steps.begin(), *step);
+    }
+    options_.map = std::move(steps);
+    std::erase_if(options_.parse_example,
+                  [&](const auto& feature) { return !needed_.contains(feature.first); });
+  }
+
+  void SetFile(TFRecordSource& source, const std::vector<TensorSpec>& /*columns*/) const {
+    source.filenames = {path_};
+    source.compression_type = "auto";
+    UseAll(source);
+  }
+
+  void SetFile(CsvSource& source, const std::vector<TensorSpec>& columns) const {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      source.defaults_by_name[columns[i].name] =
+          source.column_defaults ? (*source.column_defaults)[i] : DefaultOf(columns[i].dtype);
+    }
+    source.file_pattern = path_;
+    source.compression_type.reset();
+    if (path_.ends_with(".gz")) source.compression_type = "GZIP";
+    source.column_defaults.reset();
+    source.label_name.reset();
+    source.select_columns.emplace(needed_.begin(), needed_.end());
+    source.may_lack = labels_;
+    UseAll(source);
+  }
+
+  // As make_csv_dataset has it where types are found in the file.
+  static CsvDefault DefaultOf(DType dtype) {
+    CsvDefault made;
+    made.dtype = NameOf(dtype);
+    if (dtype == DType::kString) {
+      made.default_value = std::string();
+    } else {
+      made.default_value = int64_t{0};
+    }
+    return made;
+  }
+
+  void SetFile(IdxSource& source, const std::vector<TensorSpec>& /*columns*/) const {
+    source.images = path_;
+    source.labels.reset();
+    UseAll(source);
+  }
+
+  template <class Source>
+  void SetFile(Source& /*source*/, const std::vector<TensorSpec>& /*columns*/) const {
+    throw Error(Code::kUsage, fmt::format("--input replaces a file, and {} reads none", Key()),
+                fmt::format("its source is {}; predict.input_fn names another", Type()))
+        .Key(Key() + ".source");
+  }
+
+  static void UseAll(RecordRange& range) { range = RecordRange(); }
+
+  InputFnOptions options_;
+  const std::string& path_;
+  const std::string& name_;
+  std::vector<std::string> labels_;
+  std::set<std::string> needed_;  // columns of the source
+};
+
+}  // namespace
+
+InputFnOptions WithFile(InputFnOptions options, const std::string& path, const std::string& name) {
+  return OtherFile(std::move(options), path, name).Make();
+}
+
+}  // namespace tpuest

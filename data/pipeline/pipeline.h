@@ -1,0 +1,82 @@
+#pragma once
+// The stream of an input_fn: workers draw the records of one batch after the other, in order, and
+// build the batches side by side.
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "data/pipeline/batch_builder.h"
+#include "data/pipeline/sampler.h"
+
+namespace tpuest {
+
+struct PipelineOptions {
+  int64_t batch_size = 1;
+  bool drop_remainder = false;
+  bool pad_last = false;
+  int workers = 1;
+  int64_t prefetch = 2;  // batches in the making or waiting; at least 1
+  bool endless = false;
+  std::optional<int64_t> epoch_size;
+};
+
+class Pipeline final : public BatchStream {
+ public:
+  // `keep` owns what context points to.
+  Pipeline(const PipelineOptions& options, BuildContext context, std::unique_ptr<Sampler> sampler,
+           std::shared_ptr<const void> keep);
+  ~Pipeline() override;
+
+  [[nodiscard]] const StreamSpec& spec() const override { return spec_; }
+  [[nodiscard]] std::optional<int64_t> epoch_size() const override { return options_.epoch_size; }
+  [[nodiscard]] bool endless() const override { return options_.endless; }
+  void Seek(const StreamPosition& position) override;
+  [[nodiscard]] std::optional<Batch> Next() override;
+  [[nodiscard]] const std::vector<std::string>& files() const override { return *context_.files; }
+
+ private:
+  // What became of a batch: itself, an error, or neither at the end of the stream.
+  struct Outcome {
+    bool ready = false;
+    std::optional<Batch> batch;
+    std::exception_ptr error;
+  };
+
+  void Start();
+  void Stop();
+  void Work();
+  // Takes the next batch's number and records; false if there is nothing left to do.
+  [[nodiscard]] bool Draw(int64_t& number, Drawn& drawn, Outcome& outcome);
+  void DrawRecords(Drawn& drawn);
+  void Put(int64_t number, Outcome outcome);
+  [[nodiscard]] Outcome& At(int64_t number);
+
+  PipelineOptions options_;
+  std::shared_ptr<const void> keep_;
+  BuildContext context_;
+  StreamSpec spec_;
+  TensorPool pool_;
+  std::vector<std::jthread> workers_;
+
+  // Held while records are drawn; taken before mutex_.
+  std::mutex draw_mutex_;
+  std::unique_ptr<Sampler> sampler_;
+  std::optional<StreamPosition> seek_;  // to be done before the next draw
+  bool drained_ = false;                // the end, or an error, was drawn
+
+  std::mutex mutex_;
+  std::condition_variable space_;  // for workers: a batch was taken, or stopping_
+  std::condition_variable ready_;  // for Next
+  std::vector<Outcome> outcomes_;  // ring of options_.prefetch
+  int64_t drawn_ = 0;              // batches whose number was given out
+  int64_t taken_ = 0;              // batches that Next returned
+  bool stopping_ = false;
+};
+
+}  // namespace tpuest

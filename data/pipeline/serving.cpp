@@ -1,0 +1,263 @@
+#include "data/pipeline/serving.h"
+
+#include <map>
+#include <set>
+
+#include "core/ops/parsing.h"
+#include "data/examples/column_plan.h"
+#include "data/examples/example_encoder.h"
+#include "data/examples/example_parser.h"
+#include "data/examples/map_nodes.h"
+#include "data/pipeline/input_fn.h"
+
+namespace tpuest {
+namespace {
+
+constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
+
+// Columns are numbered: those that are read first, then one a map step.
+class Columns {
+ public:
+  Columns(const InputFnOptions& options, const std::vector<TensorSpec>& read)
+      : options_(options), read_(read.size()) {
+    for (size_t i = 0; i < read.size(); ++i) {
+      specs_.push_back(read[i]);
+      newest_[read[i].name] = i;
+    }
+    for (const MapOptions& op : options.map) {
+      const MapColumns& names = ColumnsOf(op);
+      const size_t in = newest_.at(names.in);
+      inputs_.push_back(in);
+      newest_[names.out.value_or(names.in)] = specs_.size();
+      specs_.push_back(ResolveMap(op, specs_[in], "").spec);
+    }
+  }
+
+  [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
+  // The column of this name after all map steps.
+  [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
+  // The column that is read for it.
+  [[nodiscard]] size_t Root(size_t column) const {
+    while (column >= read_) column = inputs_[column - read_];
+    return column;
+  }
+  // No step on the way to it computes.
+  [[nodiscard]] bool OnlyCasts(size_t column) const {
+    for (; column >= read_; column = inputs_[column - read_]) {
+      if (!std::holds_alternative<CastMap>(options_.map[column - read_])) return false;
+    }
+    return true;
+  }
+  // Adds the nodes that make the column, once.
+  Value Build(size_t column, std::map<size_t, Value>& built) const {
+    if (const auto found = built.find(column); found != built.end()) return found->second;
+    const size_t in = inputs_[column - read_];
+    const Value x = Build(in, built);
+    return built[column] = MapNodes(options_.map[column - read_], specs_[in], x);
+  }
+
+ private:
+  const InputFnOptions& options_;
+  size_t read_;
+  std::vector<TensorSpec> specs_;
+  std::vector<size_t> inputs_;  // of each map step
+  std::map<std::string, size_t> newest_;
+};
+
+Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
+  return graph.Placeholder(DType::kString, Shape({batch.value_or(kUnknownDim)}),
+                           "input_example_tensor");
+}
+
+// These columns of parse_example.
+std::map<size_t, Value> ParsedColumns(Value examples, const ExampleParser& parser,
+                                      const std::set<size_t>& columns) {
+  std::vector<ops::DenseFeature> features;
+  std::vector<ops::VarLenFeature> lists;
+  std::vector<size_t> order;  // of the features, then of the lists
+  for (const size_t column : columns) {
+    const TensorSpec& spec = parser.columns()[column];
+    if (!spec.shape.fully_known()) continue;
+    features.push_back({spec.name, spec.dtype, spec.shape, parser.default_value(column)});
+    order.push_back(column);
+  }
+  for (const size_t column : columns) {
+    const TensorSpec& spec = parser.columns()[column];
+    if (spec.shape.fully_known()) continue;
+    lists.push_back({spec.name, spec.dtype});
+    order.push_back(column);
+  }
+  const std::vector<Value> values = ops::ParseExample(examples, features, lists);
+  std::map<size_t, Value> parsed;
+  for (size_t i = 0; i < order.size(); ++i) parsed[order[i]] = values[i];
+  return parsed;
+}
+
+class ParsingReceiver {
+ public:
+  ParsingReceiver(InputFnOptions options, const std::string& name, std::optional<int64_t> batch)
+      : options_(std::move(options)), key_("input_fns." + name), batch_(batch) {}
+
+  ServingInputReceiver Build(Graph& graph) const {
+    std::optional<ExampleParser> parser;
+    if (!options_.parse_example.empty()) {
+      parser.emplace(options_.parse_example, key_ + ".parse_example");
+    }
+    const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns();
+    const InputPlan plan = PlanColumns(options_, read, key_);
+    const Columns columns(options_, read);
+    std::set<size_t> roots;
+    for (const ColumnPlan& feature : plan.features) {
+      CheckLists(columns, columns.Last(feature.spec.name));
+      roots.insert(columns.Root(columns.Last(feature.spec.name)));
+    }
+    const Value examples = ExamplesPlaceholder(graph, batch_);
+    std::map<size_t, Value> built =
+        parser ? ParsedColumns(examples, *parser, roots) : Decoded(examples, read, roots);
+    ServingInputReceiver receiver;
+    for (const ColumnPlan& feature : plan.features) {
+      const std::string& name = feature.spec.name;
+      receiver.features[name] = columns.Build(columns.Last(name), built);
+      receiver.feature_keys[name] = feature.spec.key;
+    }
+    receiver.receiver_tensors[std::string(kExamples)] = examples;
+    return receiver;
+  }
+
+ private:
+  [[nodiscard]] std::vector<TensorSpec> SourceColumns() const {
+    const std::string key = key_ + ".source";
+    if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
+    // Nobody wants to be told of bad records again.
+    const AnySource source =
+        OpenSource(options_.source, false, key, {options_.data_errors.options, nullptr});
+    return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
+  }
+
+  // The columns of a source, from the features that hold them in tf.Examples.
+  [[nodiscard]] std::map<size_t, Value> Decoded(Value examples, const std::vector<TensorSpec>& read,
+                                                const std::set<size_t>& roots) const {
+    if (std::holds_alternative<TFRecordSource>(options_.source)) return {{0, examples}};
+    std::map<std::string, std::pair<size_t, ops::DenseFeature>> by_key;
+    for (const size_t root : roots) {
+      const EncodedColumn encoded = EncodingOf(read[root]);
+      by_key[encoded.key] = {root, {encoded.key, encoded.dtype, encoded.shape, Tensor()}};
+    }
+    std::vector<ops::DenseFeature> features;
+    for (const auto& [key, feature] : by_key) features.push_back(feature.second);
+    const std::vector<Value> values = ops::ParseExample(examples, features);
+    std::map<size_t, Value> built;
+    size_t next = 0;
+    for (const auto& [key, feature] : by_key) {
+      built[feature.first] = DecodedNodes(read[feature.first], values[next++]);
+    }
+    return built;
+  }
+
+  // A stream fills lists up after the map steps, a receiver before them.
+  void CheckLists(const Columns& columns, size_t column) const {
+    const TensorSpec& result = columns.spec(column);
+    const TensorSpec& read = columns.spec(columns.Root(column));
+    if (read.shape.fully_known()) return;
+    const bool same = result.dtype == read.dtype ||
+                      (IsInteger(result.dtype) && IsInteger(read.dtype)) ||
+                      (IsFloating(result.dtype) && IsFloating(read.dtype));
+    if (same && columns.OnlyCasts(column)) return;
+    throw Error(Code::kUsage,
+                fmt::format("\"{}\" is a VarLenFeature: a parsing receiver fills its lists up "
+                            "before the map steps, which compute with them",
+                            read.name),
+                "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}, or a "
+                "FixedLenFeature")
+        .Key(fmt::format("{}.parse_example.{}", key_, read.name));
+  }
+
+  InputFnOptions options_;
+  std::string key_;
+  std::optional<int64_t> batch_;
+};
+
+// The rows of a source as one column of tf.Examples.
+class EncodedSource final : public IndexedSource {
+ public:
+  EncodedSource(std::shared_ptr<IndexedSource> source, std::map<std::string, DType> dtypes)
+      : IndexedSource({SerializedColumn()}, source->files()),
+        source_(std::move(source)),
+        dtypes_(std::move(dtypes)) {}
+  [[nodiscard]] int64_t size() const override { return source_->size(); }
+  void Read(int64_t index, Row& row) const override {
+    source_->Read(index, row);
+    const std::string example = ExampleEncoder(source_->columns(), dtypes_).Encode(row);
+    row.bytes.assign(example.begin(), example.end());
+    row.text = {reinterpret_cast<const char*>(row.bytes.data()), row.bytes.size()};
+    row.columns.assign(1, {&row.text, 1});
+  }
+
+ private:
+  std::shared_ptr<IndexedSource> source_;
+  std::map<std::string, DType> dtypes_;
+};
+
+std::map<std::string, DType> DTypesOf(const std::map<std::string, FeatureOptions>& spec) {
+  std::map<std::string, DType> dtypes;
+  for (const auto& [name, feature] : spec) {
+    dtypes[name] = std::visit([](const auto& f) { return *DTypeFromName(f.dtype); }, feature);
+  }
+  return dtypes;
+}
+
+}  // namespace
+
+ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
+                                                     const std::string& name,
+                                                     std::optional<int64_t> default_batch_size) {
+  const auto receiver =
+      std::make_shared<const ParsingReceiver>(std::move(options), name, default_batch_size);
+  return [receiver](Graph& graph) { return receiver->Build(graph); };
+}
+
+ServingInputReceiverFn ParsingServingInputReceiverFn(
+    const std::map<std::string, FeatureOptions>& spec, const std::string& key,
+    std::optional<int64_t> default_batch_size) {
+  const auto parser = std::make_shared<const ExampleParser>(spec, key);
+  return [parser, default_batch_size](Graph& graph) {
+    const Value examples = ExamplesPlaceholder(graph, default_batch_size);
+    std::set<size_t> all;
+    for (size_t i = 0; i < parser->columns().size(); ++i) all.insert(i);
+    ServingInputReceiver receiver;
+    for (const auto& [column, value] : ParsedColumns(examples, *parser, all)) {
+      const TensorSpec& feature = parser->columns()[column];
+      receiver.features[feature.name] = value;
+      receiver.feature_keys[feature.name] = feature.key;
+    }
+    receiver.receiver_tensors[std::string(kExamples)] = examples;
+    return receiver;
+  };
+}
+
+InputFn SerializedInputFn(InputFnOptions options, std::string name,
+                          const std::map<std::string, FeatureOptions>& spec) {
+  const bool records =
+      !options.parse_example.empty() || std::holds_alternative<TFRecordSource>(options.source);
+  ReshapeMap rename;
+  rename.in = SerializedColumn().name;
+  if (records) {
+    const auto columns = KnownColumns(options.source, "input_fns." + name + ".source");
+    if (columns && columns->size() == 1) rename.in = columns->front().name;
+  }
+  rename.out = kExamples;
+  options.parse_example.clear();
+  options.map = {rename};
+  options.features = {std::string(kExamples)};
+  options.labels.reset();
+  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
+  options.id.reset();
+  const auto encoded = [dtypes = DTypesOf(spec)](AnySource source) -> AnySource {
+    return std::make_shared<EncodedSource>(std::get<std::shared_ptr<IndexedSource>>(source),
+                                           dtypes);
+  };
+  return MakeWrappedInputFn(std::move(options), std::move(name),
+                            records ? WrapSource() : WrapSource(encoded));
+}
+
+}  // namespace tpuest

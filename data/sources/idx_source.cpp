@@ -1,0 +1,116 @@
+// IDX, the format of MNIST: two zero bytes, the element type (8: uint8), the number of dimensions,
+// each dimension as a big-endian uint32, and the elements. Plain or gzip, told by the first bytes.
+
+#include "core/base/files.h"
+#include "core/io/byte_stream.h"
+#include "data/sources/open_source.h"
+
+namespace tpuest {
+namespace {
+
+constexpr uint8_t kIdxUint8 = 8;
+
+struct Idx {
+  std::string bytes;
+  std::vector<int64_t> dims;
+  size_t begin = 0;  // of the elements
+};
+
+uint32_t BigEndian(const std::string& bytes, size_t at) {
+  uint32_t word = 0;
+  for (size_t i = 0; i < 4; ++i) word = (word << 8) | static_cast<uint8_t>(bytes[at + i]);
+  return word;
+}
+
+[[noreturn]] void Damaged(const std::string& path, const std::string& what) {
+  throw Error(Code::kData, fmt::format("{}: {}", path, what));
+}
+
+void CheckHeader(const Idx& idx, const std::string& path, size_t rank) {
+  if (idx.bytes.size() < 4) {
+    Damaged(path, fmt::format("an IDX header of 4 bytes or more expected, found {} bytes",
+                              idx.bytes.size()));
+  }
+  const uint32_t magic = BigEndian(idx.bytes, 0);
+  const auto expected = static_cast<uint32_t>(kIdxUint8 << 8 | rank);
+  if (magic != expected) {
+    Damaged(path, fmt::format("expected an IDX file of uint8 with {} dimension{} (magic "
+                              "{:08x}), found magic {:08x}",
+                              rank, rank == 1 ? "" : "s", expected, magic));
+  }
+  if (idx.bytes.size() < 4 + 4 * rank) {
+    Damaged(path, fmt::format("an IDX header of {} bytes expected, found {} bytes", 4 + 4 * rank,
+                              idx.bytes.size()));
+  }
+}
+
+Idx ReadIdx(const std::string& path, size_t rank, const std::string& key) {
+  if (!FileExists(path)) {
+    throw Error(Code::kData, path + ": no such file",
+                "relative names count from the job file's folder")
+        .Key(key);
+  }
+  Idx idx;
+  idx.bytes = ReadAll(*OpenStream(path));
+  CheckHeader(idx, path, rank);
+  idx.begin = 4 + 4 * rank;
+  uint64_t elements = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    idx.dims.push_back(BigEndian(idx.bytes, 4 + 4 * i));
+    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(idx.dims.back()), &elements)) {
+      Damaged(path, "its dimensions are too large");
+    }
+  }
+  if (idx.bytes.size() - idx.begin != elements) {
+    Damaged(path, fmt::format("{} bytes expected after the header for {}, found {}", elements,
+                              Shape(idx.dims).Text(), idx.bytes.size() - idx.begin));
+  }
+  return idx;
+}
+
+std::vector<TensorSpec> Columns(const Idx& images, bool with_labels) {
+  std::vector<TensorSpec> columns = {
+      {"image", DType::kUint8, Shape({images.dims[1] * images.dims[2]})}};
+  if (with_labels) columns.push_back({"label", DType::kInt32, Shape()});
+  return columns;
+}
+
+class IdxRecords final : public IndexedSource {
+ public:
+  IdxRecords(std::string path, Idx images, std::vector<int32_t> labels)
+      : IndexedSource(Columns(images, !labels.empty()), {std::move(path)}),
+        images_(std::move(images)),
+        labels_(std::move(labels)),
+        pixels_(images_.dims[1] * images_.dims[2]) {}
+  [[nodiscard]] int64_t size() const override { return images_.dims[0]; }
+  void Read(int64_t index, Row& row) const override {
+    row.from = {0, index};
+    row.columns.resize(columns().size());
+    row.columns[0] = {images_.bytes.data() + images_.begin + index * pixels_, pixels_};
+    if (!labels_.empty()) row.columns[1] = {&labels_[static_cast<size_t>(index)], 1};
+  }
+
+ private:
+  Idx images_;
+  std::vector<int32_t> labels_;  // empty: none
+  int64_t pixels_;
+};
+
+}  // namespace
+
+std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options, const std::string& key) {
+  Idx images = ReadIdx(options.images, 3, key + ".images");
+  std::vector<int32_t> labels;
+  if (options.labels) {
+    const Idx read = ReadIdx(*options.labels, 1, key + ".labels");
+    if (read.dims[0] != images.dims[0]) {
+      Damaged(*options.labels, fmt::format("{} labels expected, one for each image of {}, found {}",
+                                           images.dims[0], options.images, read.dims[0]));
+    }
+    const auto* const first = reinterpret_cast<const uint8_t*>(read.bytes.data() + read.begin);
+    labels.assign(first, first + read.dims[0]);
+  }
+  return std::make_shared<IdxRecords>(options.images, std::move(images), std::move(labels));
+}
+
+}  // namespace tpuest

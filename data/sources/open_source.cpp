@@ -1,0 +1,52 @@
+#include "data/sources/open_source.h"
+
+#include <utility>
+#include <variant>
+
+#include "data/csv/source.h"
+
+namespace tpuest {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace
+
+AnySource OpenSource(const SourceOptions& options, bool cached, const std::string& key,
+                     const DataErrors& errors) {
+  const auto slice = [&](std::shared_ptr<IndexedSource> source, const RecordRange& range) {
+    return AnySource(Slice(std::move(source), range, key));
+  };
+  return std::visit(Overloaded{
+                        [&](const TFRecordSource& o) { return OpenTFRecords(o, cached, key); },
+                        [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
+                        [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
+                        [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
+                        [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
+                        [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
+                    },
+                    options);
+}
+
+std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
+                                                    const std::string& key) {
+  if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
+  if (std::holds_alternative<IdxSource>(options)) return std::nullopt;
+  if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);
+  return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
+}
+
+std::optional<int64_t> KnownSize(const SourceOptions& options, const std::string& key) {
+  const bool is_file = std::holds_alternative<TFRecordSource>(options) ||
+                       std::holds_alternative<IdxSource>(options) ||
+                       std::holds_alternative<CsvSource>(options);
+  if (is_file) return std::nullopt;
+  return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->size();
+}
+
+}  // namespace tpuest
