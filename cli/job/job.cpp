@@ -1,7 +1,7 @@
 #include "cli/job/job.h"
 
 #include "cli/job/epochs.h"
-#include "cli/job/job_fold.h"
+#include "cli/job/fold.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
 #include "core/sharding/batch_size.h"

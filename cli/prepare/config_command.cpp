@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/job/job_schema.h"
+#include "cli/job/schema.h"
 #include "cli/prepare/commands.h"
 #include "cli/run/run_folder.h"
 #include "cli/run/session.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/job/job_lines.h"
+#include "cli/job/lines.h"
 #include "config/scalars.h"
 #include "config/substitute.h"
 #include "core/base/error.h"

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "cli/host/signals.h"
-#include "cli/job/job_fold.h"
-#include "cli/job/job_hparams.h"
+#include "cli/job/fold.h"
+#include "cli/job/hparams.h"
 #include "cli/run/input_files.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"

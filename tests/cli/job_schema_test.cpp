@@ -1,10 +1,9 @@
 // The JSON Schema knows every key that the reader knows.
 
-#include "cli/job/job_schema.h"
-
 #include <doctest/doctest.h>
 
 #include "cli/job/job.h"
+#include "cli/job/schema.h"
 
 namespace tpuest::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/job/job_schema.h"
+#include "cli/job/schema.h"
 
 #include "cli/job/job.h"
 #include "config/variant.h"

@@ -1,4 +1,4 @@
-#include "cli/job/job_hparams.h"
+#include "cli/job/hparams.h"
 
 #include <algorithm>
 

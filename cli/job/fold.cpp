@@ -1,4 +1,4 @@
-#include "cli/job/job_fold.h"
+#include "cli/job/fold.h"
 
 #include <charconv>
 

@@ -1,4 +1,4 @@
-#include "cli/job/job_lines.h"
+#include "cli/job/lines.h"
 
 #include <fmt/format.h>
 
