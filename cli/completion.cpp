@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/job/job.h"
 #include "cli/job/recipes.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/shell/common_flags.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

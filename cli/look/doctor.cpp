@@ -8,7 +8,7 @@
 #include "cli/host/machine.h"
 #include "cli/host/plugin_probe.h"
 #include "cli/look/commands.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/report.h"

@@ -8,7 +8,7 @@
 
 #include "cli/look/commands.h"
 #include "cli/look/rerun.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"

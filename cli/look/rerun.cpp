@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "core/base/files.h"
 #include "core/io/checkpoint_state.h"
 

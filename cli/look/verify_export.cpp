@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/job/export_args.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 

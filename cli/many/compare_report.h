@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/run_compare.h"
+#include "cli/run/record/compare.h"
 #include "cli/shell/report.h"
 
 namespace tpuest::cli {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "cli/run/run_folder.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/folder.h"
+#include "cli/run/record/series.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

@@ -1,9 +1,9 @@
 #include "cli/many/run_list.h"
 
 #include "cli/many/sweep_best.h"
-#include "cli/run/run_folder.h"
-#include "cli/run/run_json.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/folder.h"
+#include "cli/run/record/json.h"
+#include "cli/run/record/series.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/metrics_log.h"

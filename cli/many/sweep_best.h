@@ -7,7 +7,7 @@
 
 #include "cli/job/job.h"
 #include "cli/many/sweep_folder.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 #include "core/estimator/contract/metric_order.h"
 
 namespace tpuest::cli {

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "cli/run/run_json.h"
+#include "cli/run/record/json.h"
 #include "cli/shell/report.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "cli/host/child_process.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -4,7 +4,7 @@
 
 #include "cli/job/schema.h"
 #include "cli/prepare/commands.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"

@@ -6,7 +6,7 @@
 #include "cli/job/eval_tasks.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/base/heap.h"

@@ -10,7 +10,7 @@
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"

@@ -1,10 +1,11 @@
 // Where runs part, and which keys can have done it.
 
+#include "cli/run/record/compare.h"
+
 #include <doctest/doctest.h>
 
-#include "cli/run/bit_keys.h"
-#include "cli/run/checkpoint_fingerprint.h"
-#include "cli/run/run_compare.h"
+#include "cli/run/record/bit_keys.h"
+#include "cli/run/record/checkpoint_fingerprint.h"
 #include "core/base/files.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"

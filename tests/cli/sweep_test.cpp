@@ -10,7 +10,7 @@
 #include "cli/many/sweep_best.h"
 #include "cli/many/sweep_draws.h"
 #include "cli/many/sweep_trials.h"
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 #include "core/base/error.h"
 
 namespace tpuest::cli {

@@ -1,4 +1,4 @@
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "cli/run/checkpoint_fingerprint.h"
+#include "cli/run/record/checkpoint_fingerprint.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/run/run_folder.h"
+#include "cli/run/record/folder.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 #include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
-#include "cli/run/run_json.h"
+#include "cli/run/record/json.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

@@ -1,4 +1,4 @@
-#include "cli/run/run_json.h"
+#include "cli/run/record/json.h"
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/metrics_log.h"

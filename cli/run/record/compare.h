@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/run_series.h"
+#include "cli/run/record/series.h"
 #include "config/config.h"
 #include "config/flatten.h"
 

@@ -1,14 +1,14 @@
-#include "cli/run/run_compare.h"
+#include "cli/run/record/compare.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "cli/job/job.h"
-#include "cli/run/bit_keys.h"
-#include "cli/run/checkpoint_fingerprint.h"
-#include "cli/run/run_folder.h"
-#include "cli/run/run_json.h"
+#include "cli/run/record/bit_keys.h"
+#include "cli/run/record/checkpoint_fingerprint.h"
+#include "cli/run/record/folder.h"
+#include "cli/run/record/json.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

@@ -1,4 +1,4 @@
-#include "cli/run/bit_keys.h"
+#include "cli/run/record/bit_keys.h"
 
 #include <algorithm>
 
