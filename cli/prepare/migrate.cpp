@@ -4,8 +4,8 @@
 #include <set>
 
 #include "cli/prepare/commands.h"
-#include "cli/prepare/migrated_job.h"
-#include "cli/prepare/migrated_sequential.h"
+#include "cli/prepare/migrate/job.h"
+#include "cli/prepare/migrate/sequential.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"

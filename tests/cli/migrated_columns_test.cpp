@@ -1,10 +1,9 @@
 // Columns and models found in what TensorFlow left (tests/testdata/old_estimators).
 
-#include "cli/prepare/migrated_columns.h"
-
 #include <doctest/doctest.h>
 
-#include "cli/prepare/migrated_model.h"
+#include "cli/prepare/migrate/columns.h"
+#include "cli/prepare/migrate/model.h"
 
 namespace tpuest::cli {
 namespace {

@@ -1,16 +1,15 @@
 // Layers, losses and optimizers found in graphs that TensorFlow left
 // (tests/testdata/old_model_fns), and in graphs written here as its versions made them.
 
-#include "cli/prepare/migrated_layers.h"
-
 #include <doctest/doctest.h>
 
-#include "cli/prepare/migrated_loss.h"
-#include "cli/prepare/migrated_nodes.h"
-#include "cli/prepare/migrated_normalization.h"
-#include "cli/prepare/migrated_numbers.h"
-#include "cli/prepare/migrated_optimizer.h"
-#include "cli/prepare/migrated_sequential.h"
+#include "cli/prepare/migrate/layers.h"
+#include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/normalization.h"
+#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/optimizer.h"
+#include "cli/prepare/migrate/sequential.h"
 #include "core/base/files.h"
 #include "tests/temporary_folder.h"
 

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/prepare/migrated_numbers.h"
-#include "cli/prepare/migrated_optimizer.h"
+#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/optimizer.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

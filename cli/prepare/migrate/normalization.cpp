@@ -1,7 +1,7 @@
-#include "cli/prepare/migrated_normalization.h"
+#include "cli/prepare/migrate/normalization.h"
 
-#include "cli/prepare/migrated_nodes.h"
-#include "cli/prepare/migrated_numbers.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,8 +1,8 @@
-#include "cli/prepare/migrated_sequential.h"
+#include "cli/prepare/migrate/sequential.h"
 
-#include "cli/prepare/migrated_layers.h"
-#include "cli/prepare/migrated_loss.h"
-#include "cli/prepare/migrated_nodes.h"
+#include "cli/prepare/migrate/layers.h"
+#include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/nodes.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrated_model.h"
+#include "cli/prepare/migrate/model.h"
 
 namespace tpuest::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrated_columns.h"
-#include "cli/prepare/migrated_layers.h"
-#include "cli/prepare/migrated_optimizer.h"
+#include "cli/prepare/migrate/columns.h"
+#include "cli/prepare/migrate/layers.h"
+#include "cli/prepare/migrate/optimizer.h"
 
 namespace tpuest::cli {
 

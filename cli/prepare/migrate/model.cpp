@@ -1,9 +1,9 @@
-#include "cli/prepare/migrated_model.h"
+#include "cli/prepare/migrate/model.h"
 
 #include <algorithm>
 #include <array>
 
-#include "cli/prepare/migrated_optimizer.h"
+#include "cli/prepare/migrate/optimizer.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

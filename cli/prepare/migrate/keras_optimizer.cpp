@@ -1,7 +1,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/prepare/migrated_optimizer.h"
+#include "cli/prepare/migrate/optimizer.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -1,9 +1,9 @@
-#include "cli/prepare/migrated_products.h"
+#include "cli/prepare/migrate/products.h"
 
 #include <map>
 #include <string_view>
 
-#include "cli/prepare/migrated_nodes.h"
+#include "cli/prepare/migrate/nodes.h"
 #include "config/scalars.h"
 
 namespace tpuest::cli {

@@ -1,4 +1,4 @@
-#include "cli/prepare/migrated_nodes.h"
+#include "cli/prepare/migrate/nodes.h"
 
 #include <fmt/format.h>
 

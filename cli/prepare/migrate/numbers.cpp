@@ -1,4 +1,4 @@
-#include "cli/prepare/migrated_numbers.h"
+#include "cli/prepare/migrate/numbers.h"
 
 #include <algorithm>
 #include <map>

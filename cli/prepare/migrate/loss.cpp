@@ -1,10 +1,10 @@
-#include "cli/prepare/migrated_loss.h"
+#include "cli/prepare/migrate/loss.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "cli/prepare/migrated_nodes.h"
-#include "cli/prepare/migrated_numbers.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/numbers.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

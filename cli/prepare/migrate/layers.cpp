@@ -1,14 +1,14 @@
-#include "cli/prepare/migrated_layers.h"
+#include "cli/prepare/migrate/layers.h"
 
 #include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
 
-#include "cli/prepare/migrated_nodes.h"
-#include "cli/prepare/migrated_normalization.h"
-#include "cli/prepare/migrated_numbers.h"
-#include "cli/prepare/migrated_products.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/normalization.h"
+#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/products.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,4 +1,4 @@
-#include "cli/prepare/migrated_columns.h"
+#include "cli/prepare/migrate/columns.h"
 
 #include <algorithm>
 #include <optional>

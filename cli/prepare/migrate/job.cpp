@@ -1,4 +1,4 @@
-#include "cli/prepare/migrated_job.h"
+#include "cli/prepare/migrate/job.h"
 
 #include <algorithm>
 #include <cmath>
