@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "cli/many/commands.h"
-#include "cli/many/plot_svg.h"
-#include "cli/many/plot_terminal.h"
+#include "cli/many/plot/svg.h"
+#include "cli/many/plot/terminal.h"
 #include "cli/shell/report.h"
 #include "core/base/files.h"
 

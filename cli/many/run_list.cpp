@@ -1,6 +1,6 @@
 #include "cli/many/run_list.h"
 
-#include "cli/many/sweep_best.h"
+#include "cli/many/sweep/best.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
 #include "cli/run/record/series.h"

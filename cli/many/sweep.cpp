@@ -6,9 +6,9 @@
 
 #include "cli/host/task_index.h"
 #include "cli/many/commands.h"
-#include "cli/many/sweep_invocation.h"
-#include "cli/many/sweep_report.h"
-#include "cli/many/sweep_run.h"
+#include "cli/many/sweep/invocation.h"
+#include "cli/many/sweep/report.h"
+#include "cli/many/sweep/run.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
 #include "config/tree.h"

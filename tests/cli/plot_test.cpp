@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "cli/many/plot_svg.h"
-#include "cli/many/plot_terminal.h"
+#include "cli/many/plot/svg.h"
+#include "cli/many/plot/terminal.h"
 
 namespace tpuest::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "cli/host/task_index.h"
-#include "cli/many/sweep_best.h"
-#include "cli/many/sweep_draws.h"
-#include "cli/many/sweep_trials.h"
+#include "cli/many/sweep/best.h"
+#include "cli/many/sweep/draws.h"
+#include "cli/many/sweep/trials.h"
 #include "cli/run/record/series.h"
 #include "core/base/error.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/many/plot_axis.h"
+#include "cli/many/plot/axis.h"
 
 namespace tpuest::cli {
 

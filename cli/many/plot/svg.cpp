@@ -1,4 +1,4 @@
-#include "cli/many/plot_svg.h"
+#include "cli/many/plot/svg.h"
 
 #include <fmt/format.h>
 

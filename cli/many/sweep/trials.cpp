@@ -1,9 +1,9 @@
-#include "cli/many/sweep_trials.h"
+#include "cli/many/sweep/trials.h"
 
 #include <algorithm>
 #include <set>
 
-#include "cli/many/sweep_draws.h"
+#include "cli/many/sweep/draws.h"
 #include "core/base/error.h"
 
 namespace tpuest::cli {

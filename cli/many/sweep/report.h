@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/many/sweep_best.h"
+#include "cli/many/sweep/best.h"
 #include "cli/shell/report.h"
 
 namespace tpuest::cli {

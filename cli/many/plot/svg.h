@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/many/plot_curves.h"
+#include "cli/many/plot/curves.h"
 
 namespace tpuest::cli {
 

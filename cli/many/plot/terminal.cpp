@@ -1,4 +1,4 @@
-#include "cli/many/plot_terminal.h"
+#include "cli/many/plot/terminal.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>

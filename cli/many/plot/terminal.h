@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/many/plot_curves.h"
+#include "cli/many/plot/curves.h"
 
 namespace tpuest::cli {
 

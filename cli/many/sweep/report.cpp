@@ -1,4 +1,4 @@
-#include "cli/many/sweep_report.h"
+#include "cli/many/sweep/report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/many/plot_axis.h"
+#include "cli/many/plot/axis.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/many/sweep_best.h"
+#include "cli/many/sweep/best.h"
 
 #include <algorithm>
 #include <cmath>

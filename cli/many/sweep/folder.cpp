@@ -1,4 +1,4 @@
-#include "cli/many/sweep_folder.h"
+#include "cli/many/sweep/folder.h"
 
 #include <charconv>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "cli/many/plot_curves.h"
+#include "cli/many/plot/curves.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/many/trial_pool.h"
+#include "cli/many/sweep/trial_pool.h"
 
 #include <sys/wait.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/job/job.h"
-#include "cli/many/sweep_folder.h"
+#include "cli/many/sweep/folder.h"
 #include "cli/run/record/series.h"
 #include "core/estimator/contract/metric_order.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/many/sweep_trials.h"
+#include "cli/many/sweep/trials.h"
 #include "core/base/files.h"
 #include "core/estimator/contract/metric_order.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/many/sweep_folder.h"
-#include "cli/many/sweep_invocation.h"
-#include "cli/many/trial_pool.h"
+#include "cli/many/sweep/folder.h"
+#include "cli/many/sweep/invocation.h"
+#include "cli/many/sweep/trial_pool.h"
 #include "cli/shell/console.h"
 
 namespace tpuest::cli {

@@ -1,11 +1,11 @@
-#include "cli/many/sweep_draws.h"
+#include "cli/many/sweep/draws.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "cli/many/sweep_trials.h"
+#include "cli/many/sweep/trials.h"
 #include "config/scalars.h"
 #include "core/base/error.h"
 #include "core/base/random.h"

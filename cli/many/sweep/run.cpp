@@ -1,4 +1,4 @@
-#include "cli/many/sweep_run.h"
+#include "cli/many/sweep/run.h"
 
 #include <algorithm>
 #include <thread>
