@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "cli/look/commands.h"
-#include "cli/look/inspect_checkpoint.h"
-#include "cli/look/inspect_events.h"
-#include "cli/look/inspect_export.h"
-#include "cli/look/inspect_records.h"
+#include "cli/look/inspect/checkpoint.h"
+#include "cli/look/inspect/events.h"
+#include "cli/look/inspect/export.h"
+#include "cli/look/inspect/records.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"

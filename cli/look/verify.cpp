@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/look/commands.h"
-#include "cli/look/inspect_export.h"
+#include "cli/look/inspect/export.h"
 #include "cli/look/rerun.h"
 #include "cli/look/verify_export.h"
 #include "cli/run/record/compare.h"

@@ -1,4 +1,4 @@
-#include "cli/look/tensor_statistics.h"
+#include "cli/look/inspect/tensor_statistics.h"
 
 #include <doctest/doctest.h>
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "cli/look/inspect_checkpoint.h"
-#include "cli/look/tensor_statistics.h"
+#include "cli/look/inspect/checkpoint.h"
+#include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"

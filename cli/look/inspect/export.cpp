@@ -1,4 +1,4 @@
-#include "cli/look/inspect_export.h"
+#include "cli/look/inspect/export.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "cli/look/inspect_checkpoint.h"
+#include "cli/look/inspect/checkpoint.h"
 
 #include <map>
 #include <optional>
 
-#include "cli/look/tensor_statistics.h"
+#include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
 #include "core/base/files.h"

@@ -1,4 +1,4 @@
-#include "cli/look/inspect_records.h"
+#include "cli/look/inspect/records.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/look/inspect_invocation.h"
+#include "cli/look/inspect/invocation.h"
 #include "core/io/bundle.h"
 
 namespace tpuest::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/look/inspect_invocation.h"
+#include "cli/look/inspect/invocation.h"
 
 namespace tpuest::cli {
 

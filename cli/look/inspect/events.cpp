@@ -1,4 +1,4 @@
-#include "cli/look/inspect_events.h"
+#include "cli/look/inspect/events.h"
 
 #include "cli/shell/report.h"
 #include "core/base/text.h"
