@@ -10,7 +10,7 @@ namespace tpuest::config {
 namespace {
 
 // Variables that name variables: enough for any job, few enough for a loop to be told from one.
-constexpr int kMaxDepth = 16;
+constexpr int kMaxReferences = 16;
 constexpr size_t kMaxBytes = 1 << 20;
 
 struct Problem {
@@ -33,7 +33,7 @@ class Expander {
   explicit Expander(const Tree& tree) : tree_(tree) {}
 
   std::string Expand(std::string_view text, int depth) {
-    if (depth > kMaxDepth) throw Problem{"its variables name each other in a circle", ""};
+    if (depth > kMaxReferences) throw Problem{"its variables name each other in a circle", ""};
     std::string result;
     for (size_t at = 0; at < text.size();) {
       const std::string_view rest = text.substr(at);

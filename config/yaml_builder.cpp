@@ -10,7 +10,7 @@ namespace tpuest::config {
 namespace {
 
 // No job nests or grows like this; aliases of aliases of aliases do.
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxNesting = 64;
 constexpr size_t kMaxNodes = 200'000;
 
 size_t CountNodes(const Node& node) {
@@ -50,8 +50,8 @@ void YamlBuilder::Report(const Place& place, int width, std::string message, std
 
 void YamlBuilder::CheckSize(size_t offset, size_t more_nodes, size_t more_depth) {
   nodes_ += more_nodes;
-  if (levels_.size() + more_depth > kMaxDepth) {
-    throw Error(Code::kUsage, fmt::format("sections nest deeper than {} levels", kMaxDepth))
+  if (levels_.size() + more_depth > kMaxNesting) {
+    throw Error(Code::kUsage, fmt::format("sections nest deeper than {} levels", kMaxNesting))
         .At(text_.PlaceOf(offset));
   }
   if (nodes_ > kMaxNodes) {

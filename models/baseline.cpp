@@ -7,7 +7,7 @@
 namespace tpuest::models {
 namespace {
 
-constexpr double kLearningRate = 0.3;
+constexpr double kBaselineRate = 0.3;
 
 // A feature that has a row an example; of strings their hashes, because strings stay on the host.
 Value AnyFeature(const ModelInputs& inputs, const std::set<std::string>& weight_columns) {
@@ -46,7 +46,7 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .params = params,
        .job = job,
        .metrics = metrics,
-       .optimizers = {{nn::ByFamily(optimizer), kLearningRate, "", names}}},
+       .optimizers = {{nn::ByFamily(optimizer), kBaselineRate, "", names}}},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& /*summaries*/) {
         const int first = graph.next_node();
         const Variable* const bias =

@@ -5,7 +5,7 @@
 namespace tpuest::models {
 namespace {
 
-constexpr double kLearningRate = 0.2;
+constexpr double kLinearRate = 0.2;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ TPUEstimatorSpec LinearOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, 
                        .params = params,
                        .job = job,
                        .metrics = metrics,
-                       .optimizers = {{nn::ByFamily(optimizer), kLearningRate, "", names}}},
+                       .optimizers = {{nn::ByFamily(optimizer), kLinearRate, "", names}}},
                       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
                         const nn::LinearModel model{.columns = values.columns().Select(
                                                         feature_columns, "model.feature_columns"),

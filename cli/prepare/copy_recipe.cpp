@@ -17,7 +17,7 @@ void Declare(FlagSet& flags, CopyInvocation& to) {
   flags.Switch("--force", to.force, "overwrite what is there");
 }
 
-constexpr const char* kExample = "tpuest cp passengers_linear .";
+constexpr const char* kCopyExample = "tpuest cp passengers_linear .";
 
 struct NewFile {
   std::string path;
@@ -32,7 +32,8 @@ std::string JobPathOf(const Recipe& recipe, const std::string& given) {
   }
   if (IsJobFile(given)) return given;
   throw Error(Code::kUsage,
-              fmt::format("{}: expected a folder, or a name that ends in .yaml", given), kExample);
+              fmt::format("{}: expected a folder, or a name that ends in .yaml", given),
+              kCopyExample);
 }
 
 std::vector<NewFile> FilesOf(const Recipe& recipe, const std::string& path) {
@@ -69,7 +70,7 @@ int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
   const std::vector<std::string>& arguments = invocation.arguments;
   if (arguments.empty() || arguments.size() > 2) {
     throw Error(Code::kUsage, "cp takes a recipe and where it goes",
-                fmt::format("{}; 'tpuest ls recipes' lists them", kExample));
+                fmt::format("{}; 'tpuest ls recipes' lists them", kCopyExample));
   }
   const Recipe recipe = FindRecipe(arguments[0]);
   const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");

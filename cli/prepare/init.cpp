@@ -46,7 +46,7 @@ void Declare(FlagSet& flags, InitInvocation& to) {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExample = "tpuest init --from data.csv --label price";
+constexpr const char* kInitExample = "tpuest init --from data.csv --label price";
 
 // "data/Passengers 2.csv.gz" -> "Passengers_2".
 std::string StemOf(const std::string& path) {
@@ -202,14 +202,14 @@ void CheckArguments(const InitInvocation& invocation) {
   const bool of_csv = invocation.from || invocation.label;
   if (arguments.size() > 1 || (of_csv && !arguments.empty())) {
     throw Error(Code::kUsage, fmt::format("'init' takes no '{}' here", arguments.back()),
-                "tpuest init NAME, or " + std::string(kExample));
+                "tpuest init NAME, or " + std::string(kInitExample));
   }
   if (!arguments.empty() || (invocation.from && invocation.label)) return;
   throw Error(Code::kUsage,
               of_csv ? "init needs a CSV file and the column to learn: --from, --label"
                      : "init needs a name for the job, or a CSV file and the column to learn: "
                        "--from, --label",
-              of_csv ? kExample : "tpuest init digits, or " + std::string(kExample));
+              of_csv ? kInitExample : "tpuest init digits, or " + std::string(kInitExample));
 }
 
 int Init(const InitInvocation& invocation, config::Sources& /*sources*/) {

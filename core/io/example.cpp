@@ -6,8 +6,6 @@
 namespace tpuest {
 namespace {
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
-
 // A tag's byte: field number and wire type.
 constexpr uint64_t Tag(uint32_t field, WireType type) { return field << 3 | type; }
 

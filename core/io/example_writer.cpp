@@ -4,8 +4,6 @@
 namespace tpuest {
 namespace {
 
-constexpr uint32_t kLengthDelimited = 2;
-
 void AppendField(std::string& out, uint32_t field, std::string_view bytes) {
   AppendVarint(out, field << 3 | kLengthDelimited);
   AppendVarint(out, bytes.size());

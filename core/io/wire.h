@@ -23,6 +23,9 @@ void AppendLittle(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// How a protobuf field is laid out, the low three bits of its tag.
+enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+
 // Seven bits a byte, low ones first, the top bit set on all bytes but the last.
 inline void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));

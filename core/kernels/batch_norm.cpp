@@ -16,13 +16,13 @@ A InverseDeviation(A variance, double epsilon) {
 }
 
 // Channels whose factors are worked out together, ahead of a pass over the rows.
-constexpr int64_t kChannels = 256;
+constexpr int64_t kChannelBlock = 256;
 
 // Calls fn(first channel, channels) for runs of channels that fit the arrays of a pass.
 template <class Fn>
 void ForEachRun(int64_t channels, Fn&& fn) {
-  for (int64_t first = 0; first < channels; first += kChannels) {
-    fn(first, std::min(kChannels, channels - first));
+  for (int64_t first = 0; first < channels; first += kChannelBlock) {
+    fn(first, std::min(kChannelBlock, channels - first));
   }
 }
 
@@ -55,7 +55,7 @@ void Apply(const void* x_raw, const void* scale, const void* offset, const void*
   T* const y = static_cast<T*>(y_raw);
   const A* const mean = static_cast<const A*>(mean_raw);
   ForEachRun(channels, [&](int64_t first, int64_t n) {
-    A factor[kChannels];
+    A factor[kChannelBlock];
     for (int64_t c = 0; c < n; ++c) {
       factor[c] = static_cast<const A*>(scale)[first + c] *
                   InverseDeviation(static_cast<const A*>(variance)[first + c], epsilon);
@@ -103,9 +103,9 @@ void GradApply(const void* dy_raw, const void* x_raw, const void* scale, const v
   const A share = count == 0 ? A(0) : A(1) / static_cast<A>(count);
   ForEachRun(channels, [&](int64_t first, int64_t n) {
     // dx = factor * (dy - level - (x - mean) * slope).
-    A factor[kChannels];
-    A level[kChannels];
-    A slope[kChannels];
+    A factor[kChannelBlock];
+    A level[kChannelBlock];
+    A slope[kChannelBlock];
     for (int64_t c = 0; c < n; ++c) {
       const A inverse = InverseDeviation(static_cast<const A*>(variance)[first + c], epsilon);
       factor[c] = static_cast<const A*>(scale)[first + c] * inverse;
@@ -124,19 +124,19 @@ void GradApply(const void* dy_raw, const void* x_raw, const void* scale, const v
 }
 
 template <class T, class A>
-constexpr BatchNormKernels kKernels = {Sum<T, A>, CenteredSquareSum<T, A>, Apply<T, A>,
-                                       GradSums<T, A>, GradApply<T, A>};
+constexpr BatchNormKernels kBatchNormKernels = {Sum<T, A>, CenteredSquareSum<T, A>, Apply<T, A>,
+                                                GradSums<T, A>, GradApply<T, A>};
 
 }  // namespace
 
 BatchNormKernels FindBatchNorm(DType dtype) {
   switch (dtype) {
     case DType::kBfloat16:
-      return kKernels<bfloat16, float>;
+      return kBatchNormKernels<bfloat16, float>;
     case DType::kFloat:
-      return kKernels<float, float>;
+      return kBatchNormKernels<float, float>;
     case DType::kDouble:
-      return kKernels<double, double>;
+      return kBatchNormKernels<double, double>;
     default:
       Check(false, "no batch normalisation of {}", NameOf(dtype));
   }

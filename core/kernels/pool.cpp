@@ -235,19 +235,19 @@ void AverageGrad(const PoolShape& s, const void* dy_raw, void* dx_raw) {
 }
 
 template <class T>
-constexpr PoolKernels kKernels = {Max<T, false>, Max<T, true>, MaxGrad<T>, Average<T>,
-                                  AverageGrad<T>};
+constexpr PoolKernels kPoolKernels = {Max<T, false>, Max<T, true>, MaxGrad<T>, Average<T>,
+                                      AverageGrad<T>};
 
 }  // namespace
 
 PoolKernels FindPool(DType dtype) {
   switch (dtype) {
     case DType::kBfloat16:
-      return kKernels<bfloat16>;
+      return kPoolKernels<bfloat16>;
     case DType::kFloat:
-      return kKernels<float>;
+      return kPoolKernels<float>;
     case DType::kDouble:
-      return kKernels<double>;
+      return kPoolKernels<double>;
     default:
       Check(false, "no pooling of {}", NameOf(dtype));
   }

@@ -10,7 +10,7 @@ namespace tpuest {
 namespace {
 
 // The partial results of a run along reduced elements: added up as a tree at the end.
-constexpr int kLanes = 16;
+constexpr int kSumLanes = 16;
 
 template <class A>
 struct SumFn {
@@ -52,14 +52,14 @@ struct AnyFn {
 
 template <class Fn, class A, class In>
 A ReduceRun(const In* x, int64_t n) {
-  A lanes[kLanes];
-  std::fill_n(lanes, kLanes, Fn::Start());
+  A lanes[kSumLanes];
+  std::fill_n(lanes, kSumLanes, Fn::Start());
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int k = 0; k < kLanes; ++k) lanes[k] = Fn::On(lanes[k], ConvertTo<A>(x[i + k]));
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+    for (int k = 0; k < kSumLanes; ++k) lanes[k] = Fn::On(lanes[k], ConvertTo<A>(x[i + k]));
   }
   for (int k = 0; i < n; ++i, ++k) lanes[k] = Fn::On(lanes[k], ConvertTo<A>(x[i]));
-  for (int width = kLanes / 2; width > 0; width /= 2) {
+  for (int width = kSumLanes / 2; width > 0; width /= 2) {
     for (int k = 0; k < width; ++k) lanes[k] = Fn::On(lanes[k], lanes[k + width]);
   }
   return lanes[0];

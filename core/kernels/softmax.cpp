@@ -90,18 +90,19 @@ void Loss(const void* x_raw, int64_t x_step, const void* labels_raw, int64_t lab
 }
 
 template <class T, class A>
-constexpr SoftmaxKernels kKernels = {Softmax<T, A>, LogSoftmax<T, A>, SparseLoss<T, A>, Loss<T, A>};
+constexpr SoftmaxKernels kSoftmaxKernels = {Softmax<T, A>, LogSoftmax<T, A>, SparseLoss<T, A>,
+                                            Loss<T, A>};
 
 }  // namespace
 
 SoftmaxKernels FindSoftmax(DType dtype) {
   switch (dtype) {
     case DType::kBfloat16:
-      return kKernels<bfloat16, float>;
+      return kSoftmaxKernels<bfloat16, float>;
     case DType::kFloat:
-      return kKernels<float, float>;
+      return kSoftmaxKernels<float, float>;
     case DType::kDouble:
-      return kKernels<double, double>;
+      return kSoftmaxKernels<double, double>;
     default:
       Check(false, "no softmax of {}", NameOf(dtype));
   }

@@ -115,14 +115,14 @@ void LowerGrad(LowerContext& c) {
   c.Output(0, dx.As(c.OutputDType(0)).value());
 }
 
-constexpr std::string_view kForward = "features: T -> activations: T; T: bfloat16|float|double";
+constexpr std::string_view kActivation = "features: T -> activations: T; T: bfloat16|float|double";
 constexpr std::string_view kFeatures =
     "gradients: T, features: T -> backprops: T; T: bfloat16|float|double";
 constexpr std::string_view kOutputs =
     "gradients: T, outputs: T -> backprops: T; T: bfloat16|float|double";
 
 constexpr OpDef Forward(std::string_view name, GradFn grad, PlanFn cpu, LowerFn hlo,
-                        std::string_view signature = kForward) {
+                        std::string_view signature = kActivation) {
   return {.name = name,
           .signature = signature,
           .shape = FirstInputShape,

@@ -36,7 +36,8 @@ struct GatherAxes {
   int64_t batch_dims = 0;
 };
 
-std::optional<GatherAxes> AxesOf(const Node& node, const Shape& params, const Shape& indices) {
+std::optional<GatherAxes> GatherAxesOf(const Node& node, const Shape& params,
+                                       const Shape& indices) {
   const Tensor axis = ConstantValue(node.input(2));
   if (!axis.valid() || !params.known_rank() || !indices.known_rank()) return std::nullopt;
   return GatherAxes{NormalAxis(IntsOf(axis)[0], params.rank()),
@@ -46,7 +47,7 @@ std::optional<GatherAxes> AxesOf(const Node& node, const Shape& params, const Sh
 void GatherShape(ShapeContext& context) {
   const Shape& params = context.Input(0);
   const Shape& indices = context.Input(1);
-  const auto axes = AxesOf(context.node(), params, indices);
+  const auto axes = GatherAxesOf(context.node(), params, indices);
   if (!axes) return context.Output(0, Shape::UnknownRank());
   if (axes->axis < 0 || axes->axis >= params.rank() || axes->batch_dims < 0 ||
       axes->batch_dims > std::min<int64_t>(indices.rank(), axes->axis)) {
@@ -69,7 +70,7 @@ void GatherShape(ShapeContext& context) {
 }
 
 // The rows of params, which must be known.
-int64_t RowsOf(const Value& params, int64_t axis) {
+int64_t GatheredRowsOf(const Value& params, int64_t axis) {
   const int64_t rows = params.shape().dim(static_cast<int>(axis));
   if (rows == kUnknownDim) {
     throw Error(Code::kUsage, fmt::format("the gradient of a gather from '{}' {} needs its rows",
@@ -85,7 +86,7 @@ void GradOfRows(GradContext& c) {
   std::vector<int64_t> dims = params.shape().dims();
   dims[0] = kUnknownDim;
   c.SetDx(0, IndexedSlices{Reshape(c.Dy(), Shape(dims)), Reshape(c.input(1), Shape({kUnknownDim})),
-                           RowsOf(params, 0)});
+                           GatheredRowsOf(params, 0)});
 }
 
 // Along another axis: the index axes of dy come first, are summed by index, and go back.
@@ -96,7 +97,7 @@ void GradOfColumns(GradContext& c, int64_t axis) {
   std::iota(perm.begin(), perm.end(), 0);
   std::rotate(perm.begin(), perm.begin() + axis, perm.begin() + axis + index_rank);
   const Value summed =
-      UnsortedSegmentSum(Transpose(c.Dy(), perm), c.input(1), RowsOf(params, axis));
+      UnsortedSegmentSum(Transpose(c.Dy(), perm), c.input(1), GatheredRowsOf(params, axis));
   std::vector<int64_t> back(static_cast<size_t>(params.shape().rank()));
   std::iota(back.begin(), back.end(), 0);
   std::rotate(back.begin(), back.begin() + 1, back.begin() + 1 + axis);
@@ -113,8 +114,8 @@ void GradInBatch(GradContext& c, GatherAxes axes) {
         .At(c.node().origin());
   }
   const int index_rank = c.input(1).shape().rank();
-  Value hot = OneHot(
-      c.input(1), {.depth = static_cast<int>(RowsOf(params, axes.axis)), .dtype = params.dtype()});
+  Value hot = OneHot(c.input(1), {.depth = static_cast<int>(GatheredRowsOf(params, axes.axis)),
+                                  .dtype = params.dtype()});
   for (int64_t d = axes.axis + 1; d < params.shape().rank(); ++d) hot = ExpandDims(hot, -1);
   const Value product = Mul(hot, ExpandDims(c.Dy(), index_rank));
   std::vector<int64_t> over;
@@ -123,7 +124,7 @@ void GradInBatch(GradContext& c, GatherAxes axes) {
 }
 
 void GatherGrad(GradContext& c) {
-  const auto axes = AxesOf(c.node(), c.input(0).shape(), c.input(1).shape());
+  const auto axes = GatherAxesOf(c.node(), c.input(0).shape(), c.input(1).shape());
   Check(axes.has_value(), "the axis or ranks of '{}' are unknown", c.node().name());
   if (axes->batch_dims > 0) return GradInBatch(c, *axes);
   if (axes->axis == 0) return GradOfRows(c);
@@ -131,7 +132,7 @@ void GatherGrad(GradContext& c) {
 }
 
 Rows GatherRows(RowContext& context) {
-  const auto axes = AxesOf(context.node(), context.Input(0), context.Input(1));
+  const auto axes = GatherAxesOf(context.node(), context.Input(0), context.Input(1));
   if (!axes || context.IsCut(2)) return Rows::kWhole;
   if (axes->batch_dims > 0) return AllCut(context, 0, 1);
   if (axes->axis > 0) return context.IsCut(1) ? Rows::kWhole : FirstInputRows(context);
@@ -170,7 +171,7 @@ void Gather(const GatherSizes& s, const char* params, const Index* indices, char
 void PlanGather(PlanContext& context) {
   const Shape& params_shape = context.InputShape(0);
   const Shape& indices_shape = context.InputShape(1);
-  const auto axes = AxesOf(context.node(), params_shape, indices_shape);
+  const auto axes = GatherAxesOf(context.node(), params_shape, indices_shape);
   Check(axes.has_value(), "the axis of '{}' is unknown", context.node().name());
   const std::vector<int64_t>& dims = params_shape.dims();
   const int64_t inner = Product(dims, axes->axis + 1, params_shape.rank());

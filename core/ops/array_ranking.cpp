@@ -38,7 +38,7 @@ Value InTopKV2(Value predictions, Value targets, int k, std::string_view name) {
 
 namespace {
 
-std::optional<int64_t> AxisOf(const Node& node, int rank) {
+std::optional<int64_t> RankingAxisOf(const Node& node, int rank) {
   const Tensor axis = ConstantValue(node.input(1));
   if (!axis.valid()) return std::nullopt;
   return NormalAxis(IntsOf(axis)[0], rank);
@@ -58,7 +58,7 @@ void ArgShape(ShapeContext& context) {
 }
 
 Rows ArgRows(RowContext& context) {
-  const auto axis = AxisOf(context.node(), context.Input(0).rank());
+  const auto axis = RankingAxisOf(context.node(), context.Input(0).rank());
   return !axis || *axis == 0 ? Rows::kWhole : FirstInputRows(context);
 }
 
@@ -86,7 +86,7 @@ int64_t FirstBest(const T* x, int64_t size, int64_t stride) {
 template <bool max>
 void PlanArg(PlanContext& context) {
   const Shape& shape = context.InputShape(0);
-  const auto axis = static_cast<size_t>(AxisOf(context.node(), shape.rank()).value());
+  const auto axis = static_cast<size_t>(RankingAxisOf(context.node(), shape.rank()).value());
   int64_t outer = 1;
   int64_t inner = 1;
   for (size_t d = 0; d < shape.dims().size(); ++d) {

@@ -37,7 +37,7 @@ Matrix MatrixOf(const Shape& shape) {
   return {shape.elements() / channels, channels};
 }
 
-double EpsilonOf(const Node& node) { return static_cast<double>(node.Attr<float>("epsilon")); }
+double ExactEpsilonOf(const Node& node) { return static_cast<double>(node.Attr<float>("epsilon")); }
 
 void PlanSum(PlanContext& context) {
   const auto sum = FindBatchNorm(context.InputDType(0)).sum;
@@ -63,7 +63,7 @@ void PlanCenteredSquareSum(PlanContext& context) {
 void PlanApply(PlanContext& context) {
   const auto apply = FindBatchNorm(context.InputDType(0)).apply;
   const auto [rows, channels] = MatrixOf(context.InputShape(0));
-  const double epsilon = EpsilonOf(context.node());
+  const double epsilon = ExactEpsilonOf(context.node());
   context.AllowInPlace(0, 0);
   const Buffer x = context.Input(0);
   const Buffer scale = context.Input(1);
@@ -80,7 +80,7 @@ void PlanApply(PlanContext& context) {
 void PlanGradSums(PlanContext& context) {
   const auto sums = FindBatchNorm(context.InputDType(0)).grad_sums;
   const auto [rows, channels] = MatrixOf(context.InputShape(0));
-  const double epsilon = EpsilonOf(context.node());
+  const double epsilon = ExactEpsilonOf(context.node());
   const Buffer dy = context.Input(0);
   const Buffer x = context.Input(1);
   const Buffer mean = context.Input(2);
@@ -96,7 +96,7 @@ void PlanGradSums(PlanContext& context) {
 void PlanGradApply(PlanContext& context) {
   const auto apply = FindBatchNorm(context.InputDType(0)).grad_apply;
   const auto [rows, channels] = MatrixOf(context.InputShape(0));
-  const double epsilon = EpsilonOf(context.node());
+  const double epsilon = ExactEpsilonOf(context.node());
   const int64_t count = context.Attr<int64_t>("count");
   context.AllowInPlace(0, 0);
   Buffer in[7];
@@ -124,7 +124,7 @@ HloValue ChannelSum(const HloTerm& x) {
 
 // 1 / sqrt(variance + epsilon), of input i.
 HloTerm InverseDeviation(LowerContext& c, int i) {
-  return (HloTerm(c.hlo(), c.Input(i)) + EpsilonOf(c.node())).Unary("rsqrt");
+  return (HloTerm(c.hlo(), c.Input(i)) + ExactEpsilonOf(c.node())).Unary("rsqrt");
 }
 
 // Input x less input mean.
@@ -133,7 +133,9 @@ HloTerm Centered(LowerContext& c, int x, int mean) {
   return StatisticsInput(c, x, about.dtype()) - about;
 }
 
-void LowerSum(LowerContext& c) { c.Output(0, ChannelSum(StatisticsInput(c, 0, c.OutputDType(0)))); }
+void LowerChannelSum(LowerContext& c) {
+  c.Output(0, ChannelSum(StatisticsInput(c, 0, c.OutputDType(0))));
+}
 
 void LowerCenteredSquareSum(LowerContext& c) {
   c.Output(0, ChannelSum(SquareOf(Centered(c, 0, 1))));
@@ -171,7 +173,7 @@ const OpDef kBatchNormPartOps[] = {
      .shape = ChannelShape,
      .grad = NoSecondGradient,
      .cpu = PlanSum,
-     .hlo = LowerSum,
+     .hlo = LowerChannelSum,
      .rows = SumRows},
     {.name = "_BatchNormCenteredSquareSum",
      .signature = "x: T, mean: U -> sum: U; T: bfloat16|float|double; U: float|double",

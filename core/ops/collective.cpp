@@ -21,7 +21,7 @@ void CrossReplicaSumGrad(GradContext& c) {
   c.SetDx(0, c.graph().Add("CrossReplicaSum", {c.Dy(), c.input(1)}));
 }
 
-void LowerSum(LowerContext& c) {
+void LowerReplicaSum(LowerContext& c) {
   const int replicas = c.replicas();
   c.Output(0, replicas == 1 ? c.Input(0) : c.hlo().AllReduceSum(c.Input(0), replicas));
 }
@@ -34,7 +34,7 @@ const OpDef kCollectiveOps[] = {
      .grad = CrossReplicaSumGrad,
      // The sum of one replica; where there are more the program adds them up itself.
      .cpu = PlanAlias,
-     .hlo = LowerSum,
+     .hlo = LowerReplicaSum,
      .flops = OutputFlops,
      .stateful = true},
 };

@@ -12,7 +12,7 @@
 namespace tpuest::ops {
 namespace {
 
-Attrs AttrsOf(const ConvOptions& options) {
+Attrs ConvAttrs(const ConvOptions& options) {
   Attrs attrs = {{"strides", OverNhwc(options.strides, "strides")},
                  {"padding", options.padding},
                  {"dilations", OverNhwc(options.dilations, "dilations")},
@@ -28,7 +28,7 @@ Attrs AttrsOf(const ConvOptions& options) {
 }
 
 // The attributes that a convolution's gradients take over.
-Attrs WindowAttrs(const Node& node) {
+Attrs ConvWindowAttrs(const Node& node) {
   Attrs attrs;
   for (const char* const name :
        {"strides", "padding", "explicit_paddings", "dilations", "data_format"}) {
@@ -44,7 +44,7 @@ struct Kind {
   std::string_view filter;
 };
 
-Kind KindOf(const Node& node) {
+Kind ConvKindOf(const Node& node) {
   if (node.type().starts_with("Depthwise")) {
     return {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
             "DepthwiseConv2dNativeBackpropFilter"};
@@ -52,16 +52,16 @@ Kind KindOf(const Node& node) {
   return {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
 }
 
-Value Forward(const Node& node, Value x, Value filter) {
-  return x.graph().Add(KindOf(node).forward, {x, filter}, WindowAttrs(node));
+Value ForwardOf(const Node& node, Value x, Value filter) {
+  return x.graph().Add(ConvKindOf(node).forward, {x, filter}, ConvWindowAttrs(node));
 }
 
 Value BackpropInput(const Node& node, Value x, Value filter, Value dy) {
-  return x.graph().Add(KindOf(node).input, {SizesOf(x), filter, dy}, WindowAttrs(node));
+  return x.graph().Add(ConvKindOf(node).input, {SizesOf(x), filter, dy}, ConvWindowAttrs(node));
 }
 
 Value BackpropFilter(const Node& node, Value x, Value filter, Value dy) {
-  return x.graph().Add(KindOf(node).filter, {x, SizesOf(filter), dy}, WindowAttrs(node));
+  return x.graph().Add(ConvKindOf(node).filter, {x, SizesOf(filter), dy}, ConvWindowAttrs(node));
 }
 
 // A product for each place of y and each number of the filter, and an addition; the gradients by x
@@ -84,17 +84,17 @@ void ConvGrad(GradContext& c) {
 // incoming ddx in the place of x.
 void BackpropInputGrad(GradContext& c) {
   c.SetDx(1, BackpropFilter(c.node(), c.Dy(), c.input(1), c.input(2)));
-  c.SetDx(2, Forward(c.node(), c.Dy(), c.input(1)));
+  c.SetDx(2, ForwardOf(c.node(), c.Dy(), c.input(1)));
 }
 
 void BackpropFilterGrad(GradContext& c) {
   c.SetDx(0, BackpropInput(c.node(), c.input(0), c.Dy(), c.input(2)));
-  c.SetDx(2, Forward(c.node(), c.input(0), c.Dy()));
+  c.SetDx(2, ForwardOf(c.node(), c.input(0), c.Dy()));
 }
 
 bool IsDepthwise(const ShapeContext& c) { return c.node().type().starts_with("Depthwise"); }
 
-int64_t Product(int64_t a, int64_t b) {
+int64_t FlopsProduct(int64_t a, int64_t b) {
   return a == kUnknownDim || b == kUnknownDim ? kUnknownDim : a * b;
 }
 
@@ -107,14 +107,14 @@ void CheckDepthwiseStrides(const ShapeContext& c) {
 }
 
 // The result's shape of an image and a filter, [N, H', W', F].
-Shape ResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
+Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
   CheckWindows(c);
   CheckDepthwiseStrides(c);
   NeedRank(c, x, 4, "the image [N, H, W, C]");
   NeedRank(c, filter, 4, "the filter [kh, kw, C, F]");
   Shape result({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
   if (filter.known_rank()) {
-    result.set_dim(3, IsDepthwise(c) ? Product(filter.dim(2), filter.dim(3)) : filter.dim(3));
+    result.set_dim(3, IsDepthwise(c) ? FlopsProduct(filter.dim(2), filter.dim(3)) : filter.dim(3));
   }
   if (!x.known_rank()) return result;
   result.set_dim(0, x.dim(0));
@@ -142,19 +142,19 @@ Shape AtLeastRank4(const Shape& shape) {
 }
 
 void ConvShapes(ShapeContext& c) {
-  c.Output(0, ResultShape(c, c.Input(0), c.Input(1)));
+  c.Output(0, ConvResultShape(c, c.Input(0), c.Input(1)));
   if (c.inputs() == 3) NeedRank(c, c.Input(2), 1, "the bias [F]");
 }
 
 void BackpropInputShapes(ShapeContext& c) {
   const Shape x = AtLeastRank4(ShapeFromValue(c.node().input(0)));
-  CheckDy(c, ResultShape(c, x, c.Input(1)), c.Input(2));
+  CheckDy(c, ConvResultShape(c, x, c.Input(1)), c.Input(2));
   c.Output(0, x);
 }
 
 void BackpropFilterShapes(ShapeContext& c) {
   const Shape filter = AtLeastRank4(ShapeFromValue(c.node().input(1)));
-  const Shape result = ResultShape(c, c.Input(0), filter);
+  const Shape result = ConvResultShape(c, c.Input(0), filter);
   CheckDy(c, result, c.Input(2));
   c.Output(0, filter);
   if (c.node().outputs() == 2) c.Output(1, {result.dim(3)});
@@ -173,7 +173,7 @@ Rows BackpropFilterRows(RowContext& c) {
   return Rows::kSum;
 }
 
-constexpr std::string_view kForward =
+constexpr std::string_view kConvForward =
     "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int); "
     "use_cudnn_on_gpu: bool = true; padding: string; explicit_paddings: list(int) = []; "
     "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
@@ -210,8 +210,8 @@ constexpr std::string_view kFilterBias =
     "explicit_paddings: list(int) = []; data_format: string = NHWC; "
     "dilations: list(int) = [1,1,1,1]";
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, ShapeFn shape, GradFn grad,
-                    PlanFn cpu, LowerFn hlo, RowFn rows) {
+constexpr OpDef ConvDef(std::string_view name, std::string_view signature, ShapeFn shape,
+                        GradFn grad, PlanFn cpu, LowerFn hlo, RowFn rows) {
   return {.name = name,
           .signature = signature,
           .shape = shape,
@@ -223,41 +223,43 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, ShapeFn s
 }
 
 const OpDef kConvOps[] = {
-    Def("Conv2D", kForward, ConvShapes, ConvGrad, PlanConv, LowerConv, FirstInputRows),
-    Def("Conv2DBackpropInput", kInput, BackpropInputShapes, BackpropInputGrad,
-        PlanConvBackpropInput, LowerConvBackpropInput, BackpropInputRows),
-    Def("Conv2DBackpropFilter", kFilter, BackpropFilterShapes, BackpropFilterGrad,
-        PlanConvBackpropFilter, LowerConvBackpropFilter, BackpropFilterRows),
-    Def("DepthwiseConv2dNative", kDepthwiseForward, ConvShapes, ConvGrad, PlanConv, LowerConv,
-        FirstInputRows),
-    Def("DepthwiseConv2dNativeBackpropInput", kDepthwiseInput, BackpropInputShapes,
-        BackpropInputGrad, PlanConvBackpropInput, LowerConvBackpropInput, BackpropInputRows),
-    Def("DepthwiseConv2dNativeBackpropFilter", kDepthwiseFilter, BackpropFilterShapes,
-        BackpropFilterGrad, PlanConvBackpropFilter, LowerConvBackpropFilter, BackpropFilterRows),
-    Def("_FusedConv2D", kFused, ConvShapes, NoSecondGradient, PlanConv, nullptr, FirstInputRows),
-    Def("_Conv2DBackpropFilterBias", kFilterBias, BackpropFilterShapes, NoSecondGradient,
-        PlanConvBackpropFilter, nullptr, BackpropFilterRows),
+    ConvDef("Conv2D", kConvForward, ConvShapes, ConvGrad, PlanConv, LowerConv, FirstInputRows),
+    ConvDef("Conv2DBackpropInput", kInput, BackpropInputShapes, BackpropInputGrad,
+            PlanConvBackpropInput, LowerConvBackpropInput, BackpropInputRows),
+    ConvDef("Conv2DBackpropFilter", kFilter, BackpropFilterShapes, BackpropFilterGrad,
+            PlanConvBackpropFilter, LowerConvBackpropFilter, BackpropFilterRows),
+    ConvDef("DepthwiseConv2dNative", kDepthwiseForward, ConvShapes, ConvGrad, PlanConv, LowerConv,
+            FirstInputRows),
+    ConvDef("DepthwiseConv2dNativeBackpropInput", kDepthwiseInput, BackpropInputShapes,
+            BackpropInputGrad, PlanConvBackpropInput, LowerConvBackpropInput, BackpropInputRows),
+    ConvDef("DepthwiseConv2dNativeBackpropFilter", kDepthwiseFilter, BackpropFilterShapes,
+            BackpropFilterGrad, PlanConvBackpropFilter, LowerConvBackpropFilter,
+            BackpropFilterRows),
+    ConvDef("_FusedConv2D", kFused, ConvShapes, NoSecondGradient, PlanConv, nullptr,
+            FirstInputRows),
+    ConvDef("_Conv2DBackpropFilterBias", kFilterBias, BackpropFilterShapes, NoSecondGradient,
+            PlanConvBackpropFilter, nullptr, BackpropFilterRows),
 };
 
 }  // namespace
 
 Value Conv2D(Value x, Value filter, const ConvOptions& options, std::string_view name) {
-  return x.graph().Add("Conv2D", {x, filter}, AttrsOf(options), name);
+  return x.graph().Add("Conv2D", {x, filter}, ConvAttrs(options), name);
 }
 
 Value Conv2DBackpropInput(Value input_sizes, Value filter, Value dy, const ConvOptions& options,
                           std::string_view name) {
-  return dy.graph().Add("Conv2DBackpropInput", {input_sizes, filter, dy}, AttrsOf(options), name);
+  return dy.graph().Add("Conv2DBackpropInput", {input_sizes, filter, dy}, ConvAttrs(options), name);
 }
 
 Value Conv2DBackpropFilter(Value x, Value filter_sizes, Value dy, const ConvOptions& options,
                            std::string_view name) {
-  return x.graph().Add("Conv2DBackpropFilter", {x, filter_sizes, dy}, AttrsOf(options), name);
+  return x.graph().Add("Conv2DBackpropFilter", {x, filter_sizes, dy}, ConvAttrs(options), name);
 }
 
 Value DepthwiseConv2dNative(Value x, Value filter, const ConvOptions& options,
                             std::string_view name) {
-  return x.graph().Add("DepthwiseConv2dNative", {x, filter}, AttrsOf(options), name);
+  return x.graph().Add("DepthwiseConv2dNative", {x, filter}, ConvAttrs(options), name);
 }
 
 OpFamily ConvOps() { return kConvOps; }

@@ -140,7 +140,7 @@ struct Window {
   std::vector<std::pair<int64_t, int64_t>> padding;
 };
 
-Window WindowOf(const std::vector<WindowAxis>& axes) {
+Window HloWindowOf(const std::vector<WindowAxis>& axes) {
   return {{axes[0].size, axes[1].size},
           {axes[0].stride, axes[1].stride},
           {{axes[0].before, axes[0].after}, {axes[1].before, axes[1].after}}};
@@ -159,7 +159,7 @@ HloValue ReduceWindow(HloBuilder& hlo, std::string_view op, const HloValue& x, d
 // How many elements of the image each window covers, [1, H', W', 1].
 HloValue Counts(HloBuilder& hlo, DType dtype, const std::vector<WindowAxis>& axes) {
   const HloValue ones = hlo.Full(dtype, {1, axes[0].in, axes[1].in, 1}, 1);
-  return ReduceWindow(hlo, "add", ones, 0, WindowOf(axes), {1, axes[0].out, axes[1].out, 1});
+  return ReduceWindow(hlo, "add", ones, 0, HloWindowOf(axes), {1, axes[0].out, axes[1].out, 1});
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ HloValue Counts(HloBuilder& hlo, DType dtype, const std::vector<WindowAxis>& axe
 void LowerMaxPool(LowerContext& c) {
   const HloValue x = c.Input(0);
   c.Output(0, ReduceWindow(c.hlo(), "maximum", x, -std::numeric_limits<double>::infinity(),
-                           WindowOf(PoolAxes(c.node(), x.shape)), c.OutputShape(0)));
+                           HloWindowOf(PoolAxes(c.node(), x.shape)), c.OutputShape(0)));
 }
 
 namespace {
@@ -229,7 +229,7 @@ void LowerMaxPoolGrad(LowerContext& c) {
 void LowerAvgPool(LowerContext& c) {
   const HloValue x = c.Input(0);
   const std::vector<WindowAxis> axes = PoolAxes(c.node(), x.shape);
-  const HloValue sum = ReduceWindow(c.hlo(), "add", x, 0, WindowOf(axes), c.OutputShape(0));
+  const HloValue sum = ReduceWindow(c.hlo(), "add", x, 0, HloWindowOf(axes), c.OutputShape(0));
   c.Output(0, c.hlo().Binary("divide", sum, Counts(c.hlo(), x.dtype, axes)));
 }
 

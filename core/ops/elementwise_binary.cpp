@@ -173,7 +173,7 @@ void GradOfTanhGrad(GradContext& c) {
 }
 
 template <Binary op>
-void Plan(PlanContext& context) {
+void PlanBinary(PlanContext& context) {
   const DType dtype = context.InputDType(0);
   const BinaryKernel kernel = FindBinary(op, dtype);
   Check(kernel != nullptr, "{} has no kernel for {}", context.node().type(), NameOf(dtype));
@@ -195,18 +195,19 @@ void Plan(PlanContext& context) {
   });
 }
 
-constexpr std::string_view kReal = "x: T, y: T -> z: T; T: bfloat16|float|double";
+constexpr std::string_view kBinaryReal = "x: T, y: T -> z: T; T: bfloat16|float|double";
 constexpr std::string_view kGradient = "y: T, dy: T -> z: T; T: bfloat16|float|double";
-constexpr std::string_view kNumber = "x: T, y: T -> z: T; T: bfloat16|float|double|int32|int64";
+constexpr std::string_view kBinaryNumber =
+    "x: T, y: T -> z: T; T: bfloat16|float|double|int32|int64";
 constexpr std::string_view kOrder = "x: T, y: T -> z: bool; T: bfloat16|float|double|int32|int64";
 constexpr std::string_view kEquality =
     "x: T, y: T -> z: bool; T: bfloat16|float|double|int8|uint8|int32|int64|bool|"
     "string; "
     "incompatible_shape_error: bool = true";
-constexpr std::string_view kLogic = "x: bool, y: bool -> z: bool";
+constexpr std::string_view kBinaryLogic = "x: bool, y: bool -> z: bool";
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
-                    LowerFn hlo) {
+constexpr OpDef BinaryDef(std::string_view name, std::string_view signature, GradFn grad,
+                          PlanFn cpu, LowerFn hlo) {
   return {.name = name,
           .signature = signature,
           .shape = BroadcastShape,
@@ -218,31 +219,39 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
 }
 
 const OpDef kBinaryOps[] = {
-    Def("RsqrtGrad", kGradient, GradOfRsqrtGrad, Plan<Binary::kRsqrtGrad>, LowerRsqrtGrad),
-    Def("SqrtGrad", kGradient, GradOfSqrtGrad, Plan<Binary::kSqrtGrad>, LowerSqrtGrad),
-    Def("SigmoidGrad", kGradient, GradOfSigmoidGrad, Plan<Binary::kSigmoidGrad>, LowerSigmoidGrad),
-    Def("TanhGrad", kGradient, GradOfTanhGrad, Plan<Binary::kTanhGrad>, LowerTanhGrad),
-    Def("AddV2", kNumber, AddGrad, Plan<Binary::kAdd>, LowerPlainPair<"add">),
-    Def("Add", kNumber, AddGrad, Plan<Binary::kAdd>, LowerPlainPair<"add">),
-    Def("Sub", kNumber, SubGrad, Plan<Binary::kSub>, LowerPlainPair<"subtract">),
-    Def("Mul", kNumber, MulGrad, Plan<Binary::kMul>, LowerPlainPair<"multiply">),
-    Def("RealDiv", kReal, RealDivGrad, Plan<Binary::kDiv>, LowerPlainPair<"divide">),
-    Def("DivNoNan", kReal, DivNoNanGrad, Plan<Binary::kDivNoNan>, LowerDivNoNan),
-    Def("Maximum", kNumber, MaximumGrad, Plan<Binary::kMaximum>, LowerMaximum),
-    Def("Minimum", kNumber, MinimumGrad, Plan<Binary::kMinimum>, LowerMinimum),
-    Def("SquaredDifference", kNumber, SquaredDifferenceGrad, Plan<Binary::kSquaredDifference>,
-        LowerSquaredDifference),
-    Def("Pow", kNumber, PowGrad, Plan<Binary::kPow>, LowerPlainPair<"power">),
-    Def("FloorDiv", kNumber, NoGradient, Plan<Binary::kFloorDiv>, LowerFloorDiv),
-    Def("FloorMod", kNumber, FloorModGrad, Plan<Binary::kFloorMod>, LowerFloorMod),
-    Def("Equal", kEquality, NoGradient, Plan<Binary::kEqual>, LowerComparison<"EQ">),
-    Def("NotEqual", kEquality, NoGradient, Plan<Binary::kNotEqual>, LowerComparison<"NE">),
-    Def("Less", kOrder, NoGradient, Plan<Binary::kLess>, LowerComparison<"LT">),
-    Def("LessEqual", kOrder, NoGradient, Plan<Binary::kLessEqual>, LowerComparison<"LE">),
-    Def("Greater", kOrder, NoGradient, Plan<Binary::kGreater>, LowerComparison<"GT">),
-    Def("GreaterEqual", kOrder, NoGradient, Plan<Binary::kGreaterEqual>, LowerComparison<"GE">),
-    Def("LogicalAnd", kLogic, NoGradient, Plan<Binary::kAnd>, LowerPlainPair<"and">),
-    Def("LogicalOr", kLogic, NoGradient, Plan<Binary::kOr>, LowerPlainPair<"or">),
+    BinaryDef("RsqrtGrad", kGradient, GradOfRsqrtGrad, PlanBinary<Binary::kRsqrtGrad>,
+              LowerRsqrtGrad),
+    BinaryDef("SqrtGrad", kGradient, GradOfSqrtGrad, PlanBinary<Binary::kSqrtGrad>, LowerSqrtGrad),
+    BinaryDef("SigmoidGrad", kGradient, GradOfSigmoidGrad, PlanBinary<Binary::kSigmoidGrad>,
+              LowerSigmoidGrad),
+    BinaryDef("TanhGrad", kGradient, GradOfTanhGrad, PlanBinary<Binary::kTanhGrad>, LowerTanhGrad),
+    BinaryDef("AddV2", kBinaryNumber, AddGrad, PlanBinary<Binary::kAdd>, LowerPlainPair<"add">),
+    BinaryDef("Add", kBinaryNumber, AddGrad, PlanBinary<Binary::kAdd>, LowerPlainPair<"add">),
+    BinaryDef("Sub", kBinaryNumber, SubGrad, PlanBinary<Binary::kSub>, LowerPlainPair<"subtract">),
+    BinaryDef("Mul", kBinaryNumber, MulGrad, PlanBinary<Binary::kMul>, LowerPlainPair<"multiply">),
+    BinaryDef("RealDiv", kBinaryReal, RealDivGrad, PlanBinary<Binary::kDiv>,
+              LowerPlainPair<"divide">),
+    BinaryDef("DivNoNan", kBinaryReal, DivNoNanGrad, PlanBinary<Binary::kDivNoNan>, LowerDivNoNan),
+    BinaryDef("Maximum", kBinaryNumber, MaximumGrad, PlanBinary<Binary::kMaximum>, LowerMaximum),
+    BinaryDef("Minimum", kBinaryNumber, MinimumGrad, PlanBinary<Binary::kMinimum>, LowerMinimum),
+    BinaryDef("SquaredDifference", kBinaryNumber, SquaredDifferenceGrad,
+              PlanBinary<Binary::kSquaredDifference>, LowerSquaredDifference),
+    BinaryDef("Pow", kBinaryNumber, PowGrad, PlanBinary<Binary::kPow>, LowerPlainPair<"power">),
+    BinaryDef("FloorDiv", kBinaryNumber, NoGradient, PlanBinary<Binary::kFloorDiv>, LowerFloorDiv),
+    BinaryDef("FloorMod", kBinaryNumber, FloorModGrad, PlanBinary<Binary::kFloorMod>,
+              LowerFloorMod),
+    BinaryDef("Equal", kEquality, NoGradient, PlanBinary<Binary::kEqual>, LowerComparison<"EQ">),
+    BinaryDef("NotEqual", kEquality, NoGradient, PlanBinary<Binary::kNotEqual>,
+              LowerComparison<"NE">),
+    BinaryDef("Less", kOrder, NoGradient, PlanBinary<Binary::kLess>, LowerComparison<"LT">),
+    BinaryDef("LessEqual", kOrder, NoGradient, PlanBinary<Binary::kLessEqual>,
+              LowerComparison<"LE">),
+    BinaryDef("Greater", kOrder, NoGradient, PlanBinary<Binary::kGreater>, LowerComparison<"GT">),
+    BinaryDef("GreaterEqual", kOrder, NoGradient, PlanBinary<Binary::kGreaterEqual>,
+              LowerComparison<"GE">),
+    BinaryDef("LogicalAnd", kBinaryLogic, NoGradient, PlanBinary<Binary::kAnd>,
+              LowerPlainPair<"and">),
+    BinaryDef("LogicalOr", kBinaryLogic, NoGradient, PlanBinary<Binary::kOr>, LowerPlainPair<"or">),
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ Rows SelectRows(RowContext& context) {
 }
 
 template <class T>
-void Choose(const bool* condition, const char* x_raw, const char* y_raw, char* out_raw, int64_t n,
-            int64_t step_condition, int64_t step_x, int64_t step_y) {
+void ChooseEach(const bool* condition, const char* x_raw, const char* y_raw, char* out_raw,
+                int64_t n, int64_t step_condition, int64_t step_x, int64_t step_y) {
   const T* const x = reinterpret_cast<const T*>(x_raw);
   const T* const y = reinterpret_cast<const T*>(y_raw);
   T* const out = reinterpret_cast<T*>(out_raw);
@@ -98,15 +98,15 @@ using ChooseKernel = void (*)(const bool*, const char*, const char*, char*, int6
 ChooseKernel FindChoose(size_t bytes) {
   switch (bytes) {
     case 1:
-      return Choose<uint8_t>;
+      return ChooseEach<uint8_t>;
     case 2:
-      return Choose<uint16_t>;
+      return ChooseEach<uint16_t>;
     case 4:
-      return Choose<uint32_t>;
+      return ChooseEach<uint32_t>;
     case 8:
-      return Choose<uint64_t>;
+      return ChooseEach<uint64_t>;
     default:
-      return Choose<std::string_view>;
+      return ChooseEach<std::string_view>;
   }
 }
 

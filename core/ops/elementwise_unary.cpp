@@ -85,7 +85,7 @@ void PlanLoop(PlanContext& context, void (*loop)(const void*, void*, size_t)) {
 }
 
 template <Unary op>
-void Plan(PlanContext& context) {
+void PlanUnary(PlanContext& context) {
   PlanLoop(context, FindUnary(op, context.InputDType(0)));
 }
 
@@ -96,12 +96,12 @@ void PlanCast(PlanContext& context) {
   PlanLoop(context, FindCast(from, to));
 }
 
-constexpr std::string_view kReal = "x: T -> y: T; T: bfloat16|float|double";
-constexpr std::string_view kNumber = "x: T -> y: T; T: bfloat16|float|double|int32|int64";
+constexpr std::string_view kUnaryReal = "x: T -> y: T; T: bfloat16|float|double";
+constexpr std::string_view kUnaryNumber = "x: T -> y: T; T: bfloat16|float|double|int32|int64";
 constexpr std::string_view kClaim = "x: T -> y: bool; T: bfloat16|float|double";
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
-                    LowerFn hlo) {
+constexpr OpDef UnaryDef(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
+                         LowerFn hlo) {
   return {.name = name,
           .signature = signature,
           .shape = FirstInputShape,
@@ -113,31 +113,34 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
 }
 
 const OpDef kUnaryOps[] = {
-    Def("Neg", kNumber, NegGrad, Plan<Unary::kNeg>, LowerPlain<"negate">),
-    Def("Exp", kReal, ExpGrad, Plan<Unary::kExp>, LowerPlain<"exponential">),
-    Def("Log", kReal, LogGrad, Plan<Unary::kLog>, LowerPlain<"log">),
-    Def("Log1p", kReal, Log1pGrad, Plan<Unary::kLog1p>, LowerPlain<"log_plus_one">),
-    Def("Expm1", kReal, Expm1Grad, Plan<Unary::kExpm1>, LowerPlain<"exponential_minus_one">),
-    Def("Sqrt", kReal, GradOfSqrt, Plan<Unary::kSqrt>, LowerPlain<"sqrt">),
-    Def("Rsqrt", kReal, GradOfRsqrt, Plan<Unary::kRsqrt>, LowerPlain<"rsqrt">),
-    Def("Square", kNumber, SquareGrad, Plan<Unary::kSquare>, LowerSquare),
-    Def("Abs", kNumber, AbsGrad, Plan<Unary::kAbs>, LowerPlain<"abs">),
-    Def("Sign", kNumber, NoGradient, Plan<Unary::kSign>, LowerPlain<"sign">),
-    Def("Floor", kReal, NoGradient, Plan<Unary::kFloor>, LowerPlain<"floor">),
-    Def("Ceil", kReal, NoGradient, Plan<Unary::kCeil>, LowerPlain<"ceil">),
-    Def("Round", kNumber, NoGradient, Plan<Unary::kRound>, LowerRound),
-    Def("Sin", kReal, SinGrad, Plan<Unary::kSin>, LowerPlain<"sine">),
-    Def("Cos", kReal, CosGrad, Plan<Unary::kCos>, LowerPlain<"cosine">),
-    Def("Reciprocal", kReal, ReciprocalGrad, Plan<Unary::kReciprocal>, LowerReciprocal),
-    Def("Sigmoid", kReal, GradOfSigmoid, Plan<Unary::kSigmoid>, LowerPlain<"logistic">),
-    Def("Tanh", kReal, GradOfTanh, Plan<Unary::kTanh>, LowerPlain<"tanh">),
-    Def("Erf", kReal, ErfGrad, Plan<Unary::kErf>, LowerErf),
-    Def("IsFinite", kClaim, NoGradient, Plan<Unary::kIsFinite>, LowerIsFinite),
-    Def("IsNan", kClaim, NoGradient, Plan<Unary::kIsNan>, LowerIsNan),
-    Def("LogicalNot", "x: bool -> y: bool", NoGradient, Plan<Unary::kLogicalNot>,
-        LowerPlain<"not">),
-    Def("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false", CastGrad,
-        PlanCast, LowerCast),
+    UnaryDef("Neg", kUnaryNumber, NegGrad, PlanUnary<Unary::kNeg>, LowerPlain<"negate">),
+    UnaryDef("Exp", kUnaryReal, ExpGrad, PlanUnary<Unary::kExp>, LowerPlain<"exponential">),
+    UnaryDef("Log", kUnaryReal, LogGrad, PlanUnary<Unary::kLog>, LowerPlain<"log">),
+    UnaryDef("Log1p", kUnaryReal, Log1pGrad, PlanUnary<Unary::kLog1p>, LowerPlain<"log_plus_one">),
+    UnaryDef("Expm1", kUnaryReal, Expm1Grad, PlanUnary<Unary::kExpm1>,
+             LowerPlain<"exponential_minus_one">),
+    UnaryDef("Sqrt", kUnaryReal, GradOfSqrt, PlanUnary<Unary::kSqrt>, LowerPlain<"sqrt">),
+    UnaryDef("Rsqrt", kUnaryReal, GradOfRsqrt, PlanUnary<Unary::kRsqrt>, LowerPlain<"rsqrt">),
+    UnaryDef("Square", kUnaryNumber, SquareGrad, PlanUnary<Unary::kSquare>, LowerSquare),
+    UnaryDef("Abs", kUnaryNumber, AbsGrad, PlanUnary<Unary::kAbs>, LowerPlain<"abs">),
+    UnaryDef("Sign", kUnaryNumber, NoGradient, PlanUnary<Unary::kSign>, LowerPlain<"sign">),
+    UnaryDef("Floor", kUnaryReal, NoGradient, PlanUnary<Unary::kFloor>, LowerPlain<"floor">),
+    UnaryDef("Ceil", kUnaryReal, NoGradient, PlanUnary<Unary::kCeil>, LowerPlain<"ceil">),
+    UnaryDef("Round", kUnaryNumber, NoGradient, PlanUnary<Unary::kRound>, LowerRound),
+    UnaryDef("Sin", kUnaryReal, SinGrad, PlanUnary<Unary::kSin>, LowerPlain<"sine">),
+    UnaryDef("Cos", kUnaryReal, CosGrad, PlanUnary<Unary::kCos>, LowerPlain<"cosine">),
+    UnaryDef("Reciprocal", kUnaryReal, ReciprocalGrad, PlanUnary<Unary::kReciprocal>,
+             LowerReciprocal),
+    UnaryDef("Sigmoid", kUnaryReal, GradOfSigmoid, PlanUnary<Unary::kSigmoid>,
+             LowerPlain<"logistic">),
+    UnaryDef("Tanh", kUnaryReal, GradOfTanh, PlanUnary<Unary::kTanh>, LowerPlain<"tanh">),
+    UnaryDef("Erf", kUnaryReal, ErfGrad, PlanUnary<Unary::kErf>, LowerErf),
+    UnaryDef("IsFinite", kClaim, NoGradient, PlanUnary<Unary::kIsFinite>, LowerIsFinite),
+    UnaryDef("IsNan", kClaim, NoGradient, PlanUnary<Unary::kIsNan>, LowerIsNan),
+    UnaryDef("LogicalNot", "x: bool -> y: bool", NoGradient, PlanUnary<Unary::kLogicalNot>,
+             LowerPlain<"not">),
+    UnaryDef("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false", CastGrad,
+             PlanCast, LowerCast),
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace tpuest::ops {
 namespace {
 
 // Dtypes, shapes and contents, with the lengths of strings.
-std::string BytesOf(const Tensor& tensor) {
+std::string KeyBytesOf(const Tensor& tensor) {
   std::string bytes = fmt::format("{}{}:", NameOf(tensor.dtype()), tensor.shape().Text());
   if (tensor.dtype() != DType::kString) {
     return bytes.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
@@ -32,7 +32,7 @@ Tensor Positions(size_t n, DType dtype) {
   return Tensor::Of<int64_t>({static_cast<int64_t>(n)}, positions).Cast(dtype);
 }
 
-Tensor Words(const std::vector<std::string>& vocabulary) {
+Tensor VocabularyWords(const std::vector<std::string>& vocabulary) {
   return Tensor::Strings({static_cast<int64_t>(vocabulary.size())}, vocabulary);
 }
 
@@ -40,7 +40,7 @@ Tensor Words(const std::vector<std::string>& vocabulary) {
 
 Value HashTable(Graph& graph, const Tensor& keys, const Tensor& values, std::string_view name) {
   const NameScope scope(graph, name.empty() ? "hash_table" : name);
-  const uint64_t content = Fingerprint64(BytesOf(keys) + BytesOf(values));
+  const uint64_t content = Fingerprint64(KeyBytesOf(keys) + KeyBytesOf(values));
   const Value table = graph.Add("HashTableV2", {},
                                 {{"shared_name", fmt::format("hash_table_{:016x}", content)},
                                  {"key_dtype", keys.dtype()},
@@ -64,11 +64,12 @@ Value LookupTableSize(Value table, std::string_view name) {
 
 Value IndexTable(Graph& graph, const std::vector<std::string>& vocabulary, DType ids,
                  std::string_view name) {
-  return HashTable(graph, Words(vocabulary), Positions(vocabulary.size(), ids), name);
+  return HashTable(graph, VocabularyWords(vocabulary), Positions(vocabulary.size(), ids), name);
 }
 
 Value WordTable(Graph& graph, const std::vector<std::string>& vocabulary, std::string_view name) {
-  return HashTable(graph, Positions(vocabulary.size(), DType::kInt64), Words(vocabulary), name);
+  return HashTable(graph, Positions(vocabulary.size(), DType::kInt64), VocabularyWords(vocabulary),
+                   name);
 }
 
 Value FileTable(Graph& graph, const std::string& path, int64_t size, DType keys,
@@ -110,7 +111,8 @@ void ImportShape(ShapeContext& context) {
       fmt::format("keys are {}, values {}", context.Input(1).Text(), context.Input(2).Text()));
 }
 
-void CheckDType(const ShapeContext& context, const Node& table, const char* attr, DType asked) {
+void CheckTableDType(const ShapeContext& context, const Node& table, const char* attr,
+                     DType asked) {
   const DType held = table.Attr<DType>(attr);
   if (held == asked) return;
   context.Fail(
@@ -121,8 +123,8 @@ void FindShape(ShapeContext& context) {
   const Node& node = context.node();
   const Node& table = *node.input(0).node;
   if (table.type() == "HashTableV2") {
-    CheckDType(context, table, "key_dtype", node.input(1).dtype());
-    CheckDType(context, table, "value_dtype", node.input(2).dtype());
+    CheckTableDType(context, table, "key_dtype", node.input(1).dtype());
+    CheckTableDType(context, table, "value_dtype", node.input(2).dtype());
   }
   NeedRank(context, context.Input(2), 0, "default_value");
   context.Output(0, context.Input(1));
@@ -221,7 +223,7 @@ void PlanFind(PlanContext& context) {
   DispatchKeys(context.node(), [&]<class T>() { PlanFindOf<T>(context); });
 }
 
-void PlanSize(PlanContext& context) {
+void PlanTableSize(PlanContext& context) {
   int64_t size = 0;
   DispatchKeys(context.node(),
                [&]<class T>() { size = static_cast<int64_t>(RowsOf<T>(context.node()).size()); });
@@ -290,7 +292,7 @@ const OpDef kLookupOps[] = {
     {.name = "_LookupTableSizeOf",
      .signature = "table_handle: resource -> size: int64; table_keys: tensor; table_values: tensor",
      .shape = ScalarShape,
-     .cpu = PlanSize,
+     .cpu = PlanTableSize,
      .host = true},
 };
 

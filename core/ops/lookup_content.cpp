@@ -164,7 +164,8 @@ TableContent Initial(const Node& initializer, const Node& table) {
   return {keys.Reshaped({keys.elements()}), values.Reshaped({values.elements()})};
 }
 
-void CheckDType(const Node& initializer, std::string_view what, DType found, DType expected) {
+void CheckContentDType(const Node& initializer, std::string_view what, DType found,
+                       DType expected) {
   if (found == expected) return;
   Refuse(initializer, Code::kUsage,
          fmt::format("{} are {}, those of its table {}", what, NameOf(found), NameOf(expected)));
@@ -187,8 +188,9 @@ TableContent ContentOf(const Node& lookup) {
                        table.name()));
   }
   TableContent content = Initial(*initializer, table);
-  CheckDType(*initializer, "keys", content.keys.dtype(), table.Attr<DType>("key_dtype"));
-  CheckDType(*initializer, "values", content.values.dtype(), table.Attr<DType>("value_dtype"));
+  CheckContentDType(*initializer, "keys", content.keys.dtype(), table.Attr<DType>("key_dtype"));
+  CheckContentDType(*initializer, "values", content.values.dtype(),
+                    table.Attr<DType>("value_dtype"));
   if (content.keys.elements() != content.values.elements()) {
     Refuse(
         *initializer, Code::kUsage,

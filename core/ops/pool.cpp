@@ -10,7 +10,7 @@
 namespace tpuest::ops {
 namespace {
 
-Attrs AttrsOf(const PoolOptions& options) {
+Attrs PoolAttrs(const PoolOptions& options) {
   return {{"ksize", OverNhwc(options.ksize, "ksize")},
           {"strides", OverNhwc(options.strides, "strides")},
           {"padding", options.padding},
@@ -43,7 +43,7 @@ const std::vector<int64_t>& WindowOf(const Node& node) {
   return node.Attr<std::vector<int64_t>>("ksize");
 }
 
-Shape ResultShape(const ShapeContext& c, const Shape& x) {
+Shape PoolResultShape(const ShapeContext& c, const Shape& x) {
   CheckWindows(c);
   NeedRank(c, x, 4, "the image [N, H, W, C]");
   if (!x.known_rank()) return Shape({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
@@ -52,7 +52,7 @@ Shape ResultShape(const ShapeContext& c, const Shape& x) {
   return {x.dim(0), windows.height.out, windows.width.out, x.dim(3)};
 }
 
-void PoolShapes(ShapeContext& c) { c.Output(0, ResultShape(c, c.Input(0))); }
+void PoolShapes(ShapeContext& c) { c.Output(0, PoolResultShape(c, c.Input(0))); }
 
 void CheckResult(const ShapeContext& c, const Shape& expected, const Shape& found) {
   if (!Compatible(expected, found)) {
@@ -61,7 +61,7 @@ void CheckResult(const ShapeContext& c, const Shape& expected, const Shape& foun
 }
 
 void MaxPoolGradShapes(ShapeContext& c) {
-  const Shape result = ResultShape(c, c.Input(0));
+  const Shape result = PoolResultShape(c, c.Input(0));
   CheckResult(c, result, c.Input(1));
   CheckResult(c, result, c.Input(2));
   c.Output(0, c.Input(0));
@@ -69,7 +69,7 @@ void MaxPoolGradShapes(ShapeContext& c) {
 
 void AvgPoolGradShapes(ShapeContext& c) {
   const Shape x = ShapeFromValue(c.node().input(0));
-  CheckResult(c, ResultShape(c, x), c.Input(1));
+  CheckResult(c, PoolResultShape(c, x), c.Input(1));
   c.Output(0, x);
 }
 
@@ -174,15 +174,15 @@ const OpDef kPoolOps[] = {
 }  // namespace
 
 Value MaxPool(Value x, const PoolOptions& options, std::string_view name) {
-  return x.graph().Add("MaxPool", {x}, AttrsOf(options), name);
+  return x.graph().Add("MaxPool", {x}, PoolAttrs(options), name);
 }
 
 Value MaxPoolGrad(Value x, Value y, Value dy, const PoolOptions& options, std::string_view name) {
-  return x.graph().Add("MaxPoolGrad", {x, y, dy}, AttrsOf(options), name);
+  return x.graph().Add("MaxPoolGrad", {x, y, dy}, PoolAttrs(options), name);
 }
 
 Value AvgPool(Value x, const PoolOptions& options, std::string_view name) {
-  return x.graph().Add("AvgPool", {x}, AttrsOf(options), name);
+  return x.graph().Add("AvgPool", {x}, PoolAttrs(options), name);
 }
 
 OpFamily PoolOps() { return kPoolOps; }

@@ -9,20 +9,20 @@
 namespace tpuest::ops {
 namespace {
 
-Value Add(std::string_view op, Value shape, DType dtype, std::string_view name) {
+Value AddRandom(std::string_view op, Value shape, DType dtype, std::string_view name) {
   return shape.graph().Add(op, {shape}, {{"dtype", dtype}}, name);
 }
 
 }  // namespace
 
 Value RandomUniform(Value shape, DType dtype, std::string_view name) {
-  return Add("RandomUniform", shape, dtype, name);
+  return AddRandom("RandomUniform", shape, dtype, name);
 }
 Value RandomStandardNormal(Value shape, DType dtype, std::string_view name) {
-  return Add("RandomStandardNormal", shape, dtype, name);
+  return AddRandom("RandomStandardNormal", shape, dtype, name);
 }
 Value TruncatedNormal(Value shape, DType dtype, std::string_view name) {
-  return Add("TruncatedNormal", shape, dtype, name);
+  return AddRandom("TruncatedNormal", shape, dtype, name);
 }
 Value RandomUniformInt(Value shape, Value minval, Value maxval, std::string_view name) {
   return shape.graph().Add("RandomUniformInt", {shape, minval, maxval}, {}, name);
@@ -88,7 +88,7 @@ class SliceOf {
 };
 
 template <Distribution distribution>
-void Plan(PlanContext& context) {
+void PlanRandom(PlanContext& context) {
   const RandomKernel kernel = FindRandom(distribution, context.OutputDType(0));
   Check(kernel != nullptr, "{} of {}", context.node().type(), NameOf(context.OutputDType(0)));
   const SliceOf slice(context);
@@ -126,13 +126,13 @@ void PlanIntegers(PlanContext& context) {
   PlanIntegersOf<int32_t>(context);
 }
 
-constexpr std::string_view kSignature =
+constexpr std::string_view kRandomSignature =
     "shape: T -> output: dtype; seed: int = 0; seed2: int = 0; dtype: bfloat16|float|double; "
     "T: int32|int64";
 
-constexpr OpDef Def(std::string_view name, PlanFn cpu, LowerFn hlo) {
+constexpr OpDef RandomDef(std::string_view name, PlanFn cpu, LowerFn hlo) {
   return {.name = name,
-          .signature = kSignature,
+          .signature = kRandomSignature,
           .shape = RandomShape,
           .grad = NoGradient,
           .cpu = cpu,
@@ -142,9 +142,9 @@ constexpr OpDef Def(std::string_view name, PlanFn cpu, LowerFn hlo) {
 }
 
 const OpDef kRandomOps[] = {
-    Def("RandomUniform", Plan<Distribution::kUniform>, LowerRandomUniform),
-    Def("RandomStandardNormal", Plan<Distribution::kNormal>, LowerRandomNormal),
-    Def("TruncatedNormal", Plan<Distribution::kTruncatedNormal>, LowerTruncatedNormal),
+    RandomDef("RandomUniform", PlanRandom<Distribution::kUniform>, LowerRandomUniform),
+    RandomDef("RandomStandardNormal", PlanRandom<Distribution::kNormal>, LowerRandomNormal),
+    RandomDef("TruncatedNormal", PlanRandom<Distribution::kTruncatedNormal>, LowerTruncatedNormal),
     {.name = "RandomUniformInt",
      .signature = "shape: T, minval: Tout, maxval: Tout -> output: Tout; seed: int = 0; "
                   "seed2: int = 0; Tout: int32|int64; T: int32|int64",

@@ -14,8 +14,8 @@
 namespace tpuest::ops {
 namespace {
 
-Value Add(std::string_view op, Value x, const std::vector<int64_t>& axes, bool keep_dims,
-          std::string_view name) {
+Value AddReduction(std::string_view op, Value x, const std::vector<int64_t>& axes, bool keep_dims,
+                   std::string_view name) {
   Graph& graph = x.graph();
   Value axes_value;
   if (!axes.empty()) {
@@ -33,25 +33,25 @@ Value Add(std::string_view op, Value x, const std::vector<int64_t>& axes, bool k
 }  // namespace
 
 Value Sum(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Sum", x, axes, keep_dims, name);
+  return AddReduction("Sum", x, axes, keep_dims, name);
 }
 Value Mean(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Mean", x, axes, keep_dims, name);
+  return AddReduction("Mean", x, axes, keep_dims, name);
 }
 Value Max(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Max", x, axes, keep_dims, name);
+  return AddReduction("Max", x, axes, keep_dims, name);
 }
 Value Min(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Min", x, axes, keep_dims, name);
+  return AddReduction("Min", x, axes, keep_dims, name);
 }
 Value Prod(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Prod", x, axes, keep_dims, name);
+  return AddReduction("Prod", x, axes, keep_dims, name);
 }
 Value All(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("All", x, axes, keep_dims, name);
+  return AddReduction("All", x, axes, keep_dims, name);
 }
 Value Any(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string_view name) {
-  return Add("Any", x, axes, keep_dims, name);
+  return AddReduction("Any", x, axes, keep_dims, name);
 }
 
 namespace {
@@ -108,7 +108,7 @@ Value Spread(GradContext& c, Value dy) {
 void SumGrad(GradContext& c) { c.SetDx(0, Spread(c, c.Dy())); }
 
 // How many elements each mean is of, in y's dtype: a number where the shapes are known.
-Value CountOf(GradContext& c) {
+Value ReducedCount(GradContext& c) {
   const Value x = c.input(0);
   const Shape& shape = x.shape();
   const std::vector<bool> reduced = *Reduced(c.node(), shape.rank());
@@ -122,7 +122,7 @@ Value CountOf(GradContext& c) {
 
 void MeanGrad(GradContext& c) {
   Check(c.input(0).shape().known_rank(), "the rank of '{}' is unknown", c.input(0).name());
-  c.SetDx(0, Spread(c, RealDiv(c.Dy(), CountOf(c))));
+  c.SetDx(0, Spread(c, RealDiv(c.Dy(), ReducedCount(c))));
 }
 
 // The gradient is shared by those that are equal to the extreme.
@@ -167,7 +167,7 @@ Rows MeanRows(RowContext& context) {
   return rows == Rows::kSum && !exact ? Rows::kWhole : rows;
 }
 
-int64_t CountOf(const Shape& shape, const std::vector<bool>& reduced) {
+int64_t ReducedCount(const Shape& shape, const std::vector<bool>& reduced) {
   int64_t count = 1;
   for (size_t d = 0; d < reduced.size(); ++d) count *= reduced[d] ? shape.dims()[d] : 1;
   return count;
@@ -185,10 +185,10 @@ std::vector<bool> ConstantAxes(const Node& node, int rank) {
 
 // A mean divides by the elements of the whole batch, so that its parts add up to it.
 template <Reduction reduction, bool mean = false>
-void Plan(PlanContext& context) {
+void PlanReduction(PlanContext& context) {
   const Shape& shape = context.InputShape(0);
   const std::vector<bool> reduced = ConstantAxes(context.node(), shape.rank());
-  const int64_t divisor = mean ? CountOf(context.WholeInputShape(0), reduced) : 1;
+  const int64_t divisor = mean ? ReducedCount(context.WholeInputShape(0), reduced) : 1;
   const Reduce reduce(reduction, shape, reduced, context.InputDType(0), context.OutputDType(0),
                       divisor);
   const Buffer in = context.Input(0);
@@ -246,19 +246,19 @@ void Lower(LowerContext& c) {
     const HloTerm has_nan(c.hlo(), c.hlo().Reduce("or", Differs(x, x).value(), axes, 0));
     y = Where(has_nan, std::numeric_limits<double>::quiet_NaN(), y);
   }
-  if (mean) y = y / y.Like(static_cast<double>(CountOf(x.shape(), reduced)));
+  if (mean) y = y / y.Like(static_cast<double>(ReducedCount(x.shape(), reduced)));
   c.Output(0, c.hlo().Reshape(y.As(c.OutputDType(0)).value(), c.OutputShape(0)));
 }
 
-constexpr std::string_view kNumber =
+constexpr std::string_view kReductionNumber =
     "input: T, reduction_indices: Tidx -> output: T; keep_dims: bool = false; "
     "T: bfloat16|float|double|int32|int64; Tidx: int32|int64 = int32";
-constexpr std::string_view kLogic =
+constexpr std::string_view kReductionLogic =
     "input: bool, reduction_indices: Tidx -> output: bool; keep_dims: bool = false; "
     "Tidx: int32|int64 = int32";
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn grad, PlanFn cpu,
-                    LowerFn hlo, RowFn rows) {
+constexpr OpDef ReductionDef(std::string_view name, std::string_view signature, GradFn grad,
+                             PlanFn cpu, LowerFn hlo, RowFn rows) {
   return {.name = name,
           .signature = signature,
           .shape = ReductionShape,
@@ -270,20 +270,20 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, GradFn gr
 }
 
 const OpDef kReductionOps[] = {
-    Def("Sum", kNumber, SumGrad, Plan<Reduction::kSum>, Lower<Reduction::kSum>,
-        ReductionRows<Rows::kSum>),
-    Def("Mean", kNumber, MeanGrad, Plan<Reduction::kSum, true>, Lower<Reduction::kSum, true>,
-        MeanRows),
-    Def("Max", kNumber, ExtremeGrad, Plan<Reduction::kMax>, Lower<Reduction::kMax>,
-        ReductionRows<Rows::kWhole>),
-    Def("Min", kNumber, ExtremeGrad, Plan<Reduction::kMin>, Lower<Reduction::kMin>,
-        ReductionRows<Rows::kWhole>),
-    Def("Prod", kNumber, ProdGrad, Plan<Reduction::kProd>, Lower<Reduction::kProd>,
-        ReductionRows<Rows::kWhole>),
-    Def("All", kLogic, NoGradient, Plan<Reduction::kAll>, Lower<Reduction::kAll>,
-        ReductionRows<Rows::kWhole>),
-    Def("Any", kLogic, NoGradient, Plan<Reduction::kAny>, Lower<Reduction::kAny>,
-        ReductionRows<Rows::kWhole>),
+    ReductionDef("Sum", kReductionNumber, SumGrad, PlanReduction<Reduction::kSum>,
+                 Lower<Reduction::kSum>, ReductionRows<Rows::kSum>),
+    ReductionDef("Mean", kReductionNumber, MeanGrad, PlanReduction<Reduction::kSum, true>,
+                 Lower<Reduction::kSum, true>, MeanRows),
+    ReductionDef("Max", kReductionNumber, ExtremeGrad, PlanReduction<Reduction::kMax>,
+                 Lower<Reduction::kMax>, ReductionRows<Rows::kWhole>),
+    ReductionDef("Min", kReductionNumber, ExtremeGrad, PlanReduction<Reduction::kMin>,
+                 Lower<Reduction::kMin>, ReductionRows<Rows::kWhole>),
+    ReductionDef("Prod", kReductionNumber, ProdGrad, PlanReduction<Reduction::kProd>,
+                 Lower<Reduction::kProd>, ReductionRows<Rows::kWhole>),
+    ReductionDef("All", kReductionLogic, NoGradient, PlanReduction<Reduction::kAll>,
+                 Lower<Reduction::kAll>, ReductionRows<Rows::kWhole>),
+    ReductionDef("Any", kReductionLogic, NoGradient, PlanReduction<Reduction::kAny>,
+                 Lower<Reduction::kAny>, ReductionRows<Rows::kWhole>),
 };
 
 }  // namespace

@@ -131,7 +131,7 @@ void PlanIsInitialized(PlanContext& context) {
   context.Run([=](const Task& task) { *task.At<bool>(out) = true; });
 }
 
-void GatherShape(ShapeContext& context) {
+void ResourceGatherShape(ShapeContext& context) {
   CheckDType(context);
   const Shape& variable = VariableShape(context.node().input(0));
   if (variable.rank() == 0) context.Fail("the variable is a scalar");
@@ -164,7 +164,7 @@ Value RowsOfGradient(const GradContext& c) {
   return SelectV2(present, asked.input(1), c.graph().ScalarOf(indices.dtype(), -1));
 }
 
-void GatherGrad(GradContext& c) {
+void ResourceGatherGrad(GradContext& c) {
   std::vector<int64_t> dims = VariableShape(c.input(0)).dims();
   const int64_t rows = dims[0];
   dims[0] = kUnknownDim;
@@ -172,7 +172,9 @@ void GatherGrad(GradContext& c) {
                            Reshape(RowsOfGradient(c), Shape({kUnknownDim})), rows});
 }
 
-Rows GatherRows(RowContext& context) { return context.IsCut(1) ? Rows::kEach : Rows::kWhole; }
+Rows ResourceGatherRows(RowContext& context) {
+  return context.IsCut(1) ? Rows::kEach : Rows::kWhole;
+}
 
 // Indices of either width, checked against the variable's rows.
 class Indices {
@@ -209,7 +211,7 @@ int64_t RowElements(const PlanContext& context) {
   return elements;
 }
 
-void PlanGather(PlanContext& context) {
+void PlanResourceGather(PlanContext& context) {
   const Indices indices(context, 1);
   const auto bytes =
       static_cast<size_t>(RowElements(context)) * ElementBytes(context.OutputDType(0));
@@ -286,7 +288,9 @@ void LowerIsInitialized(LowerContext& c) {
 }
 
 // An index that is outside takes the row at that end.
-void LowerGather(LowerContext& c) { c.Output(0, c.hlo().GatherRows(ValueRead(c), c.Input(1))); }
+void LowerResourceGather(LowerContext& c) {
+  c.Output(0, c.hlo().GatherRows(ValueRead(c), c.Input(1)));
+}
 
 // Indices that are outside are no rows.
 void LowerScatterAdd(LowerContext& c) {
@@ -345,11 +349,11 @@ const OpDef kStateOps[] = {
     {.name = "ResourceGather",
      .signature = "resource: resource, indices: Tindices -> output: dtype; batch_dims: int = 0; "
                   "validate_indices: bool = true; dtype: type; Tindices: int32|int64",
-     .shape = GatherShape,
-     .grad = GatherGrad,
-     .cpu = PlanGather,
-     .hlo = LowerGather,
-     .rows = GatherRows,
+     .shape = ResourceGatherShape,
+     .grad = ResourceGatherGrad,
+     .cpu = PlanResourceGather,
+     .hlo = LowerResourceGather,
+     .rows = ResourceGatherRows,
      .stateful = true},
     {.name = "ResourceScatterAdd",
      .signature = kScatter,

@@ -188,7 +188,8 @@ void PlanCenteredRMSProp(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanCenteredRMSPropOf<T>(context); });
 }
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cpu, LowerFn hlo) {
+constexpr OpDef TrainingDef(std::string_view name, std::string_view signature, PlanFn cpu,
+                            LowerFn hlo) {
   return {.name = name,
           .signature = signature,
           .shape = UpdateShape,
@@ -200,41 +201,46 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cp
 }
 
 const OpDef kTrainingOps[] = {
-    Def("ResourceApplyGradientDescent",
-        "var: resource, alpha: T, delta: T ->; T: float|double; use_locking: bool = false",
-        PlanGradientDescent, LowerGradientDescent),
-    Def("ResourceApplyMomentum",
-        "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
-        "use_locking: bool = false; use_nesterov: bool = false",
-        PlanMomentum, LowerMomentum),
-    Def("ResourceApplyKerasMomentum",
-        "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
-        "use_locking: bool = false; use_nesterov: bool = false",
-        PlanKerasMomentum, LowerKerasMomentum),
-    Def("ResourceSparseApplyKerasMomentum",
+    TrainingDef("ResourceApplyGradientDescent",
+                "var: resource, alpha: T, delta: T ->; T: float|double; use_locking: bool = false",
+                PlanGradientDescent, LowerGradientDescent),
+    TrainingDef("ResourceApplyMomentum",
+                "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
+                "use_locking: bool = false; use_nesterov: bool = false",
+                PlanMomentum, LowerMomentum),
+    TrainingDef("ResourceApplyKerasMomentum",
+                "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
+                "use_locking: bool = false; use_nesterov: bool = false",
+                PlanKerasMomentum, LowerKerasMomentum),
+    TrainingDef(
+        "ResourceSparseApplyKerasMomentum",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "use_nesterov: bool = false",
         PlanKerasMomentum, LowerKerasMomentum),
-    Def("ResourceApplyAdam",
-        "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, "
-        "beta1: T, beta2: T, epsilon: T, grad: T ->; T: float|double; "
-        "use_locking: bool = false; use_nesterov: bool = false",
-        PlanAdam, LowerAdam),
-    Def("ResourceApplyRMSProp",
+    TrainingDef("ResourceApplyAdam",
+                "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, "
+                "beta1: T, beta2: T, epsilon: T, grad: T ->; T: float|double; "
+                "use_locking: bool = false; use_nesterov: bool = false",
+                PlanAdam, LowerAdam),
+    TrainingDef(
+        "ResourceApplyRMSProp",
         "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
         "grad: T ->; T: float|double; use_locking: bool = false",
         PlanRMSProp, LowerRMSProp),
-    Def("ResourceApplyCenteredRMSProp",
+    TrainingDef(
+        "ResourceApplyCenteredRMSProp",
         "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
         "epsilon: T, grad: T ->; T: float|double; use_locking: bool = false",
         PlanCenteredRMSProp, LowerCenteredRMSProp),
-    Def("ResourceSparseApplyRMSProp",
+    TrainingDef(
+        "ResourceSparseApplyRMSProp",
         "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
         "grad: T, indices: Tindices ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false",
         PlanRMSProp, LowerRMSProp),
-    Def("ResourceSparseApplyCenteredRMSProp",
+    TrainingDef(
+        "ResourceSparseApplyCenteredRMSProp",
         "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
         "epsilon: T, grad: T, indices: Tindices ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false",

@@ -109,7 +109,8 @@ void PlanFtrl(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanFtrlOf<T>(context); });
 }
 
-constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cpu, LowerFn hlo) {
+constexpr OpDef TrainingRowsDef(std::string_view name, std::string_view signature, PlanFn cpu,
+                                LowerFn hlo) {
   return {.name = name,
           .signature = signature,
           .shape = UpdateShape,
@@ -121,39 +122,46 @@ constexpr OpDef Def(std::string_view name, std::string_view signature, PlanFn cp
 }
 
 const OpDef kAdaptiveRowOps[] = {
-    Def("ResourceApplyAdagrad",
-        "var: resource, accum: resource, lr: T, grad: T ->; T: float|double; "
-        "use_locking: bool = false; update_slots: bool = true",
-        PlanAdagrad, LowerAdagrad),
-    Def("ResourceApplyAdagradV2",
+    TrainingRowsDef("ResourceApplyAdagrad",
+                    "var: resource, accum: resource, lr: T, grad: T ->; T: float|double; "
+                    "use_locking: bool = false; update_slots: bool = true",
+                    PlanAdagrad, LowerAdagrad),
+    TrainingRowsDef(
+        "ResourceApplyAdagradV2",
         "var: resource, accum: resource, lr: T, epsilon: T, grad: T ->; T: float|double; "
         "use_locking: bool = false; update_slots: bool = true",
         PlanAdagrad, LowerAdagrad),
-    Def("ResourceSparseApplyAdagrad",
+    TrainingRowsDef(
+        "ResourceSparseApplyAdagrad",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices ->; T: float|double; "
         "Tindices: int32|int64; use_locking: bool = false; update_slots: bool = true",
         PlanAdagrad, LowerAdagrad),
-    Def("ResourceSparseApplyAdagradV2",
+    TrainingRowsDef(
+        "ResourceSparseApplyAdagradV2",
         "var: resource, accum: resource, lr: T, epsilon: T, grad: T, indices: Tindices ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "update_slots: bool = true",
         PlanAdagrad, LowerAdagrad),
-    Def("ResourceApplyFtrl",
+    TrainingRowsDef(
+        "ResourceApplyFtrl",
         "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
         "lr_power: T ->; T: float|double; use_locking: bool = false; "
         "multiply_linear_by_lr: bool = false",
         PlanFtrl, LowerFtrl),
-    Def("ResourceApplyFtrlV2",
+    TrainingRowsDef(
+        "ResourceApplyFtrlV2",
         "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
         "l2_shrinkage: T, lr_power: T ->; T: float|double; use_locking: bool = false; "
         "multiply_linear_by_lr: bool = false",
         PlanFtrl, LowerFtrl),
-    Def("ResourceSparseApplyFtrl",
+    TrainingRowsDef(
+        "ResourceSparseApplyFtrl",
         "var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, "
         "l1: T, l2: T, lr_power: T ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false; multiply_linear_by_lr: bool = false",
         PlanFtrl, LowerFtrl),
-    Def("ResourceSparseApplyFtrlV2",
+    TrainingRowsDef(
+        "ResourceSparseApplyFtrlV2",
         "var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, "
         "l1: T, l2: T, l2_shrinkage: T, lr_power: T ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false; multiply_linear_by_lr: bool = false",

@@ -125,18 +125,18 @@ void LowerUnique(LowerContext& c) {
   c.Output(1, hlo.Convert(hlo.GatherRows(number.value(), first.value()), c.OutputDType(1)));
 }
 
-constexpr std::string_view kSignature =
+constexpr std::string_view kUniqueSignature =
     "x: T -> y: T, idx: out_idx; T: int32|int64; out_idx: int32|int64 = int32";
 
 const OpDef kUniqueOps[] = {
     {.name = "Unique",
-     .signature = kSignature,
+     .signature = kUniqueSignature,
      .shape = UniqueShape,
      .grad = NoGradient,
      .cpu = PlanUnpadded,
      .bind = BindUnique},
     {.name = "_UniquePadded",
-     .signature = kSignature,
+     .signature = kUniqueSignature,
      .shape = PaddedShape,
      .grad = NoGradient,
      .cpu = PlanUnique,

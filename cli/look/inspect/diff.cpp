@@ -88,7 +88,8 @@ void PrintNames(const std::string& title, const Json& names) {
   for (const Json& name : names) fmt::print("  {}\n", name.get<std::string>());
 }
 
-void PrintText(const Difference& difference, const std::string& first, const std::string& second) {
+void PrintDifference(const Difference& difference, const std::string& first,
+                     const std::string& second) {
   fmt::print("checkpoints {} and {}: ", first, second);
   if (difference.equal()) {
     fmt::print("the same bits in all {} tensors\n", WithCommas(difference.same));
@@ -112,7 +113,7 @@ int ShowDifference(const InspectInvocation& invocation, const std::string& prefi
                    const std::string& other) {
   const Difference difference = Compare(BundleReader(prefix), BundleReader(other));
   if (!invocation.json) {
-    PrintText(difference, prefix, other);
+    PrintDifference(difference, prefix, other);
     return 0;
   }
   PrintDocument("inspect", {{"kind", "diff"},

@@ -30,7 +30,7 @@ struct Events {
   Json damaged = Json::array();
 };
 
-Events ReadAll(const std::vector<std::string>& files) {
+Events ReadEvents(const std::vector<std::string>& files) {
   Events events;
   for (const std::string& file : files) {
     EventReader reader(file);
@@ -49,7 +49,7 @@ Events ReadAll(const std::vector<std::string>& files) {
 }  // namespace
 
 int ShowEvents(const Invocation& invocation, const std::vector<std::string>& files) {
-  const Events events = ReadAll(files);
+  const Events events = ReadEvents(files);
   if (invocation.json) {
     PrintDocument("inspect", {{"kind", "events"},
                               {"tags", events.tags},

@@ -94,7 +94,7 @@ void PrintTensors(std::string_view title, const std::map<std::string, SignatureT
   }
 }
 
-void PrintText(const SavedModel& model, const Json& assets, const Json& variables) {
+void PrintModel(const SavedModel& model, const Json& assets, const Json& variables) {
   fmt::print("SavedModel {}\n", model.folder());
   for (const MetaGraphInfo& meta : model.meta_graphs()) {
     fmt::print("tags {}\n  {}\n", Join(meta.tags, ","), OpsText(meta.ops));
@@ -132,7 +132,7 @@ int ShowSavedModel(const Invocation& invocation, const std::string& folder) {
   const Json variables = VariablesJson(folder);
   const Json assets = AssetsJson(folder);
   if (!invocation.json) {
-    PrintText(model, assets, variables);
+    PrintModel(model, assets, variables);
     return 0;
   }
   Json tags = Json::array();

@@ -51,9 +51,9 @@ bool Strip(std::string& name, std::string_view ending) {
   return true;
 }
 
-class Finder {
+class ColumnFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables)
+  ColumnFinder(const SeenGraph& graph, const BundleReader& variables)
       : graph_(graph), variables_(variables) {}
 
   MigratedColumns Run() {
@@ -275,7 +275,7 @@ class Finder {
 }  // namespace
 
 MigratedColumns FindColumns(const SeenGraph& graph, const BundleReader& variables) {
-  return Finder(graph, variables).Run();
+  return ColumnFinder(graph, variables).Run();
 }
 
 }  // namespace tpuest::cli

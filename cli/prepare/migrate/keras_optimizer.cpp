@@ -20,7 +20,7 @@ struct OptimizerKind {
   std::vector<Hyper> hypers;
 };
 
-const std::vector<OptimizerKind>& Kinds() {
+const std::vector<OptimizerKind>& KerasKinds() {
   static const std::vector<OptimizerKind> kKinds = {
       {"Ftrl",
        "ResourceApplyFtrl",
@@ -43,9 +43,9 @@ struct FoundOptimizer {
   std::string scope;
 };
 
-class Finder {
+class KerasFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables)
+  KerasFinder(const SeenGraph& graph, const BundleReader& variables)
       : graph_(graph), variables_(variables) {}
 
   [[nodiscard]] std::optional<MigratedLine> Run(const std::string& part) const {
@@ -75,14 +75,14 @@ class Finder {
   [[nodiscard]] FoundOptimizer Find(const std::string& part) const {
     for (const std::string& name : variables_.Names()) {
       if (!name.starts_with("training")) continue;
-      for (const OptimizerKind& kind : Kinds()) {
+      for (const OptimizerKind& kind : KerasKinds()) {
         const std::string middle = fmt::format("/{}/{}", kind.type, part);
         const size_t at = name.find(middle);
         if (at == std::string::npos) continue;
         return {&kind, name.substr(0, at + 1 + kind.type.size())};
       }
     }
-    for (const OptimizerKind& kind : Kinds()) {  // SGD without momentum has no slots
+    for (const OptimizerKind& kind : KerasKinds()) {  // SGD without momentum has no slots
       for (const std::string& name : variables_.Names()) {
         const std::string ending = fmt::format("/{}/learning_rate", kind.type);
         if (name.starts_with("training") && EndsWith(name, ending)) {
@@ -115,7 +115,7 @@ class Finder {
 std::optional<MigratedLine> FindKerasOptimizer(const SeenGraph& graph,
                                                const BundleReader& variables,
                                                const std::string& part) {
-  return Finder(graph, variables).Run(part);
+  return KerasFinder(graph, variables).Run(part);
 }
 
 }  // namespace tpuest::cli

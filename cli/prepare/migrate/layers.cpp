@@ -39,8 +39,6 @@ bool IsInput(const SeenNode& node) {
   return kOps.contains(node.op);
 }
 
-bool IsSum(const SeenNode& node) { return node.op == "AddV2" || node.op == "Add"; }
-
 std::string ListText(const std::vector<int64_t>& values) {
   std::vector<std::string> words;
   for (const int64_t value : values) words.push_back(fmt::format("{}", value));
@@ -57,9 +55,9 @@ size_t OutputOf(std::string_view tensor) {
   return output;
 }
 
-class Finder {
+class LayerFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables)
+  LayerFinder(const SeenGraph& graph, const BundleReader& variables)
       : graph_(graph), variables_(variables) {}
 
   MigratedLayers Run(const SeenNode& end, size_t input) {
@@ -291,7 +289,7 @@ class Finder {
 
 MigratedLayers FindLayers(const SeenGraph& graph, const BundleReader& variables,
                           const SeenNode& end, size_t input) {
-  return Finder(graph, variables).Run(end, input);
+  return LayerFinder(graph, variables).Run(end, input);
 }
 
 }  // namespace tpuest::cli

@@ -17,9 +17,9 @@ bool IsDivision(const SeenNode& node) {
          node.op == "TruncateDiv";
 }
 
-class Finder {
+class LossFinder {
  public:
-  explicit Finder(const SeenGraph& graph) : graph_(graph) {}
+  explicit LossFinder(const SeenGraph& graph) : graph_(graph) {}
 
   std::vector<MigratedLoss> Run() {
     for (const SeenNode& node : graph_.nodes()) {
@@ -127,7 +127,7 @@ class Finder {
 
 }  // namespace
 
-std::vector<MigratedLoss> FindLosses(const SeenGraph& graph) { return Finder(graph).Run(); }
+std::vector<MigratedLoss> FindLosses(const SeenGraph& graph) { return LossFinder(graph).Run(); }
 
 std::string HeadText(const MigratedLoss& loss, int64_t logits) {
   std::string text;

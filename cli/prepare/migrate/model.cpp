@@ -14,9 +14,9 @@ constexpr const char* kLinearBias = "linear/linear_model/bias_weights";
 constexpr const char* kDnnBias = "dnn/logits/bias";
 constexpr const char* kBaselineBias = "baseline/bias";
 
-class Finder {
+class ModelFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables, const MigratedColumns& columns)
+  ModelFinder(const SeenGraph& graph, const BundleReader& variables, const MigratedColumns& columns)
       : graph_(graph), variables_(variables), columns_(columns) {}
 
   std::optional<MigratedModel> Run() {
@@ -181,7 +181,7 @@ class Finder {
 
 std::optional<MigratedModel> FindModel(const SeenGraph& graph, const BundleReader& variables,
                                        const MigratedColumns& columns) {
-  return Finder(graph, variables, columns).Run();
+  return ModelFinder(graph, variables, columns).Run();
 }
 
 }  // namespace tpuest::cli

@@ -54,6 +54,8 @@ bool IsOp(const SeenNode& node, std::string_view op) {
   return rest.empty() || rest == "V2" || rest == "V3";
 }
 
+bool IsSum(const SeenNode& node) { return node.op == "AddV2" || node.op == "Add"; }
+
 std::string Described(const SeenNode* node) {
   return node == nullptr ? "nothing" : fmt::format("{} \"{}\"", node->op, node->name);
 }

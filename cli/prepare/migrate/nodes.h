@@ -23,6 +23,9 @@ namespace tpuest::cli {
 // Whether an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.
 [[nodiscard]] bool IsOp(const SeenNode& node, std::string_view op);
 
+// An addition, of either version.
+[[nodiscard]] bool IsSum(const SeenNode& node);
+
 // What stands at an input in a message: `Conv3D "net/conv"`.
 [[nodiscard]] std::string Described(const SeenNode* node);
 

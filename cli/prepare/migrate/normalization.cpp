@@ -8,8 +8,6 @@
 namespace tpuest::cli {
 namespace {
 
-bool IsSum(const SeenNode& node) { return node.op == "AddV2" || node.op == "Add"; }
-
 // What a normalization multiplies by and adds.
 struct Parts {
   const SeenNode* first = nullptr;

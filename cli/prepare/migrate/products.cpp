@@ -18,9 +18,9 @@ std::string SidesText(int64_t height, int64_t width) {
   return height == width ? fmt::format("{}", height) : fmt::format("[{}, {}]", height, width);
 }
 
-class Finder {
+class ProductFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables)
+  ProductFinder(const SeenGraph& graph, const BundleReader& variables)
       : graph_(graph), variables_(variables) {}
 
   std::optional<MigratedProduct> Run(const SeenNode& node) {
@@ -159,7 +159,7 @@ class Finder {
 
 std::optional<MigratedProduct> FindProduct(const SeenGraph& graph, const BundleReader& variables,
                                            const SeenNode& node) {
-  return Finder(graph, variables).Run(node);
+  return ProductFinder(graph, variables).Run(node);
 }
 
 const char* ActivationOf(const SeenNode& node) {

@@ -70,9 +70,9 @@ const Kind* KindOf(const SeenNode& node) {
   return nullptr;
 }
 
-class Finder {
+class TrainFinder {
  public:
-  Finder(const SeenGraph& graph, const BundleReader& variables)
+  TrainFinder(const SeenGraph& graph, const BundleReader& variables)
       : graph_(graph), variables_(variables) {}
 
   std::optional<MigratedLine> Run(const std::string& part) {
@@ -228,7 +228,7 @@ class Finder {
 std::optional<MigratedLine> FindTrainOptimizer(const SeenGraph& graph,
                                                const BundleReader& variables,
                                                const std::string& part) {
-  return Finder(graph, variables).Run(part);
+  return TrainFinder(graph, variables).Run(part);
 }
 
 }  // namespace tpuest::cli

@@ -9,13 +9,13 @@ namespace tpuest {
 namespace {
 
 template <class T>
-std::string Json(T value) {
+std::string JsonOf(T value) {
   return std::isfinite(value) ? NumberText(value) : "null";
 }
 
-std::string Json(const Tensor& value) {
-  if (value.dtype() == DType::kFloat) return Json(*value.data<float>());
-  return Json(value.AsDouble(0));
+std::string JsonOf(const Tensor& value) {
+  if (value.dtype() == DType::kFloat) return JsonOf(*value.data<float>());
+  return JsonOf(value.AsDouble(0));
 }
 
 // The step of a line; nullopt if it is no whole object with one.
@@ -62,8 +62,9 @@ void MetricsLog::Keep(const std::function<bool(const std::string& line)>& keeps)
 }
 
 void MetricsLog::Append(const StepLine& line) {
-  std::string text = fmt::format(R"({{"step":{},"loss":{})", line.step, Json(line.loss));
-  if (line.learning_rate) text += fmt::format(R"(,"learning_rate":{})", Json(*line.learning_rate));
+  std::string text = fmt::format(R"({{"step":{},"loss":{})", line.step, JsonOf(line.loss));
+  if (line.learning_rate)
+    text += fmt::format(R"(,"learning_rate":{})", JsonOf(*line.learning_rate));
   text += fmt::format(R"(,"examples_per_sec":{:.6g},"input_wait":{:.4g}}})", line.examples_per_sec,
                       line.input_wait);
   Write(text);
@@ -74,8 +75,8 @@ void MetricsLog::AppendEvaluation(int64_t step, const std::string& name,
   std::string values;
   for (const auto& [key, value] : metrics) {
     if (value.dtype() == DType::kString || value.elements() != 1) continue;
-    values +=
-        fmt::format("{}{}:{}", values.empty() ? "" : ",", nlohmann::json(key).dump(), Json(value));
+    values += fmt::format("{}{}:{}", values.empty() ? "" : ",", nlohmann::json(key).dump(),
+                          JsonOf(value));
   }
   Write(fmt::format(R"({{"step":{},"eval":{},"metrics":{{{}}}}})", step,
                     nlohmann::json(name).dump(), values));

@@ -10,6 +10,7 @@
 #include "core/estimator/step/step_program.h"
 #include "core/graph/bound_op.h"
 #include "core/graph/read/saved_model.h"
+#include "core/graph/write/meta_graph.h"
 
 namespace tpuest {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr double kTolerance = 1e-5;
 constexpr int64_t kBatch = 64;
 constexpr const char* kExamples = "examples";
-constexpr const char* kServe = "serve";
 
 using Outputs = std::map<std::string, Tensor>;
 
@@ -124,7 +124,7 @@ class Verifier {
     VerifyResult result{.records = records_};
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       const auto& tags = meta_graph.tags;
-      if (std::find(tags.begin(), tags.end(), kServe) == tags.end()) continue;
+      if (std::find(tags.begin(), tags.end(), kServeTag) == tags.end()) continue;
       for (const auto& [key, signature] : meta_graph.signatures) {
         Verify(meta_graph, key, signature);
         ++result.signatures;

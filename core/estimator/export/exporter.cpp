@@ -17,11 +17,8 @@
 namespace tpuest {
 namespace {
 
-constexpr const char* kServe = "serve";
-constexpr const char* kTpu = "tpu";
-
 std::string TagOf(Mode mode) {
-  return mode == Mode::kPredict ? kServe : std::string(ModeName(mode));
+  return mode == Mode::kPredict ? kServeTag : std::string(ModeName(mode));
 }
 
 // A metric's update as a tensor: a signature names tensors, and the update is none.
@@ -197,7 +194,7 @@ Exporter::Part Exporter::Build(Mode mode, bool for_tpu, const ExportArgs& args) 
                                            : SupervisedSignatures(part.spec, part.receiver,
                                                                   BuildMetrics(graph, part.spec));
   if (!for_tpu) return part;
-  part.tags.emplace_back(kTpu);
+  part.tags.emplace_back(kTpuTag);
   CheckTypes(part.receiver, part.spec, graph);
   const bool wraps = context_.options.export_saved_model_api_version == 1;
   if (wraps || part.spec.inference_on_tpu) part.tpu = CallOf(part);

@@ -14,7 +14,7 @@ std::string ListText(const std::vector<std::string>& names) {
   return fmt::format("[{}]", Join(quoted, ", "));
 }
 
-class Validator {
+class EvalSpecValidator {
  public:
   std::vector<Fault> Run(const std::vector<NamedEvalSpec>& specs) {
     std::set<std::string> folders;
@@ -103,7 +103,9 @@ std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs) {
   return named;
 }
 
-std::vector<Fault> Validate(const EvalSpecs& specs) { return Validator().Run(SpecsOf(specs)); }
+std::vector<Fault> Validate(const EvalSpecs& specs) {
+  return EvalSpecValidator().Run(SpecsOf(specs));
+}
 
 const ExporterOptions& CommonOf(const AnyExporter& exporter) {
   return std::visit([](const auto& of) -> const ExporterOptions& { return of; }, exporter);

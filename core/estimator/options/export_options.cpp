@@ -13,9 +13,9 @@ std::vector<std::string> ModeWords(const ExportOptions& options) {
   return std::get<std::vector<std::string>>(options.experimental_mode);
 }
 
-class Validator {
+class ExportValidator {
  public:
-  explicit Validator(const ExportOptions& options) : options_(options) {}
+  explicit ExportValidator(const ExportOptions& options) : options_(options) {}
 
   std::vector<Fault> Run() {
     CheckModes();
@@ -106,6 +106,6 @@ std::optional<BatchConfig> ExportOptions::Batching() const {
                      .max_enqueued_batches = batch_config->max_enqueued_batches};
 }
 
-std::vector<Fault> Validate(const ExportOptions& options) { return Validator(options).Run(); }
+std::vector<Fault> Validate(const ExportOptions& options) { return ExportValidator(options).Run(); }
 
 }  // namespace tpuest

@@ -18,7 +18,7 @@ std::string ListText(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", Join(texts, ", "));
 }
 
-[[noreturn]] void Refuse(std::string message) {
+[[noreturn]] void RefuseAxis(std::string message) {
   throw Error(Code::kUsage, std::move(message),
               "an axis for each feature, by name, and then for each label")
       .Key("batch_axis");
@@ -27,13 +27,13 @@ std::string ListText(const std::vector<int64_t>& numbers) {
 // Labels are there or not; without them their axes are not used.
 void CheckLength(const std::vector<int64_t>& axes, size_t features, size_t labels) {
   if (axes.size() == features + labels || (labels == 0 && axes.size() > features)) return;
-  Refuse(fmt::format("shard_dimensions is {}, but must be a list of length {}", ListText(axes),
-                     features + labels));
+  RefuseAxis(fmt::format("shard_dimensions is {}, but must be a list of length {}", ListText(axes),
+                         features + labels));
 }
 
 size_t CheckedAxis(int64_t axis, const Shape& shape) {
   if (axis < shape.rank()) return static_cast<size_t>(axis);
-  Refuse(fmt::format("Shape {} does not contain shard_dimension {}", shape.Text(), axis));
+  RefuseAxis(fmt::format("Shape {} does not contain shard_dimension {}", shape.Text(), axis));
 }
 
 // What the other axes are, in their order.
@@ -109,8 +109,8 @@ class TurnedStream final : public WrappedStream {
     const size_t axis = CheckedAxis(batch_axis, tensor.shape());
     const Shape example = Without(tensor.shape(), axis);
     if (!Fits(example, spec.shape)) {
-      Refuse(fmt::format("'{}' is {}: without axis {} that is {}, expected {}", spec.name,
-                         tensor.shape().Text(), axis, example.Text(), spec.shape.Text()));
+      RefuseAxis(fmt::format("'{}' is {}: without axis {} that is {}, expected {}", spec.name,
+                             tensor.shape().Text(), axis, example.Text(), spec.shape.Text()));
     }
     return Turned(tensor, axis);
   }
@@ -120,8 +120,8 @@ class TurnedStream final : public WrappedStream {
     const auto check = [&](const std::string& name, const Tensor& tensor) {
       const int64_t found = tensor.shape().dim(0);
       if (found == rows) return;
-      Refuse(fmt::format("batch_axis {}: '{}' has {} examples on its axis, '{}' has {}",
-                         ListText(axes_), name, found, spec().features.front().name, rows));
+      RefuseAxis(fmt::format("batch_axis {}: '{}' has {} examples on its axis, '{}' has {}",
+                             ListText(axes_), name, found, spec().features.front().name, rows));
     };
     for (size_t i = 0; i < batch.features.size(); ++i) {
       check(spec().features[i].name, batch.features[i]);

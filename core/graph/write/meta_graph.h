@@ -12,6 +12,10 @@
 
 namespace tpuest {
 
+// Tags of a MetaGraph: for serving, and for serving from a TPU beside it.
+inline constexpr const char* kServeTag = "serve";
+inline constexpr const char* kTpuTag = "tpu";
+
 struct ExportSignature {
   std::string method_name;  // "tensorflow/serving/predict"
   std::map<std::string, Value> inputs;

@@ -14,7 +14,7 @@ constexpr const char* kLabelHint =
     "Suggested Fix:If your classifier expects one-hot encoding label,check your n_classes argument "
     "to the estimator and/or the shape of your label. Otherwise, check the shape of your label.";
 
-[[noreturn]] void Refuse(std::string message, std::string hint = "") {
+[[noreturn]] void RefuseInput(std::string message, std::string hint = "") {
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 
@@ -28,16 +28,18 @@ Value TotalRegularization(const HeadInputs& inputs) {
 Value CheckedLogits(Value logits, int64_t dimension) {
   const Shape& shape = logits.shape();
   if (!shape.known_rank() || shape.rank() != 2 || shape.dim(1) != dimension) {
-    Refuse(fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
-                       shape.Text()),
-           fmt::format("the last layer gives the logits: [batch, {}] for this head", dimension));
+    RefuseInput(
+        fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
+                    shape.Text()),
+        fmt::format("the last layer gives the logits: [batch, {}] for this head", dimension));
   }
   return ops::Cast(logits, DType::kFloat);
 }
 
 Value OnlyLabel(const HeadInputs& inputs) {
   if (!inputs.labels.valid()) {
-    Refuse("You must provide a labels Tensor. Given: None.", "the input_fn's `labels` names them");
+    RefuseInput("You must provide a labels Tensor. Given: None.",
+                "the input_fn's `labels` names them");
   }
   return inputs.labels.only();
 }
@@ -49,21 +51,22 @@ Value CheckedLabels(Value labels, Value logits, int64_t dimension) {
   }
   const Shape& shape = column.shape();
   if (!shape.known_rank() || shape.rank() != 2) {
-    Refuse(fmt::format("labels shape must be [D0, D1, ... DN, {}], got {}", dimension,
-                       labels.shape().Text()),
-           kLabelHint);
+    RefuseInput(fmt::format("labels shape must be [D0, D1, ... DN, {}], got {}", dimension,
+                            labels.shape().Text()),
+                kLabelHint);
   }
   if (shape.dim(1) != dimension) {
-    Refuse(fmt::format("Mismatched label shape. Expected labels dimension={}.  Received {}.",
-                       dimension, shape.dim(1)),
-           kLabelHint);
+    RefuseInput(fmt::format("Mismatched label shape. Expected labels dimension={}.  Received {}.",
+                            dimension, shape.dim(1)),
+                kLabelHint);
   }
   return column;
 }
 
 Value FloatLabels(Value labels) {
   if (!IsFloating(labels.dtype()) && !IsInteger(labels.dtype()) && labels.dtype() != DType::kBool) {
-    Refuse(fmt::format("Labels dtype should be a number. Instead got {}.", NameOf(labels.dtype())));
+    RefuseInput(
+        fmt::format("Labels dtype should be a number. Instead got {}.", NameOf(labels.dtype())));
   }
   return ops::Cast(labels, DType::kFloat, "labels");
 }
@@ -75,7 +78,7 @@ Value WeightColumn(const std::string& column, const HeadInputs& inputs, bool per
     std::vector<std::string> names;
     for (const auto& [name, value] : inputs.features) names.push_back(name);
     const auto nearest = Nearest(column, names);
-    Refuse(
+    RefuseInput(
         fmt::format("weight_column '{}' is not among the features: {}", column, Join(names, ", ")),
         nearest ? fmt::format("did you mean '{}'?", *nearest)
                 : "name it in the input_fn's `features`");
@@ -83,7 +86,7 @@ Value WeightColumn(const std::string& column, const HeadInputs& inputs, bool per
   Value weights = found->second;
   const DType dtype = weights.dtype();
   if (!IsFloating(dtype) && !IsInteger(dtype)) {
-    Refuse(
+    RefuseInput(
         fmt::format("Weight column should be castable to float. Given dtype: {}", NameOf(dtype)));
   }
   weights = ops::Cast(weights, DType::kFloat, "weights");
@@ -95,10 +98,10 @@ Value WeightColumn(const std::string& column, const HeadInputs& inputs, bool per
       shape.known_rank() && shape.rank() == 2 &&
       (shape.dim(1) == 1 || (per_logit && shape.dim(1) == inputs.logits.shape().dim(1)));
   if (!fits) {
-    Refuse(fmt::format("weights shape must be [D0, D1, ... DN]{} [D0, D1, ... DN, 1]{}, got {}",
-                       per_logit ? "," : " or",
-                       per_logit ? " or [D0, D1, ... DN, logits_dimension]" : "",
-                       found->second.shape().Text()));
+    RefuseInput(fmt::format(
+        "weights shape must be [D0, D1, ... DN]{} [D0, D1, ... DN, 1]{}, got {}",
+        per_logit ? "," : " or", per_logit ? " or [D0, D1, ... DN, logits_dimension]" : "",
+        found->second.shape().Text()));
   }
   return weights;
 }
@@ -132,8 +135,9 @@ void CheckHeadName(const std::optional<std::string>& name) {
     valid = valid && (letter(c) || std::string_view("_.\\/>-").find(c) != std::string_view::npos);
   }
   if (valid) return;
-  Refuse(fmt::format("'{}' is not a valid scope name", *name),
-         "a head's name has letters, digits and _.\\/>-, and starts with a letter, digit or dot");
+  RefuseInput(
+      fmt::format("'{}' is not a valid scope name", *name),
+      "a head's name has letters, digits and _.\\/>-, and starts with a letter, digit or dot");
 }
 
 Value AllClassIds(Value like) {

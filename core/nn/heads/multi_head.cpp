@@ -19,7 +19,7 @@ constexpr const char* kRegularization = "regularization_loss";
 constexpr const char* kWeights = "weights";
 constexpr const char* kExampleWeight = "example_weight";
 
-[[noreturn]] void Refuse(std::string message, std::string hint) {
+[[noreturn]] void RefuseHeads(std::string message, std::string hint) {
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 
@@ -135,10 +135,10 @@ class Merger {
 void CheckLogits(const MultiHead& head, const Shape& shape) {
   const bool fits = shape.known_rank() && shape.rank() == 2;
   if (!fits) {
-    Refuse(fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
-                       shape.Text()),
-           fmt::format("the last layer gives the logits: [batch, {}] for these heads",
-                       head.logits_dimension()));
+    RefuseHeads(fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
+                            shape.Text()),
+                fmt::format("the last layer gives the logits: [batch, {}] for these heads",
+                            head.logits_dimension()));
   }
   const int64_t all = head.logits_dimension();
   if (shape.dim(1) == all) return;
@@ -147,12 +147,13 @@ void CheckLogits(const MultiHead& head, const Shape& shape) {
     each.push_back(std::to_string(Ask(one, [](const auto& h) { return h.logits_dimension(); })));
   }
   // TensorFlow prints what there is before what there should be; the hint says it right.
-  Refuse(fmt::format("Could not split logits of shape {} among the heads with individual logits "
-                     "dimensions: [{}]. The last dimension of the logits tensor should equal {} "
-                     "but is {}.",
-                     shape.Text(), Join(each, ", "), shape.dim(1), all),
-         fmt::format("these heads take {} = {} logits, and the last layer gives {}",
-                     Join(each, " + "), all, shape.dim(1)));
+  RefuseHeads(
+      fmt::format("Could not split logits of shape {} among the heads with individual logits "
+                  "dimensions: [{}]. The last dimension of the logits tensor should equal {} "
+                  "but is {}.",
+                  shape.Text(), Join(each, ", "), shape.dim(1), all),
+      fmt::format("these heads take {} = {} logits, and the last layer gives {}", Join(each, " + "),
+                  all, shape.dim(1)));
 }
 
 void CheckLabels(const MultiHead& head, const Labels<Value>& labels) {
@@ -166,10 +167,10 @@ void CheckLabels(const MultiHead& head, const Labels<Value>& labels) {
   const std::string hint =
       fmt::format("labels: {{{}: COLUMN}} in the input_fn", Join(names, ": COLUMN, "));
   if (!labels.is_dict()) {
-    Refuse(fmt::format("labels must be a dict. Given: '{}'", labels.only().name()), hint);
+    RefuseHeads(fmt::format("labels must be a dict. Given: '{}'", labels.only().name()), hint);
   }
   if (!missing.empty()) {
-    Refuse(fmt::format("labels has missing values for head(s): {}", ListText(missing)), hint);
+    RefuseHeads(fmt::format("labels has missing values for head(s): {}", ListText(missing)), hint);
   }
 }
 
@@ -222,13 +223,13 @@ std::set<std::string> MultiHead::weight_columns() const {
 
 void MultiHead::CheckOptions() const {
   if (heads.empty()) {
-    Refuse("Must specify heads. Given: []", "heads: [{type: BinaryClassHead, name: clicks}]");
+    RefuseHeads("Must specify heads. Given: []", "heads: [{type: BinaryClassHead, name: clicks}]");
   }
   if (!head_weights.empty() && head_weights.size() != heads.size()) {
-    Refuse(fmt::format("heads and head_weights must have the same size. Given len(heads): {}. "
-                       "Given len(head_weights): {}.",
-                       heads.size(), head_weights.size()),
-           "one weight a head, or none at all");
+    RefuseHeads(fmt::format("heads and head_weights must have the same size. Given len(heads): {}. "
+                            "Given len(head_weights): {}.",
+                            heads.size(), head_weights.size()),
+                "one weight a head, or none at all");
   }
   std::set<std::string> names;
   std::vector<std::string> reductions;
@@ -236,19 +237,19 @@ void MultiHead::CheckOptions() const {
     const std::string name = NameOf(head);
     const auto type = Ask(head, [](const auto& h) { return std::string_view(h.kType); });
     if (name.empty()) {
-      Refuse(fmt::format("All given heads must have name specified. Given: {}", type),
-             "name: clicks; its label goes by this name");
+      RefuseHeads(fmt::format("All given heads must have name specified. Given: {}", type),
+                  "name: clicks; its label goes by this name");
     }
     if (!names.insert(name).second) {
-      Refuse(fmt::format("two heads are called '{}'", name), "give one of them another name");
+      RefuseHeads(fmt::format("two heads are called '{}'", name), "give one of them another name");
     }
     reductions.push_back(ReductionOf(head));
   }
   for (const std::string& reduction : reductions) {
     if (ParseLossReduction(reduction) == ParseLossReduction(reductions.front())) continue;
-    Refuse(fmt::format("The loss_reduction must be the same for different heads. Given: {}",
-                       ListText(reductions)),
-           "head_weights can weigh their losses");
+    RefuseHeads(fmt::format("The loss_reduction must be the same for different heads. Given: {}",
+                            ListText(reductions)),
+                "head_weights can weigh their losses");
   }
 }
 

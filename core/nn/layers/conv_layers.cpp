@@ -8,7 +8,7 @@ namespace {
 
 // What strides, padding and dilation of a layer say to the op.
 template <class Layer>
-ops::ConvOptions WindowOf(const Layer& layer) {
+ops::ConvOptions ConvWindowOf(const Layer& layer) {
   return {.strides = HeightAndWidth(layer.strides, "strides"),
           .padding = PaddingName(layer.padding),
           .dilations = HeightAndWidth(layer.dilation_rate, "dilation_rate")};
@@ -16,7 +16,7 @@ ops::ConvOptions WindowOf(const Layer& layer) {
 
 template <class Layer>
 ops::ConvOptions DepthwiseWindowOf(const Layer& layer, const LayerScope& scope) {
-  ops::ConvOptions window = WindowOf(layer);
+  ops::ConvOptions window = ConvWindowOf(layer);
   if (window.strides[0] != window.strides[1]) {
     scope.Fail(fmt::format("strides are {} and {}, expected equal ones", window.strides[0],
                            window.strides[1]));
@@ -65,7 +65,7 @@ Value Conv2D::Apply(LayerContext& context, Value x) const {
                       {.trainable = trainable, .regularizer = &kernel_regularizer});
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
-  return Finish(scope, ops::Conv2D(x, scope.Use(kernel), WindowOf(*this)), bias, activation);
+  return Finish(scope, ops::Conv2D(x, scope.Use(kernel), ConvWindowOf(*this)), bias, activation);
 }
 
 Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {

@@ -7,7 +7,7 @@ namespace tpuest::nn {
 namespace {
 
 template <class Layer>
-ops::PoolOptions WindowOf(const Layer& layer) {
+ops::PoolOptions PoolWindowOf(const Layer& layer) {
   return {.ksize = HeightAndWidth(layer.pool_size, "pool_size"),
           .strides = HeightAndWidth(layer.strides.value_or(layer.pool_size), "strides"),
           .padding = PaddingName(layer.padding)};
@@ -21,7 +21,7 @@ Value ApplyPool(const Layer& layer, LayerContext& context, Value x, Pool pool) {
   const LayerScope scope(context, layer.name, Layer::kType, layer.place);
   (void)scope.Channels(x, 4);
   const NameScope nodes = scope.Nodes();
-  return scope.Output(pool(x, WindowOf(layer), ""));
+  return scope.Output(pool(x, PoolWindowOf(layer), ""));
 }
 
 template <class Layer>

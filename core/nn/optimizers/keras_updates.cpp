@@ -235,7 +235,7 @@ Node* Sparse(const Ftrl& o, const Step& step, const IndexedSlices& slices) {
 
 // ---- arguments ----------------------------------------------------------------------------------
 
-void RequireNotNegative(std::string_view name, double value) {
+void RequireZeroOrMore(std::string_view name, double value) {
   if (value < 0.0) {
     throw Error(Code::kUsage, fmt::format("`{0}` needs to be positive or zero. Received: {0}={1}.",
                                           name, NumberText(value)));
@@ -262,16 +262,16 @@ void CheckArguments(const Adagrad& o) {
 }
 
 void CheckArguments(const Ftrl& o) {
-  RequireNotNegative("initial_accumulator_value", o.initial_accumulator_value);
+  RequireZeroOrMore("initial_accumulator_value", o.initial_accumulator_value);
   if (o.learning_rate_power > 0.0) {
     throw Error(Code::kUsage,
                 fmt::format("`learning_rate_power` needs to be negative or zero. Received: "
                             "learning_rate_power={}.",
                             NumberText(o.learning_rate_power)));
   }
-  RequireNotNegative("l1_regularization_strength", o.l1_regularization_strength);
-  RequireNotNegative("l2_regularization_strength", o.l2_regularization_strength);
-  RequireNotNegative("l2_shrinkage_regularization_strength",
+  RequireZeroOrMore("l1_regularization_strength", o.l1_regularization_strength);
+  RequireZeroOrMore("l2_regularization_strength", o.l2_regularization_strength);
+  RequireZeroOrMore("l2_shrinkage_regularization_strength",
                      o.l2_shrinkage_regularization_strength);
 }
 

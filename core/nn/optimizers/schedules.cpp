@@ -14,7 +14,7 @@ namespace tpuest::nn {
 namespace {
 
 // What a schedule is computed from.
-struct Step {
+struct ScheduleStep {
   Graph& graph;
   Value global_step;  // int64 []
   Value step;         // the same, float32
@@ -32,7 +32,7 @@ struct Step {
 
 // global_step / decay_steps, rounded down if the decay is a staircase.
 template <class Schedule>
-Value Progress(const Schedule& schedule, const Step& at) {
+Value Progress(const Schedule& schedule, const ScheduleStep& at) {
   const Value p =
       ops::RealDiv(at.step, static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps")));
   return schedule.staircase ? ops::Floor(p) : p;
@@ -48,26 +48,26 @@ Value HalfWave(Value fraction) {
   return ops::Mul(ops::AddV2(ops::Cos(ops::Mul(fraction, std::numbers::pi)), 1.0), 0.5);
 }
 
-Value Decayed(const ConstantRate& schedule, const Step& at) {
+Value Decayed(const ConstantRate& schedule, const ScheduleStep& at) {
   return at.Number(schedule.learning_rate);
 }
 
-Value Decayed(const ExponentialDecay& schedule, const Step& at) {
+Value Decayed(const ExponentialDecay& schedule, const ScheduleStep& at) {
   const Value factor = ops::Pow(at.Number(schedule.decay_rate), Progress(schedule, at));
   return ops::Mul(factor, schedule.learning_rate);
 }
 
-Value Decayed(const NaturalExpDecay& schedule, const Step& at) {
+Value Decayed(const NaturalExpDecay& schedule, const ScheduleStep& at) {
   const Value rate = ops::Exp(at.Number(-schedule.decay_rate));
   return ops::Mul(ops::Pow(rate, Progress(schedule, at)), schedule.learning_rate);
 }
 
-Value Decayed(const InverseTimeDecay& schedule, const Step& at) {
+Value Decayed(const InverseTimeDecay& schedule, const ScheduleStep& at) {
   const Value grown = ops::Mul(Progress(schedule, at), schedule.decay_rate);
   return ops::RealDiv(schedule.learning_rate, ops::AddV2(grown, 1.0));
 }
 
-Value Decayed(const PolynomialDecay& schedule, const Step& at) {
+Value Decayed(const PolynomialDecay& schedule, const ScheduleStep& at) {
   const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
   Value step = at.step;
   Value steps = at.Number(decay_steps);
@@ -83,7 +83,7 @@ Value Decayed(const PolynomialDecay& schedule, const Step& at) {
   return ops::AddV2(ops::Mul(span, left), schedule.end_learning_rate);
 }
 
-Value Decayed(const PiecewiseConstant& schedule, const Step& at) {
+Value Decayed(const PiecewiseConstant& schedule, const ScheduleStep& at) {
   if (schedule.values.size() != schedule.boundaries.size() + 1) {
     throw Error(Code::kUsage,
                 fmt::format("{} boundaries and {} values", schedule.boundaries.size(),
@@ -105,13 +105,13 @@ Value Decayed(const PiecewiseConstant& schedule, const Step& at) {
   return rate;
 }
 
-Value Decayed(const CosineDecay& schedule, const Step& at) {
+Value Decayed(const CosineDecay& schedule, const ScheduleStep& at) {
   const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
   const Value fraction = ops::RealDiv(ops::Minimum(at.step, decay_steps), decay_steps);
   return ScaleAboveAlpha(schedule.learning_rate, schedule.alpha, HalfWave(fraction));
 }
 
-Value Decayed(const CosineDecayRestarts& schedule, const Step& at) {
+Value Decayed(const CosineDecayRestarts& schedule, const ScheduleStep& at) {
   const auto first = static_cast<double>(at.Steps(schedule.first_decay_steps, "first_decay_steps"));
   const Value done = ops::RealDiv(at.step, first);
   Value restart;
@@ -143,19 +143,19 @@ double FirstRate(const Schedule& schedule) {
   }
 }
 
-Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps, const Step& at) {
+Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps, const ScheduleStep& at) {
   const Value slope =
       at.Number((first_rate - warmup.warmup_learning_rate) / static_cast<double>(steps));
   return ops::AddV2(ops::Mul(slope, at.step), warmup.warmup_learning_rate);
 }
 
 Value WarmRate(const ConstantWarmup& warmup, double /*first_rate*/, int64_t /*steps*/,
-               const Step& at) {
+               const ScheduleStep& at) {
   return at.Number(warmup.warmup_learning_rate);
 }
 
 template <class Schedule>
-Value Rate(const Schedule& schedule, const Step& at) {
+Value Rate(const Schedule& schedule, const ScheduleStep& at) {
   return AtPlace(at.graph, schedule.place, [&] {
     const Value decayed = Decayed(schedule, at);
     if (!schedule.warmup) return decayed;
@@ -170,7 +170,7 @@ Value Rate(const Schedule& schedule, const Step& at) {
   });
 }
 
-Value Rate(double rate, const Step& at) { return at.Number(rate); }
+Value Rate(double rate, const ScheduleStep& at) { return at.Number(rate); }
 
 }  // namespace
 
@@ -194,7 +194,7 @@ Value LearningRateAt(Graph& graph, const LearningRate& rate, std::optional<doubl
                      Value step) {
   const NameScope scope(graph, "learning_rate");
   if (!step.valid()) step = GetOrCreateGlobalStep(graph)->value;
-  const Step at{graph, step, ops::Cast(step, DType::kFloat), steps_per_epoch};
+  const ScheduleStep at{graph, step, ops::Cast(step, DType::kFloat), steps_per_epoch};
   return std::visit([&](const auto& schedule) { return Rate(schedule, at); }, rate);
 }
 
