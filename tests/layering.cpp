@@ -22,6 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostLines = 600;
 
+// A folder with more files, or with more files of one prefix, holds several subjects.
+constexpr int kMostFiles = 42;
+constexpr int kMostOfPrefix = 8;
+// Their lists of families and of functions are what they are for.
+const std::set<std::string, std::less<>> kFlat = {"core/ops", "core/kernels"};
+
 // The stack, bottom first.
 const std::map<std::string, double, std::less<>> kRanks = {{"core/base", 0},
                                                            {"core/tensor", 1},
@@ -74,7 +80,7 @@ const std::map<std::string, double, std::less<>> kRanks = {{"core/base", 0},
                                                            {"cli", 14}};
 
 const std::set<std::string, std::less<>> kTopLevel = {
-    "cli",   "config", "configs", "core",      "data",        "models",
+    "cli",   "config", "configs", "core",      "data",        "models",           "docs",
     "tests", "dev",    "LICENSE", "README.md", "meson.build", "meson_options.txt"};
 
 // The one header that includes generated protobuf code, for .cpp files of the folders that wrap it.
@@ -419,6 +425,30 @@ std::vector<std::string> LayoutFaults(const std::vector<Source>& tree) {
     }
   }
   return {faults.begin(), faults.end()};
+}
+
+std::vector<std::string> SizeFaults(const std::vector<Source>& tree) {
+  std::map<std::string, int> files;
+  std::map<std::pair<std::string, std::string>, int> prefixes;
+  for (const Source& source : tree) {
+    const std::string folder = RankedFolder(source.path);
+    if (folder.empty() || kFlat.count(folder)) continue;
+    const std::string name = BaseName(source.path);
+    ++files[folder];
+    ++prefixes[{folder, name.substr(0, name.find_first_of("_."))}];
+  }
+  std::vector<std::string> faults;
+  for (const auto& [folder, count] : files) {
+    if (count <= kMostFiles) continue;
+    faults.push_back(
+        fmt::format("{}: {} files, at most {}: which rooms are in it?", folder, count, kMostFiles));
+  }
+  for (const auto& [at, count] : prefixes) {
+    if (count <= kMostOfPrefix) continue;
+    faults.push_back(fmt::format("{}: {} files begin with {}, at most {}: they are a room",
+                                 at.first, count, at.second, kMostOfPrefix));
+  }
+  return faults;
 }
 
 std::vector<std::string> HygieneFaults(const std::vector<Source>& tree) {

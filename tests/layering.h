@@ -28,6 +28,9 @@ struct Source {
 // Names at the top level, folders below a ranked folder, folders of tests/ without a counterpart.
 [[nodiscard]] std::vector<std::string> LayoutFaults(const std::vector<Source>& tree);
 
+// Folders of the stack with too many files, or with too many of one prefix.
+[[nodiscard]] std::vector<std::string> SizeFaults(const std::vector<Source>& tree);
+
 // Files too long to have one subject, and notes of unfinished work.
 [[nodiscard]] std::vector<std::string> HygieneFaults(const std::vector<Source>& tree);
 

@@ -31,6 +31,7 @@ TEST_CASE("the tree was found") {
 TEST_CASE("every folder includes only lower ones") { CHECK(Listed(IncludeFaults(Tree())) == ""); }
 TEST_CASE("every library links only lower ones") { CHECK(Listed(LinkFaults(Tree())) == ""); }
 TEST_CASE("everything has its place") { CHECK(Listed(LayoutFaults(Tree())) == ""); }
+TEST_CASE("no folder holds more than its subject") { CHECK(Listed(SizeFaults(Tree())) == ""); }
 TEST_CASE("no file is too long or unfinished") { CHECK(Listed(HygieneFaults(Tree())) == ""); }
 
 TEST_CASE("an include of a higher folder or of a stranger on the same rank is named") {
@@ -125,6 +126,16 @@ TEST_CASE("what has no place in the layout is named") {
                "notes.txt: has no place at the top level",
                "tests/core/misc: mirrors no folder of the tree",
                "utils: has no place at the top level"});
+}
+
+TEST_CASE("folders of many files, and files that would be a room, are named") {
+  std::vector<Source> tree;
+  for (int i = 0; i < 43; ++i) tree.push_back({"data/f" + std::to_string(i) + ".cpp", ""});
+  for (int i = 0; i < 9; ++i) tree.push_back({"models/cnn_" + std::to_string(i) + ".cpp", ""});
+  for (int i = 0; i < 8; ++i) tree.push_back({"config/yaml_" + std::to_string(i) + ".h", ""});
+  for (int i = 0; i < 50; ++i) tree.push_back({"core/ops/f_" + std::to_string(i) + ".h", ""});
+  CHECK(SizeFaults(tree) == Faults{"data: 43 files, at most 42: which rooms are in it?",
+                                   "models: 9 files begin with cnn, at most 8: they are a room"});
 }
 
 TEST_CASE("long files and notes of unfinished work are named") {
