@@ -9,6 +9,7 @@
 #include "cli/shell/console.h"
 #include "cli/shell/report.h"
 #include "cli/shell/tables.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/text.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step_bench.h"

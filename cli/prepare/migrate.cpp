@@ -8,6 +8,7 @@
 #include "cli/prepare/migrate/sequential.h"
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/planned_run.h"

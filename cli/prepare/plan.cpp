@@ -10,6 +10,7 @@
 #include "cli/prepare/plan_report.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"

@@ -13,6 +13,7 @@
 #include "cli/job/hparams.h"
 #include "cli/run/input_files.h"
 #include "cli/shell/report.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"

@@ -2,7 +2,6 @@
 // Regular expressions that pick variables by name.
 
 #include <memory>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +16,8 @@ class NamePatterns {
   [[nodiscard]] bool Match(std::string_view name) const;
 
  private:
-  std::vector<std::regex> patterns_;
+  struct Compiled;  // <regex> is much to read for every header that has patterns
+  std::shared_ptr<const Compiled> compiled_;
 };
 
 }  // namespace tpuest::nn

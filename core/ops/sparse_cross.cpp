@@ -20,7 +20,7 @@ Value AsColumns(Value x) {
 }
 
 // [B, crosses] from all crosses in a row, of which -1 are what is left.
-Value Rows(Value crosses, const std::vector<Value>& dense) {
+Value CrossedRows(Value crosses, const std::vector<Value>& dense) {
   int64_t each = 1;
   for (const Value& x : dense) {
     const int64_t values = x.shape().known_rank() ? x.shape().dim(1) : kUnknownDim;
@@ -56,7 +56,7 @@ Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets, uint64_t 
                                     {"hash_key", static_cast<int64_t>(hash_key)},
                                     {"out_type", DType::kInt64},
                                     {"internal_type", integers ? DType::kInt64 : DType::kString}});
-  return Rows(node->output(1), dense);
+  return CrossedRows(node->output(1), dense);
 }
 
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/strings.h"
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/backend/cpu/program.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/export/serving.h"
 #include "core/nn/global_step.h"

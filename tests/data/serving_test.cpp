@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/ops/all_ops.h"
 #include "data/examples/convert.h"
 #include "tests/data/fixture.h"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/backend/cpu/program.h"
 #include "core/backend/pjrt/program.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/ops/all_ops.h"

@@ -83,7 +83,7 @@ ComparedRun ReadRun(const std::string& path, config::Sources& sources) {
   const Job job = LoadJobFile(job_path, {}, sources).job;
   ComparedRun run;
   run.path = path;
-  run.keys = config::Flatten(job);
+  run.keys = FlatJob(job);
   std::erase_if(run.keys, [](const auto& key) { return key.path == "run_config.model_dir"; });
   if (job.train_spec) run.train_input = job.train_spec->input_fn;
   run.program = ReadProgram(path);

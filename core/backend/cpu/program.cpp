@@ -1,4 +1,5 @@
 // The CPU engine: runs a CpuPlan on a team of threads.
+#include "core/backend/cpu/program.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +7,6 @@
 #include <cstring>
 #include <deque>
 
-#include "core/backend/backend.h"
 #include "core/backend/cpu/arena.h"
 #include "core/backend/cpu/fusion.h"
 #include "core/backend/cpu/planner.h"

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/contract/metric_order.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

@@ -105,18 +105,6 @@ bool SameTensorSpec(const TensorSpec& a, const TensorSpec& b) {
 
 }  // namespace
 
-std::string_view ModeName(Mode mode) {
-  switch (mode) {
-    case Mode::kTrain:
-      return "train";
-    case Mode::kEval:
-      return "eval";
-    case Mode::kPredict:
-      return "infer";
-  }
-  return "";
-}
-
 void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& spec) {
   if (mode == Mode::kPredict) {
     if (spec.predictions.empty()) throw Error(Code::kUsage, "Missing predictions.");

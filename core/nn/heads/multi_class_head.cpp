@@ -8,7 +8,7 @@
 namespace tpuest::nn {
 namespace {
 
-void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs& outputs) {
+void SetClassPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs& outputs) {
   const NameScope scope(logits.graph(), "predictions");
   const Value probabilities = ops::Softmax(logits, "probabilities");
   const Value class_ids = ops::ExpandDims(ops::ArgMax(logits, -1, DType::kInt64, "class_ids"), -1);
@@ -52,7 +52,7 @@ HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
   CheckOptions();
   HeadOutputs outputs;
   const Value logits = CheckedLogits(inputs.logits, n_classes);
-  SetPredictions(logits, label_vocabulary, outputs);
+  SetClassPredictions(logits, label_vocabulary, outputs);
   if (!inputs.labels.valid()) return outputs;
 
   const NameScope scope(logits.graph(), "losses");

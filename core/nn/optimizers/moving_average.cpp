@@ -18,7 +18,7 @@ Value ValueAfter(const Variable& variable, Node* updated) {
   return value;
 }
 
-std::vector<const Variable*> Trained(const Graph& graph) {
+std::vector<const Variable*> TrainedVariables(const Graph& graph) {
   std::vector<const Variable*> trained;
   for (const auto& variable : graph.variables()) {
     if (variable->trainable && !variable->local) trained.push_back(variable.get());
@@ -50,7 +50,7 @@ Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options, Node*
                             NumberText(options.decay)));
   }
   std::vector<std::pair<const Variable*, const Variable*>> pairs;
-  for (const Variable* const variable : Trained(graph)) {
+  for (const Variable* const variable : TrainedVariables(graph)) {
     pairs.emplace_back(
         variable, graph.AddVariable(AverageName(variable->name), variable->dtype, variable->shape,
                                     variable->initial_value, {.trainable = false}));
@@ -68,7 +68,7 @@ Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options, Node*
 
 std::map<std::string, std::string> AveragesToRestore(const Graph& graph) {
   std::map<std::string, std::string> names;
-  for (const Variable* const variable : Trained(graph)) {
+  for (const Variable* const variable : TrainedVariables(graph)) {
     names[variable->name] = AverageName(variable->name);
   }
   return names;

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "core/backend/backend.h"
 #include "core/backend/bind.h"
+#include "core/backend/cpu/program.h"
 #include "core/backend/schedule.h"
 #include "tests/core/backend/tiny_ops.h"
 

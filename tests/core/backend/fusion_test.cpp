@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cpu/program.h"
 #include "core/ops/activation.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"

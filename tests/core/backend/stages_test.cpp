@@ -6,8 +6,8 @@
 
 #include <atomic>
 
-#include "core/backend/backend.h"
 #include "core/backend/bind.h"
+#include "core/backend/cpu/program.h"
 #include "core/backend/cpu/threads.h"
 #include "tests/core/backend/tiny_ops.h"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/estimator/estimator.h"
 #include "core/ops/all_ops.h"

@@ -1,5 +1,6 @@
 #include "core/estimator/checkpoint/object_values.h"
 
+#include "core/backend/cpu/program.h"
 #include "core/estimator/checkpoint/beta_power.h"
 #include "core/estimator/checkpoint/object_layout.h"
 #include "core/estimator/checkpoint/object_variables.h"

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/backend/cpu/program.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/reduction.h"

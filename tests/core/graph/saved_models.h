@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/graph/read/saved_model.h"
 #include "core/ops/all_ops.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/graph/graph.h"
 #include "core/ops/all_ops.h"
 

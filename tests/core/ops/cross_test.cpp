@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/ops/strings.h"
 #include "tests/core/ops/op_checks.h"
 

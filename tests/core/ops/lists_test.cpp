@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/graph/bound_op.h"
 #include "core/io/example.h"
 #include "core/ops/parsing.h"

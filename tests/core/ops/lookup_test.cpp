@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/graph/cut.h"
 #include "core/graph/write/tables.h"

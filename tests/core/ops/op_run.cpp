@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/backend/cpu/program.h"
 #include "tests/core/ops/op_checks.h"
 
 namespace tpuest {

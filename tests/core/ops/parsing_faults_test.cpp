@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/io/example.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/backend/cpu/program.h"
 #include "core/backend/pjrt/program.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/backend/backend.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/random.h"
 #include "core/kernels/fingerprint.h"
 #include "core/ops/array.h"

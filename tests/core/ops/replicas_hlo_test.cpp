@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/backend/cpu/program.h"
 #include "core/backend/hlo/lower.h"
 #include "core/ops/array.h"
 #include "core/ops/collective.h"
