@@ -8,13 +8,15 @@ std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command) {
   std::vector<EvalTask> tasks;
   for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
     const EvalSpec& spec = *named.spec;
-    EvalTask task{.label = named.label,
-                  .input_fn = MakeJobInputFn(job, spec.input_fn),
-                  .args = {.steps = spec.steps, .name = named.name},
-                  .hooks = std::make_shared<const JobHooks>(MakeHooks(spec.hooks)),
-                  .start_delay_secs = static_cast<double>(spec.start_delay_secs),
-                  .throttle_secs = static_cast<double>(spec.throttle_secs),
-                  .every_steps = spec.every_steps};
+    EvalTask task;
+    task.label = named.label;
+    task.input_fn = MakeJobInputFn(job, spec.input_fn);
+    task.args.steps = spec.steps;
+    task.args.name = named.name;
+    task.hooks = std::make_shared<const JobHooks>(MakeHooks(spec.hooks));
+    task.start_delay_secs = static_cast<double>(spec.start_delay_secs);
+    task.throttle_secs = static_cast<double>(spec.throttle_secs);
+    task.every_steps = spec.every_steps;
     for (const AnyExporter& exporter : spec.exporters) {
       task.exporters.push_back({exporter, ExportArgsOf(job, CommonOf(exporter))});
     }

@@ -30,8 +30,8 @@ TEST_CASE("where files go, how often something is written and the threads change
   CHECK(CanChangeBits("names", "train"));  // not `name`
 }
 
-std::string Write(const TemporaryFolder& folder, const std::string& name, float bias,
-                  const std::vector<float>& kernel) {
+std::string WriteCheckpoint(const TemporaryFolder& folder, const std::string& name, float bias,
+                            const std::vector<float>& kernel) {
   std::string prefix = JoinPath(folder.path(), name);
   const auto size = static_cast<int64_t>(kernel.size());
   WriteBundle(prefix, {{"bias", Tensor::Of<float>({1}, {bias})},
@@ -42,10 +42,10 @@ std::string Write(const TemporaryFolder& folder, const std::string& name, float 
 
 TEST_CASE("fingerprints tell values, shapes and names apart, by the index alone") {
   const TemporaryFolder folder;
-  const Fingerprints a = FingerprintsOf(Write(folder, "model.ckpt-10", 1, {1, 2}));
-  const Fingerprints same = FingerprintsOf(Write(folder, "model.ckpt-20", 1, {1, 2}));
-  const std::string other = Write(folder, "model.ckpt-30", 1, {1, 3});
-  const Fingerprints longer = FingerprintsOf(Write(folder, "m-40", 2, {1, 2, 3}));
+  const Fingerprints a = FingerprintsOf(WriteCheckpoint(folder, "model.ckpt-10", 1, {1, 2}));
+  const Fingerprints same = FingerprintsOf(WriteCheckpoint(folder, "model.ckpt-20", 1, {1, 2}));
+  const std::string other = WriteCheckpoint(folder, "model.ckpt-30", 1, {1, 3});
+  const Fingerprints longer = FingerprintsOf(WriteCheckpoint(folder, "m-40", 2, {1, 2, 3}));
   CHECK(a.size() == 2);
   CHECK(DifferentNames(a, same).empty());
   CHECK(Fingerprint(a) == Fingerprint(same));

@@ -16,13 +16,14 @@
 namespace tpuest::cli {
 namespace {
 
-std::string Folder(const std::string& name) {
+std::string LayersFolder(const std::string& name) {
   return std::string(SOURCE_ROOT "/tests/testdata/old_model_fns/") + name;
 }
 
-struct Old {
-  explicit Old(const std::string& name)
-      : variables(Folder(name) + "/model.ckpt-20"), graph(Folder(name) + "/graph.pbtxt") {}
+struct OldModel {
+  explicit OldModel(const std::string& name)
+      : variables(LayersFolder(name) + "/model.ckpt-20"),
+        graph(LayersFolder(name) + "/graph.pbtxt") {}
   BundleReader variables;
   SeenGraph graph;
 };
@@ -47,7 +48,7 @@ SeenGraph GraphOf(const std::string& text) {
 }
 
 TEST_CASE("layers are found from the loss back to the input") {
-  const Old old("separable");
+  const OldModel old("separable");
   const auto losses = FindLosses(old.graph);
   REQUIRE(!losses.empty());
   CHECK(losses[0].kind == LossKind::kSquared);
@@ -70,12 +71,12 @@ TEST_CASE("layers are found from the loss back to the input") {
 }
 
 TEST_CASE("a sum of losses is no mean, and smoothed labels are found") {
-  const auto sum = FindLosses(Old("keras").graph);
+  const auto sum = FindLosses(OldModel("keras").graph);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].is_sum);
   CHECK(HeadText(sum[0], 1) == "{type: BinaryClassHead, loss_reduction: SUM}");
   CHECK(HeadText(sum[0], 3) == "{type: MultiLabelHead, n_classes: 3, loss_reduction: SUM}");
-  const auto smoothed = FindLosses(Old("smoothed").graph);
+  const auto smoothed = FindLosses(OldModel("smoothed").graph);
   REQUIRE(smoothed.size() == 1);
   CHECK(smoothed[0].unknown.empty());
   CHECK(HeadText(smoothed[0], 5) == "{type: MultiClassHead, n_classes: 5, label_smoothing: 0.1}");
@@ -136,7 +137,7 @@ TEST_CASE("numbers follow from constants") {
 
 TEST_CASE("tf.train's optimizers are found with their numbers") {
   const auto optimizer = [](const std::string& name) {
-    const Old old(name);
+    const OldModel old(name);
     return FindTrainOptimizer(old.graph, old.variables, "").value();
   };
   CHECK(optimizer("smoothed").text == "{type: AdamOptimizer, learning_rate: 0.01}");
@@ -152,7 +153,7 @@ TEST_CASE("tf.train's optimizers are found with their numbers") {
 }
 
 TEST_CASE("a rate that is computed otherwise is told") {
-  const Old old("unknown");
+  const OldModel old("unknown");
   const SeenGraph graph =
       GraphOf(Node("w", "VarHandleOp") + Node("g", "Placeholder") + Node("rate", "Placeholder") +
               Node("update", "ResourceApplyGradientDescent", {"w", "rate", "g"}));
@@ -164,7 +165,7 @@ TEST_CASE("a rate that is computed otherwise is told") {
 }
 
 TEST_CASE("what is no row of layers is named") {
-  const Old old("unknown");
+  const OldModel old("unknown");
   CHECK(FindSequential(old.graph, old.variables).obstacle ==
         "MatMul \"MatMul\" takes the variable \"weights\"; a layer calls it <layer>/kernel");
   const SeenGraph circle =

@@ -8,7 +8,7 @@
 namespace tpuest::config {
 namespace {
 
-constexpr std::string_view kJob =
+constexpr std::string_view kDamagedJob =
     "version: 1\n"
     "name: \"a ${params.lr}\"\n"
     "params: {lr: 0.05, 'q': [1, \"x\"]}\n"
@@ -34,7 +34,7 @@ constexpr std::string_view kAlphabet =
     "\t\n\r !\"#$%&'()*+,-./0159:;<=>?@[]^_`abefinstuxy{|}~\x01\x7F\x80\xC3\xA9\xFF";
 
 std::string Mutated(std::mt19937& random) {
-  std::string text(kJob);
+  std::string text(kDamagedJob);
   const auto below = [&](size_t n) {
     return std::uniform_int_distribution<size_t>(0, n - 1)(random);
   };
@@ -111,7 +111,7 @@ TEST_CASE("a damaged override is applied, or refused with faults") {
       else
         text.insert(at, 1, kAlphabet[below(kAlphabet.size())]);
     }
-    const Outcome outcome = ReadSample(kJob, {{text}});
+    const Outcome outcome = ReadSample(kDamagedJob, {{text}});
     refused += outcome.faults.empty() ? 0 : 1;
     for (const Fault& fault : outcome.faults) CHECK_FALSE(fault.message.empty());
   }

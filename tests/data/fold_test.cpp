@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-// Records 0, 1, ...: read by index, or one after the other.
+// RecordNumbers 0, 1, ...: read by index, or one after the other.
 class Numbers final : public IndexedSource {
  public:
   explicit Numbers(int64_t size) : IndexedSource({}, {}), size_(size) {}
@@ -58,25 +58,25 @@ std::vector<int64_t> Streamed(int64_t records, const FoldPart& part) {
   return found;
 }
 
-using Records = std::vector<int64_t>;
+using RecordNumbers = std::vector<int64_t>;
 
 }  // namespace
 
 TEST_CASE("every third record is a fold; the rest is trained on, in order") {
-  CHECK(Indexed(8, {{2, 3}, true}) == Records{1, 4, 7});
-  CHECK(Indexed(8, {{2, 3}, false}) == Records{0, 2, 3, 5, 6});
-  CHECK(Indexed(8, {{3, 3}, true}) == Records{2, 5});
-  CHECK(Indexed(7, {{1, 2}, false}) == Records{1, 3, 5});
+  CHECK(Indexed(8, {{2, 3}, true}) == RecordNumbers{1, 4, 7});
+  CHECK(Indexed(8, {{2, 3}, false}) == RecordNumbers{0, 2, 3, 5, 6});
+  CHECK(Indexed(8, {{3, 3}, true}) == RecordNumbers{2, 5});
+  CHECK(Indexed(7, {{1, 2}, false}) == RecordNumbers{1, 3, 5});
 }
 
 TEST_CASE("the folds of any number of records are all of them, once") {
   for (const int64_t records : {5, 12, 17}) {
     for (const int64_t count : {2, 3, 5}) {
-      Records all;
+      RecordNumbers all;
       for (int64_t index = 1; index <= count; ++index) {
         const FoldOptions fold{index, count};
-        const Records held_out = Indexed(records, {fold, true});
-        const Records rest = Indexed(records, {fold, false});
+        const RecordNumbers held_out = Indexed(records, {fold, true});
+        const RecordNumbers rest = Indexed(records, {fold, false});
         CHECK(static_cast<int64_t>(held_out.size() + rest.size()) == records);
         CHECK(Streamed(records, {fold, true}) == held_out);
         CHECK(Streamed(records, {fold, false}) == rest);

@@ -15,7 +15,7 @@ class SteppingClock final : public Clock {
   mutable double now_ = 0;
 };
 
-InputFnOptions Digits() {
+InputFnOptions BenchedDigits() {
   InputFnOptions options;
   DigitsSource source;
   source.count = 20;
@@ -26,7 +26,7 @@ InputFnOptions Digits() {
 
 TEST_CASE("stages are measured as they are there, each with what comes before it") {
   const SteppingClock clock;
-  InputFnOptions options = Digits();
+  InputFnOptions options = BenchedDigits();
   const InputBenchArgs args{.clock = clock, .secs = 0.5, .context = {.batch_size = 4}};
   const InputBench plain = BenchInput(options, "train", args);
   REQUIRE(plain.stages.size() == 2);

@@ -69,7 +69,7 @@ void CheckServed(const InputFnOptions& options) {
   }
 }
 
-InputFnOptions Digits() {
+InputFnOptions ServedDigits() {
   DigitsSource source;
   source.count = 10;
   InputFnOptions options;
@@ -78,7 +78,7 @@ InputFnOptions Digits() {
   return options;
 }
 
-InputFnOptions Mapped(const std::string& rows, std::vector<MapOptions> map) {
+InputFnOptions ServedMapped(const std::string& rows, std::vector<MapOptions> map) {
   InputFnOptions options = SlicesOf({{"x", {rows}}});
   options.map = std::move(map);
   return options;
@@ -87,7 +87,7 @@ InputFnOptions Mapped(const std::string& rows, std::vector<MapOptions> map) {
 }  // namespace
 
 TEST_CASE("generated images are served from what convert writes") {
-  InputFnOptions options = Digits();
+  InputFnOptions options = ServedDigits();
   auto reshape = On<ReshapeMap>("image");
   reshape.shape = {28, 28, 1};
   auto one_hot = On<OneHotMap>("label");
@@ -171,21 +171,22 @@ TEST_CASE("every map op has the step's bits in the graph") {
   const std::string wholes = "[[1, 2], [0, 255], [3, 100000]]";
   for (const std::string dtype : {"float32", "bfloat16", "float64"}) {
     INFO("dtype ", dtype);
-    CheckServed(Mapped(reals, {CastTo("x", dtype), Rescale("x", 1.0 / 3, 0.7)}));
-    CheckServed(Mapped(reals, {CastTo("x", dtype), by_three}));
-    CheckServed(Mapped(reals, {CastTo("x", dtype), add_tenth}));
-    CheckServed(Mapped(wholes, {CastTo("x", "int64"), Rescale("x", 0.1), CastTo("x", dtype)}));
+    CheckServed(ServedMapped(reals, {CastTo("x", dtype), Rescale("x", 1.0 / 3, 0.7)}));
+    CheckServed(ServedMapped(reals, {CastTo("x", dtype), by_three}));
+    CheckServed(ServedMapped(reals, {CastTo("x", dtype), add_tenth}));
+    CheckServed(
+        ServedMapped(wholes, {CastTo("x", "int64"), Rescale("x", 0.1), CastTo("x", dtype)}));
   }
   for (const std::string dtype : {"int8", "uint8", "int16", "uint16", "int32", "int64"}) {
     INFO("dtype ", dtype);
-    CheckServed(Mapped(wholes, {CastTo("x", dtype), add}));
-    CheckServed(Mapped(wholes, {CastTo("x", dtype), one_hot}));
-    CheckServed(Mapped(wholes, {CastTo("x", dtype), by_three}));
+    CheckServed(ServedMapped(wholes, {CastTo("x", dtype), add}));
+    CheckServed(ServedMapped(wholes, {CastTo("x", dtype), one_hot}));
+    CheckServed(ServedMapped(wholes, {CastTo("x", dtype), by_three}));
   }
-  CheckServed(Mapped(wholes, {CastTo("x", "bool")}));
-  CheckServed(Mapped("[true, false, true]", {CastTo("x", "int32")}));
-  CheckServed(Mapped("[abcd, efgh, ijkl]",
-                     {Decode("x", "y", "bool", {4}), Decode("x", "z", "float32", {})}));
+  CheckServed(ServedMapped(wholes, {CastTo("x", "bool")}));
+  CheckServed(ServedMapped("[true, false, true]", {CastTo("x", "int32")}));
+  CheckServed(ServedMapped("[abcd, efgh, ijkl]",
+                           {Decode("x", "y", "bool", {4}), Decode("x", "z", "float32", {})}));
 }
 
 TEST_CASE("a column may be read by several steps, and a feature by none") {

@@ -44,7 +44,7 @@ class FakeProgram {
 };
 
 // The faults of a case file with one case, without the output that follows them.
-Lines Faults(const std::string& text) {
+Lines FaultLines(const std::string& text) {
   const FakeProgram program;
   const std::vector<JobCase> cases = ParseCases("case.yaml", text);
   REQUIRE(cases.size() == 1);
@@ -66,7 +66,7 @@ std::string Refusal(const std::string& text) {
 }
 
 TEST_CASE("a case whose steps do as expected passes") {
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - command: say hello 'two  words'
     stdout: [hello, "two  words", "/^hello .*words$/"]
@@ -79,17 +79,18 @@ x-expect:
 }
 
 TEST_CASE("a step that does otherwise is named with what was expected and found") {
-  CHECK(Faults("x-expect:\n  - {command: say hello}\n  - {command: exit 0, code: 2}\n") ==
+  CHECK(FaultLines("x-expect:\n  - {command: say hello}\n  - {command: exit 0, code: 2}\n") ==
         Lines{"case.yaml: step 2 (line 3): expected exit 2, found 0"});
-  CHECK(Faults("x-expect: [{command: say hello, stdout: bye, not_stdout: [/^hell/]}]") ==
+  CHECK(FaultLines("x-expect: [{command: say hello, stdout: bye, not_stdout: [/^hell/]}]") ==
         Lines{"case.yaml: step 1 (line 1): stdout has no 'bye'",
               "case.yaml: step 1 (line 1): stdout should not have '/^hell/'"});
-  CHECK(Faults("x-expect: [{command: warn hello, stdout: hello, not_stderr: hello}]").size() == 2);
-  CHECK(Faults("x-expect: [{command: say hello, stdout: '/(/'}]").size() == 1);
+  CHECK(FaultLines("x-expect: [{command: warn hello, stdout: hello, not_stderr: hello}]").size() ==
+        2);
+  CHECK(FaultLines("x-expect: [{command: say hello, stdout: '/(/'}]").size() == 1);
 }
 
 TEST_CASE("the steps after one with a fault do not run") {
-  CHECK(Faults("x-expect: [{command: exit 1}, {command: exit 2}]") ==
+  CHECK(FaultLines("x-expect: [{command: exit 1}, {command: exit 2}]") ==
         Lines{"case.yaml: step 1 (line 1): expected exit 0, found 1"});
 }
 
@@ -106,14 +107,15 @@ TEST_CASE("a fault comes with the command and the end of its output") {
 }
 
 TEST_CASE("the job is the document itself under its file's name, and JOB stands for it") {
-  CHECK(Faults("version: 1\nx-expect:\n"
-               "  - {command: read JOB, stdout: ['/^version: 1$/', x-expect]}\n"
-               "  - {command: say JOB JOBS ./JOB, stdout: /^case.yaml JOBS .\\/case.yaml$/}\n") ==
-        Lines{});
+  CHECK(
+      FaultLines("version: 1\nx-expect:\n"
+                 "  - {command: read JOB, stdout: ['/^version: 1$/', x-expect]}\n"
+                 "  - {command: say JOB JOBS ./JOB, stdout: /^case.yaml JOBS .\\/case.yaml$/}\n") ==
+      Lines{});
 }
 
 TEST_CASE("values in JSON on stdout are reached by path and compared") {
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - command: json
     json:
@@ -132,7 +134,7 @@ x-expect:
 }
 
 TEST_CASE("values in JSON that differ are named with both") {
-  const Lines faults = Faults(R"(
+  const Lines faults = FaultLines(R"(
 x-expect:
   - command: json
     json:
@@ -151,12 +153,12 @@ x-expect:
   CHECK(EndsWith(faults[4], "stdout metrics.top: expected [1, 2], found [1,2,3]"));
   CHECK(EndsWith(faults[5], "stdout metrics.top.3 is not there"));
   CHECK(EndsWith(faults[7], "stdout metrics: there is no condition 'lenght'"));
-  CHECK(Faults("x-expect: [{command: 'say {', json: {a: 1}}]").front() ==
+  CHECK(FaultLines("x-expect: [{command: 'say {', json: {a: 1}}]").front() ==
         "case.yaml: step 1 (line 1): stdout is not JSON");
 }
 
 TEST_CASE("files are looked for and compared byte by byte") {
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - command: train
     files: [run/a, run/*]
@@ -166,7 +168,7 @@ x-expect:
   - {write: out/metrics.jsonl, text: "{\"step\": 1}\n{\"step\": 2}\n"}
   - {shell: "true", json_files: {out/*.jsonl: {-1.step: 2}}}
 )") == Lines{});
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - command: train
     files: [run/d]
@@ -182,7 +184,7 @@ x-expect:
 }
 
 TEST_CASE("a shell step may call the program in a loop") {
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - shell: for step in 1 2; do tpuest say "{\"step\":" $step "}" || exit; done
     json: {1.step: 2}
@@ -190,16 +192,16 @@ x-expect:
 }
 
 TEST_CASE("a signal is sent once its text or file is there") {
-  CHECK(Faults("x-expect: [{command: wait, signal: {send: TERM, after: ready}, code: 75, "
-               "stderr: saved}]") == Lines{});
-  CHECK(Faults("x-expect: [{shell: 'echo >there; tpuest wait', code: 137, "
-               "signal: {send: KILL, after_file: the*}}]") == Lines{});
-  CHECK(Faults("x-expect: [{command: say no, signal: {send: TERM, after: ready}}]") ==
+  CHECK(FaultLines("x-expect: [{command: wait, signal: {send: TERM, after: ready}, code: 75, "
+                   "stderr: saved}]") == Lines{});
+  CHECK(FaultLines("x-expect: [{shell: 'echo >there; tpuest wait', code: 137, "
+                   "signal: {send: KILL, after_file: the*}}]") == Lines{});
+  CHECK(FaultLines("x-expect: [{command: say no, signal: {send: TERM, after: ready}}]") ==
         Lines{"case.yaml: step 1 (line 1): ended before its signal was due"});
 }
 
 TEST_CASE("a step past its limit is killed with all that it started") {
-  CHECK(Faults("x-expect: [{shell: 'tpuest hang & wait', limit_s: 0.05}]") ==
+  CHECK(FaultLines("x-expect: [{shell: 'tpuest hang & wait', limit_s: 0.05}]") ==
         Lines{"case.yaml: step 1 (line 1): took more than 0.05 s and was killed"});
 }
 
@@ -230,7 +232,7 @@ TEST_CASE("a document of x-* keys alone has the job of the case before it") {
 }
 
 TEST_CASE("a byte is inverted where a step says so") {
-  CHECK(Faults(R"(
+  CHECK(FaultLines(R"(
 x-expect:
   - {write: data, text: "abc"}
   - {flip: data, at: 1}

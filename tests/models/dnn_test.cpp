@@ -36,20 +36,20 @@ Premade& SetThree(Premade& model, int64_t inputs) {
 }
 
 template <class Model>
-Model Network() {
+Model NetworkModel() {
   return {.hidden_units = {2, 2}, .feature_columns = {"age"}};
 }
 
 TEST_CASE("case 13: a network of one logit regresses and classifies") {
   const Table ten = {{"age", Column({10})}};
-  Premade regressed(Network<DnnRegressor>(), Age(), ten, {}, Mode::kPredict);
+  Premade regressed(NetworkModel<DnnRegressor>(), Age(), ten, {}, Mode::kPredict);
   CHECK(SetOne(regressed).Prediction("predictions")[0] == About(-2.08));
-  Premade evaluated(Network<DnnRegressor>(), Age(), ten, Column({1}), Mode::kEval);
+  Premade evaluated(NetworkModel<DnnRegressor>(), Age(), ten, Column({1}), Mode::kEval);
   CHECK(SetOne(evaluated).Loss() == About(9.4864));
   const auto metrics = evaluated.Metrics();
   CHECK(metrics.at("prediction/mean") == About(-2.08));
   CHECK(metrics.at("label/mean") == About(1));
-  Premade classified(Network<DnnClassifier>(), Age(), ten, {}, Mode::kPredict);
+  Premade classified(NetworkModel<DnnClassifier>(), Age(), ten, {}, Mode::kPredict);
   CHECK(SetOne(classified).Prediction("logits")[0] == About(-2.08));
   CHECK(classified.Prediction("logistic")[0] == About(0.11105597));
   CHECK(classified.Prediction("probabilities")[0] == About(0.88894403));
@@ -58,7 +58,7 @@ TEST_CASE("case 13: a network of one logit regresses and classifies") {
 
 TEST_CASE("case 15: a network of three logits on two numbers") {
   const Table numbers = {{"age", Tensor::Of<float>({1, 2}, {10, 8})}};
-  DnnClassifier classes = Network<DnnClassifier>();
+  DnnClassifier classes = NetworkModel<DnnClassifier>();
   classes.kind.n_classes = 3;
   Premade predicted(classes, Age(2), numbers, {}, Mode::kPredict);
   const std::vector<float> logits = SetThree(predicted, 2).Prediction("logits");
@@ -70,7 +70,7 @@ TEST_CASE("case 15: a network of three logits on two numbers") {
   }
   CHECK(predicted.Prediction("class_ids")[0] == 1);
 
-  DnnRegressor vectors = Network<DnnRegressor>();
+  DnnRegressor vectors = NetworkModel<DnnRegressor>();
   vectors.kind.label_dimension = 3;
   const Tensor label = Tensor::Of<float>({1, 3}, {1, -1, 0.5F});
   Premade regressed(vectors, Age(2), numbers, label, Mode::kEval);
@@ -84,7 +84,7 @@ TEST_CASE("case 15: a network of three logits on two numbers") {
 }
 
 TEST_CASE("case 15: three classes, evaluated with weights and trained") {
-  DnnClassifier classes = Network<DnnClassifier>();
+  DnnClassifier classes = NetworkModel<DnnClassifier>();
   classes.kind.n_classes = 3;
   const Tensor two = Tensor::Of<float>({2, 2}, {10, 8, 10, 8});
   Premade plain(classes, Age(2), {{"age", two}}, Ids({1, 0}), Mode::kEval);

@@ -15,7 +15,7 @@ std::string Weights(const std::string& column) {
   return "linear/linear_model/" + column + "/weights";
 }
 
-nn::FeatureColumns Age(int64_t shape = 1) {
+nn::FeatureColumns AgeColumn(int64_t shape = 1) {
   return {{"age", nn::NumericColumn{.key = "age", .shape = shape}}};
 }
 
@@ -28,7 +28,8 @@ LinearRegressor Regressing(const std::string& reduction = "SUM_OVER_BATCH_SIZE",
 }
 
 Premade Evaluated(const LinearRegressor& model, const Table& features, const Tensor& labels) {
-  return {model, Age(), features, labels, Mode::kEval, {{Weights("age"), {11}}, {kBias, {2}}}};
+  return {model,  AgeColumn(), features,
+          labels, Mode::kEval, {{Weights("age"), {11}}, {kBias, {2}}}};
 }
 
 TEST_CASE("case 1: a LinearRegressor is evaluated, on one row and on two") {
@@ -54,13 +55,14 @@ TEST_CASE("case 2: a weight column weighs the rows") {
 
 TEST_CASE("case 4: predictions of one column, of vectors and of two columns") {
   LinearRegressor one{.feature_columns = {"age"}};
-  Premade single(one, Age(), {{"age", Column({2})}}, {}, Mode::kPredict);
+  Premade single(one, AgeColumn(), {{"age", Column({2})}}, {}, Mode::kPredict);
   single.Set(Weights("age"), {10}).Set(kBias, {0.2F});
   CHECK(single.Prediction("predictions")[0] == About(20.2));
 
   LinearRegressor three{.feature_columns = {"age"}};
   three.kind.label_dimension = 3;
-  Premade vectors(three, Age(4), {{"age", Tensor::Of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}}, {},
+  Premade vectors(three, AgeColumn(4),
+                  {{"age", Tensor::Of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}}, {},
                   Mode::kPredict);
   vectors.Set(Weights("age"), {1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5, 6}).Set(kBias, {0.2F, 0.4F, 0.6F});
   const std::vector<float> expected = {30.2F, 40.4F, 50.6F, 70.2F, 96.4F, 122.6F};
@@ -78,21 +80,21 @@ TEST_CASE("case 4: predictions of one column, of vectors and of two columns") {
 TEST_CASE("case 6: training at rate 0 has the loss and leaves the weights") {
   LinearRegressor model = Regressing();
   model.optimizer = nn::SGD{.options = {.learning_rate = 0.0}};
-  Premade one(model, Age(), {{"age", Column({17})}}, Column({5}), Mode::kTrain);
+  Premade one(model, AgeColumn(), {{"age", Column({17})}}, Column({5}), Mode::kTrain);
   one.Set(Weights("age"), {10}).Set(kBias, {5});
   CHECK(one.Loss() == About(28900));
   one.Train(10);
   CHECK(one.Weights(Weights("age"))[0] == 10);
   CHECK(one.Weights("global_step")[0] == 10);
-  Premade two(model, Age(), {{"age", Column({17, 15})}}, Column({5, 3}), Mode::kTrain);
+  Premade two(model, AgeColumn(), {{"age", Column({17, 15})}}, Column({5, 3}), Mode::kTrain);
   two.Set(Weights("age"), {10}).Set(kBias, {5});
   CHECK(two.Loss() == About(26002));
-  Premade fresh(model, Age(), {{"age", Column({17})}}, Column({5}), Mode::kTrain);
+  Premade fresh(model, AgeColumn(), {{"age", Column({17})}}, Column({5}), Mode::kTrain);
   CHECK(fresh.Loss() == About(25));
 }
 
 TEST_CASE("case 7: a LinearClassifier of two classes is evaluated") {
-  Premade model(LinearClassifier{.feature_columns = {"age"}}, Age(), {{"age", Column({1})}},
+  Premade model(LinearClassifier{.feature_columns = {"age"}}, AgeColumn(), {{"age", Column({1})}},
                 Ids({1}), Mode::kEval);
   model.Set(Weights("age"), {-11}).Set(kBias, {-30});
   CHECK(model.Loss() == About(41));
@@ -111,7 +113,7 @@ Premade OfFourClasses(const Table& features, const Tensor& labels, Mode mode,
   LinearClassifier model{.feature_columns = {"age"}};
   model.kind.n_classes = 4;
   model.kind.weight_column = std::move(weight_column);
-  return {model, Age(), features, labels, mode};
+  return {model, AgeColumn(), features, labels, mode};
 }
 
 TEST_CASE("case 10: four classes, with weights, and from scratch") {
@@ -131,7 +133,7 @@ TEST_CASE("case 10: four classes, with weights, and from scratch") {
   CHECK(single.Loss() == About(68));
   Premade fresh = OfFourClasses({{"age", Column({17})}}, Ids({1}), Mode::kTrain);
   CHECK(fresh.Loss() == About(1.3862944));
-  Premade binary(LinearClassifier{.feature_columns = {"age"}}, Age(), {{"age", Column({17})}},
+  Premade binary(LinearClassifier{.feature_columns = {"age"}}, AgeColumn(), {{"age", Column({17})}},
                  Ids({1}), Mode::kTrain);
   CHECK(binary.Loss() == About(0.6931472));
 }
@@ -139,7 +141,7 @@ TEST_CASE("case 10: four classes, with weights, and from scratch") {
 TEST_CASE("case 11: predictions of two and of four classes") {
   LinearClassifier two{.feature_columns = {"age"}};
   const auto predict = [&]() -> Premade {
-    return {two, Age(),          {{"age", Column({1})}},
+    return {two, AgeColumn(),    {{"age", Column({1})}},
             {},  Mode::kPredict, {{Weights("age"), {-11}}, {kBias, {10}}}};
   };
   Premade model = predict();

@@ -43,7 +43,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Tensor Numbers(int64_t rows, int replica) {
+Tensor ReplicaNumbers(int64_t rows, int replica) {
   Tensor x(DType::kFloat, {rows, 3});
   for (int64_t i = 0; i < x.elements(); ++i) {
     x.data<float>()[i] = 0.01F * static_cast<float>((i * 7 + replica * 13) % 101) + 0.003F;
@@ -62,7 +62,7 @@ Outcome Train(const RunOptions& options, int steps = 3) {
       spec, {.replicas = options.replicas, .threads = options.threads, .cut_rows = options.cut},
       variables);
   StepFeeds feeds(1);
-  for (int r = 0; r < options.replicas; ++r) feeds[0].push_back(Numbers(options.rows, r));
+  for (int r = 0; r < options.replicas; ++r) feeds[0].push_back(ReplicaNumbers(options.rows, r));
   Outcome outcome;
   for (const StepResult& step :
        program->Run(std::vector<StepFeeds>(static_cast<size_t>(steps), feeds))) {
@@ -94,7 +94,7 @@ TEST_CASE("blocks and replicas give the sum of the whole batch") {
 TEST_CASE("a variable's update is seen by the next step, not by its own") {
   const Outcome outcome = Train({.rows = 2}, 2);
   float squares = 0;
-  const Tensor x = Numbers(2, 0);
+  const Tensor x = ReplicaNumbers(2, 0);
   for (const float v : x.values<float>()) squares += v * v;
   CHECK(outcome.losses[0] == doctest::Approx(0.5F * squares));
   CHECK(outcome.losses[1] == doctest::Approx((0.5F + squares) * squares));
@@ -246,9 +246,9 @@ TEST_CASE("a loss that is not finite keeps the variables and ends the run") {
   const auto program = MakeCpuBackend()->Compile(
       {&model.graph, {{model.x, {2, 3}, true}}, {model.loss}, {model.update}, model.loss}, {},
       variables);
-  Tensor bad = Numbers(2, 0);
+  Tensor bad = ReplicaNumbers(2, 0);
   bad.data<float>()[1] = NAN;
-  const StepFeeds good_feeds = {{Numbers(2, 0)}};
+  const StepFeeds good_feeds = {{ReplicaNumbers(2, 0)}};
   const StepFeeds bad_feeds = {{bad}};
   const auto results = program->Run(std::vector<StepFeeds>{bad_feeds, good_feeds});
   REQUIRE(results.size() == 1);

@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-TrainResult Train(const ModelFn& model_fn, const EstimatorOptions& options, int64_t max_steps) {
+TrainResult TrainTo(const ModelFn& model_fn, const EstimatorOptions& options, int64_t max_steps) {
   Home home;
   return Estimator(model_fn, options, home.get()).Train(RangeInput({}), {.max_steps = max_steps});
 }
@@ -32,7 +32,7 @@ using Steps = std::vector<int64_t>;
 
 TEST_CASE("a checkpoint holds variables, slots and global_step under TensorFlow's names") {
   TemporaryFolder folder;
-  const TrainResult result = Train(LinearModel(), Options(folder.path()), 3);
+  const TrainResult result = TrainTo(LinearModel(), Options(folder.path()), 3);
   const BundleReader reader(result.checkpoint);
   CHECK(reader.Names() == std::vector<std::string>{"dense/bias", "dense/bias/Momentum",
                                                    "dense/kernel", "dense/kernel/Momentum",
@@ -50,7 +50,7 @@ TEST_CASE(
     int64_t steps = 4 - static_cast<int64_t>(formats.size());
     for (const std::string& format : formats) {
       options.run_config.checkpoint_format = format;
-      Train(LinearModel(), options, ++steps);
+      TrainTo(LinearModel(), options, ++steps);
     }
     return CheckpointBytes(folder.File("model.ckpt-4"));
   };
@@ -64,13 +64,13 @@ TEST_CASE(
 
 TEST_CASE("the state file names checkpoints relative to the folder, which may be moved") {
   TemporaryFolder folder;
-  Train(LinearModel(), Options(folder.File("a")), 5);
+  TrainTo(LinearModel(), Options(folder.File("a")), 5);
   CHECK(ReadFile(folder.File("a/checkpoint")) ==
         "model_checkpoint_path: \"model.ckpt-5\"\n"
         "all_model_checkpoint_paths: \"model.ckpt-0\"\n"
         "all_model_checkpoint_paths: \"model.ckpt-5\"\n");
   std::filesystem::rename(folder.File("a"), folder.File("b"));
-  CHECK(Train(LinearModel(), Options(folder.File("b")), 7).global_step == 7);
+  CHECK(TrainTo(LinearModel(), Options(folder.File("b")), 7).global_step == 7);
 }
 
 TEST_CASE("the newest keep_checkpoint_max checkpoints are kept, across runs") {
@@ -78,13 +78,13 @@ TEST_CASE("the newest keep_checkpoint_max checkpoints are kept, across runs") {
   EstimatorOptions options = Options(folder.path());
   options.run_config.save_checkpoints_steps = 2;
   options.run_config.keep_checkpoint_max = 3;
-  Train(LinearModel(), options, 6);
+  TrainTo(LinearModel(), options, 6);
   CHECK(StepsOnDisk(folder.path()) == Steps{2, 4, 6});
-  Train(LinearModel(), options, 8);
+  TrainTo(LinearModel(), options, 8);
   CHECK(StepsOnDisk(folder.path()) == Steps{4, 6, 8});
   CHECK(!FileExists(BundleDataPath(folder.File("model.ckpt-2"), 0, 1)));
   options.run_config.keep_checkpoint_max.reset();
-  Train(LinearModel(), options, 16);
+  TrainTo(LinearModel(), options, 16);
   CHECK(StepsOnDisk(folder.path()) == Steps{4, 6, 8, 10, 12, 14, 16});
 }
 
@@ -107,17 +107,17 @@ TEST_CASE("what a killed process left half-written is removed") {
   TemporaryFolder folder;
   WriteFileAtomically(folder.File("model.ckpt-3.index.tmp.12345"), "half");
   WriteFileAtomically(folder.File("keep.tmp.12345"), "the user's");
-  Train(LinearModel(), Options(folder.path()), 1);
+  TrainTo(LinearModel(), Options(folder.path()), 1);
   CHECK(!FileExists(folder.File("model.ckpt-3.index.tmp.12345")));
   CHECK(FileExists(folder.File("keep.tmp.12345")));
 }
 
 TEST_CASE("a checkpoint of another model is told with both shapes") {
   TemporaryFolder folder;
-  Train(LinearModel(), Options(folder.path()), 2);
+  TrainTo(LinearModel(), Options(folder.path()), 2);
   const std::string before = ReadFile(folder.File("checkpoint"));
   const Error error =
-      ErrorOf([&] { Train(LinearModel({.bias_size = 3}), Options(folder.path()), 4); });
+      ErrorOf([&] { TrainTo(LinearModel({.bias_size = 3}), Options(folder.path()), 4); });
   CHECK(error.code() == Code::kCheckpoint);
   REQUIRE(error.faults().size() == 1);  // its slot is not told apart
   CHECK(error.message() ==
@@ -127,20 +127,20 @@ TEST_CASE("a checkpoint of another model is told with both shapes") {
 
 TEST_CASE("variables that the checkpoint lacks are named") {
   TemporaryFolder folder;
-  Train(LinearModel({.with_slots = false}), Options(folder.path()), 2);
-  const Error error = ErrorOf([&] { Train(LinearModel(), Options(folder.path()), 4); });
+  TrainTo(LinearModel({.with_slots = false}), Options(folder.path()), 2);
+  const Error error = ErrorOf([&] { TrainTo(LinearModel(), Options(folder.path()), 4); });
   CHECK(error.code() == Code::kCheckpoint);
   CHECK(error.message() ==
         "model.ckpt-2: does not have 2 of the graph's 6 variables: \"dense/kernel/Momentum\", "
         "\"dense/bias/Momentum\"; was the model or its optimizer changed?");
   SUBCASE("what only the checkpoint has is passed over") {
-    CHECK(Train(LinearModel({.with_slots = false}), Options(folder.path()), 3).global_step == 3);
+    CHECK(TrainTo(LinearModel({.with_slots = false}), Options(folder.path()), 3).global_step == 3);
   }
 }
 
 TEST_CASE("a warm start takes trainable variables and nothing else") {
   TemporaryFolder folder;
-  const TrainResult old = Train(LinearModel(), Options(folder.File("old")), 5);
+  const TrainResult old = TrainTo(LinearModel(), Options(folder.File("old")), 5);
   for (const std::string& from : {folder.File("old"), old.checkpoint}) {
     CAPTURE(from);
     TemporaryFolder fresh;
@@ -163,7 +163,7 @@ TEST_CASE("a warm start takes trainable variables and nothing else") {
 
 TEST_CASE("a warm start is left out where model_dir has a checkpoint") {
   TemporaryFolder folder;
-  Train(LinearModel(), Options(folder.path()), 2);
+  TrainTo(LinearModel(), Options(folder.path()), 2);
   Home home;
   EstimatorOptions options = Options(folder.path());
   options.warm_start_from = "/nowhere";
@@ -173,17 +173,17 @@ TEST_CASE("a warm start is left out where model_dir has a checkpoint") {
 
 TEST_CASE("a warm start tells what does not fit") {
   TemporaryFolder folder;
-  const TrainResult old = Train(LinearModel(), Options(folder.File("old")), 1);
+  const TrainResult old = TrainTo(LinearModel(), Options(folder.File("old")), 1);
   EstimatorOptions options = Options(folder.File("new"));
   options.warm_start_from = old.checkpoint;
-  const Error shape = ErrorOf([&] { Train(LinearModel({.bias_size = 2}), options, 1); });
+  const Error shape = ErrorOf([&] { TrainTo(LinearModel({.bias_size = 2}), options, 1); });
   CHECK(shape.code() == Code::kCheckpoint);
   CHECK(shape.message() ==
         "Shape of variable dense/bias ((2,)) doesn't match with shape of tensor dense/bias "
         "((1,)) from checkpoint reader.");
   CHECK(shape.faults()[0].key == "warm_start_from");
   options.warm_start_from = folder.File("missing");
-  CHECK(ErrorOf([&] { Train(LinearModel(), options, 1); }).code() == Code::kCheckpoint);
+  CHECK(ErrorOf([&] { TrainTo(LinearModel(), options, 1); }).code() == Code::kCheckpoint);
   CHECK(!FileExists(folder.File("new/checkpoint")));
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("initial values follow from the seed") {
   const auto noise = [&](const std::string& name, int64_t seed) {
     EstimatorOptions options = Options(folder.File(name));
     options.run_config.tf_random_seed = seed;
-    return BundleReader(Train(LinearModel(), options, 1).checkpoint).Read("noise");
+    return BundleReader(TrainTo(LinearModel(), options, 1).checkpoint).Read("noise");
   };
   const Tensor first = noise("a", 1);
   CHECK(SameBits(noise("b", 1), first));

@@ -89,8 +89,8 @@ Node* Update(Graph& graph, const Variable& variable, Value gradient, const Linea
                                      .momentum = graph.Scalar<float>(0.5F)});
 }
 
-Node* Train(Graph& graph, Value loss, const std::vector<Variable*>& variables, int replicas,
-            const LinearOptions& options) {
+Node* TrainNode(Graph& graph, Value loss, const std::vector<Variable*>& variables, int replicas,
+                const LinearOptions& options) {
   std::vector<Value> values;
   for (const Variable* const variable : variables) values.push_back(variable->value);
   const std::vector<Gradient> gradients = Gradients(loss, values);
@@ -176,7 +176,7 @@ ModelFn LinearModel(const LinearOptions& options) {
       spec.eval_metrics = Metrics(x, squared, weight);
       return spec;
     }
-    spec.train_op = Train(graph, spec.loss, {kernel, bias}, params.replicas, options);
+    spec.train_op = TrainNode(graph, spec.loss, {kernel, bias}, params.replicas, options);
     spec.learning_rate = graph.Scalar<float>(0.1F, "learning_rate");
     spec.summaries["bias"] = ops::Sum(bias->value);
     return spec;

@@ -17,7 +17,7 @@ class StepClock final : public Clock {
   double now = 0;
 };
 
-struct Run {
+struct LoopRun {
   Steps loops;  // global steps after each
   Steps checkpoints;
 };
@@ -29,7 +29,7 @@ struct RunOptions {
   int64_t log_steps = 100;
 };
 
-Run Train(const std::string& model_dir, const TrainLength& length, const RunOptions& of) {
+LoopRun TrainLoops(const std::string& model_dir, const TrainLength& length, const RunOptions& of) {
   Home home;
   EstimatorOptions options = Options(model_dir);
   options.run_config.tpu_config.iterations_per_loop = of.per_loop;
@@ -38,7 +38,7 @@ Run Train(const std::string& model_dir, const TrainLength& length, const RunOpti
   options.run_config.log_step_count_steps = of.log_steps;
   options.run_config.keep_checkpoint_max = 0;
   Estimator estimator(LinearModel(), options, home.get());
-  Run run;
+  LoopRun run;
   AfterEachLoop hook([&](RunContext& /*context*/, const RunValues& values) {
     run.loops.push_back(values.global_step);
   });
@@ -166,18 +166,19 @@ TEST_CASE("a run by time counts its loops with the clock it is given") {
 TEST_CASE("auto saves at multiples of save_checkpoints_steps, cut or not") {
   TemporaryFolder folder;
   const RunOptions options{.save_steps = 20, .summary_steps = 10, .log_steps = 30};
-  const Run run = Train(folder.File("whole"), {.max_steps = 50}, options);
+  const LoopRun run = TrainLoops(folder.File("whole"), {.max_steps = 50}, options);
   CHECK(run.loops == Steps{1, 10, 20, 30, 40, 50});
   CHECK(run.checkpoints == Steps{0, 20, 40, 50});
-  (void)Train(folder.File("cut"), {.max_steps = 7}, options);
-  CHECK(Train(folder.File("cut"), {.max_steps = 50}, options).checkpoints ==
+  (void)TrainLoops(folder.File("cut"), {.max_steps = 7}, options);
+  CHECK(TrainLoops(folder.File("cut"), {.max_steps = 50}, options).checkpoints ==
         Steps{0, 7, 20, 40, 50});
 }
 
 TEST_CASE("a count saves at the first end of a loop that is far enough from the last save") {
   TemporaryFolder folder;
   const auto saves = [&](const std::string& name, int64_t per_loop, int64_t every) {
-    return Train(folder.File(name), {.max_steps = 30}, {.per_loop = per_loop, .save_steps = every})
+    return TrainLoops(folder.File(name), {.max_steps = 30},
+                      {.per_loop = per_loop, .save_steps = every})
         .checkpoints;
   };
   CHECK(saves("a", 5, 12) == Steps{0, 15, 30});

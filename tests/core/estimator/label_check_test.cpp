@@ -26,7 +26,7 @@ class OneBatch final : public BatchStream {
   std::vector<std::string> files_ = {"a.csv"};
 };
 
-using Tensors = std::map<std::string, Tensor>;
+using LabelTensors = std::map<std::string, Tensor>;
 using Ranges = std::map<std::string, nn::LabelRange>;
 
 const nn::LabelRange kBit{.min = 0, .max = 1, .below = "too low", .above = "too high"};
@@ -52,8 +52,8 @@ TEST_CASE("a label outside of the range is named with its record") {
 }
 
 TEST_CASE("each head of a dict has its own range, or none") {
-  const nn::Labels<Tensor> labels(Tensors{{"buys", Tensor::Of<int32_t>({2}, {9, -4})},
-                                          {"clicks", Tensor::Of<int32_t>({2}, {-1, 0})}});
+  const nn::Labels<Tensor> labels(LabelTensors{{"buys", Tensor::Of<int32_t>({2}, {9, -4})},
+                                               {"clicks", Tensor::Of<int32_t>({2}, {-1, 0})}});
   CHECK(MessageOf(labels, nn::Labels<nn::LabelRange>(Ranges{{"clicks", kBit}})) ==
         "a.csv: record 3: head 'clicks': label is -1: too low");
   CHECK(MessageOf(labels, nn::Labels<nn::LabelRange>(Ranges{{"other", kBit}})).empty());

@@ -37,7 +37,7 @@ struct Bench {
 };
 
 template <class Options>
-Options Named(const std::string& name) {
+Options OptionsNamed(const std::string& name) {
   Options options;
   options.name = name;
   return options;
@@ -67,7 +67,7 @@ TEST_CASE("BestExporter's first export resets the best, whatever came before it"
 }
 
 TEST_CASE("BestExporter compares as it is told") {
-  BestExporterOptions options = Named<BestExporterOptions>("best");
+  BestExporterOptions options = OptionsNamed<BestExporterOptions>("best");
   options.compare = {.metric = "accuracy", .mode = "max"};
   Bench bench(options);
   CHECK(bench.Exports({{"accuracy", 0.7F}, {"loss", 1}}));
@@ -86,7 +86,7 @@ TEST_CASE("any number is better than NaN") {
 }
 
 TEST_CASE("LatestExporter always exports and keeps the newest") {
-  LatestExporterOptions options = Named<LatestExporterOptions>("latest");
+  LatestExporterOptions options = OptionsNamed<LatestExporterOptions>("latest");
   CHECK(options.exports_to_keep == 5);
   options.exports_to_keep = 2;
   Bench bench(options);
@@ -97,7 +97,7 @@ TEST_CASE("LatestExporter always exports and keeps the newest") {
 }
 
 TEST_CASE("FinalExporter exports in the end") {
-  Bench bench{Named<FinalExporterOptions>("final")};
+  Bench bench{OptionsNamed<FinalExporterOptions>("final")};
   CHECK(!bench.Exports({{"loss", 1}}));
   CHECK(bench.Exports({{"loss", 1}}, true));
 }

@@ -14,7 +14,7 @@ namespace tpuest {
 namespace {
 
 // A kernel [2] with Adam's slots and powers, or Momentum's slot.
-struct Model {
+struct ObjectModel {
   OpRegistry registry{ops::AllOps()};
   Graph graph{registry};
 
@@ -96,7 +96,7 @@ using Numbers = std::vector<float>;
 }  // namespace
 
 TEST_CASE("a variable is found by its name, and else by its place in the model") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   for (const std::string full_name : {"dense/kernel", "Variable"}) {
     Objects objects;
@@ -109,7 +109,7 @@ TEST_CASE("a variable is found by its name, and else by its place in the model")
 }
 
 TEST_CASE("of two models that are placed alike the one with the graph's shapes is meant") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   Objects objects;
   objects.Net("encoder", "a", Tensor::Of<float>({3}, {1, 2, 3}));
@@ -122,7 +122,7 @@ TEST_CASE("of two models that are placed alike the one with the graph's shapes i
 }
 
 TEST_CASE("tf.train's momentum is taken as it is, Keras' divided by minus its rate") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   model.AddMomentum();
   Objects objects;
@@ -142,7 +142,7 @@ TEST_CASE("tf.train's momentum is taken as it is, Keras' divided by minus its ra
 }
 
 TEST_CASE("another optimizer's slot of the same word is none of the graph's") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   model.AddMomentum();
   Objects objects;
@@ -160,7 +160,7 @@ TEST_CASE("another optimizer's slot of the same word is none of the graph's") {
 }
 
 TEST_CASE("Adam's powers follow from Keras' count of steps where the betas agree") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   model.AddAdam();
   Objects objects;
@@ -179,7 +179,7 @@ TEST_CASE("Adam's powers follow from Keras' count of steps where the betas agree
 }
 
 TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam's steps") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   model.AddAdam();
   VariableStore store;
@@ -210,7 +210,7 @@ TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam'
 }
 
 TEST_CASE("a damaged graph of objects gives the values, or one error that names the file") {
-  Model model;
+  ObjectModel model;
   model.AddKernel();
   model.AddAdam();
   VariableStore store;

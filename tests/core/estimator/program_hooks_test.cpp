@@ -7,8 +7,8 @@
 namespace tpuest {
 namespace {
 
-TrainResult Train(Home& home, const std::string& model_dir,
-                  const std::vector<SessionRunHook*>& hooks) {
+TrainResult TrainWith(Home& home, const std::string& model_dir,
+                      const std::vector<SessionRunHook*>& hooks) {
   EstimatorOptions options = Options(model_dir);
   options.run_config.tpu_config.iterations_per_loop = 1;
   return Estimator(LinearModel(), options, home.get())
@@ -25,7 +25,7 @@ TEST_CASE("FinalOpsHook gives values as they are when a run has ended") {
     const Value bias = graph.FindVariable("dense/bias")->value;
     return std::vector<Value>{step, ops::Sum(ops::AddV2(bias, bias))};
   });
-  (void)Train(home, folder.path(), {&hook});
+  (void)TrainWith(home, folder.path(), {&hook});
   REQUIRE(hook.final_ops_values().size() == 2);
   CHECK(*hook.final_ops_values()[0].data<int64_t>() == 3);
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
@@ -62,7 +62,7 @@ TEST_CASE("FeedFnHook feeds placeholders anew before each loop") {
   });
   TemporaryFolder folder;
   Home home;
-  (void)Train(home, folder.path(), {&twice, &feed});
+  (void)TrainWith(home, folder.path(), {&twice, &feed});
   CHECK(twice.seen == std::vector<float>{2, 4, 6});
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("GlobalStepWaiterHook holds the first step back") {
         slept += seconds;
         other += 800;
       });
-  const TrainResult result = Train(home, folder.path(), {&hook});
+  const TrainResult result = TrainWith(home, folder.path(), {&hook});
   CHECK(slept == 1.5);
   CHECK(result.global_step == 3);
   CHECK(home.Logged("Waiting for global step 2000 before starting training."));
@@ -91,7 +91,7 @@ TEST_CASE("GlobalStepWaiterHook lets a run leave that is told to") {
   GlobalStepWaiterHook hook(
       10, [] { return 0; },
       [&](double /*seconds*/) { home.stop.Request(StopSignal::Kind::kPreempted); });
-  CHECK(Train(home, folder.path(), {&hook}).stopped_because == "preempted");
+  CHECK(TrainWith(home, folder.path(), {&hook}).stopped_because == "preempted");
 }
 
 TEST_CASE("hooks of an evaluation and a prediction are called around every batch") {
@@ -117,7 +117,7 @@ TEST_CASE("hooks of an evaluation and a prediction are called around every batch
   };
   TemporaryFolder folder;
   Home home;
-  (void)Train(home, folder.path(), {});
+  (void)TrainWith(home, folder.path(), {});
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
   Count all;
   (void)estimator.Evaluate(RangeInput({.repeat = 1}), {.hooks = {&all}});

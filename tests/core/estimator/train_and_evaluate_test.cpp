@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-EstimatorOptions SavingEvery(const std::string& model_dir, int64_t steps) {
+EstimatorOptions EvaluatingEvery(const std::string& model_dir, int64_t steps) {
   EstimatorOptions options = Options(model_dir);
   options.run_config.save_checkpoints_steps = steps;
   return options;
@@ -61,12 +61,12 @@ std::vector<int64_t> ExportedSteps(const std::string& model_dir, const std::stri
 using Steps = std::vector<int64_t>;
 
 // TrainAndEvaluate of the line, saving every `save` steps.
-struct Run {
+struct CycleRun {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options;
 
-  explicit Run(int64_t save) : options(SavingEvery(folder.path(), save)) {}
+  explicit CycleRun(int64_t save) : options(EvaluatingEvery(folder.path(), save)) {}
   TrainAndEvaluateResult To(int64_t max_steps, std::vector<EvalTask> tasks,
                             const TrainHooks& hooks = {}) {
     Estimator estimator(LinearModel(), options, home.get());
@@ -107,7 +107,7 @@ class KillAfterSave final : public CheckpointSaverListener {
 }  // namespace
 
 TEST_CASE("each checkpoint but the first is evaluated, and exported finally once") {
-  Run run(10);
+  CycleRun run(10);
   EvalTask task = Task();
   task.exporters = {Exporting<LatestExporterOptions>("latest"),
                     Exporting<FinalExporterOptions>("final")};
@@ -127,20 +127,20 @@ TEST_CASE("each checkpoint but the first is evaluated, and exported finally once
 }
 
 TEST_CASE("a run of 12 steps that saves every 10 is evaluated twice") {
-  Run run(10);
+  CycleRun run(10);
   (void)run.To(12, {Task()});
   CHECK(run.Evaluated() == Steps{10, 12});
 }
 
 TEST_CASE("throttle_secs skips checkpoints between the first evaluation and the end") {
-  Run run(10);
+  CycleRun run(10);
   (void)run.To(32, {Task(600)});
   CHECK(run.Evaluated() == Steps{10, 32});
   CHECK(run.home.Logged("Skip the current checkpoint eval due to throttle secs (600 secs)."));
 }
 
 TEST_CASE("throttle_secs counts from where the last evaluation began") {
-  Run run(10);
+  CycleRun run(10);
   double& tick = run.home.clock.tick;
   // From step 25 on each look at the clock takes ten minutes.
   AfterEachLoop slow([&](RunContext& /*context*/, const RunValues& values) {
@@ -151,13 +151,13 @@ TEST_CASE("throttle_secs counts from where the last evaluation began") {
 }
 
 TEST_CASE("every_steps evaluates at the first checkpoint from each multiple on, and at the end") {
-  Run run(10);
+  CycleRun run(10);
   (void)run.To(62, {Task(0, 25)});
   CHECK(run.Evaluated() == Steps{30, 50, 62});
 }
 
 TEST_CASE("a run that is at max_steps already evaluates nothing") {
-  Run run(10);
+  CycleRun run(10);
   (void)run.To(22, {Task()});
   run.home.lines.clear();
   const TrainAndEvaluateResult again = run.To(22, {Task()});
@@ -167,7 +167,7 @@ TEST_CASE("a run that is at max_steps already evaluates nothing") {
 }
 
 TEST_CASE("the checkpoint that another command left is not evaluated") {
-  Run run(10);
+  CycleRun run(10);
   Estimator estimator(LinearModel(), run.options, run.home.get());
   (void)estimator.Train(RangeInput({}), {.max_steps = 10});
   (void)run.To(22, {Task()});
@@ -212,7 +212,7 @@ TEST_CASE("an evaluation from memory is one of the checkpoint, bit for bit") {
 }
 
 TEST_CASE("several EvalSpecs are evaluated each in its folder") {
-  Run run(10);
+  CycleRun run(10);
   EvalTask test = Task();
   EvalTask train = Task(0, 20);
   test.label = test.args.name = "test";
@@ -238,7 +238,7 @@ TEST_CASE("a run that was cut ends with the evaluations, exports and best of one
     return std::vector<EvalTask>{task};
   };
   const auto make = [] {
-    auto run = std::make_unique<Run>(10);
+    auto run = std::make_unique<CycleRun>(10);
     run->options.run_config.keep_checkpoint_max = 1;
     run->options.run_config.keep_best =
         KeepBest{.metric = "average_loss", .mode = "max", .n = 2, .eval = {}};
@@ -270,7 +270,7 @@ TEST_CASE("a run that was cut ends with the evaluations, exports and best of one
 }
 
 TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up for") {
-  Run run(10);
+  CycleRun run(10);
   AfterEachLoop preempt([&](RunContext& /*context*/, const RunValues& values) {
     if (values.global_step == 18) run.home.stop.Request(StopSignal::Kind::kPreempted);
   });
@@ -287,7 +287,7 @@ TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up
 
 TEST_CASE(
     "a stop request between the last step and its evaluation ends as one, which is made up for") {
-  Run run(10);
+  CycleRun run(10);
   AfterEachLoop preempt([&](RunContext& /*context*/, const RunValues& values) {
     if (values.global_step == 42) run.home.stop.Request(StopSignal::Kind::kPreempted);
   });

@@ -20,14 +20,14 @@
 namespace tpuest {
 namespace {
 
-const OpRegistry& Registry() {
+const OpRegistry& AllOps() {
   static const OpRegistry registry(ops::AllOps());
   return registry;
 }
 
 // logits = x kernel + bias, with the classes' names in an AfterScope.
 struct Dense {
-  Graph graph{Registry()};
+  Graph graph{AllOps()};
   Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 4}, "x");
   Value logits;
   Value classes;
@@ -211,7 +211,7 @@ TEST_CASE("version 2 passes its inputs, and a batch config gathers requests") {
 }
 
 TEST_CASE("a host op between ops of the device is compiled outside of them") {
-  Graph graph(Registry());
+  Graph graph(AllOps());
   const Value x = graph.Placeholder(DType::kInt32, {kUnknownDim}, "x");
   const Variable* const shift =
       graph.AddVariable("shift", DType::kInt32, {}, graph.Scalar<int32_t>(0, "shift_init"));
@@ -234,7 +234,7 @@ TEST_CASE("a host op between ops of the device is compiled outside of them") {
 }
 
 TEST_CASE("host ops ahead of the device stay ahead of the call") {
-  Graph graph(Registry());
+  Graph graph(AllOps());
   const Value words = graph.Placeholder(DType::kString, {kUnknownDim}, "words");
   const Value bucket = ops::StringToHashBucketFast(words, 16, "bucket");
   const Value y = ops::Neg(ops::Cast(bucket, DType::kFloat), "y");
@@ -252,7 +252,7 @@ TEST_CASE("host ops ahead of the device stay ahead of the call") {
 
 // "cat" and "fox" by the sign of x, looked up behind the device.
 struct Named {
-  Graph graph{Registry()};
+  Graph graph{AllOps()};
   Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
   Value names;
 

@@ -6,7 +6,7 @@
 namespace tpuest {
 namespace {
 
-constexpr uint64_t kFramed = 48;  // of a record of 32 bytes
+constexpr uint64_t kFramedRecord = 48;  // of a record of 32 bytes
 
 std::string FiveRecords() {
   std::string bytes;
@@ -34,30 +34,30 @@ TEST_CASE("a file without damage has none, plain and compressed") {
 
 TEST_CASE("damaged data are told, and the record behind them is read") {
   std::string bytes = FiveRecords();
-  bytes[kFramed + 20] ^= 1;
-  bytes[3 * kFramed + 46] ^= 1;  // the stored checksum
+  bytes[kFramedRecord + 20] ^= 1;
+  bytes[3 * kFramedRecord + 46] ^= 1;  // the stored checksum
   const RecordCheck check = CheckOf(bytes);
   CHECK(check.records == 3);
   REQUIRE(check.damaged.size() == 2);
   CHECK(check.damaged[0].index == 1);
-  CHECK(check.damaged[0].offset == kFramed);
+  CHECK(check.damaged[0].offset == kFramedRecord);
   CHECK(check.damaged[0].why.starts_with("is damaged (crc "));
   CHECK(check.damaged[1].index == 3);
-  CHECK(check.damaged[1].offset == 3 * kFramed);
+  CHECK(check.damaged[1].offset == 3 * kFramedRecord);
 }
 
 TEST_CASE("behind a damaged length the next header is looked for") {
   std::string bytes = FiveRecords();
-  bytes[kFramed + 1] ^= 1;
+  bytes[kFramedRecord + 1] ^= 1;
   const RecordCheck check = CheckOf(bytes);
   CHECK(check.records == 4);
   REQUIRE(check.damaged.size() == 1);
   CHECK(check.damaged[0].why.starts_with("has a damaged length (crc "));
-  CHECK(check.damaged[0].offset == kFramed);
+  CHECK(check.damaged[0].offset == kFramedRecord);
 }
 
 TEST_CASE("a cut end and a cut compressed file are one damage each") {
-  const RecordCheck cut = CheckOf(FiveRecords().substr(0, 5 * kFramed - 3));
+  const RecordCheck cut = CheckOf(FiveRecords().substr(0, 5 * kFramedRecord - 3));
   CHECK(cut.records == 4);
   REQUIRE(cut.damaged.size() == 1);
   CHECK(cut.damaged[0].why == "is cut short (48 bytes expected, 45 found)");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr WindowAxis kHalf4 = {.in = 4, .out = 2, .size = 2, .stride = 2};
 
-std::vector<float> Values(const Tensor& tensor) {
+std::vector<float> FloatsOf(const Tensor& tensor) {
   const Tensor wide = tensor.Cast(DType::kFloat);
   return {wide.values<float>().begin(), wide.values<float>().end()};
 }
@@ -36,7 +36,7 @@ Pooled MaxOf(const WindowAxis& height, const WindowAxis& width, const std::vecto
     const PoolKernels pool = FindPool(dtype);
     pool.max(shape, from.raw(), y.raw());
     pool.max_grad(shape, from.raw(), y.raw(), back.raw(), dx.raw());
-    const Pooled pooled = {Values(y), Values(dx)};
+    const Pooled pooled = {FloatsOf(y), FloatsOf(dx)};
     if (first.y.empty()) first = pooled;
     CHECK(pooled.y == first.y);
     CHECK(pooled.dx == first.dx);
@@ -69,7 +69,7 @@ TEST_CASE("with ReLU what is not positive becomes zero, and NaN stays") {
       const Tensor from = Tensor::Of<float>({16}, x).Cast(dtype);
       Tensor y(dtype, {4});
       FindPool(dtype).max_relu({1, axis, axis, 1}, from.raw(), y.raw());
-      const std::vector<float> pooled = Values(y);
+      const std::vector<float> pooled = FloatsOf(y);
       CHECK(std::vector<float>(pooled.begin(), pooled.begin() + 3) == std::vector<float>{4, 0, 0});
       CHECK(std::isnan(pooled[3]));
     }
@@ -144,8 +144,8 @@ TEST_CASE("an average counts what the window covers, not the padding") {
     Tensor dx(dtype, {9});
     FindPool(dtype).average(shape, x.raw(), y.raw());
     FindPool(dtype).average_grad(shape, dy.raw(), dx.raw());
-    CHECK(Values(y) == std::vector<float>{3, 4.5, 7.5, 9});
-    CHECK(Values(dx) == std::vector<float>{1, 1, 4, 1, 1, 4, 6, 6, 16});
+    CHECK(FloatsOf(y) == std::vector<float>{3, 4.5, 7.5, 9});
+    CHECK(FloatsOf(dx) == std::vector<float>{1, 1, 4, 1, 1, 4, 6, 6, 16});
   }
 }
 

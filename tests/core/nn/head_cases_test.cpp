@@ -18,7 +18,7 @@ void CheckMetrics(const Evaluated& result, const Expected& expected) {
   }
 }
 
-std::vector<std::string> Texts(const Tensor& tensor) {
+std::vector<std::string> CaseTexts(const Tensor& tensor) {
   return {tensor.strings().begin(), tensor.strings().end()};
 }
 
@@ -103,18 +103,18 @@ TEST_CASE("case 11: predictions of two and of four classes") {
   CHECK(Near(at("probabilities"), {0.73106, 0.26894}, 1e-4));
   CHECK(Near(at("class_ids"), {0}));
   CHECK(Near(at("all_class_ids"), {0, 1}));
-  CHECK(Texts(session.Get(outputs.predictions.at("classes"))) == std::vector<std::string>{"0"});
-  CHECK(Texts(session.Get(outputs.predictions.at("all_classes"))) ==
+  CHECK(CaseTexts(session.Get(outputs.predictions.at("classes"))) == std::vector<std::string>{"0"});
+  CHECK(CaseTexts(session.Get(outputs.predictions.at("all_classes"))) ==
         std::vector<std::string>{"0", "1"});
   const HeadOutputs named =
       BuildHead(BinaryClassHead{.label_vocabulary = {"class_vocab_0", "class_vocab_1"}},
                 {.logits = session.Const({1, 1}, {-1})});
-  CHECK(Texts(session.Get(named.predictions.at("classes"))) ==
+  CHECK(CaseTexts(session.Get(named.predictions.at("classes"))) ==
         std::vector<std::string>{"class_vocab_0"});
   const HeadOutputs four = BuildHead(MultiClassHead{.n_classes = 4},
                                      {.logits = session.Const({1, 4}, {10, -1, -12, -23})});
   CHECK(Near(session.Floats(four.predictions.at("class_ids")), {0}));
-  CHECK(Texts(session.Get(four.predictions.at("all_classes"))).size() == 4);
+  CHECK(CaseTexts(session.Get(four.predictions.at("all_classes"))).size() == 4);
 }
 
 TEST_CASE("case 15: three classes and three numbers") {
@@ -216,7 +216,7 @@ TEST_CASE("case 21: binary predictions, words and fractions") {
   CHECK(Near(session.Floats(outputs.predictions.at("logistic")), {0.574443, 0.401312}, 1e-5));
   const HeadOutputs words = BuildHead(BinaryClassHead{.label_vocabulary = {"aang", "iroh"}},
                                       {.logits = session.Const({2, 1}, {0, 1})});
-  CHECK(Texts(session.Get(words.predictions.at("classes"))) ==
+  CHECK(CaseTexts(session.Get(words.predictions.at("classes"))) ==
         std::vector<std::string>{"aang", "iroh"});
   Session fractions;
   CHECK(Evaluate(fractions, BinaryClassHead{},

@@ -16,7 +16,7 @@
 namespace tpuest::nn {
 namespace {
 
-Value Bowl(Session& session, Value w) {
+Value KerasBowl(Session& session, Value w) {
   const Value a = session.Const({3}, {1, 2, 3});
   return ops::Mul(ops::Sum(ops::Mul(a, ops::Square(w))), 0.5);
 }
@@ -26,7 +26,7 @@ class Dense {
   explicit Dense(const KerasOptimizer& optimizer) {
     const Variable* const w = session_.AddVariable("w", {3}, {1, -2, 0.5F});
     const OptimizerPart part{optimizer, {}, ""};
-    const TrainOp op = MinimizeParts(Bowl(session_, w->value), {&part, 1}, {});
+    const TrainOp op = MinimizeParts(KerasBowl(session_, w->value), {&part, 1}, {});
     session_.Initialize();
     session_.Step(op.node, 5);
   }
@@ -36,9 +36,9 @@ class Dense {
   Session session_;
 };
 
-class Rows {
+class TableRows {
  public:
-  explicit Rows(const KerasOptimizer& optimizer) {
+  explicit TableRows(const KerasOptimizer& optimizer) {
     Graph& graph = session_.graph();
     const Variable* const w = session_.AddVariable("w", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
     const Value ids = graph.Placeholder(DType::kInt32, Shape{kUnknownDim}, "ids");
@@ -64,7 +64,7 @@ TEST_CASE("steps of gradient descent") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.590489984, -0.655359924, 0.0840349942}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.594999969, 1.62750006, 1.44138741, 2.45955944, 4.5, 4.80000019,
                          1.88650012, 7.27649975}));
 }
@@ -74,7 +74,7 @@ TEST_CASE("momentum keeps the rate in its slot") {
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {-0.0291599631, 1.16084003, -0.38913998}));
   CHECK(Near(dense["training/SGD/w/momentum"], {-0.255959988, 0.543640018, -0.0677399859}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.459999979, 1.22249997, -1.01999998, 0.24707818, 4.5, 4.80000019,
                          -3.12200069, 6.65549994}));
   CHECK(Near(rows["training/SGD/w/momentum"], {-0.390000045, -0.327499986, -1.13999999, -1.0582968,
@@ -87,7 +87,7 @@ TEST_CASE("Nesterov's momentum, at a rate that decays") {
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.135695279, 0.723688602, -0.296033233}));
   CHECK(Near(dense["training/SGD/w/momentum"], {-0.156077176, 0.410905927, -0.0929365158}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.575100005, 1.23228323, -0.480793774, 0.147835076, 4.6833334, 5.23999977,
                          -2.06231475, 7.58823586}));
   CHECK(Near(rows["training/SGD/w/momentum"],
@@ -101,7 +101,7 @@ TEST_CASE("Adam, whose slots decay in every row") {
   CHECK(Near(dense["w"], {0.507965326, -1.50295663, 0.0278155804}));
   CHECK(Near(dense["training/Adam/w/m"], {0.31959042, -1.4575007, 0.348274082}));
   CHECK(Near(dense["training/Adam/w/v"], {0.00329939346, 0.0650846735, 0.00498355646}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.753645897, 1.79274666, 2.57619452, 3.69231439, 4.94545126, 5.94545126,
                          6.59095764, 8.07837963}));
   CHECK(Near(rows["training/Adam/w/m"], {0.355634004, 0.23700273, 1.43024933, 1.31396389,
@@ -115,7 +115,7 @@ TEST_CASE("RMSprop, whose slots decay in every row") {
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.199795276, -1.04892731, 0.00217463356}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.139562488, 3.74429822, 0.173842698}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.41553244, 1.75145757, 2.2351141, 3.49372697, 4.68377209, 5.68377209,
                          6.25918102, 8.09495926}));
   CHECK(Near(rows["training/RMSprop/w/rms"], {0.584815264, 1.54710245, 7.35455084, 12.0479145,
@@ -128,7 +128,7 @@ TEST_CASE("centered RMSprop") {
   CHECK(Near(dense["w"], {0.146374732, -0.933679998, 0.00077315676}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.129848585, 3.55233693, 0.168081298}));
   CHECK(Near(dense["training/RMSprop/w/mg"], {0.203084916, -1.17818999, 0.152839035}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.374416411, 1.73503292, 2.16933227, 3.45902896, 4.66666651, 5.66666651,
                          6.1912961, 8.10356712}));
   CHECK(Near(rows["training/RMSprop/w/rms"], {0.564025223, 1.54566967, 7.24411058, 11.9908991,
@@ -143,7 +143,7 @@ TEST_CASE("RMSprop with momentum leaves absent rows alone") {
   CHECK(Near(dense["w"], {-0.13130936, -0.479890168, -0.00030926615}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.110227957, 2.97958803, 0.207279935}));
   CHECK(Near(dense["training/RMSprop/w/momentum"], {0.0536408685, -0.220849216, -0.0997345299}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.265829533, 1.58684206, 1.71175027, 3.1686821, 4.68377209, 5.68377209,
                          5.89898348, 8.181427}));
   CHECK(Near(rows["training/RMSprop/w/rms"], {0.6232903, 1.89337766, 7.84017229, 12.1286364,
@@ -161,7 +161,7 @@ TEST_CASE("centered RMSprop with momentum") {
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.106849194, 2.80761313, 0.208975509}));
   CHECK(Near(dense["training/RMSprop/w/momentum"], {0.0313791782, -0.242396578, -0.103767946}));
   CHECK(Near(dense["training/RMSprop/w/mg"], {0.127793297, -0.989414811, 0.0306869112}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.214366078, 1.56231284, 1.60549521, 3.11272383, 4.66666651, 5.66666651,
                          5.80328035, 8.19928169}));
   CHECK(Near(rows["training/RMSprop/w/rms"], {0.602500319, 1.89194489, 7.71708298, 12.0453882,
@@ -178,7 +178,7 @@ TEST_CASE("Adagrad") {
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.705608785, -1.68729889, 0.225870371}));
   CHECK(Near(dense["training/Adagrad/w/accumulator"], {3.79627705, 68.5425568, 6.21872282}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.815139174, 1.92085576, 2.7590611, 3.84453797, 4.90019941, 5.9000349,
                          6.76928711, 8.02968407}));
   CHECK(Near(rows["training/Adagrad/w/accumulator"],
@@ -195,7 +195,7 @@ TEST_CASE("Ftrl with both penalties and beta") {
   CHECK(Near(dense["w"], {0.357831985, -1.42988586, 0.136283681}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {1.81712019, 54.0900955, 3.83163285}));
   CHECK(Near(dense["training/Ftrl/w/linear"], {-5.92140579, 109.519196, -3.09199476}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.513816714, 1.66557705, 2.38763404, 3.58369923, 4.32214022, 5.60007286,
                          6.56905699, 6.87545538}));
   CHECK(
@@ -212,7 +212,7 @@ TEST_CASE("Ftrl shrinks the rows that it touches") {
   CHECK(Near(dense["w"], {0.422062904, -1.52243268, 0.147204742}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {2.19571781, 59.5254135, 4.31881046}));
   CHECK(Near(dense["training/Ftrl/w/linear"], {-6.25410891, 117.459808, -3.05917192}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.606330037, 1.77089322, 2.53655338, 3.69035149, 4.57462168, 5.73697758,
                          6.65775299, 7.36903429}));
   CHECK(
@@ -226,7 +226,7 @@ TEST_CASE("gradients are clipped by value") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .clipvalue = 0.7}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.650000036, -1.64999974, 0.154000014}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.810000002, 1.95000005, 2.5800004, 3.72000027, 4.92999983, 5.92999983,
                          6.64999914, 8.06999969}));
 }
@@ -235,7 +235,7 @@ TEST_CASE("gradients are clipped by their norm, rows before duplicates are summe
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .clipnorm = 0.7}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.917288482, -1.68027866, 0.384133756}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.974179447, 1.97387552, 2.9030838, 3.95368457, 4.97404766, 5.93771458,
                          6.79410648, 7.98906374}));
 }
@@ -244,7 +244,7 @@ TEST_CASE("gradients are clipped by their norm together") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .global_clipnorm = 0.7}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.917288482, -1.68027866, 0.384133756}));
-  Rows rows(optimizer);
+  TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.974179447, 1.97387552, 2.9030838, 3.95368457, 4.97404766, 5.93771458,
                          6.79410648, 7.98906374}));
 }
@@ -326,7 +326,7 @@ TEST_CASE("where neither job nor model says a rate it is Keras's") {
   const Variable* const w = session.AddVariable("w", {3}, {1, -2, 0.5F});
   const KerasOptimizer optimizer = SGD{};
   const OptimizerPart part{optimizer, {}, ""};
-  const TrainOp op = MinimizeParts(Bowl(session, w->value), {&part, 1}, {});
+  const TrainOp op = MinimizeParts(KerasBowl(session, w->value), {&part, 1}, {});
   session.Initialize();
   CHECK(session.Float(op.learning_rate) == 0.01F);
 }
@@ -404,7 +404,7 @@ std::string MessageOf(const KerasOptimizer& optimizer) {
   const Variable* const w = session.AddVariable("w", {3}, {1, -2, 0.5F});
   const OptimizerPart part{optimizer, {}, ""};
   try {
-    (void)MinimizeParts(Bowl(session, w->value), {&part, 1}, {});
+    (void)MinimizeParts(KerasBowl(session, w->value), {&part, 1}, {});
   } catch (const Error& error) {
     return error.message();
   }

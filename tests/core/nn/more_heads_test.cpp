@@ -12,7 +12,9 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Texts TextsOf(const Tensor& tensor) { return {tensor.strings().begin(), tensor.strings().end()}; }
+Texts MoreTextsOf(const Tensor& tensor) {
+  return {tensor.strings().begin(), tensor.strings().end()};
+}
 
 std::vector<std::string> KeysOf(const auto& map) {
   std::vector<std::string> keys;
@@ -78,12 +80,13 @@ TEST_CASE("multi-label predictions have tf.estimator's keys, values and signatur
   CHECK(KeysOf(outputs.predictions) == Texts{"classes", "logits", "probabilities"});
   CHECK(Near(session.Floats(outputs.predictions.at("probabilities")),
              {0.26894143, 0.7310586, 0.5, 0.8807971}));
-  CHECK(TextsOf(session.Get(outputs.predictions.at("classes"))) == Texts{"0", "1", "0", "1"});
+  CHECK(MoreTextsOf(session.Get(outputs.predictions.at("classes"))) == Texts{"0", "1", "0", "1"});
   CHECK(KeysOf(outputs.signatures) == Texts{"classification", "predict", "serving_default"});
   CHECK(outputs.signatures.at("serving_default").kind == SignatureKind::kClassification);
   const HeadOutputs named = BuildHead(
       MultiLabelHead{.n_classes = 2, .label_vocabulary = {"cat", "dog"}}, {.logits = logits});
-  CHECK(TextsOf(session.Get(named.predictions.at("classes"))) == Texts{"cat", "dog", "cat", "dog"});
+  CHECK(MoreTextsOf(session.Get(named.predictions.at("classes"))) ==
+        Texts{"cat", "dog", "cat", "dog"});
 }
 
 TEST_CASE("several classes may be named by their words") {

@@ -12,7 +12,7 @@ namespace {
 using Texts = std::vector<std::string>;
 using Named = std::map<std::string, Value>;
 
-std::vector<std::string> KeysOf(const auto& map) {
+std::vector<std::string> HeadKeysOf(const auto& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
@@ -64,7 +64,7 @@ TEST_CASE("the loss is the weighted sum of the heads' and each metric has its he
                                                   {"prediction/mean/price", 0.3166666924},
                                                   {"recall/clicks", 1},
                                                   {"regularization_loss/clicks_kind_price", 0.75}};
-  CHECK(KeysOf(result.metrics) == KeysOf(expected));
+  CHECK(HeadKeysOf(result.metrics) == HeadKeysOf(expected));
   for (const auto& metric : expected) {
     CAPTURE(metric.first);
     CHECK(result.metrics.at(metric.first) == doctest::Approx(metric.second));
@@ -76,15 +76,15 @@ TEST_CASE("predictions and signatures of several heads") {
   HeadInputs inputs = Batch(session);
   inputs.labels = {};
   const HeadOutputs outputs = BuildHead(Three(), inputs);
-  CHECK(KeysOf(outputs.signatures) == Texts{"clicks", "clicks/classification", "clicks/predict",
-                                            "clicks/regression", "kind", "kind/classification",
-                                            "kind/predict", "predict", "price", "price/predict",
-                                            "price/regression", "serving_default"});
+  CHECK(HeadKeysOf(outputs.signatures) == Texts{"clicks", "clicks/classification", "clicks/predict",
+                                                "clicks/regression", "kind", "kind/classification",
+                                                "kind/predict", "predict", "price", "price/predict",
+                                                "price/regression", "serving_default"});
   CHECK(outputs.signatures.at("serving_default").outputs ==
         outputs.signatures.at("clicks").outputs);
   CHECK(outputs.signatures.at("price").kind == SignatureKind::kRegression);
   CHECK(outputs.signatures.at("predict").outputs == outputs.predictions);
-  CHECK(KeysOf(outputs.predictions) ==
+  CHECK(HeadKeysOf(outputs.predictions) ==
         Texts{"clicks/all_class_ids", "clicks/all_classes", "clicks/class_ids", "clicks/classes",
               "clicks/logistic", "clicks/logits", "clicks/probabilities", "kind/all_class_ids",
               "kind/all_classes", "kind/class_ids", "kind/classes", "kind/logits",

@@ -1,4 +1,4 @@
-// Parts of a model that tf.train's optimizers train.
+// PremadeParts of a model that tf.train's optimizers train.
 
 #include "core/nn/optimizers/premade_optimizers.h"
 
@@ -12,9 +12,10 @@ namespace tpuest::nn {
 namespace {
 
 // The sum of two variables, two steps.
-class Parts {
+class PremadeParts {
  public:
-  Parts(const PremadeOptimizer& dnn, const PremadeOptimizer& linear, const OptimizerNames& names) {
+  PremadeParts(const PremadeOptimizer& dnn, const PremadeOptimizer& linear,
+               const OptimizerNames& names) {
     const Variable* const a = session_.AddVariable("dnn/a", {}, {1});
     const Variable* const b = session_.AddVariable("linear/b", {}, {2});
     const OptimizerPart parts[] = {{ByFamily(dnn), {}, "dnn", names},
@@ -35,8 +36,8 @@ class Parts {
 };
 
 TEST_CASE("tf.train's optimizers train parts, with slots where version 1 has them") {
-  Parts parts(AdamOptimizer{}, MomentumOptimizer{.learning_rate = 0.5, .momentum = 0.5},
-              {.slot_scope = "part_0", .power_beginning = "head/"});
+  PremadeParts parts(AdamOptimizer{}, MomentumOptimizer{.learning_rate = 0.5, .momentum = 0.5},
+                     {.slot_scope = "part_0", .power_beginning = "head/"});
   CHECK(parts["linear/b"] == 2 - 0.5F - 0.75F);
   CHECK(parts["dnn/a"] == doctest::Approx(1 - 2 * 0.001));
   CHECK(parts["global_step"] == 2);
@@ -47,20 +48,20 @@ TEST_CASE("tf.train's optimizers train parts, with slots where version 1 has the
 }
 
 TEST_CASE("a second Adam has powers of its own") {
-  Parts parts(AdamOptimizer{}, AdamOptimizer{.beta1 = 0.5}, {.power_beginning = "head/"});
+  PremadeParts parts(AdamOptimizer{}, AdamOptimizer{.beta1 = 0.5}, {.power_beginning = "head/"});
   CHECK(parts["head/beta1_power"] == doctest::Approx(0.9 * 0.9 * 0.9));
   CHECK(parts["head/beta1_power_1"] == doctest::Approx(0.125));
 }
 
 TEST_CASE("both families train one model") {
-  Parts parts(SGD{.options = {.learning_rate = 0.25}},
-              GradientDescentOptimizer{.learning_rate = 0.5}, {});
+  PremadeParts parts(SGD{.options = {.learning_rate = 0.25}},
+                     GradientDescentOptimizer{.learning_rate = 0.5}, {});
   CHECK(parts["dnn/a"] == 1 - 2 * 0.25F);
   CHECK(parts["linear/b"] == 2 - 2 * 0.5F);
 }
 
 TEST_CASE("a part's gradients are clipped by their own norm") {
-  Parts parts(
+  PremadeParts parts(
       GradientDescentOptimizer{.learning_rate = 1.0, .gradients = {.clip_by_global_norm = 0.25}},
       GradientDescentOptimizer{.learning_rate = 1.0}, {});
   CHECK(parts["dnn/a"] == doctest::Approx(1 - 2 * 0.25));
@@ -72,9 +73,10 @@ TEST_CASE("one optimizer of a model averages its variables, not two") {
   const GradientDescentOptimizer averaging{.learning_rate = 1.0,
                                            .gradients = {.exponential_moving_average = average}};
   const GradientDescentOptimizer plain{.learning_rate = 1.0};
-  Parts parts(plain, averaging, {});
+  PremadeParts parts(plain, averaging, {});
   CHECK(parts["dnn/a/ExponentialMovingAverage"] == doctest::Approx(1 - 1.25));
-  CHECK_THROWS_WITH(Parts(averaging, averaging, {}), doctest::Contains("averages all variables"));
+  CHECK_THROWS_WITH(PremadeParts(averaging, averaging, {}),
+                    doctest::Contains("averages all variables"));
 }
 
 }  // namespace
