@@ -1,4 +1,5 @@
-// What most sources include, for builds that precompile it; no source includes this file.
+// The headers that most sources include, for builds that precompile them; no source includes this
+// file.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #pragma once
-// What the user, a file or the machine did wrong, with its place and the way out. Thrown anywhere,
-// caught once in cli/, printed like a compiler's message and turned into the exit code.
+// An Error says what the user, a file or the machine did wrong, with its place and the way out. It
+// is thrown anywhere and caught once, in cli/, which prints it like a compiler's message and ends
+// with its code. Check is for our own bugs.
 
 #include <fmt/format.h>
 

@@ -257,7 +257,8 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
 }
 
-// Of the open file, not of the process; flock's would have to be taken to be asked for.
+// The lock belongs to the open file, not to the process (F_OFD_SETLK), so a second one in this
+// process is refused too; and unlike flock's it can be asked for without being taken.
 std::unique_ptr<FileLock> FileLock::TryAcquire(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) ThrowErrno(path, "create");

@@ -1,6 +1,7 @@
 #pragma once
-// Files and folders. Every failure is an Error: kData for what cannot be read, kUsage for what
-// cannot be created by permission, kResource for a full disk.
+// Files and folders. Every failure is an Error: kResource where the disk, the quota or the limit on
+// the size of files is exhausted, kUsage where a permission is missing or the disk is read-only,
+// kData for all else.
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@ namespace tpuest {
 
 [[nodiscard]] bool FileExists(const std::string& path);
 [[nodiscard]] bool DirectoryExists(const std::string& path);
+// The size in bytes.
 [[nodiscard]] int64_t FileSize(const std::string& path);
 [[nodiscard]] std::string ReadFile(const std::string& path);
 void MakeDirectories(const std::string& path);
@@ -88,7 +90,7 @@ class MappedFile {
 class FileLock {
  public:
   [[nodiscard]] static std::unique_ptr<FileLock> TryAcquire(const std::string& path);
-  // Whether somebody holds it; asking takes it from nobody. The file may be missing.
+  // Says whether any process holds the lock, without taking it. The file may be missing.
   [[nodiscard]] static bool IsHeld(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
-// What a process that works in rounds does with memory between them. Nothing, where the C library
-// is not glibc.
+// A process that works in rounds keeps its heap small with these two. They do nothing where the C
+// library is not glibc.
 
 namespace tpuest {
 

@@ -13,7 +13,8 @@ class PermuteRound {
   PermuteRound(RandomKey key, uint64_t epoch)
       : key_{{static_cast<uint32_t>(MixedKey(key)), static_cast<uint32_t>(MixedKey(key) >> 32)}},
         epoch_(epoch) {}
-  // 0..limit-1, for limit up to 2^32.
+  // A number in 0..limit-1, for limit up to 2^32: the upper half of word * limit (Lemire 2019), so
+  // no division. Its bias of limit / 2^32 does no harm: any round function makes a permutation.
   uint64_t operator()(uint32_t round, uint64_t half, uint64_t limit) const {
     using Philox7 = r123::Philox4x32_R<7>;
     const Philox7::ctr_type counter = {{static_cast<uint32_t>(half), round,

@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// Whose numbers these are: the run's seed and a fingerprint of the consumer's name.
+// The key says whose numbers these are: the run's seed and a fingerprint of the consumer's name.
 struct RandomKey {
   uint64_t seed = 0;
   uint64_t name = 0;
@@ -21,7 +21,7 @@ struct RandomKey {
 // index high, step low, step high.
 [[nodiscard]] std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index);
 
-// Element i of a random tensor takes lane i % 4 of counter i / 4.
+// The word of element i of a random tensor: word i % 4 of counter (step, i / 4).
 [[nodiscard]] uint32_t RandomWord(RandomKey key, uint64_t step, uint64_t element);
 
 // Uniform in [0, 1): the upper 23 bits of the word as a float's mantissa, as TensorFlow does it.

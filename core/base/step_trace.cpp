@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kMicros = 1e6;
 
-// As a JSON string; names of nodes are printable ASCII.
+// The text as a JSON string; names of nodes are printable ASCII, so only two characters need an
+// escape.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {

@@ -1,6 +1,6 @@
 #pragma once
-// What ran when in one step: an event a kernel, by thread. Written as a Chrome trace
-// (chrome://tracing, Perfetto): JSON objects with times in microseconds.
+// A trace tells what ran when in one step: an event a kernel, by thread. It is written in Chrome's
+// Trace Event Format (chrome://tracing, Perfetto): JSON objects with times in microseconds.
 
 #include <mutex>
 #include <string>
@@ -23,12 +23,12 @@ class StepTrace {
   };
 
   [[nodiscard]] double Now() const { return clock_.Seconds(); }
-  // Any thread.
+  // Any thread may call this.
   void Add(Event event) {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
   }
-  // Of a step that is over.
+  // The events of a step that is over: nobody may be adding to them.
   [[nodiscard]] const std::vector<Event>& events() const { return events_; }
   void Clear() { events_.clear(); }
   // One lane a thread; times count from the first event.

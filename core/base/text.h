@@ -20,7 +20,7 @@ namespace tpuest {
 [[nodiscard]] std::string NumberText(double value);
 [[nodiscard]] std::string NumberText(float value);
 
-// "500", "2ep", "90s", "10m", "1h" or nullopt.
+// Reads "500", "2ep", "90s", "10m" or "1h"; nullopt for any other text.
 [[nodiscard]] std::optional<Period> ParsePeriod(std::string_view text);
 [[nodiscard]] std::string PeriodText(const Period& period);
 

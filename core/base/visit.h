@@ -37,7 +37,8 @@
 
 namespace tpuest {
 
-// What is known about a field beside its type and its default (the value it is constructed with).
+// A Field says what is known about a field beside its type and its default (the value that it is
+// constructed with).
 struct Field {
   std::string_view help;  // one line
   bool required = false;
@@ -52,7 +53,7 @@ struct Raw {
   bool operator==(const Raw&) const = default;
 };
 
-// "500" steps, "2ep" epochs, "90s", "10m", "1h" time.
+// A stretch of training: "500" steps, "2ep" epochs, or "90s", "10m", "1h" of time.
 struct Period {
   enum class Unit { kSteps, kEpochs, kSeconds };
   double value = 0;

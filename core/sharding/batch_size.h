@@ -1,5 +1,5 @@
 #pragma once
-// How a batch divides among replicas, with TPUEstimator's rules and words.
+// A batch divides among replicas by TPUEstimator's rules, and is refused in its words.
 
 #include <cstdint>
 #include <optional>

@@ -19,7 +19,8 @@ namespace tpuest {
 // `batch` followed by copies of its first row up to `rows` rows. It has at least one.
 [[nodiscard]] Tensor PadRows(const Tensor& batch, int64_t rows);
 
-// What a batch of `rows` of which `examples` are no padding gets as example_weight: float [rows].
+// The example_weight of a batch of `rows` whose first `examples` are no padding: float [rows], 1
+// for those and 0 for the rest.
 [[nodiscard]] Tensor ExampleWeight(int64_t examples, int64_t rows);
 
 }  // namespace tpuest

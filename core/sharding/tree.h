@@ -9,6 +9,7 @@
 
 namespace tpuest {
 
+// values[i] is replica i's; 0 if there are none.
 template <class T>
 [[nodiscard]] T TreeSum(std::span<const T> values) {
   static_assert(std::is_floating_point_v<T>);

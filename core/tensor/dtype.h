@@ -1,5 +1,6 @@
 #pragma once
-// Element types, with the numbers and names TensorFlow gives them (types.proto).
+// Element types, with the numbers and names that TensorFlow gives them (types.proto). A tensor on
+// the host has any but kResource; one of kHalf only carries its bytes, nothing computes with it.
 
 #include <bit>
 #include <cstddef>
@@ -30,9 +31,9 @@ enum class DType : int {
 
 // Bytes of one element; 0 for strings and resources.
 [[nodiscard]] size_t SizeOf(DType dtype);
-// "float32", "int64": as tf.DType.name and in job files.
+// The name in job files and in tf.DType.name: "float32", "int64".
 [[nodiscard]] std::string_view NameOf(DType dtype);
-// "float", "int64": as in op signatures ("T: float|double").
+// The name in the signature of an op ("T: float|double"): "float", "int64".
 [[nodiscard]] std::string_view SignatureNameOf(DType dtype);
 [[nodiscard]] std::optional<DType> DTypeFromName(std::string_view name);
 [[nodiscard]] bool IsFloating(DType dtype);

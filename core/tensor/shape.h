@@ -31,7 +31,7 @@ class Shape {
   void set_dim(int axis, int64_t size) {
     dims_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)] = size;
   }
-  // Rank and every dimension are known.
+  // True if the rank and every dimension are known.
   [[nodiscard]] bool fully_known() const;
   // Product of the dimensions (1 for a scalar); fully_known() must hold.
   [[nodiscard]] int64_t elements() const;

@@ -75,13 +75,13 @@ class Tensor {
   // this thread sees what they did before.
   [[nodiscard]] bool Unshared() const;
   [[nodiscard]] Tensor Clone() const;
-  // The same buffer under another shape of as many elements.
+  // A view of this buffer under another shape of as many elements.
   [[nodiscard]] Tensor Reshaped(Shape shape) const;
   // Rows begin..end-1 along axis 0, sharing the buffer.
   [[nodiscard]] Tensor Rows(int64_t begin, int64_t end) const;
   // Element i of a numeric or bool tensor as a double.
   [[nodiscard]] double AsDouble(int64_t i) const;
-  // The same values as another numeric type, by C++ conversion (bfloat16 rounds to nearest even).
+  // The values as another numeric type, by C++ conversion (bfloat16 rounds to nearest even).
   [[nodiscard]] Tensor Cast(DType dtype) const;
 
  private:
@@ -92,7 +92,8 @@ class Tensor {
   StringArena arena_;
 };
 
-// Same dtype, shape and bytes (strings: contents).
+// True if dtype, shape and bytes (of strings: contents) are equal; so NaN equals itself, and 0 is
+// not -0.
 [[nodiscard]] bool SameBits(const Tensor& a, const Tensor& b);
 
 // Calls fn.template operator()<T>() with the C++ type of a numeric or bool dtype; false if there is
