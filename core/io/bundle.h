@@ -1,7 +1,8 @@
 #pragma once
-// Tensor bundles, TensorFlow's V2 checkpoints: "model.ckpt-5.index", a sorted table from tensor
-// name to dtype, shape, shard, offset, size and checksum, and "model.ckpt-5.data-00000-of-00001",
-// the values. A prefix is the path without these endings. Errors are of Code::kCheckpoint.
+// Tensor bundles, TensorFlow's V2 checkpoints (its tensor_bundle.h and tensor_bundle.proto):
+// "model.ckpt-5.index", a sorted table from tensor name to dtype, shape, shard, offset, size and
+// checksum, and "model.ckpt-5.data-00000-of-00001", the values. A prefix is the path without these
+// endings. Errors are of Code::kCheckpoint.
 
 #include <cstdint>
 #include <memory>

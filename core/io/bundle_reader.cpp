@@ -52,13 +52,13 @@ std::optional<uint64_t> CountElements(const Shape& shape) {
   return n;
 }
 
-// Throws with what is known of the tensor before.
+// Refuses a tensor; `of` says which one it is and begins the message.
 struct Refusal {
   std::string of;
   [[noreturn]] void operator()(std::string_view how) const { Refuse(of + std::string(how)); }
 };
 
-// Where a slice lies in its tensor.
+// The place of a slice in its tensor.
 struct Slice {
   std::vector<SliceExtent> key;  // whole dimensions as {0, -1}
   Shape shape;

@@ -46,7 +46,7 @@ class FileStream final : public ByteStream {
   int fd_;
 };
 
-// Bytes that were read ahead, then the rest.
+// Gives the bytes that were read ahead, then the rest.
 class RejoinedStream final : public ByteStream {
  public:
   RejoinedStream(std::string head, std::unique_ptr<ByteStream> rest)

@@ -10,13 +10,14 @@ namespace tpuest {
 
 enum class Compression { kNone, kGzip, kZlib };
 
-// By the first bytes: 1f 8b is gzip; 78 with a valid zlib header is zlib.
+// The compression that the first bytes tell: 1f 8b is gzip (RFC 1952); 78 that begins a valid
+// header is zlib (RFC 1950).
 [[nodiscard]] Compression CompressionOf(std::string_view first_bytes);
 
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Up to `size` bytes, fewer only at the end; 0 then.
+  // Reads up to `size` bytes and says how many; fewer only at the end, 0 behind it.
   [[nodiscard]] virtual size_t Read(char* into, size_t size) = 0;
 };
 
@@ -31,7 +32,7 @@ class ByteStream {
 // OpenRawStream, inflated if its first bytes say so.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenStream(const std::string& path);
 
-// Everything that is left.
+// Reads all that is left.
 [[nodiscard]] std::string ReadAll(ByteStream& stream);
 
 }  // namespace tpuest

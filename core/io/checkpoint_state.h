@@ -1,6 +1,7 @@
 #pragma once
-// The text file "checkpoint" of a model_dir, which names its checkpoints, and files of the same
-// format under other names ("best"). Errors are of Code::kCheckpoint.
+// The text file "checkpoint" of a model_dir, which names its checkpoints (TensorFlow's
+// checkpoint_state.proto as text), and files of that format under other names ("best"). Errors are
+// of Code::kCheckpoint.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +26,7 @@ struct CheckpointState {
 // nullopt if there is no such file.
 [[nodiscard]] std::optional<CheckpointState> ReadCheckpointState(
     const std::string& folder, std::string_view name = "checkpoint");
-// Atomically.
+// Replaces the file atomically.
 void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
                           std::string_view name = "checkpoint", bool fsync = true);
 
@@ -39,7 +40,7 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 // The prefix of the variables of the SavedModel in this folder, if it is one.
 [[nodiscard]] std::string SavedModelVariables(const std::string& folder);
 
-// Whether the checkpoint's index exists.
+// Says whether the checkpoint's index exists; the index is written last, so then all of it does.
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
 // Removes the files of a checkpoint, its index first, with its ".meta".
 void RemoveCheckpoint(const std::string& prefix);

@@ -1,7 +1,7 @@
 #pragma once
-// tf.Example read straight from its wire bytes, without a copy, and written with sorted names.
-// Lists of numbers may be packed or not. Errors are of Code::kData and name the byte of the
-// Example; the caller adds which file and record it is.
+// tf.Example (TensorFlow's example.proto and feature.proto) is read straight from its wire bytes,
+// without a copy, and written with sorted names. Lists of numbers may be packed or not. Errors are
+// of Code::kData and name the byte of the Example; the caller adds which file and record it is.
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// Numbered as the fields of a Feature.
+// The values are the field numbers of a Feature.
 enum class FeatureKind { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
 // "bytes_list", "float_list", "int64_list", "no list".

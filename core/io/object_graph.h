@@ -1,8 +1,9 @@
 #pragma once
 // Object-based checkpoints (tf.train.Checkpoint, Keras) store a variable under its path through the
 // objects that hold it, "net/layer/kernel/.ATTRIBUTES/VARIABLE_VALUE", and the objects beside them
-// as a graph, the tensor "_CHECKPOINTABLE_OBJECT_GRAPH". A reader walks from object to object by
-// the names of references; the keys themselves mean nothing.
+// as a graph (TensorFlow's trackable_object_graph.proto), the tensor
+// "_CHECKPOINTABLE_OBJECT_GRAPH". A reader walks from object to object by the names of references;
+// the keys themselves mean nothing.
 
 #include <optional>
 #include <string>
@@ -47,14 +48,14 @@ inline constexpr std::string_view kObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAP
 // nullopt for a name-based checkpoint. Every number of a node in what comes back is one of its
 // nodes, and there is a root. Error kCheckpoint for a graph that is damaged.
 [[nodiscard]] std::optional<ObjectGraph> ReadObjectGraph(const BundleReader& bundle);
-// What is stored under kObjectGraphKey.
+// The tensor to store under kObjectGraphKey: a string scalar, the encoded graph.
 [[nodiscard]] Tensor ObjectGraphTensor(const ObjectGraph& graph);
 
 // TensorFlow's key of a variable at these names from the root: "model/dense/kernel/.ATTRIBUTES/
 // VARIABLE_VALUE"; a name's "." becomes ".." and "/" becomes ".S".
 [[nodiscard]] std::string VariableKey(const std::vector<std::string>& names);
-// Of the variable's slot in the optimizer at `optimizer`: "model/dense/kernel/.OPTIMIZER_SLOT/
-// optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE".
+// TensorFlow's key of the variable's slot in the optimizer at `optimizer`:
+// "model/dense/kernel/.OPTIMIZER_SLOT/optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE".
 [[nodiscard]] std::string SlotKey(const std::vector<std::string>& variable,
                                   const std::vector<std::string>& optimizer, std::string_view slot);
 

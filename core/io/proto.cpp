@@ -53,7 +53,7 @@ class TensorFlowTypes : public google::protobuf::TextFormat::Finder {
   }
 };
 
-// Values of a list, its last one repeated over the rest of the tensor; no values: zeros.
+// Takes the values of a list, the last one repeated over the rest of the tensor; none are zeros.
 template <class T, class List, class Convert>
 void Fill(Tensor& tensor, const List& list, Convert convert) {
   auto* const out = static_cast<T*>(tensor.raw());

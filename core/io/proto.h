@@ -19,9 +19,10 @@ class TensorShapeProto;
 
 namespace tpuest {
 
-// The same bytes for the same message: maps are written in the order of their keys.
+// Encodes a message; equal messages give equal bytes, since maps are written in the order of their
+// keys.
 [[nodiscard]] std::string ToBytes(const google::protobuf::Message& message);
-// As in graph.pbtxt; maps are written in the order of their keys.
+// Protobuf's text format, as graph.pbtxt holds it; maps are written in the order of their keys.
 [[nodiscard]] std::string ToText(const google::protobuf::Message& message);
 // `file` names the source in an Error of `code`.
 void FromBytes(std::string_view bytes, google::protobuf::Message& message, const std::string& file,
@@ -30,8 +31,8 @@ void FromBytes(std::string_view bytes, google::protobuf::Message& message, const
 void FromText(std::string_view text, google::protobuf::Message& message, const std::string& file,
               Code code);
 
-// As TensorFlow writes constants: values in tensor_content, a value that all elements have once in
-// its list, strings in theirs.
+// Stores a tensor as TensorFlow writes constants: values in tensor_content, a value that all
+// elements have once in its typed list, strings in theirs.
 void ToProto(const Tensor& tensor, pb::TensorProto& proto);
 // The values, from either form. `what` names the tensor in an Error of Code::kData.
 [[nodiscard]] Tensor FromProto(const pb::TensorProto& proto, std::string_view what);

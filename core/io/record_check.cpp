@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kFrame = kRecordHeaderBytes + kRecordFooterBytes;
 
-// The checksum of `size` bytes, and the one stored behind them.
+// A pair to compare: the checksum of `size` bytes, and the one stored behind them.
 struct Checksums {
   uint32_t crc = 0;
   uint32_t stored = 0;
@@ -38,7 +38,7 @@ class Checker {
   }
 
  private:
-  // One record, or a stretch of bytes that is none; false at the end.
+  // Takes one record, or a stretch of bytes that is none; false at the end.
   bool Next() {
     const uint64_t found = window_.Ensure(kRecordHeaderBytes);
     if (found == 0) return false;

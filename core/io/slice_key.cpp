@@ -6,14 +6,15 @@
 namespace tpuest {
 namespace {
 
-// Big-endian without leading zeros, after the number of bytes.
+// Writes a number big-endian without leading zeros, after the count of its bytes.
 void AppendUnsigned(std::string& key, uint64_t value) {
   const int bytes = (std::bit_width(value) + 7) / 8;
   key.push_back(static_cast<char>(bytes));
   for (int i = bytes - 1; i >= 0; --i) key.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-// Zero and 0xff bytes are escaped; 0x00 0x01 ends the string.
+// Writes 0x00 as 0x00 0xff and 0xff as 0xff 0x00; 0x00 0x01, below both, ends the string, so that a
+// prefix sorts first.
 void AppendEscaped(std::string& key, std::string_view text) {
   for (const char c : text) {
     key.push_back(c);
@@ -23,8 +24,8 @@ void AppendEscaped(std::string& key, std::string_view text) {
   key.append("\0\1", 2);
 }
 
-// Two's complement, big-endian, in the n bytes that hold 7 n bits and the sign; the top n bits, the
-// sign among them, are flipped by n ones, so that larger magnitudes sort further out.
+// Writes two's complement, big-endian, in the n bytes that hold 7 n bits and the sign; the top n
+// bits, the sign among them, are flipped by n ones, so that larger magnitudes sort further out.
 void AppendSigned(std::string& key, int64_t value) {
   const auto magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   const int n = std::bit_width(magnitude) / 7 + 1;

@@ -1,6 +1,7 @@
 #pragma once
-// Keys under which a bundle's index holds the slices of partitioned tensors, in TensorFlow's
-// "ordered code": their bytes sort as (0, name, rank, start and length of each dimension).
+// Keys under which a bundle's index holds the slices of partitioned tensors, as TensorFlow's
+// EncodeTensorNameSlice makes them in its "ordered code" (lib/strings/ordered_code.h): their bytes
+// sort as (0, name, rank, start and length of each dimension).
 
 #include <cstdint>
 #include <string>

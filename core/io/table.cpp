@@ -24,7 +24,7 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
   return static_cast<size_t>(end - a.begin());
 }
 
-// A short key >= `last` and < `next`: what the index says of the block that ends with `last`.
+// A short key >= `last` and < `next`, under which the index holds the block that ends with `last`.
 std::string Separator(std::string_view last, std::string_view next) {
   const size_t common = CommonPrefix(last, next);
   if (common >= std::min(last.size(), next.size())) return std::string(last);
@@ -46,7 +46,7 @@ std::string Successor(std::string_view last) {
   return key;
 }
 
-// Where a block lies, without its trailer.
+// The place of a block, without its trailer.
 struct Handle {
   uint64_t offset = 0;
   uint64_t size = 0;

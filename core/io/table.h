@@ -1,7 +1,7 @@
 #pragma once
-// Sorted string tables as LevelDB and TensorFlow write them: blocks of prefix-compressed entries,
-// each followed by its compression and masked CRC-32C, an index of the blocks, and a footer of 48
-// bytes that ends in the magic number 0xdb4775248b80fb57.
+// Sorted string tables as LevelDB (its doc/table_format.md) and TensorFlow write them: blocks of
+// prefix-compressed entries, each followed by its compression (1 byte) and masked CRC-32C (4), an
+// index of the blocks, and a footer of 48 bytes that ends in the magic number 0xdb4775248b80fb57.
 
 #include <cstdint>
 #include <string>

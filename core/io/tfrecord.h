@@ -1,8 +1,8 @@
 #pragma once
-// TFRecord files: a record is its length (uint64), the masked CRC-32C of that length, the bytes,
-// and their masked CRC-32C; files may be compressed whole, as GZIP or ZLIB. Errors are of
-// Code::kData and say "train-00003.tfrecord: record 412 at byte 1048576 is damaged (crc 8a9136aa,
-// stored 46dd794e)".
+// TFRecord files (TensorFlow's lib/io/record_writer.h): a record is its length (uint64), the masked
+// CRC-32C of that length, the bytes, and their masked CRC-32C; files may be compressed whole, as
+// GZIP or ZLIB. Errors are of Code::kData and say "train-00003.tfrecord: record 412 at byte 1048576
+// is damaged (crc 8a9136aa, stored 46dd794e)".
 
 #include <cstdint>
 #include <memory>
@@ -71,8 +71,8 @@ class RecordReader {
 class RecordFile {
  public:
   explicit RecordFile(std::string path);
-  // Where each record's header starts, in order. Verifies lengths and their checksums, not the
-  // data.
+  // The bytes at which the records' headers start, in order. Verifies lengths and their checksums,
+  // not the data.
   [[nodiscard]] std::vector<uint64_t> Offsets() const;
   // The record at an offset, both checksums verified. `index` numbers it in errors and in the
   // result.
@@ -88,12 +88,12 @@ class RecordFile {
 // The file's bytes, inflated where they are compressed. "-" is the standard input.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenRecordStream(const std::string& path);
 
-// Whether the file begins as TFRecords do: empty, compressed, or with a header whose checksum is
+// True if the file begins as TFRecords do: empty, compressed, or with a header whose checksum is
 // right.
 [[nodiscard]] bool BeginsAsRecords(const std::string& path);
 
-// Whether the file's bytes are compressed: decides between RecordFile and RecordReader. A file
-// whose first 12 bytes verify as a record's header is not, whatever they look like.
+// The compression of the file's bytes, which decides between RecordFile and RecordReader. A file
+// whose first 12 bytes verify as a record's header has none, whatever they look like.
 [[nodiscard]] Compression RecordCompression(const std::string& path);
 
 }  // namespace tpuest

@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// Where a record stands, for errors.
+// The place of a record, for errors.
 struct Spot {
   const std::string& path;
   uint64_t offset;

@@ -1,5 +1,5 @@
 #pragma once
-// Little-endian words and varints, as all of TensorFlow's files hold them.
+// Little-endian words and varints: TensorFlow's files and protobuf's encoding are made of them.
 
 #include <bit>
 #include <cstdint>
@@ -23,10 +23,10 @@ void AppendLittle(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// How a protobuf field is laid out, the low three bits of its tag.
+// The layout of a protobuf field: the low three bits of its tag.
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-// Seven bits a byte, low ones first, the top bit set on all bytes but the last.
+// A varint holds seven bits a byte, low ones first, the top bit set on all bytes but the last.
 inline void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   out.push_back(static_cast<char>(value));

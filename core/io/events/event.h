@@ -1,5 +1,6 @@
 #pragma once
-// What an event file holds, without protobuf in sight.
+// The contents of event files, TensorFlow's event.proto and summary.proto, without protobuf in
+// sight.
 
 #include <cstdint>
 #include <string>
@@ -23,8 +24,8 @@ struct HistogramData {
   bool operator==(const HistogramData&) const = default;
 };
 
-// Of values, in TensorFlow's buckets: limits 1e-12 * 1.1^k up to 1e20, mirrored below zero; empty
-// stretches are left out as TensorFlow leaves them out.
+// The distribution of a tensor's values in the buckets of TensorFlow's histogram.cc: limits
+// 1e-12 * 1.1^k up to 1e20, mirrored below zero; empty stretches are left out as there.
 [[nodiscard]] HistogramData HistogramOf(const Tensor& tensor);
 
 // An encoded image, PNG for instance.

@@ -1,5 +1,6 @@
 #pragma once
-// Reads event files, also such as are still being written or were cut short.
+// Reads event files, also such as are still being written or were cut short. Only a file that
+// cannot be opened is an Error (kData, or kUsage where a permission is missing).
 
 #include <string>
 #include <vector>
