@@ -44,7 +44,7 @@ A Gradient(A dy, A at, A alpha) {
   }
 }
 
-// What a function is computed in.
+// The type that a function is computed in; rounding to bfloat16 comes once, at the end.
 template <class T>
 struct Computed {
   using Type = T;

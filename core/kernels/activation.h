@@ -9,9 +9,11 @@
 
 namespace tpuest {
 
+// Sources: ELU, Clevert et al. 2015; SELU, Klambauer et al. 2017. Softplus is log(1 + exp(x)),
+// softsign x / (1 + |x|), leaky ReLU x above 0 and alpha x below.
 enum class Activation { kRelu, kRelu6, kElu, kSelu, kLeakyRelu, kSoftplus, kSoftsign };
 
-// alpha: of kLeakyRelu.
+// alpha is the slope of kLeakyRelu below 0; the others take no notice of it.
 using ActivationKernel = void (*)(const void* x, void* y, size_t n, float alpha);
 // dx from dy and `at`: for kElu and kSelu the function's result, for all others its argument (for
 // kRelu and kRelu6 either will do).

@@ -30,7 +30,7 @@ memory::dims FilterDims(const ConvShape& s) {
   return {s.channels, s.filters / s.channels, 1, s.height.size, s.width.size};
 }
 
-// As TensorFlow stores it: [kh, kw, C, F or M].
+// The filter as TensorFlow stores it: [kh, kw, C, F or M].
 memory::desc PlainFilter(const ConvShape& s, DType dtype) {
   const int64_t last = s.depthwise ? s.filters / s.channels : s.filters;
   const int64_t row = s.width.size * s.channels * last;

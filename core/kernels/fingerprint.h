@@ -1,5 +1,6 @@
 #pragma once
-// The hash that TensorFlow calls Fingerprint64.
+// The hash that TensorFlow calls Fingerprint64: FarmHash's, fixed for ever, so it may stand in
+// files.
 
 #include <cstdint>
 #include <string_view>

@@ -32,8 +32,8 @@ class Gemm {
   std::unique_ptr<Impl> impl_;
 };
 
-// The same as its formula says, in float or double; products are added in the order of the inner
-// index. bias may be nullptr.
+// Computes what Gemm does as its formula says, in float or double; products are added in the order
+// of the inner index. bias may be nullptr.
 template <class T>
 void PlainGemm(const GemmShape& shape, const T* a, const T* b, const T* bias, bool relu, T* c);
 

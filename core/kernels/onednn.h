@@ -1,6 +1,6 @@
 #pragma once
-// How oneDNN is used here: a primitive is created once, with one thread, and has its memory objects
-// once a thread that runs it. For .cpp files of this folder.
+// All use of oneDNN goes through here: a primitive is created once, with one thread, and has its
+// memory objects once a thread that runs it. For .cpp files of this folder.
 
 #include <cstddef>
 #include <dnnl.hpp>

@@ -47,7 +47,8 @@ template <class T>
 void ApplyAdam(T* __restrict var, T* __restrict m, T* __restrict v, const T* __restrict grad,
                int64_t n, const AdamRates<T>& rates) {
   const auto [rate, beta1, beta2, epsilon, use_nesterov] = rates;
-  // What m adds up to in the step: m itself, or one step ahead.
+  // The step follows m itself, or with Nesterov's momentum m one step ahead: beta1 m + (1 - beta1)
+  // g (Dozat 2016).
   const T of_m = use_nesterov ? beta1 : T(1);
   const T of_grad = use_nesterov ? T(1) - beta1 : T(0);
   for (int64_t i = 0; i < n; ++i) {

@@ -1,6 +1,9 @@
 #pragma once
-// One step of an optimizer on n contiguous elements: TensorFlow's formulas (its training_ops), each
-// in one pass. T is float or double.
+// One step of an optimizer on n contiguous elements: the formulas of TensorFlow's
+// kernels/training_ops.cc, each in one pass over var, its slots and grad, which do not overlap. The
+// order of operations is part of the bits. T is float or double.
+
+// var -= lr grad.
 
 #include <cstdint>
 
@@ -14,10 +17,13 @@ struct MomentumRates {
   T lr, momentum;
   bool use_nesterov;
 };
+// accum = momentum accum + grad; var -= lr accum, or with use_nesterov
+// var -= lr grad + lr momentum accum (Sutskever et al. 2013).
 template <class T>
 void ApplyMomentum(T* var, T* accum, const T* grad, int64_t n, const MomentumRates<T>& rates);
 
-// The rate is part of accum, as Keras has it.
+// Keras' form, where the rate is part of accum: accum = momentum accum - lr grad; var += accum, or
+// with use_nesterov var += momentum accum - lr grad.
 template <class T>
 void ApplyKerasMomentum(T* var, T* accum, const T* grad, int64_t n, const MomentumRates<T>& rates);
 
@@ -27,6 +33,9 @@ struct AdamRates {
   T rate, beta1, beta2, epsilon;
   bool use_nesterov;
 };
+// m += (grad - m)(1 - beta1); v += (grad^2 - v)(1 - beta2); var -= rate m / (sqrt(v) + epsilon)
+// (Kingma and Ba 2014, section 2's efficient order), with use_nesterov
+// beta1 m + (1 - beta1) grad in m's place (Dozat 2016).
 template <class T>
 void ApplyAdam(T* var, T* m, T* v, const T* grad, int64_t n, const AdamRates<T>& rates);
 
@@ -34,13 +43,17 @@ template <class T>
 struct RMSPropRates {
   T lr, rho, momentum, epsilon;
 };
+// ms += (grad^2 - ms)(1 - rho); mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom
+// (Tieleman and Hinton 2012). The centred form also has mg += (grad - mg)(1 - rho) and divides by
+// sqrt(ms - mg^2 + epsilon) (Graves 2013).
 template <class T>
 void ApplyRMSProp(T* var, T* ms, T* mom, const T* grad, int64_t n, const RMSPropRates<T>& rates);
 template <class T>
 void ApplyCenteredRMSProp(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n,
                           const RMSPropRates<T>& rates);
 
-// has_epsilon: divides by sqrt(accum) + epsilon, else by sqrt(accum).
+// accum += grad^2 if update_slots; var -= lr grad / sqrt(accum), or / (sqrt(accum) + epsilon) if
+// has_epsilon (Duchi et al. 2011).
 template <class T>
 struct AdagradRates {
   T lr, epsilon;
@@ -49,6 +62,11 @@ struct AdagradRates {
 template <class T>
 void ApplyAdagrad(T* var, T* accum, const T* grad, int64_t n, const AdagradRates<T>& rates);
 
+// FTRL-Proximal (McMahan et al. 2013) with TensorFlow's shrinkage (FtrlV2): with
+// next = accum + grad^2, p = -lr_power and d = (next^p - accum^p) / lr,
+//   linear += grad + 2 l2_shrinkage var - d var;  accum = next;
+//   var = (sign(linear) l1 - linear) / (next^p / lr + 2 l2) where |linear| > l1, else 0.
+// multiply_linear_by_lr keeps linear times lr in the slot.
 template <class T>
 struct FtrlRates {
   T lr, l1, l2, l2_shrinkage, lr_power;

@@ -9,8 +9,8 @@
 namespace tpuest {
 namespace {
 
-// How elements compare. Those of bfloat16 do so as 16-bit integers, 32 at a time: with the lower 15
-// bits of negative numbers flipped their bits are in the order of their values.
+// The order of elements. Those of bfloat16 compare as 16-bit integers, 32 at a time: with the lower
+// 15 bits of negative numbers flipped their bits are in the order of their values.
 template <class T>
 struct Order {
   static T Max(T a, T b) { return b > a || b != b ? b : a; }
@@ -53,7 +53,7 @@ struct Span {
   int64_t end;
 };
 
-// What window `o` of an axis covers of the image.
+// The part of the image that window `o` of an axis covers.
 Span Covered(const WindowAxis& axis, int64_t o) {
   const int64_t begin = o * axis.stride - axis.before;
   return {std::max<int64_t>(begin, 0), std::min(begin + axis.size, axis.in)};
@@ -123,7 +123,7 @@ void GradOfSquare(const T* __restrict__ x, const T* __restrict__ max, const T* _
     const bool at1 = Order<T>::Same(x[channels + c], max[c]);
     const bool at2 = Order<T>::Same(x[below + c], max[c]);
     const bool at3 = Order<T>::Same(x[below + channels + c], max[c]);
-    // What no element before has taken.
+    // A rest is dy where no element before has taken it, else 0.
     const T rest1 = Order<T>::Pick(!at0, dy[c]);
     const T rest2 = Order<T>::Pick(!at1, rest1);
     const T rest3 = Order<T>::Pick(!at2, rest2);

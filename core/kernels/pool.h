@@ -19,7 +19,7 @@ struct PoolShape {
 struct PoolKernels {
   // y = the largest value of each window; NaN wins.
   void (*max)(const PoolShape&, const void* x, void* y);
-  // The same, then max(y, 0); NaN stays NaN.
+  // max, then max(y, 0); NaN stays NaN.
   void (*max_relu)(const PoolShape&, const void* x, void* y);
   // dx: each dy goes to the first element of its window, row by row, that equals y. Where none does
   // it goes nowhere. What overlapping windows send is added in the order of the windows.

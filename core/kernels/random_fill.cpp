@@ -31,7 +31,7 @@ void ForEachPair(const RandomSlice& slice, Fn&& fn) {
 
 uint64_t Bits64(Pair pair) { return (static_cast<uint64_t>(pair.high) << 32) | pair.low; }
 
-// Box-Muller; the first uniform is in (0, 1], so that its logarithm is finite.
+// Box and Muller 1958; the first uniform is in (0, 1], so that its logarithm is finite.
 double Normal(Pair pair) {
   const double u = (static_cast<double>(pair.low) + 1.0) * 0x1p-32;
   const double v = static_cast<double>(pair.high) * 0x1p-32;

@@ -22,7 +22,7 @@ struct ProdFn {
   static A Start() { return A(1); }
   static A On(A a, A b) { return a * b; }
 };
-// A NaN is the result.
+// A NaN among the elements is the result.
 template <class A>
 struct MaxFn {
   static A Start() {

@@ -12,7 +12,8 @@ namespace tpuest {
 
 enum class Reduction { kSum, kMax, kMin, kProd, kAll, kAny };
 
-// How a tensor is reduced: its dimensions merged into groups that are kept or reduced in turn.
+// A reduction prepared for one shape: dimensions are merged into groups that are kept or reduced in
+// turn.
 class Reduce {
  public:
   // `reduced[axis]`; in and out are the dtypes of memory: equal, or bfloat16 into float. Sums and
@@ -30,7 +31,7 @@ class Reduce {
     bool reduced = false;
     int64_t out_stride = 0;  // in elements of the result; 0 where reduced
   };
-  // What the loops need to know.
+  // The plan that the loops follow.
   struct Layout {
     std::vector<Group> outer;  // outermost first
     Group inner;
