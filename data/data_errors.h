@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of records that cannot be read: tpuest.data_errors of a job.
+// The job's tpuest.data_errors: whether a record that cannot be read ends the run or is left out.
 
 #include <cstdint>
 #include <functional>
@@ -27,13 +27,15 @@ struct DataErrorOptions {
   [[nodiscard]] bool skip() const { return policy == "skip"; }
 };
 
+// One record that was left out: its file, the line of the fault (from 1), and what is wrong.
 struct BadRecord {
   std::string file;
   int line = 0;
   std::string why;
 };
 
-// How a source treats bad records, and who is told which ones it left out, of how many in all.
+// How a source treats bad records. `report` is told which ones were left out and how many records
+// there are in all; it is called once, while the source is opened, and only if there are any.
 struct DataErrors {
   DataErrorOptions options;
   std::function<void(const std::vector<BadRecord>& bad, int64_t records)> report;  // may be empty

@@ -1,5 +1,5 @@
 #pragma once
-// tpuest.fold of a job.
+// The job's tpuest.fold: which part of k-fold cross-validation a run trains on and evaluates on.
 
 #include <cstdint>
 
@@ -22,7 +22,8 @@ struct FoldOptions {
   }
 };
 
-// What an input takes of the records.
+// The part of its records that an input uses. Fold `index` (from 1) of `count` holds every record i
+// with i mod count == index - 1.
 struct FoldPart {
   FoldOptions fold;
   bool held_out = false;  // true: the fold, false: all but the fold

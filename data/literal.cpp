@@ -9,9 +9,13 @@
 namespace tpuest {
 namespace {
 
+// A refusal has no place yet: ParseLiteral adds the key.
 [[noreturn]] void Refuse(const std::string& message) { throw Error(Code::kUsage, message); }
 
-// Reads YAML's flow form: [..] nested, 'single' and "double" quoted and plain scalars.
+// Reads YAML's flow form: [..] nested, 'single' and "double" quoted and plain scalars. dims_[axis]
+// is set by the first list of that axis, and every later one must be as long; depth_ is the number
+// of axes, set by the first scalar (or list without items), and every later scalar must lie as
+// deep.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -32,6 +36,7 @@ class Parser {
       List(depth);
       return;
     }
+    // A scalar beside a list: [[1], 2].
     if (depth_ >= 0 && depth != depth_) Refuse("lists of different depth in one value");
     depth_ = depth;
     scalars_.push_back(Scalar());
@@ -39,16 +44,19 @@ class Parser {
 
   void List(int depth) {
     const auto axis = static_cast<size_t>(depth);
+    // A list beside a scalar: [1, [2]].
     if (depth_ >= 0 && depth >= depth_) Refuse("lists of different depth in one value");
     int64_t items = 0;
     for (Blanks(); !Take(']'); Blanks()) {
       Value(depth + 1);
       ++items;
       Blanks();
+      // A comma before the closing bracket is allowed, as in YAML.
       if (!Take(',') && (at_ == text_.size() || text_[at_] != ']')) {
         Refuse(fmt::format("',' or ']' expected at '{}'", text_.substr(at_)));
       }
     }
+    // A list without items counts as one of scalars: [[], []] has shape [2, 0].
     if (items == 0) depth_ = std::max(depth_, depth + 1);
     if (dims_.size() <= axis) dims_.resize(axis + 1, kUnknownDim);
     if (dims_[axis] != kUnknownDim && dims_[axis] != items) {
@@ -60,6 +68,7 @@ class Parser {
   Literal::Scalar Scalar() {
     if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) return Quoted();
     const size_t begin = at_;
+    // A plain scalar may hold blanks ("two words"), though not at its ends.
     while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != ']') ++at_;
     size_t end = at_;
     while (end > begin && IsBlank(text_[end - 1])) --end;
@@ -119,6 +128,7 @@ class Parser {
 };
 
 template <class T>
+// from_chars reads no leading '+', and knows no locale, unlike strtod.
 std::optional<T> Number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   T value{};
@@ -128,7 +138,7 @@ std::optional<T> Number(std::string_view text) {
   return value;
 }
 
-// "010" may be meant as 8 or as 10, so it is neither.
+// "010" may be meant as 8 (YAML 1.1) or as 10 (YAML 1.2), so it is neither.
 bool LeadingZero(std::string_view text) {
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
@@ -139,13 +149,14 @@ std::optional<int64_t> WholeNumber(const Literal::Scalar& scalar) {
   return Number<int64_t>(scalar.text);
 }
 
-// Also ".inf", ".nan" and rationals such as 1/255.
+// Reads ".inf", ".nan" and rationals such as 1/255 too: a scale is then as exact as division.
 std::optional<double> RealNumber(const Literal::Scalar& scalar) {
   if (scalar.quoted || LeadingZero(scalar.text)) return std::nullopt;
   const std::string_view text = scalar.text;
   if (text == ".nan") return std::numeric_limits<double>::quiet_NaN();
   if (text == ".inf" || text == "+.inf") return std::numeric_limits<double>::infinity();
   if (text == "-.inf") return -std::numeric_limits<double>::infinity();
+  // The quotient is rounded once, in double.
   const size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
     const std::optional<double> above = Number<double>(text.substr(0, slash));
@@ -213,11 +224,14 @@ Tensor Literal::Infer(const std::string& key) const {
     return std::all_of(scalars_.begin(), scalars_.end(),
                        [&](const Scalar& scalar) { return reads(scalar).has_value(); });
   };
+  // tf.constant([]) is float32.
   if (scalars_.empty()) return As(DType::kFloat, key);
+  // From the narrowest type on: whole numbers are real numbers too, truth values are neither.
   if (all(Truth)) return As(DType::kBool, key);
   if (all(Int32Number)) return As(DType::kInt32, key);
   if (all(WholeNumber)) return As(DType::kInt64, key);
   if (all(RealNumber)) return As(DType::kFloat, key);
+  // What is left is text, or a mixture; then the first text among numbers is named.
   const auto is_text = [](const Scalar& s) { return !RealNumber(s) && !Truth(s); };
   const bool texts = std::all_of(scalars_.begin(), scalars_.end(), is_text);
   if (texts) return As(DType::kString, key);

@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// A scalar, or lists nested evenly.
+// A scalar (shape []), or lists nested evenly: [2, 3] for two lists of three scalars.
 class Literal {
  public:
   struct Scalar {
@@ -20,10 +20,12 @@ class Literal {
       : shape_(std::move(shape)), scalars_(std::move(scalars)) {}
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
-  // As string, int64, int32, float32 or bool; Error kUsage at `key` for a value that is not of it.
+  // A tensor of shape() as string, int64, int32, float32 or bool. Throws Error kUsage at `key` for
+  // a value that is not of that type.
   [[nodiscard]] Tensor As(DType dtype, const std::string& key) const;
-  // The type that tf.constant gives: bool; int32, or int64 where a value does not fit; float32 for
-  // other numbers; string.
+  // A tensor of shape() of the type that tf.constant gives: bool; int32, or int64 where a value
+  // does not fit; float32 for other numbers; string. Throws Error kUsage at `key` where types are
+  // mixed.
   [[nodiscard]] Tensor Infer(const std::string& key) const;
 
  private:
@@ -31,7 +33,7 @@ class Literal {
   std::vector<Scalar> scalars_;
 };
 
-// Error kUsage at `key` for text that is no literal, and for lists of uneven length.
+// Throws Error kUsage at `key` for text that is no literal and for lists of uneven length.
 [[nodiscard]] Literal ParseLiteral(const Raw& raw, const std::string& key);
 
 }  // namespace tpuest

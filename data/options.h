@@ -18,6 +18,7 @@ namespace tpuest {
 
 // ---- parse_example ----------------------------------------------------------------------------
 
+// tf.io.FixedLenFeature: [batch, shape...].
 struct FixedLenFeature {
   static constexpr std::string_view kType = "FixedLenFeature";
   std::vector<int64_t> shape;
@@ -34,8 +35,8 @@ struct FixedLenFeature {
   }
 };
 
-// In a batch [batch, K], K the longest list rounded up to a power of two; shorter ones are filled
-// with -1 (whole numbers), NaN (floats) or "".
+// tf.io.VarLenFeature. In a batch [batch, K], K the longest list rounded up to a power of two;
+// shorter ones are filled with -1 (whole numbers), NaN (floats) or "".
 struct VarLenFeature {
   static constexpr std::string_view kType = "VarLenFeature";
   std::string dtype;
@@ -51,7 +52,7 @@ using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature>;
 
 // ---- map --------------------------------------------------------------------------------------
 
-// The columns an op reads and writes.
+// The columns that an op reads and writes; common to all of them.
 struct MapColumns {
   static constexpr std::string_view kTypeKey = "op";
   std::string in;
@@ -64,7 +65,7 @@ struct MapColumns {
   }
 };
 
-// tf.io.decode_raw of a string column.
+// tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
   static constexpr std::string_view kType = "decode_raw";
   std::string out_type;
@@ -85,6 +86,7 @@ struct DecodeRawMap : MapColumns {
   }
 };
 
+// tf.cast; the shape stays.
 struct CastMap : MapColumns {
   static constexpr std::string_view kType = "cast";
   std::string dtype;
@@ -96,7 +98,7 @@ struct CastMap : MapColumns {
   }
 };
 
-// x * scale + offset; whole numbers become float32 first.
+// tf.keras.layers.Rescaling: x * scale + offset in x's type; whole numbers become float32 first.
 struct RescalingMap : MapColumns {
   static constexpr std::string_view kType = "rescaling";
   double scale = 1;
@@ -110,6 +112,7 @@ struct RescalingMap : MapColumns {
   }
 };
 
+// tf.reshape of one example; the values stay as they are.
 struct ReshapeMap : MapColumns {
   static constexpr std::string_view kType = "reshape";
   std::vector<int64_t> shape;
@@ -121,7 +124,8 @@ struct ReshapeMap : MapColumns {
   }
 };
 
-// Adds an axis of size `depth` at the end; an index outside 0..depth-1 gives off_value everywhere.
+// tf.one_hot of whole numbers: adds an axis of size `depth` at the end. An index outside 0..depth-1
+// gives off_value everywhere.
 struct OneHotMap : MapColumns {
   static constexpr std::string_view kType = "one_hot";
   int64_t depth = 0;
@@ -139,7 +143,7 @@ struct OneHotMap : MapColumns {
   }
 };
 
-// x + value in x's type.
+// x + value in x's type; whole numbers wrap around.
 struct AddMap : MapColumns {
   static constexpr std::string_view kType = "add";
   double value = 0;
@@ -151,7 +155,8 @@ struct AddMap : MapColumns {
   }
 };
 
-// (x - mean) / std; whole numbers become float32 first.
+// (x - mean) / std, one pair for all values or one for each index of the last axis; whole numbers
+// become float32 first.
 struct NormalizeMap : MapColumns {
   static constexpr std::string_view kType = "normalize";
   std::vector<double> mean;
@@ -171,6 +176,7 @@ using MapOptions =
 
 // ---- stages -----------------------------------------------------------------------------------
 
+// Dataset.shuffle. The order is a pure function of seed and epoch (pipeline/sampler.cpp).
 struct ShuffleOptions {
   std::variant<std::string, int64_t> buffer_size = "full";
   std::optional<uint64_t> seed;
@@ -188,11 +194,11 @@ struct ShuffleOptions {
   }
 };
 
-// Of each head, by its name.
+// The column of each head's labels, by the head's name.
 using LabelColumns = std::map<std::string, std::string>;
 
-// Stages run in this order: source, skip and take, parse_example, map, cache, shuffle, repeat,
-// batch, prefetch.
+// An input_fn of a job. Stages run in this order: source, skip and take, parse_example, map, cache,
+// shuffle, repeat, batch, prefetch.
 struct InputFnOptions {
   SourceOptions source;
   std::map<std::string, FeatureOptions> parse_example;
@@ -206,7 +212,8 @@ struct InputFnOptions {
   std::optional<bool> drop_remainder;
   std::variant<std::string, int64_t> num_parallel_calls = "auto";
   std::variant<std::string, int64_t> prefetch = "auto";
-  // Of the whole job, no keys of an input_fn.
+  // These belong to the whole job (tpuest.data_errors, tpuest.fold); they are no keys of an
+  // input_fn.
   DataErrors data_errors;
   std::optional<FoldPart> fold;
 

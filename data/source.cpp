@@ -8,6 +8,8 @@
 namespace tpuest {
 namespace {
 
+// skip and take: a window on another source. row.from stays that of the whole source, so that an
+// error names the record's place in its file.
 class SlicedSource final : public IndexedSource {
  public:
   SlicedSource(std::shared_ptr<IndexedSource> source, int64_t first, int64_t size)
@@ -69,9 +71,12 @@ std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
                                      const RecordRange& range, const std::string& key) {
   CheckRange(range, key);
   const int64_t all = source->size();
+  // A skip beyond the end leaves no record, and a take beyond it leaves what there is, as
+  // TensorFlow's do.
   const int64_t rest = std::max<int64_t>(all - range.skip, 0);
   const int64_t take = range.take.value_or(-1);
   const int64_t size = take < 0 ? rest : std::min(take, rest);
+  // An epoch without records would never fill a batch.
   if (size == 0) {
     throw Error(Code::kData, fmt::format("no records are left: {} in all, skip {}, take {}", all,
                                          range.skip, take < 0 ? "all" : std::to_string(take)))

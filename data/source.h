@@ -13,7 +13,8 @@
 
 namespace tpuest {
 
-// The values of one column in one example, row-major; strings are std::string_view.
+// The values of one column in one example, row-major: `count` of them, of the column's dtype;
+// strings are std::string_view.
 struct Values {
   const void* data = nullptr;
   int64_t count = 0;
@@ -23,11 +24,11 @@ struct Values {
 struct Row {
   std::vector<Values> columns;  // as Source::columns()
   Provenance from;
-  // Memory for columns that a source makes while it reads.
+  // Memory for columns that a source makes while it reads: Values point into it.
   std::string_view text;
   int64_t number = 0;
   std::vector<uint8_t> bytes;
-  // Anything else that a source keeps between its reads into this row.
+  // A source's own memory between its reads into this row (a window of the file, split fields).
   struct State {
     State() = default;
     virtual ~State() = default;
@@ -37,6 +38,7 @@ struct Row {
   std::unique_ptr<State> state;
 };
 
+// Columns and files of a source: what is the same whichever way its records are read.
 class Source {
  public:
   Source(std::vector<TensorSpec> columns, std::vector<std::string> files)
@@ -46,7 +48,7 @@ class Source {
   Source& operator=(const Source&) = delete;
 
   [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
-  // Provenance::file is an index into these.
+  // Paths, or the source's type where it has no file; Provenance::file is an index into them.
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
 
  private:
@@ -54,38 +56,45 @@ class Source {
   std::vector<std::string> files_;
 };
 
+// Records that can be read in any order, so that a full shuffle and an exact resume cost nothing.
 class IndexedSource : public Source {
  public:
   using Source::Source;
   [[nodiscard]] virtual int64_t size() const = 0;
-  // index < size().
+  // Fills row.columns and row.from with record `index`, 0..size()-1. Any thread, each with its own
+  // Row. Throws Error kData, with its place, for a record that cannot be read.
   virtual void Read(int64_t index, Row& row) const = 0;
 };
 
-// Records are byte strings: the one column is `serialized`.
+// Records that can only be read front to back (compressed files, where they are not cached): byte
+// strings, in the one column `serialized`. One thread at a time.
 class StreamedSource : public Source {
  public:
   using Source::Source;
-  // The next record is the first one.
+  // Begins again: the next record is the first one.
   virtual void Rewind() = 0;
-  // The next record's bytes, valid until the next call; false at the end.
+  // The next record's bytes, valid until the next call; false at the end. Throws Error kData where
+  // the file is damaged.
   [[nodiscard]] virtual bool Next(std::string_view& bytes, Provenance& from) = 0;
 };
 
 using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<StreamedSource>>;
 
-// Records first..first+size-1 of another source; the source itself where that is all of it.
+// Records skip..skip+take-1 of another source, as many as there are; the source itself where that
+// is all of it. Throws Error kUsage at key.skip or key.take for a negative number, and kData at
+// `key` where no record is left.
 [[nodiscard]] std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
                                                    const RecordRange& range,
                                                    const std::string& key);
-// The files that names and shell patterns stand for, in this order, a pattern's sorted.
-// Error for none: kUsage if nothing is named, else kData. `key` is the option's.
+// The files that names and shell patterns stand for, in this order, the matches of a pattern
+// sorted. Throws Error at `key`, the option's key path: kUsage if nothing is named, kData for a
+// file that is not there and for a pattern without a match.
 [[nodiscard]] std::vector<std::string> FindFiles(const std::vector<std::string>& names,
                                                  const std::string& key);
-// Throws Error kUsage for a negative skip or take.
+// Throws Error kUsage, at key.skip or key.take, for a negative skip and for a take below -1.
 void CheckRange(const RecordRange& range, const std::string& key);
 
-// The column of sources whose records are byte strings.
+// The column of sources whose records are byte strings: `serialized`, a string [].
 [[nodiscard]] TensorSpec SerializedColumn();
 
 }  // namespace tpuest

@@ -1,5 +1,8 @@
 #pragma once
-// What a job says about where records come from. See core/base/visit.h.
+// What a job says about where records come from: one struct a type of source, named as TensorFlow's
+// dataset class where there is one (tf.data.TFRecordDataset, tf.data.experimental.make_csv_dataset,
+// Dataset.from_tensor_slices, Dataset.range). Shapes are those of one example. See
+// core/base/visit.h.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +17,8 @@
 
 namespace tpuest {
 
-// The part of a source that is used: `take` records after the first `skip`.
+// The part of a source that is used: `take` records after the first `skip`, Dataset.skip and
+// Dataset.take on records.
 struct RecordRange {
   int64_t skip = 0;
   std::optional<int64_t> take;  // nullopt and -1: all
@@ -26,7 +30,7 @@ struct RecordRange {
   }
 };
 
-// Columns: those of parse_example; without it `serialized`, a string.
+// tf.data.TFRecordDataset. Columns: those of parse_example; without it `serialized`, a string [].
 struct TFRecordSource : RecordRange {
   static constexpr std::string_view kType = "TFRecordDataset";
   std::vector<std::string> filenames;
@@ -50,7 +54,7 @@ struct TFRecordSource : RecordRange {
   }
 };
 
-// What stands in for a field of a CSV column that is empty or na_value.
+// The value that stands in for a field of a CSV column that is empty or na_value.
 struct CsvDefault {
   std::string dtype;
   std::optional<std::variant<std::string, int64_t, double>> default_value;
@@ -67,10 +71,11 @@ struct CsvDefault {
   }
 };
 
-// A dtype, a value, or both.
+// One of column_defaults: a dtype by its name (the column must have a value), a value, or both.
 using CsvColumnDefault = std::variant<std::string, int64_t, double, CsvDefault>;
 
-// Columns: the selected ones by their names, each [] of its type.
+// tf.data.experimental.make_csv_dataset. Columns: the selected ones by their names, each [] of its
+// type.
 struct CsvSource : RecordRange {
   static constexpr std::string_view kType = "make_csv_dataset";
   std::variant<std::string, std::vector<std::string>> file_pattern;
@@ -84,9 +89,9 @@ struct CsvSource : RecordRange {
   bool header = true;
   std::optional<int64_t> num_rows_for_inference = 100;
   std::optional<std::string> compression_type;
-  // No keys of a job: what is known of a file that stands in for the job's (other_file.h). In the
-  // place of column_defaults, by column; and columns of column_names that may be left out, all or
-  // none of them.
+  // These are no keys of a job: they say what is known of a file that stands in for the job's own
+  // (other_file.h). defaults_by_name takes the place of column_defaults; the columns of may_lack
+  // are columns of column_names that the file may leave out, all or none of them.
   std::map<std::string, CsvColumnDefault> defaults_by_name;
   std::vector<std::string> may_lack;
 
@@ -115,7 +120,8 @@ struct CsvSource : RecordRange {
   }
 };
 
-// Columns: `image` uint8 [rows * columns] and, where there are labels, `label` int32 [].
+// IDX, the format of MNIST's files (yann.lecun.com/exdb/mnist). Columns: `image` uint8 [rows *
+// columns] and, where there are labels, `label` int32 [].
 struct IdxSource : RecordRange {
   static constexpr std::string_view kType = "idx";
   std::string images;
@@ -130,7 +136,8 @@ struct IdxSource : RecordRange {
   }
 };
 
-// Columns: `image` uint8 [784] and `label` int32 [], drawn as a pure function of (seed, index).
+// Generated handwritten-looking digits. Columns: `image` uint8 [784] and `label` int32 [], drawn as
+// a pure function of (seed, index).
 struct DigitsSource : RecordRange {
   static constexpr std::string_view kType = "digits";
   int64_t count = 60000;
@@ -144,8 +151,9 @@ struct DigitsSource : RecordRange {
   }
 };
 
-// Columns: the names in `values`, each a list of as many rows; a row is a scalar or nested lists.
-// Whole numbers are int32 (int64 where one does not fit), others float32.
+// Dataset.from_tensor_slices over values written in the job. Columns: the names in `values`, each a
+// list of as many rows; a row is a scalar or nested lists. Whole numbers are int32 (int64 where one
+// does not fit), others float32.
 struct SlicesSource : RecordRange {
   static constexpr std::string_view kType = "from_tensor_slices";
   static constexpr std::array<std::string_view, 1> kAliases = {"numpy"};
@@ -158,7 +166,7 @@ struct SlicesSource : RecordRange {
   }
 };
 
-// Column: `value` int64 [].
+// Dataset.range. Column: `value` int64 [], from `start` in steps of `step` to before `stop`.
 struct RangeSource : RecordRange {
   static constexpr std::string_view kType = "range";
   int64_t start = 0;

@@ -8,6 +8,8 @@
 namespace tpuest {
 namespace {
 
+// Chooses the columns. Names that come from the job are the job's fault (kUsage), names that come
+// from a header the file's (kData).
 class Selection {
  public:
   Selection(const CsvSource& options, std::vector<std::string> names, const std::string& key)
@@ -57,6 +59,8 @@ class Selection {
     for (size_t i = 0; i < options_.select_columns->size(); ++i) {
       fields.push_back(Field((*options_.select_columns)[i], SelectKey(i)));
     }
+    // Columns stand in the order of the file, as make_csv_dataset has them, however they are
+    // listed.
     std::sort(fields.begin(), fields.end());
     const auto twice = std::adjacent_find(fields.begin(), fields.end());
     if (twice != fields.end()) {
@@ -130,10 +134,12 @@ class Selection {
       column.required = !both->default_value;
       if (both->default_value) SetValue(*both->default_value, key + ".default_value", column);
     } else if (const auto* text = std::get_if<std::string>(&given)) {
+      // A word that names a dtype is a dtype; any other is the default of a column of strings.
       column.required = IsColumnType(*text);
       column.dtype = column.required ? *DTypeFromName(*text) : DType::kString;
       if (!column.required) column.default_text = *text;
     } else if (const auto* whole = std::get_if<int64_t>(&given)) {
+      // The type that tf.constant gives.
       column.dtype = *whole == static_cast<int32_t>(*whole) ? DType::kInt32 : DType::kInt64;
       SetValue(*whole, key, column);
     } else {
@@ -159,6 +165,7 @@ class Selection {
     }
     const auto* const whole = std::get_if<int64_t>(&value);
     const auto* const real = std::get_if<double>(&value);
+    // Numbers go through their text, so that a default is parsed, and refused, as a field is.
     const std::string word = whole  ? fmt::format("{}", *whole)
                              : real ? NumberText(*real)
                                     : fmt::format("'{}'", *text);

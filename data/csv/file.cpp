@@ -14,6 +14,7 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+// Large reads for the passes over the whole file, small ones for reading on in order.
 constexpr size_t kScanBytes = size_t{1} << 20;
 constexpr size_t kAheadBytes = size_t{1} << 15;
 
@@ -37,6 +38,7 @@ Compression CompressionNamed(const std::optional<std::string>& name) {
   return Compression::kNone;
 }
 
+// A pipe has no size and cannot be read twice, so it is kept however long it is.
 bool IsLargeFile(const std::string& path, uint64_t kept_bytes) {
   struct stat info {};
   return path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
@@ -68,12 +70,15 @@ CsvFile::~CsvFile() {
 void CsvFile::Open(const Options& options) {
   const Compression compression = CompressionNamed(options.compression_type);
   std::unique_ptr<ByteStream> stream = OpenRawStream(path_);
+  // Three bytes tell gzip and zlib. They are put back in front of the rest, for a pipe gives them
+  // once.
   std::string first(3, '\0');
   first.resize(stream->Read(first.data(), first.size()));
   CheckCompression(path_, first, compression);
   if (compression == Compression::kNone && IsLargeFile(path_, options.kept_bytes)) {
     fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
+    // The open file's size, not the path's: the file may have been replaced since.
     if (fd_ < 0 || ::fstat(fd_, &info) != 0) {
       throw Error(Code::kData, fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
     }
@@ -93,6 +98,7 @@ void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
   }
   to.resize(std::min<uint64_t>(size, size_ - begin));
   for (size_t done = 0; done < to.size();) {
+    // pread has no position of its own, so threads may share the descriptor.
     const ssize_t n =
         ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(begin + done));
     if (n < 0 && errno == EINTR) continue;
@@ -106,6 +112,8 @@ void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
   }
 }
 
+// Walks over the records in pieces of kScanBytes; `bytes` begins at a record whenever a piece is
+// read, so a record is never put together from two.
 void CsvFile::Index(const Options& options) {
   std::string bytes;
   uint64_t begin = 0;  // of `bytes` in the file
@@ -125,7 +133,8 @@ void CsvFile::Index(const Options& options) {
     }
     if (!record) {
       begin += at;
-      // Twice as much, where not even one record is whole.
+      // A piece that does not hold even one record is read again at twice the size: the cost of a
+      // long record stays linear, and kMostRecordBytes ends it.
       const size_t size = at == 0 ? bytes.size() * 2 : kScanBytes;
       at = 0;
       Fetch(begin, size, bytes);
@@ -140,6 +149,7 @@ void CsvFile::Index(const Options& options) {
     in_header = false;
     at += *record;
   }
+  // The end of the last record: records() is one less than there are offsets.
   offsets_.Append(size_);
 }
 
@@ -149,8 +159,10 @@ std::string_view CsvFile::Record(int64_t i, Window& window) const {
   if (fd_ < 0) return WithoutLineEnd(std::string_view(memory_).substr(begin, size));
   const uint64_t end_of_window = window.begin + window.bytes.size();
   if (window.file != this || begin < window.begin || begin + size > end_of_window) {
-    // Who reads on where the last record ended will go on so.
+    // Who reads on where the last record ended will go on so; a shuffled read fetches its record
+    // alone.
     const bool in_order = window.file == this && begin <= end_of_window && begin >= window.begin;
+    // The window holds no file while it is filled: Fetch may throw half way.
     window.file = nullptr;
     Fetch(begin, in_order ? std::max(size, kAheadBytes) : size, window.bytes);
     window.file = this;
@@ -164,10 +176,12 @@ Place CsvFile::PlaceAt(uint64_t position, Cursor& cursor) const {
   while (cursor.position < position) {
     Fetch(cursor.position, std::min<uint64_t>(kScanBytes, position - cursor.position), bytes);
     std::string_view rest = bytes;
+    // The byte order mark is no character of the first line.
     if (cursor.position == 0 && rest.starts_with(kByteOrderMark)) {
       rest.remove_prefix(kByteOrderMark.size());
     }
     for (const char c : rest) {
+      // CRLF is one line end, counted at its CR; it may lie across two pieces, hence cursor.before.
       const bool ends_crlf = c == '\n' && cursor.before == '\r';
       cursor.before = c;
       if (ends_crlf) continue;

@@ -16,7 +16,8 @@
 
 namespace tpuest {
 
-// Ascending positions, of which neighbours are less than kMostRecordBytes apart.
+// Ascending positions in bytes, of which neighbours are less than kMostRecordBytes apart: 64 of
+// them share one base, so each is a difference of 32 bits.
 class RecordOffsets {
  public:
   void Append(uint64_t offset);
@@ -36,7 +37,7 @@ class RecordOffsets {
   size_t size_ = 0;
 };
 
-// A longer record is a fault: 64 of them fit in RecordOffsets.
+// A record of so many bytes or more is a fault: 64 shorter ones fit in 32 bits (RecordOffsets).
 inline constexpr size_t kMostRecordBytes = size_t{1} << 25;
 
 class CsvFile {
@@ -47,15 +48,16 @@ class CsvFile {
     std::optional<std::string> compression_type;  // nullopt and "": none
     uint64_t kept_bytes = uint64_t{1} << 20;      // a plain file up to this size is kept in memory
   };
-  // Bytes of a file that a thread has fetched.
+  // Bytes of a file that a thread has fetched; each thread has its own.
   struct Window {
     const CsvFile* file = nullptr;
     uint64_t begin = 0;
     std::string bytes;
   };
 
-  // "-" is the standard input. Error kData for what cannot be read, for a file that is compressed
-  // otherwise than `options` say, and for a record that is too long.
+  // Finds the records; reads the whole file once. "-" is the standard input. Throws Error kData for
+  // what cannot be read, for a file that is compressed otherwise than `options` say, and for a
+  // record that is too long.
   CsvFile(std::string path, const Options& options);
   ~CsvFile();
   CsvFile(const CsvFile&) = delete;
@@ -67,16 +69,17 @@ class CsvFile {
   // Records after the header.
   [[nodiscard]] int64_t records() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   // Record i without its line end. The view is valid until the window's next use. Any thread.
+  // Throws Error kData for a file that has become shorter.
   [[nodiscard]] std::string_view Record(int64_t i, Window& window) const;
-  // A byte whose place is known.
+  // A byte whose place is known: where counting lines goes on from.
   struct Cursor {
     uint64_t position = 0;
     char before = '\0';
     int line = 1;
     int column = 1;
   };
-  // The line of a byte of record i and its column in characters. Reads the file from its start, or
-  // from a cursor that lies before the byte; it moves there.
+  // The line of a byte of record i, from 1, and its column in characters, from 1. Reads the file
+  // from its start, or from a cursor that lies before the byte; the cursor moves there.
   [[nodiscard]] Place PlaceOf(int64_t i, size_t offset) const;
   [[nodiscard]] Place PlaceOf(int64_t i, size_t offset, Cursor& cursor) const;
   [[nodiscard]] Place PlaceInHeader(size_t offset) const;
@@ -85,16 +88,16 @@ class CsvFile {
   void Open(const Options& options);
   void Index(const Options& options);
   [[nodiscard]] Place PlaceAt(uint64_t position, Cursor& cursor) const;
-  // Bytes [begin, begin + size), less at the end of the file.
+  // Reads bytes [begin, begin + size), less at the end of the file, into `to`.
   void Fetch(uint64_t begin, size_t size, std::string& to) const;
 
   std::string path_;
-  int fd_ = -1;         // of a plain file
-  std::string memory_;  // all bytes, of any other
+  int fd_ = -1;         // a plain file that is not kept
+  std::string memory_;  // all bytes of any other
   uint64_t size_ = 0;
   uint64_t header_at_ = 0;
   std::optional<std::string> header_;
-  RecordOffsets offsets_;  // of each record, and the end
+  RecordOffsets offsets_;  // where each record begins, and the end
 };
 
 }  // namespace tpuest

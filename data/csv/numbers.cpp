@@ -1,4 +1,4 @@
-// Numbers in CSV fields.
+// Numbers in CSV fields: parsing without a locale, and the inference of types.
 
 #include <fast_float/fast_float.h>
 
@@ -24,6 +24,7 @@ void Store(T value, uint64_t& bits) {
   std::memcpy(&bits, &value, sizeof(value));
 }
 
+// By hand, not from_chars, which refuses a leading '+'.
 bool ParseWhole(std::string_view text, int64_t& value) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -45,7 +46,8 @@ bool SaysInfinite(std::string_view text) {
   return text.find_first_of("iI") != std::string_view::npos;
 }
 
-// A finite text that rounds to infinity does not fit.
+// Reads as fast_float does, in the type asked for: the text is rounded once. A finite text that
+// rounds to infinity does not fit; one that rounds to 0 does.
 template <class T>
 bool ParseFloat(std::string_view text, T& value) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -61,7 +63,8 @@ bool IsWhole(std::string_view text, DType dtype) {
   return ParseCsvNumber(text, dtype, bits);
 }
 
-// Not so "nan" and "inf", but "-inf".
+// True for numbers below infinity: not for "nan" and "inf", but for "-inf", as TensorFlow's
+// _is_valid_float has it.
 bool IsBelowInfinity(std::string_view text, DType dtype) {
   text = Trimmed(text);
   float value = 0;
@@ -105,6 +108,7 @@ std::string ExpectedCsvNumber(DType dtype) {
 
 DType InferCsvType(std::string_view text, std::string_view na_value, DType before) {
   if (text.empty() || text == na_value) return before;
+  // From the column's type so far on: a column never goes back to a narrower one.
   constexpr std::array kTypes = {DType::kInt32, DType::kInt64, DType::kFloat, DType::kDouble};
   bool may_be = before == DType::kInvalid;
   for (const DType dtype : kTypes) {

@@ -18,7 +18,7 @@
 namespace tpuest {
 namespace {
 
-// Words for "not known" that tables of numbers have.
+// The words for "not known" that tables of numbers have.
 constexpr std::array<std::string_view, 14> kNaWords = {
     "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "None", "none", "?", "-", "."};
 
@@ -30,7 +30,8 @@ double NumberOf(std::string_view text) {
   return number;
 }
 
-// Gathers one column.
+// Gathers one column. Texts are told apart by fingerprints of 64 bits, 8 bytes each however long
+// the texts are; two texts that share one count as one.
 class ColumnLook {
  public:
   explicit ColumnLook(std::string name) { profile_.name = std::move(name); }
@@ -60,7 +61,7 @@ class ColumnLook {
     return std::move(profile_);
   }
 
-  // The words without which the column would hold numbers.
+  // The words without which the column would hold numbers, and how often each is there.
   [[nodiscard]] std::map<std::string, int64_t> NaWords() const {
     const bool would_be_numbers =
         but_for_na_words_ != DType::kString && but_for_na_words_ != DType::kInvalid;
@@ -74,6 +75,7 @@ class ColumnLook {
     if (fingerprint != before_ || profile_.present == 1) ++profile_.changes;
     before_ = fingerprint;
     const bool is_new = fingerprints_.insert(fingerprint).second;
+    // Texts are kept only while the list may still be shown.
     if (fingerprints_.size() > kMostListedTexts) return;
     if (is_new) {
       places_[fingerprint] = profile_.texts.size();
@@ -83,7 +85,8 @@ class ColumnLook {
     }
   }
 
-  // Welford's sums.
+  // Welford's sums (1962): mean and sum of squared deviations in one pass, stable for numbers that
+  // are large beside their spread. present counts this number already.
   void AddNumber(double number, int64_t row) {
     if (!std::isfinite(number)) return;
     if (profile_.present == 1) {
@@ -92,6 +95,8 @@ class ColumnLook {
     }
     profile_.min = std::min(profile_.min, number);
     profile_.max = std::max(profile_.max, number);
+    // An index column of the file: number and row rise together. Rows are those of the file, so it
+    // holds for rows that are looked at in part.
     profile_.counts_rows = profile_.counts_rows && number - static_cast<double>(row) == first_;
     const double before = number - profile_.mean;
     profile_.mean += before / static_cast<double>(profile_.present);
@@ -118,6 +123,7 @@ std::string TextOf(const CsvField& field) {
   return text;
 }
 
+// By the first bytes; a pipe or an empty file has none to look at, so its name decides.
 bool IsGzip(const std::string& path) {
   constexpr std::string_view kMagic = "\x1f\x8b";
   return DirectoryExists(path) || !FileExists(path) || FileSize(path) < 2
@@ -140,6 +146,7 @@ class Look {
     }
     names_ = Names(*file);
     std::vector<ColumnLook> looks = LookAt(*file);
+    // Types were found with the word as a text; a second look counts it as missing.
     if (const auto word = NaWord(looks)) {
       profile_.source.na_value = *word;
       looks = LookAt(*file);
@@ -158,14 +165,14 @@ class Look {
             .compression_type = profile_.source.compression_type};
   }
 
-  // The first record, whatever it is.
+  // The first record, whether it is a header or not.
   [[nodiscard]] static std::string First(const CsvFile& file) {
     CsvFile::Window window;
     if (file.header()) return *file.header();
     return file.records() > 0 ? std::string(file.Record(0, window)) : std::string();
   }
 
-  // The one that cuts the record into the most fields.
+  // The delimiter that cuts the record into the most fields; the first one of a tie.
   [[nodiscard]] static char DelimiterOf(const std::string& record) {
     char best = ',';
     size_t most = 0;
@@ -194,6 +201,7 @@ class Look {
       throw Error(Code::kData, fault->message, fault->hint).At(file.PlaceInHeader(fault->offset));
     }
     std::vector<std::string> names;
+    // A first row of nothing but numbers is a record: the file has no header.
     bool all_numbers = true;
     for (const CsvField& field : fields) {
       names.push_back(TextOf(field));
@@ -253,7 +261,7 @@ class Look {
     profile_.first_bad = BadRecord{place.file, place.line, fault.message};
   }
 
-  // The commonest of the words that keep columns from holding numbers.
+  // The commonest of the words that keep columns from holding numbers: a source has one na_value.
   [[nodiscard]] static std::optional<std::string> NaWord(const std::vector<ColumnLook>& looks) {
     std::map<std::string, int64_t> words;
     for (const ColumnLook& look : looks) {

@@ -1,5 +1,6 @@
 #pragma once
 // What a look at a CSV file shows: what its columns hold, of how many kinds and on what scale.
+// `tpuest init` writes a job from it.
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 
 namespace tpuest {
 
+// One column, as the records that were looked at show it.
 struct CsvColumnProfile {
   std::string name;
   // The least of int32, int64, float32, float64, string that its fields fit; kInvalid: all empty.
@@ -25,7 +27,8 @@ struct CsvColumnProfile {
   std::vector<std::pair<std::string, int64_t>> texts;
   int64_t changes = 0;      // rows whose text is not that of the row looked at before
   bool counts_rows = true;  // each number is as far from the first as its row is
-  // Of numbers; `std` is the deviation of all of them (divided by their count).
+  // Statistics of a column of numbers, in its own unit; `std` is the deviation of all of them
+  // (divided by their count).
   double min = 0;
   double max = 0;
   double mean = 0;
@@ -48,9 +51,10 @@ struct CsvProfile {
   std::vector<CsvColumnProfile> columns;
 };
 
-// Looks at up to kMostProfiledRows records of source.file_pattern, one file. What is the delimiter,
-// whether it is compressed, and which word stands for an empty field of numbers ("NA", "?", ...) is
-// found from the bytes. Error kData for what cannot be read, kUsage for a header that is none.
+// Looks at up to kMostProfiledRows records of source.file_pattern, one file. The delimiter, whether
+// the file is compressed, and the word that stands for an empty field of numbers ("NA", "?", ...)
+// are found from the bytes. Throws Error kData for what cannot be read, kUsage for a header that is
+// none.
 [[nodiscard]] CsvProfile ProfileCsv(const CsvSource& source);
 
 }  // namespace tpuest

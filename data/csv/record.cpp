@@ -1,3 +1,6 @@
+// Where a record ends and where its fields do. Most records hold no quote: they are searched eight
+// bytes at a time, for a CSV file is read as fast as its delimiters are found.
+
 #include "data/csv/record.h"
 
 #include <algorithm>
@@ -14,7 +17,8 @@ bool Holds(std::string_view text, char c) {
   return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
 }
 
-// 0x80 in each byte of `word` that is zero, 0 in the others.
+// 0x80 in each byte of `word` that is zero, 0 in the others: exact, no carry leaves its byte
+// (Warren, Hacker's Delight, 6-1).
 uint64_t ZeroBytes(uint64_t word) {
   constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fULL;
   return ~(((word & kLow) + kLow) | word | kLow);
@@ -22,7 +26,8 @@ uint64_t ZeroBytes(uint64_t word) {
 
 constexpr uint64_t EightOf(char c) { return 0x0101010101010101ULL * static_cast<uint8_t>(c); }
 
-// Eight bytes from `at` on; those beyond the text are as in `filler`.
+// Eight bytes from `at` on; those beyond the text are as in `filler`, which must not match. The
+// text's first byte is the word's lowest, so countr_zero finds the first match.
 uint64_t WordAt(std::string_view text, size_t at, uint64_t filler) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t word = filler;
@@ -44,7 +49,8 @@ size_t FindLineEnd(std::string_view text, size_t from) {
   return text.size();
 }
 
-// The end of a line from `from` on, LF, CRLF or CR included; nullopt if it may lie further.
+// The end of a line from `from` on, LF, CRLF or CR included; nullopt if it may lie further: a CR at
+// the end of what was read may be half a CRLF.
 std::optional<size_t> LineEnd(std::string_view text, size_t from, bool last) {
   const size_t end = FindLineEnd(text, from);
   if (end == text.size()) return last ? std::optional(end) : std::nullopt;
@@ -53,7 +59,8 @@ std::optional<size_t> LineEnd(std::string_view text, size_t from, bool last) {
   return text[end + 1] == '\n' ? end + 2 : end + 1;
 }
 
-// The quote that closes a field whose text begins at `from`; kNone if there is none.
+// The quote that closes a field whose text begins at `from`; kNone if there is none. A doubled
+// quote stands for one and closes nothing, so the search goes on behind both.
 size_t ClosingQuote(std::string_view text, size_t from) {
   for (size_t quote = text.find('"', from); quote != kNone; quote = text.find('"', quote + 2)) {
     if (quote + 1 == text.size() || text[quote + 1] != '"') return quote;
@@ -61,12 +68,13 @@ size_t ClosingQuote(std::string_view text, size_t from) {
   return kNone;
 }
 
-// Eight bytes at a time.
+// Splits a record without quotes, eight bytes at a time.
 void SplitAtDelimiters(std::string_view record, char delimiter, std::vector<CsvField>& fields) {
   const uint64_t pattern = EightOf(delimiter);
   size_t begin = 0;
   for (size_t at = 0; at < record.size(); at += 8) {
     const uint64_t word = WordAt(record, at, ~pattern) ^ pattern;
+    // Each turn takes the lowest match away.
     for (uint64_t found = ZeroBytes(word); found != 0; found &= found - 1) {
       const size_t end = at + static_cast<size_t>(std::countr_zero(found)) / 8;
       fields.push_back({record.substr(begin, end - begin)});
@@ -76,7 +84,8 @@ void SplitAtDelimiters(std::string_view record, char delimiter, std::vector<CsvF
   fields.push_back({record.substr(begin)});
 }
 
-// One field that begins at `at`, which moves to the delimiter after it or to the record's end.
+// Takes one field that begins at `at`, which moves to the delimiter after it or to the record's
+// end.
 std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size_t& at,
                                    CsvField& field) {
   if (at == record.size() || record[at] != '"') {
@@ -108,12 +117,13 @@ std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size
 std::optional<size_t> CsvRecordSize(std::string_view text, bool last, const CsvDialect& dialect) {
   std::optional<size_t> line = LineEnd(text, 0, last);
   if (!dialect.quotes || !Holds(text.substr(0, line.value_or(text.size())), '"')) return line;
-  // Only a quote at the start of a field hides line ends.
+  // Only a quote at the start of a field hides line ends, so fields are walked over one by one, as
+  // far as the line end that is known; a quoted field that reaches beyond it moves it on.
   for (size_t field = 0;;) {
     if (field < text.size() && text[field] == '"') {
       const size_t close = ClosingQuote(text, field + 1);
       if (close == kNone) return last ? std::optional(text.size()) : std::nullopt;
-      // At the very end it may be the first of two.
+      // A quote at the very end may be the first of two.
       if (close + 1 == text.size() && !last) return std::nullopt;
       field = close + 1;
       if (line && close >= *line) line = LineEnd(text, field, last);
@@ -138,6 +148,8 @@ std::optional<CsvFault> SplitCsvRecord(std::string_view record, const CsvDialect
     SplitAtDelimiters(record, dialect.delimiter, fields);
     return std::nullopt;
   }
+  // `at` is at a delimiter or at the end here; one behind the delimiter another field begins, if
+  // only an empty one.
   for (size_t at = 0;; ++at) {
     CsvField field;
     if (auto fault = SplitField(record, dialect.delimiter, at, field)) return fault;
@@ -148,6 +160,7 @@ std::optional<CsvFault> SplitCsvRecord(std::string_view record, const CsvDialect
 
 void AppendUnquoted(std::string_view text, std::string& to) {
   for (size_t at = 0; at < text.size();) {
+    // Up to a quote and with it; the second of the two is left out.
     const size_t quote = std::min(text.find('"', at), text.size() - 1);
     to.append(text.substr(at, quote + 1 - at));
     at = quote + 2;

@@ -11,33 +11,36 @@
 
 namespace tpuest {
 
+// The two choices that a CSV file leaves open.
 struct CsvDialect {
   char delimiter = ',';
   bool quotes = true;  // false: a double quote is a character as any other
 };
 
-// What is wrong with a record, and where.
+// What is wrong with a record, where, and the way out (may be empty).
 struct CsvFault {
   std::string message;
   std::string hint;
   size_t offset = 0;  // bytes from the start of the record
 };
 
-// A field of a record. Its text is what stands between the quotes, where it has some.
+// A field of a record. Its text is what stands between the quotes, where it has some; a view into
+// the record.
 struct CsvField {
   std::string_view text;
   bool doubled = false;  // holds doubled quotes, which stand for one each
 };
 
-// The bytes of the record at the start of `text`, its line end included; nullopt if `text` may end
-// in the middle of it. `last`: nothing follows `text`, and all of it is a record then.
+// The size in bytes of the record at the start of `text`, its line end included; nullopt if `text`
+// may end in the middle of it. `last`: nothing follows `text`, and all of it is a record then.
 [[nodiscard]] std::optional<size_t> CsvRecordSize(std::string_view text, bool last,
                                                   const CsvDialect& dialect);
 
-// Without the line end.
+// The record without its LF, CRLF or CR.
 [[nodiscard]] std::string_view WithoutLineEnd(std::string_view record);
 
-// The fields of a record without its line end, as views into it; at least one.
+// Splits a record without its line end into fields, views into it; at least one. The fault, if it
+// is no record.
 [[nodiscard]] std::optional<CsvFault> SplitCsvRecord(std::string_view record,
                                                      const CsvDialect& dialect,
                                                      std::vector<CsvField>& fields);

@@ -7,7 +7,8 @@
 namespace tpuest {
 namespace {
 
-// What a reader keeps from one record to the next.
+// What a reader keeps from one record to the next. row.columns point into numbers and texts, which
+// never move: they are sized once.
 struct CsvState final : Row::State {
   CsvFile::Window window;
   std::vector<CsvField> fields;
@@ -16,7 +17,8 @@ struct CsvState final : Row::State {
   std::string unquoted;                 // texts that had doubled quotes
 };
 
-// Turns records into the values of the selected columns.
+// Turns records into the values of the selected columns. Immutable once types are known; any
+// thread.
 class CsvParser {
  public:
   CsvParser(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns)
@@ -28,7 +30,7 @@ class CsvParser {
 
   [[nodiscard]] const CsvColumns& columns() const { return columns_; }
 
-  // The fields of a record, as many as there are columns.
+  // Splits a record into fields, as many as there are columns.
   [[nodiscard]] std::optional<CsvFault> Split(std::string_view record,
                                               std::vector<CsvField>& fields) const {
     if (auto fault = SplitCsvRecord(record, dialect_, fields)) return fault;
@@ -38,11 +40,12 @@ class CsvParser {
                     "", 0};
   }
 
-  // Fills the state's numbers and texts.
+  // Fills the state's numbers and texts, or says what is wrong with the record.
   [[nodiscard]] std::optional<CsvFault> Parse(std::string_view record, CsvState& state) const {
     if (auto fault = Split(record, state.fields)) return fault;
     state.unquoted.clear();
-    // Views into it must stay.
+    // Texts are views into it, so it must not grow: all unquoted texts together are shorter than
+    // the record.
     state.unquoted.reserve(record.size());
     for (size_t i = 0; i < columns_.selected.size(); ++i) {
       const CsvColumn& column = columns_.selected[i];
@@ -52,7 +55,7 @@ class CsvParser {
     return std::nullopt;
   }
 
-  // One record more for the types that are not known yet.
+  // Widens the types that are not known yet by one record more.
   [[nodiscard]] std::optional<CsvFault> Infer(std::string_view record,
                                               std::vector<CsvField>& fields) {
     if (auto fault = Split(record, fields)) return fault;
@@ -125,7 +128,8 @@ class CsvRecords final : public IndexedSource {
     for (const auto& file : files_) starts_.push_back(starts_.back() + file->records());
   }
 
-  // Reads every record, and leaves out the bad ones from now on.
+  // Reads every record, and leaves out the bad ones from now on. good_before_ says for each bad
+  // record how many good ones stand before it, which is all that Read needs to step over them.
   void Screen(const DataErrors& errors) {
     Row row;
     CsvState& state = StateOf(row);
@@ -138,6 +142,7 @@ class CsvRecords final : public IndexedSource {
         const Place place = files_[file]->PlaceOf(i, fault->offset, cursor);
         found.push_back({place.file, place.line, fault->message});
         good_before_.push_back(starts_[file] + i - static_cast<int64_t>(good_before_.size()));
+        // At each fault, so that a file of the wrong kind does not fill memory with faults first.
         CheckFraction(found, errors.options.max_fraction);
       }
     }
@@ -149,8 +154,11 @@ class CsvRecords final : public IndexedSource {
   }
 
   void Read(int64_t index, Row& row) const override {
+    // The good record `index` has as many bad ones before it as have at most `index` good ones
+    // before them.
     index +=
         std::upper_bound(good_before_.begin(), good_before_.end(), index) - good_before_.begin();
+    // The last file that begins at or before the record: empty files begin where the next one does.
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
     const int64_t record = index - starts_[file];
@@ -198,6 +206,7 @@ std::vector<std::string> FilesOf(const CsvSource& options, const std::string& ke
   const auto* const one = std::get_if<std::string>(&options.file_pattern);
   std::vector<std::string> names =
       one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(options.file_pattern);
+  // The standard input is no file to look for; only alone can it be the input.
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file_pattern");
 }
@@ -234,7 +243,7 @@ std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dial
   return names;
 }
 
-// The names that all the headers agree on.
+// The names that all the headers agree on. Throws Error kData at the header that differs.
 std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& files,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = HeaderNames(*files.front(), dialect);
@@ -249,7 +258,8 @@ std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& fi
   return names;
 }
 
-// column_names without those that may be left out, if the first record has so many fields.
+// column_names without those that may be left out, if the first record has just so many fields:
+// rows to predict may come without their labels.
 std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = *options.column_names;
@@ -286,6 +296,8 @@ void CheckOptions(const CsvSource& options, const std::string& key) {
   }
 }
 
+// Finds types in the first num_rows_for_inference records, over the ends of files; a bad record
+// counts as one of them.
 CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns,
                            const std::vector<std::unique_ptr<CsvFile>>& files, bool skip) {
   CsvParser parser(options, dialect, std::move(columns));
@@ -333,6 +345,7 @@ std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::stri
   CsvParser parser(options, dialect, std::move(columns));
   auto records =
       std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
+  // Once for all, so that an epoch's size and order are known before its first batch.
   if (errors.options.skip()) records->Screen(errors);
   return records;
 }

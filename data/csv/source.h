@@ -10,13 +10,15 @@
 
 namespace tpuest {
 
-// The files' records; skip and take are not applied. Error kData by file, line and column, also
+// The files' records, columns [] of the types that the job says or the first rows show; skip and
+// take are not applied. Throws Error kUsage for the options, kData by file, line and column, also
 // where more records are bad than `errors` allow.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options,
                                                      const std::string& key,
                                                      const DataErrors& errors = {});
 
-// The columns, where the job says both their names and their types.
+// The columns, where the job says both their names and their types; nullopt otherwise. Throws Error
+// kUsage for the options.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
                                                                      const std::string& key);
 

@@ -9,7 +9,8 @@
 namespace tpuest {
 namespace {
 
-// The columns that exist at one point of the pipeline.
+// The columns that exist at one point of the pipeline. Each map step replaces or adds one; a column
+// that shares its beginning with another is a chain of its own, run for itself.
 using Table = std::map<std::string, ColumnPlan>;
 
 size_t WidthOf(DType dtype) {
@@ -28,11 +29,13 @@ const ColumnPlan& Find(const Table& table, const std::string& name, const std::s
       .Key(key);
 }
 
+// Lengthens the chain of column `in` and stores it as `out`.
 void Apply(const MapOptions& op, const std::string& key, Table& table) {
   const MapColumns& names = ColumnsOf(op);
   ColumnPlan column = Find(table, names.in, key + ".in");
   MappedColumn mapped = ResolveMap(op, column.spec, key);
   column.spec = std::move(mapped.spec);
+  // A step that only renames or reshapes runs nothing, hence no stage.
   if (mapped.decoder) column.decoder = mapped.decoder;
   if (mapped.step) {
     column.stages.push_back({std::move(mapped.step), WidthOf(column.spec.dtype)});
@@ -54,6 +57,7 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
       if (!others.contains(name)) names.push_back(name);
     }
   }
+  // TensorFlow flattens a dict of features by name.
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
@@ -89,6 +93,7 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   for (size_t i = 0; i < columns.size(); ++i) {
     ColumnPlan column;
     column.spec = columns[i];
+    // Errors about a column name the key that made it: the source, parse_example or a map step.
     if (column.spec.key.empty()) column.spec.key = key + ".source";
     column.input = i;
     column.input_name = columns[i].name;

@@ -35,11 +35,13 @@ struct InputPlan {
   [[nodiscard]] StreamSpec spec() const;
 };
 
-// The columns of the labels: `labels`, or what the source says.
+// The columns of the labels, by head: `labels`, or what a CSV source's label_name says; none
+// without either.
 [[nodiscard]] nn::Labels<std::string> LabelsOf(const InputFnOptions& options);
 
-// `columns` are those of the source or of parse_example; `key` is the input_fn's key path. Error
-// kUsage for a name that no column has and for ops that do not fit.
+// Plans the batch. `columns` are those of the source or of parse_example; `key` is the input_fn's
+// key path. Throws Error kUsage, at the job's keys, for a name that no column has and for ops that
+// do not fit.
 [[nodiscard]] InputPlan PlanColumns(const InputFnOptions& options,
                                     const std::vector<TensorSpec>& columns, const std::string& key);
 

@@ -8,7 +8,8 @@
 namespace tpuest {
 namespace {
 
-// Scratch memory, aligned for any number, that only grows.
+// Scratch memory, aligned for any number, that only grows: a worker stops allocating after its
+// longest example.
 class Scratch {
  public:
   void* Room(size_t bytes) {
@@ -24,7 +25,7 @@ class Scratch {
   std::vector<Word> words_;
 };
 
-// The bytes of a string as the numbers they are.
+// The first step of a column of raw bytes: a string's bytes as the numbers they are.
 class Decoder {
  public:
   Decoder(const RawDecoder& options, const std::string& name) : options_(options), name_(name) {}
@@ -57,7 +58,7 @@ class Decoder {
   Scratch scratch_;
 };
 
-// memcpy, without a call where it is one number.
+// Copies bytes; a memcpy of known size is no call, and most labels are one number.
 void Copy(const void* from, size_t bytes, void* to) {
   switch (bytes) {
     case 4:
@@ -71,7 +72,11 @@ void Copy(const void* from, size_t bytes, void* to) {
   }
 }
 
-// Runs the steps of a column on one example.
+// Runs the steps of a column on one example, from memory to memory, so that the last one writes
+// into the batch's tensor and at most two scratch buffers are needed:
+//
+//     places_    scratch -> other scratch -> scratch -> out     no step works in place
+//                scratch -> out -> out -> out                   the last two do
 class Chain {
  public:
   explicit Chain(const ColumnPlan& plan)
@@ -89,12 +94,12 @@ class Chain {
     }
   }
 
-  // The values before the stages.
+  // The values before the stages: decoded where the column begins with decode_raw.
   Values Input(Values values) {
     if (!decoder_) return values;
     return decoder_->Run(*static_cast<const std::string_view*>(values.data));
   }
-  // `out` has room for the result of Input()'s values.
+  // Writes the result of Input()'s values; `out` has room for it.
   void Run(Values values, void* out) {
     if (values.count == 0) return;
     if (stages_.empty())
@@ -128,12 +133,14 @@ Shape BatchShape(int64_t rows, const Shape& row) {
   return Shape(std::move(dims));
 }
 
-// K of a batch of lists.
+// K of a batch of lists: the longest, rounded up to a power of two, so that few shapes are
+// compiled.
 int64_t PaddedLength(const std::vector<int64_t>& lengths) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
 }
 
+// Numbers of a fixed count: each row straight to its place in the batch's tensor.
 class NumberWriter final : public ColumnWriter {
  public:
   NumberWriter(const ColumnPlan& plan, TensorPool& pool)
@@ -160,7 +167,8 @@ class NumberWriter final : public ColumnWriter {
   char* out_ = nullptr;  // of the next row
 };
 
-// Lists of numbers: gathered end to end, then spread over [rows, K].
+// Lists of numbers: gathered end to end, then spread over [rows, K], since K is known with the last
+// row.
 class NumberListWriter final : public ColumnWriter {
  public:
   NumberListWriter(const ColumnPlan& plan, TensorPool& pool)
@@ -182,6 +190,8 @@ class NumberListWriter final : public ColumnWriter {
     const int64_t length = PaddedLength(lengths_);
     Tensor tensor = pool_.Get(dtype_, Shape({static_cast<int64_t>(lengths_.size()), length}));
     DispatchDType(dtype_, [&]<class T>() {
+      // -1 for whole numbers (of an unsigned type its largest), NaN for floats, false for truth
+      // values.
       const T absent = IsFloating(dtype_) ? ConvertTo<T>(std::numeric_limits<float>::quiet_NaN())
                                           : ConvertTo<T>(-static_cast<int>(IsInteger(dtype_)));
       const char* from = bytes_.data();
@@ -206,6 +216,8 @@ class NumberListWriter final : public ColumnWriter {
   std::vector<char> bytes_;
 };
 
+// Strings: bytes gathered end to end, which the tensor then views and owns. Rows of one count, and
+// lists of any.
 class StringWriter final : public ColumnWriter {
  public:
   explicit StringWriter(const ColumnPlan& plan) : shape_(plan.spec.shape), ragged_(plan.ragged()) {}
@@ -235,6 +247,7 @@ class StringWriter final : public ColumnWriter {
     size_t begin = 0;
     std::string_view* out = tensor.strings().data();
     for (const int64_t length : lengths_) {
+      // The places beyond a row's length stay "": views of a new tensor are empty.
       for (int64_t i = 0; i < length; ++i, begin = *end++) out[i] = {bytes + begin, *end - begin};
       out += row.elements();
     }

@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// Belongs to one worker.
+// One column of one worker: Begin, Add for each row, Finish, and again.
 class ColumnWriter {
  public:
   virtual ~ColumnWriter() = default;
@@ -18,7 +18,7 @@ class ColumnWriter {
   virtual void Begin(int64_t rows) = 0;
   // Error kData for values that the steps refuse; the caller adds file and record.
   virtual void Add(Values values) = 0;
-  // [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
+  // The column [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
   [[nodiscard]] virtual Tensor Finish() = 0;
 };
 

@@ -18,6 +18,7 @@ Compression CompressionNamed(const std::string& name) {
 }
 
 std::shared_ptr<IndexedSource> OpenRecords(const SourceOptions& options) {
+  // A bad record ends a conversion: what is left out here would be missing for good.
   AnySource any = OpenSource(options, false, "source");
   if (std::holds_alternative<CsvSource>(options)) {
     return std::get<std::shared_ptr<IndexedSource>>(any);
@@ -48,6 +49,8 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   writer.Close();
 }
 
+// The way back of EncodingOf, as YAML: decode_raw for bytes, casts for numbers that a tf.Example
+// widens.
 std::string InputFnText(const std::vector<TensorSpec>& columns) {
   std::string features = "parse_example:\n";
   std::string map;
@@ -86,6 +89,7 @@ ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
                                ? options.output
                                : fmt::format("{}-{:05}-of-{:05}", options.output, shard, shards));
     if (options.dry_run) continue;
+    // Shard i holds records n*i/k to n*(i+1)/k: sizes differ by one at most, and the order stays.
     WriteRecords(*source, report.records * shard / shards, report.records * (shard + 1) / shards,
                  report.files.back(), compression);
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Writes records as TFRecords of tf.Examples, as jobs read them. Labelled images: `image_raw`, the
-// pixels as one string of bytes, and `label`, an int64. CSV: a feature a column, under its name.
+// Writes records as TFRecords of tf.Examples, as jobs read them (`tpuest convert`). Labelled
+// images: `image_raw`, the pixels as one string of bytes, and `label`, an int64. CSV: a feature a
+// column, under its name.
 
 #include <cstdint>
 #include <string>
@@ -21,13 +22,13 @@ struct ConvertOptions {
 struct ConvertReport {
   int64_t records = 0;
   std::vector<std::string> files;
-  // The keys `parse_example` and, where the tf.Examples have other types, `map` of an input_fn that
-  // reads the columns back as they were; YAML.
+  // YAML for an input_fn that reads the columns back as they were: the key `parse_example` and,
+  // where the tf.Examples have other types, `map`.
   std::string input_fn;
 };
 
-// Files appear whole or not at all. Error kUsage for images without labels, for float64
-// columns and for other sources; what reading and writing throw otherwise.
+// Converts. Files appear whole or not at all. Throws Error kUsage for images without labels, for
+// float64 columns and for other sources; what reading and writing throw otherwise.
 ConvertReport ConvertToTFRecord(const ConvertOptions& options);
 
 }  // namespace tpuest

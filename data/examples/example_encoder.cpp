@@ -37,6 +37,7 @@ ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns,
   for (const TensorSpec& column : columns_) {
     EncodedColumn as = EncodingOf(column);
     const auto wanted = dtypes.find(column.name);
+    // A string stays a string, whatever is asked for: only numbers change their kind.
     const bool numbers = as.dtype != DType::kString;
     if (numbers && wanted != dtypes.end() && wanted->second != DType::kString) {
       as.dtype = wanted->second;
@@ -60,6 +61,7 @@ void ExampleEncoder::Add(const TensorSpec& column, const EncodedColumn& as, cons
   }
   DispatchDType(column.dtype, [&]<class T>() {
     const auto* const from = static_cast<const T*>(values.data);
+    // The argument only says the type.
     const auto converted = [&]<class To>(To /*of*/) {
       std::vector<To> numbers(count);
       for (size_t i = 0; i < count; ++i) numbers[i] = ConvertTo<To>(from[i]);

@@ -14,7 +14,7 @@ namespace tpuest {
 
 // The feature that holds a column. Arrays of uint8 are bytes under "<column>_raw"; whole numbers
 // and truth values an int64_list, floats a float_list, strings a bytes_list under the column's
-// name. Error kUsage for another type.
+// name. Throws Error kUsage for another type (float64: a tf.Example has none).
 struct EncodedColumn {
   std::string key;
   DType dtype = DType::kInvalid;  // float, int64 or string
@@ -22,13 +22,15 @@ struct EncodedColumn {
 };
 [[nodiscard]] EncodedColumn EncodingOf(const TensorSpec& column);
 
-// The column's values [batch, ...] from its feature's. Adds nodes.
+// The column's values [batch, ...] from those of its feature, by nodes added to the feature's
+// graph.
 [[nodiscard]] Value DecodedNodes(const TensorSpec& column, Value feature);
 
-// Belongs to one thread.
+// Writes rows as tf.Examples. Belongs to one thread.
 class ExampleEncoder {
  public:
-  // Numbers of the columns in `dtypes` are written as float or int64 as that says.
+  // Numbers of the columns in `dtypes` are written as float or int64, as `dtypes` says; others as
+  // EncodingOf says.
   explicit ExampleEncoder(std::vector<TensorSpec> columns,
                           const std::map<std::string, DType>& dtypes = {});
   // The serialized tf.Example of a row with these columns.

@@ -14,7 +14,7 @@ std::string DTypeOfKind(FeatureKind kind) {
   return kind == FeatureKind::kFloat ? "float32" : "int64";
 }
 
-// What a reader should know before they trust the line; empty: nothing.
+// A comment on what a reader should know before they trust the line; empty: nothing.
 std::string Comment(const SeenFeature& seen, int64_t examples) {
   if (seen.mixed) return "lists of several types; only one can be read";
   if (seen.examples < examples) {
@@ -33,6 +33,7 @@ void ExampleGuess::Add(std::string_view example) {
   ++examples_;
   for (const auto& [name, feature] : features) {
     SeenFeature& seen = features_[name];
+    // Without values there is no kind to learn; the example counts as one that lacks the feature.
     if (feature.kind == FeatureKind::kNone || feature.count == 0) continue;
     const bool first = seen.examples == 0;
     if (first) seen.kind = feature.kind;

@@ -1,5 +1,5 @@
 #pragma once
-// What the features of some tf.Examples are, seen from their values.
+// What the features of some tf.Examples are, seen from their values: a tf.Example has no schema.
 
 #include <cstdint>
 #include <map>
@@ -11,6 +11,7 @@
 
 namespace tpuest {
 
+// One feature, as the examples so far show it.
 struct SeenFeature {
   FeatureKind kind = FeatureKind::kNone;  // of the first list that is not empty
   bool mixed = false;                     // lists of another kind follow
@@ -19,6 +20,7 @@ struct SeenFeature {
   size_t most = 0;
 };
 
+// Gathers examples, then says which features a job should read. One thread.
 class ExampleGuess {
  public:
   // Error kData for bytes that are no tf.Example.
@@ -27,10 +29,10 @@ class ExampleGuess {
   [[nodiscard]] int64_t examples() const { return examples_; }
   [[nodiscard]] const std::map<std::string, SeenFeature>& features() const { return features_; }
 
-  // A FixedLenFeature where every example has as many values, [] being one; a VarLenFeature
-  // otherwise, and no feature where none has values.
+  // The features to read: a FixedLenFeature where every example has as many values, [] being one; a
+  // VarLenFeature otherwise, and no feature where none has values.
   [[nodiscard]] std::map<std::string, FeatureOptions> Features() const;
-  // The key `parse_example`; a feature that is not plain from the examples has a comment.
+  // The key `parse_example` as YAML; a feature that is not plain from the examples has a comment.
   [[nodiscard]] std::string Text() const;
 
  private:

@@ -103,6 +103,7 @@ size_t ExampleParser::Find(std::string_view name, size_t next) const {
 void ExampleParser::Parse(std::string_view example, ParsedExample& parsed) const {
   parsed.columns.resize(columns_.size());
   parsed.values.resize(columns_.size());
+  // Features are marked with the number of the parse, so that no marks need to be cleared.
   ++parsed.parses;
   size_t next = 0;  // writers put features in the order of their names, as columns_ has them
   ParseExample(example, [&](const FeatureView& feature) {
@@ -156,6 +157,7 @@ void ExampleParser::TakeDefault(size_t column, std::string_view example,
     parsed.values[column] = {nullptr, 0};
     return;
   }
+  // Nothing stands in. The example is read again for its features' names: only an error needs them.
   std::vector<std::string> names;
   ParseExample(example, [&](const FeatureView& feature) { names.emplace_back(feature.name); });
   const std::string& name = columns_[column].name;

@@ -27,18 +27,20 @@ struct ParsedExample {
   int64_t parses = 0;
 };
 
-// Immutable; shared by the workers.
+// Parses features by their declared types and shapes. Immutable; shared by the workers.
 class ExampleParser {
  public:
-  // Error kUsage for a default that does not fit; `key` is parse_example's key path.
+  // Throws Error kUsage for a dtype that tf.Examples do not hold, a negative dimension, and a
+  // default that does not fit; `key` is parse_example's key path.
   ExampleParser(const std::map<std::string, FeatureOptions>& features, const std::string& key);
 
-  // By name; a VarLenFeature has shape [?].
+  // The features sorted by name, each of its dtype (string, int64, float32) and shape; a
+  // VarLenFeature has shape [?].
   [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
-  // Of column i; invalid where there is none.
+  // The default of column i, of its dtype and shape; invalid where there is none.
   [[nodiscard]] const Tensor& default_value(size_t i) const { return defaults_[i]; }
-  // Fills parsed.values, which point into `example`, `parsed` and this. Error kData names feature,
-  // expected and found; the caller adds file and record.
+  // Fills parsed.values, which point into `example`, `parsed` and this. Throws Error kData that
+  // names feature, expected and found; the caller adds file and record.
   void Parse(std::string_view example, ParsedExample& parsed) const;
 
  private:

@@ -7,19 +7,20 @@
 namespace tpuest {
 namespace {
 
-// [-1, ...]: the batch and one example's shape.
+// The shape of a batch of rows: [-1, ...].
 Shape Batched(const Shape& row) {
   std::vector<int64_t> dims = row.dims();
   dims.insert(dims.begin(), kUnknownDim);
   return Shape(std::move(dims));
 }
 
-// bfloat16 is computed in float and rounded at the end.
+// The type that a step computes in: bfloat16 is computed in float and rounded at the end.
 DType WideOf(DType dtype) { return dtype == DType::kBfloat16 ? DType::kFloat : dtype; }
 
-// Whole numbers become float32.
+// Casts whole numbers to float32, as the steps over floats do.
 Value FloatFirst(Value x) { return IsFloating(x.dtype()) ? x : ops::Cast(x, DType::kFloat); }
 
+// One value as a scalar, several as a vector that broadcasts over the last axis.
 Value Numbers(Graph& graph, DType dtype, const std::vector<double>& values) {
   const Tensor all = Tensor::Of<double>({static_cast<int64_t>(values.size())}, values);
   return graph.Constant((values.size() == 1 ? all.Reshaped({}) : all).Cast(dtype));
@@ -33,7 +34,7 @@ Value Nodes(const CastMap& o, const TensorSpec& /*spec*/, Value x) {
   return ops::Cast(x, *DTypeFromName(o.dtype));
 }
 
-// The product is rounded once, from double.
+// The product is rounded once, from double, as AffineStep does it.
 Value Nodes(const RescalingMap& o, const TensorSpec& /*spec*/, Value x) {
   x = FloatFirst(x);
   const DType wide = WideOf(x.dtype());
@@ -46,6 +47,7 @@ Value Nodes(const ReshapeMap& o, const TensorSpec& spec, Value x) {
 }
 
 Value Nodes(const OneHotMap& o, const TensorSpec& /*spec*/, Value x) {
+  // TensorFlow's OneHot takes int32 and int64 indices; narrower ones fit in int32.
   const bool index = x.dtype() == DType::kInt32 || x.dtype() == DType::kInt64;
   return ops::OneHot(index ? x : ops::Cast(x, DType::kInt32), {.depth = static_cast<int>(o.depth),
                                                                .dtype = *DTypeFromName(o.dtype),

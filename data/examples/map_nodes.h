@@ -11,7 +11,7 @@ namespace tpuest {
 // the column's shape is known.
 [[nodiscard]] Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x);
 
-// A string column [batch] of raw bytes as numbers [batch, shape...].
+// A string column [batch] of raw bytes as numbers [batch, shape...] of `dtype`.
 [[nodiscard]] Value RawNodes(Value x, DType dtype, const Shape& shape, bool little_endian = true);
 
 }  // namespace tpuest

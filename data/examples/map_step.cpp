@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// An error of one op.
+// Throws the errors of one op: they name the op, its column and what that holds.
 class Refusal {
  public:
   Refusal(const MapOptions& options, const TensorSpec& spec, std::string key)
@@ -31,6 +31,7 @@ bool IsRagged(const TensorSpec& spec) { return !spec.shape.fully_known(); }
 
 DType DTypeNamed(const std::string& name, const Refusal& refuse) {
   const std::optional<DType> dtype = DTypeFromName(name);
+  // Strings have no size here, and no kernel of ours computes in half.
   if (!dtype || SizeOf(*dtype) == 0 || *dtype == DType::kHalf) {
     refuse(fmt::format("no numeric dtype is named '{}'", name));
   }
@@ -38,6 +39,7 @@ DType DTypeNamed(const std::string& name, const Refusal& refuse) {
 }
 
 template <class From, class To>
+// A static_cast: fractions are cut off, and any number but 0 is true.
 class CastStep final : public MapStep {
  public:
   void Run(const void* in, int64_t count, void* out) const override {
@@ -101,6 +103,7 @@ class AddStep final : public MapStep {
 };
 
 template <class T>
+// (x - mean) / std over rows of as many values as there are means: the last axis, or single values.
 class NormalizeStep final : public MapStep {
  public:
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -125,6 +128,7 @@ class NormalizeStep final : public MapStep {
 };
 
 template <class From, class To>
+// count values become count * depth: everything off, then one on where the index is within.
 class OneHotStep final : public MapStep {
  public:
   explicit OneHotStep(const OneHotMap& options)
@@ -148,7 +152,7 @@ class OneHotStep final : public MapStep {
   To off_;
 };
 
-// Casts and then runs a step of floats.
+// Casts and then runs a step of floats, in place on the cast's result.
 class FloatFirstStep final : public MapStep {
  public:
   FloatFirstStep(std::unique_ptr<MapStep> cast, std::unique_ptr<MapStep> step)
@@ -163,7 +167,8 @@ class FloatFirstStep final : public MapStep {
   std::unique_ptr<MapStep> step_;
 };
 
-// make.operator()<T>() for the column's type, or for float32 where it holds whole numbers.
+// A column through make.operator()<T>() for its type, or for float32, behind a cast, where it holds
+// whole numbers.
 template <class Make>
 MappedColumn FloatStep(const TensorSpec& spec, Make make) {
   MappedColumn mapped{spec, nullptr, std::nullopt};
@@ -225,6 +230,7 @@ MappedColumn Resolve(const ReshapeMap& o, const TensorSpec& spec, const Refusal&
       known *= dim;
     }
   }
+  // -1 is whatever fills the shape; the check below refuses where nothing does.
   if (free != nullptr) *free = known == 0 ? 0 : elements / known;
   if (Shape(dims).elements() != elements) {
     refuse(fmt::format("{} values do not fill shape {}", elements, Shape(o.shape).Text()));
@@ -257,6 +263,8 @@ MappedColumn Resolve(const AddMap& o, const TensorSpec& spec, const Refusal& ref
   MappedColumn mapped{spec, nullptr, std::nullopt};
   DispatchDType(spec.dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
+      // A cast of a negative double to an unsigned type is undefined: through int64 it wraps
+      // around.
       if constexpr (std::is_unsigned_v<T>) {
         // A negative value wraps around.
         mapped.step = std::make_unique<AddStep<T>>(

@@ -1,5 +1,6 @@
 #pragma once
 // The map ops as functions on the values of one example, with types and shapes known beforehand.
+// MapNodes (map_nodes.h) gives the same bits as nodes of a graph.
 
 #include <memory>
 #include <string>
@@ -9,15 +10,17 @@
 
 namespace tpuest {
 
-// Numeric values of one example to numeric values. Immutable; shared by the workers.
+// One op on one column: numeric values of an example to numeric values. Immutable; shared by the
+// workers.
 class MapStep {
  public:
   virtual ~MapStep() = default;
-  // in: `count` values of the step's input type; out: as many times outputs_per_input() of its
-  // output type. in == out where in_place().
+  // Computes. in: `count` values of the step's input type; out: as many times outputs_per_input()
+  // of its output type. in == out where in_place().
   virtual void Run(const void* in, int64_t count, void* out) const = 0;
   [[nodiscard]] virtual int64_t outputs_per_input() const { return 1; }
-  // Value i of the result depends on value i alone and is as wide, so the memory may be the same.
+  // True if value i of the result depends on value i alone and is as wide, so the memory may be the
+  // same.
   [[nodiscard]] virtual bool in_place() const { return false; }
 };
 
@@ -39,9 +42,9 @@ struct MappedColumn {
 // are defined. Error kUsage, at `key`, says what the op cannot do.
 [[nodiscard]] MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec,
                                       const std::string& key);
-// Common to all ops.
+// The columns that the op reads and writes.
 [[nodiscard]] const MapColumns& ColumnsOf(const MapOptions& options);
-// "cast".
+// The op's name in a job: "cast".
 [[nodiscard]] std::string_view OpName(const MapOptions& options);
 
 }  // namespace tpuest

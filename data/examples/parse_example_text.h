@@ -7,10 +7,11 @@
 
 namespace tpuest {
 
-// A key or a name in YAML: plain where it can be, else in quotes.
+// A key or a name as YAML has it: plain where it can be, else in double quotes.
 [[nodiscard]] std::string YamlKey(const std::string& name);
 
-// "  image_raw: {type: FixedLenFeature, shape: [], dtype: string}\n".
+// A feature's line below parse_example: "  image_raw: {type: FixedLenFeature, shape: [], dtype:
+// string}\n".
 [[nodiscard]] std::string FeatureLine(const std::string& name, const FeatureOptions& feature);
 
 }  // namespace tpuest

@@ -9,6 +9,7 @@ Tensor TensorPool::Get(DType dtype, const Shape& shape) {
       if (tensor.dtype() == dtype && tensor.shape() == shape && tensor.Unshared()) return tensor;
     }
   }
+  // Made outside of the lock: a new tensor is zeroed.
   Tensor tensor(dtype, shape);
   const std::lock_guard lock(mutex_);
   if (tensors_.size() < limit_) tensors_.push_back(tensor);

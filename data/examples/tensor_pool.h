@@ -8,12 +8,12 @@
 
 namespace tpuest {
 
-// Thread-safe.
+// Hands out tensors and keeps a share of each. Thread-safe.
 class TensorPool {
  public:
   // Keeps at most `limit` tensors.
   explicit TensorPool(size_t limit) : limit_(limit) {}
-  // A tensor with any contents.
+  // A tensor with any contents: one that only the pool still holds, or a new one.
   [[nodiscard]] Tensor Get(DType dtype, const Shape& shape);
 
  private:

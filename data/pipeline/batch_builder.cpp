@@ -5,13 +5,15 @@
 namespace tpuest {
 namespace {
 
-// [rows], 1 for the first `examples`.
+// [rows], 1 for the first `examples` rows and 0 (a new tensor's) for the padding.
 Tensor ExampleWeight(int64_t rows, int64_t examples) {
   Tensor weight(DType::kFloat, Shape({rows}));
   std::fill_n(weight.data<float>(), examples, 1.0F);
   return weight;
 }
 
+// The parser and the steps know the feature, and this the record; a source's own errors have their
+// place already.
 Error WithRecord(const Error& error, const std::string& file, int64_t record) {
   std::vector<Fault> faults = error.faults();
   faults.front().message = fmt::format("{}: record {}: {}", file, record, faults.front().message);
@@ -41,10 +43,12 @@ void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
   const size_t begin = at == 0 ? 0 : drawn.ends[at - 1];
   row_.from = drawn.from[at];
   row_.text = std::string_view(drawn.bytes).substr(begin, drawn.ends[at] - begin);
+  // A streamed record is a slice of the drawn bytes, and looks like SerializedColumn().
   row_.columns.assign(1, {&row_.text, 1});
 }
 
 void BatchBuilder::MapRow() {
+  // Without parse_example, the source's columns are what the plan's inputs count.
   const std::vector<Values>* values = &row_.columns;
   if (context_.parser != nullptr) {
     context_.parser->Parse(*static_cast<const std::string_view*>(row_.columns[0].data), parsed_);
@@ -74,8 +78,10 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
     AddRow(drawn, row);
     batch.rows.push_back(row_.from);
   }
+  // Padding is a real row, so that no op of the model meets a value that data do not have.
   for (int64_t row = drawn.rows; row < rows; ++row) AddRow(drawn, 0);
 
+  // In the order in which the constructor made the writers.
   size_t next = 0;
   for (; next < context_.plan.features.size(); ++next) {
     batch.features.push_back(columns_[next].writer->Finish());

@@ -1,5 +1,6 @@
 #pragma once
-// Makes a batch of the records that were drawn for it.
+// Makes a batch of the records that were drawn for it: reads, parses and maps each row straight
+// into the batch's tensors.
 
 #include <memory>
 #include <vector>
@@ -13,17 +14,17 @@ namespace tpuest {
 // What all workers of a stream share; outlives them.
 struct BuildContext {
   InputPlan plan;
-  const ExampleParser* parser = nullptr;  // nullptr: the source's columns are the plan's
-  const IndexedSource* source = nullptr;  // nullptr: streamed, records are in Drawn
-  const std::vector<std::string>* files = nullptr;
+  const ExampleParser* parser = nullptr;            // nullptr: the source's columns are the plan's
+  const IndexedSource* source = nullptr;            // nullptr: streamed, records are in Drawn
+  const std::vector<std::string>* files = nullptr;  // for errors: Provenance::file
 };
 
-// Belongs to one worker.
+// Belongs to one worker: its row and parsing memory are used again for each record.
 class BatchBuilder {
  public:
   BatchBuilder(const BuildContext& context, TensorPool& pool);
   // A batch of max(drawn.rows, pad_to) rows; the rows beyond are copies of the first one and make
-  // the batch carry an example_weight. Errors name file and record.
+  // the batch carry an example_weight, float [rows]. Throws Error kData that names file and record.
   [[nodiscard]] Batch Build(const Drawn& drawn, int64_t pad_to);
 
  private:
@@ -33,7 +34,7 @@ class BatchBuilder {
 
   struct Column {
     std::unique_ptr<ColumnWriter> writer;
-    size_t input = 0;
+    size_t input = 0;  // index of the column that is read
   };
   [[nodiscard]] Column Writer(const ColumnPlan& plan) const;
 

@@ -22,6 +22,8 @@ class FoldSource final : public IndexedSource {
   void Read(int64_t index, Row& row) const override { source_->Read(RecordOf(index), row); }
 
  private:
+  // The record of the source behind record `index` of this part. All but the fold: each round of
+  // `count` records gives count - 1, and those from the hole on are one further.
   [[nodiscard]] int64_t RecordOf(int64_t index) const {
     const int64_t count = part_.fold.count;
     const int64_t hole = part_.fold.index - 1;
@@ -61,6 +63,7 @@ class FoldStream final : public StreamedSource {
 }  // namespace
 
 int64_t SizeOfFold(const FoldPart& part, int64_t records) {
+  // The fold's records are index-1, index-1+count, ...: those below `records`, rounded up.
   const int64_t held_out = (records + part.fold.count - part.fold.index) / part.fold.count;
   return part.held_out ? held_out : records - held_out;
 }

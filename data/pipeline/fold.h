@@ -9,11 +9,12 @@
 
 namespace tpuest {
 
-// Takes fold `part.index` of `part.count`: record i of the source, counted after skip and take,
-// belongs to fold 1 + i mod count. Error kData at `key` where no record is left.
+// The records of fold `part.index` of `part.count`, or all but those: record i of the source,
+// counted after skip and take, belongs to fold 1 + i mod count. row.from stays the source's. Throws
+// Error kData at `key` where no record of an indexed source is left.
 [[nodiscard]] AnySource TakeFold(AnySource source, const FoldPart& part, const std::string& key);
 
-// So many of `records`.
+// How many of `records` records the part holds.
 [[nodiscard]] int64_t SizeOfFold(const FoldPart& part, int64_t records);
 
 }  // namespace tpuest

@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-// Between two looks at the clock.
+// Records between two looks at the clock, which would otherwise be part of a record's time.
 constexpr int64_t kReads = 256;
 
 double ReadIndexed(const IndexedSource& source, const Clock& clock, double secs) {
@@ -43,6 +43,7 @@ double ReadStreamed(StreamedSource& source, const Clock& clock, double secs) {
         ++records;
         continue;
       }
+      // An empty stream would be rewound for ever.
       if (records == 0) return 0;
       source.Rewind();
     }
@@ -66,6 +67,8 @@ double ReadRate(const InputFnOptions& options, const std::string& name, const Cl
   return ReadStreamed(*std::get<std::unique_ptr<StreamedSource>>(source), clock, secs);
 }
 
+// Measures the stages as prefixes: the input_fn cut behind reading, behind parsing, behind mapping,
+// behind shuffling. A stage costs what its prefix costs more than the one before.
 class Bench {
  public:
   Bench(InputFnOptions options, const std::string& name, const InputBenchArgs& args)
@@ -77,6 +80,7 @@ class Bench {
   }
 
   InputBench Run() {
+    // Equal time for each measurement: the stages, the variants, reading and the whole.
     const double secs = args_.secs / static_cast<double>(stages_.size() + variants_.size() + 2);
     InputBench bench{.workers = args_.context.threads};
     if (const auto* const number = std::get_if<int64_t>(&options_.num_parallel_calls)) {
@@ -117,6 +121,7 @@ class Bench {
     }
   }
 
+  // Tries what the job has turned off or set by hand, one key at a time.
   void PlanVariants() {
     if (!IsCached(options_)) {
       variants_.emplace_back("cache: memory", options_);

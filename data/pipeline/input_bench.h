@@ -1,5 +1,5 @@
 #pragma once
-// How fast an input_fn is, and which of its stages takes the time.
+// How fast an input_fn is, and which of its stages takes the time (`tpuest bench input`).
 
 #include <cstdint>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace tpuest {
 
-// Of an input_fn that is cut behind a stage, by one worker.
+// The rate of an input_fn that is cut behind a stage, with one worker.
 struct StageRate {
   std::string stage;            // "read", "parse", "map", "shuffle"
   double examples_per_sec = 0;  // of all stages up to this one
   double share = 0;             // of the time that all stages take, 0..1
 };
 
-// The whole with a key changed.
+// The rate of the whole input_fn with one key changed.
 struct InputVariant {
-  std::string key;  // "cache: memory"
+  std::string key;  // as a job has it: "cache: memory"
   double examples_per_sec = 0;
 };
 
@@ -37,12 +37,13 @@ struct InputBenchArgs {
   InputContext context;
 };
 
-// Errors as the input_fn's.
+// Measures; opens the input_fn's files once a stage and variant. Throws what MakeInputFn and its
+// stream throw.
 [[nodiscard]] InputBench BenchInput(const InputFnOptions& options, const std::string& name,
                                     const InputBenchArgs& args);
 
-// Examples of a stream in a second; `secs` long, one batch at least, without the first one.
-// 0 for a stream of less than two batches.
+// Examples a second of a stream, over about `secs` seconds and one batch at least, the first batch
+// (which starts the threads) not counted. 0 for a stream of less than two batches.
 [[nodiscard]] double RateOf(BatchStream& stream, const Clock& clock, double secs);
 
 }  // namespace tpuest

@@ -10,7 +10,8 @@
 namespace tpuest {
 namespace {
 
-// What the streams of one input_fn share. Sources that can be read at any index are opened once.
+// What the streams of one input_fn share: they keep it alive. Indexed sources are opened once and
+// never change; a streamed source is opened for each stream, since only one thread may read it.
 class Input {
  public:
   Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)
@@ -32,7 +33,7 @@ class Input {
   [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
   [[nodiscard]] std::string ParseKey() const { return key_ + ".parse_example"; }
 
-  // What an option says as a number; `word` stands for nullopt.
+  // An option as a number of at least `least`; nullopt for `word`.
   [[nodiscard]] std::optional<int64_t> WordOrNumber(
       const std::variant<std::string, int64_t>& option, std::string_view word, int64_t least,
       const std::string& key) const {
@@ -60,6 +61,7 @@ class Input {
       throw Error(Code::kUsage, fmt::format("expected false or memory, found '{}'", *cache))
           .Key(key_ + ".cache");
     }
+    // These throw for what is wrong, before a file is touched.
     (void)Workers(1);
     (void)Prefetch(1);
     if (options_.shuffle) (void)Window();
@@ -69,7 +71,7 @@ class Input {
     const bool* const flag = std::get_if<bool>(&options_.cache);
     return flag == nullptr || *flag;
   }
-  // nullopt: a full permutation.
+  // The window's size in records; nullopt for a full permutation.
   [[nodiscard]] std::optional<int64_t> Window() const {
     return WordOrNumber(options_.shuffle->buffer_size, "full", 1, key_ + ".shuffle.buffer_size");
   }
@@ -77,13 +79,17 @@ class Input {
     const std::string key = key_ + ".num_parallel_calls";
     const int64_t asked =
         WordOrNumber(options_.num_parallel_calls, "auto", 1, key).value_or(std::max(machine, 1));
+    // This bounds what a typing error costs.
     return static_cast<int>(std::min<int64_t>(asked, 1024));
   }
   [[nodiscard]] int64_t Prefetch(int workers) const {
     const auto asked = WordOrNumber(options_.prefetch, "auto", 0, key_ + ".prefetch");
+    // Two a worker: one waits while the next one is built. 0 makes no batch ahead, but the ring
+    // needs a place for the one that is asked for.
     return std::max<int64_t>(asked.value_or(2 * workers), 1);
   }
 
+  // A TFRecordDataset's column is one string [], and so is what `wrap` makes.
   [[nodiscard]] InputPlan Plan(const std::vector<TensorSpec>& source_columns) const {
     if (!parser_) return PlanColumns(options_, source_columns, key_);
     if (source_columns.size() != 1 || source_columns[0].dtype != DType::kString ||
@@ -113,6 +119,7 @@ class Input {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
     AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
+    // After skip and take, before whatever wraps the records: folds count records of the job.
     if (options_.fold) source = TakeFold(std::move(source), *options_.fold, SourceKey());
     if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {

@@ -24,11 +24,11 @@ namespace tpuest {
 using WrapSource = std::function<AnySource(AnySource)>;
 [[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap);
 
-// What the stream will give, where that can be told without a file (not for idx). Throws as above.
+// The stream's columns, where they can be told without a file (not for idx). Throws as above.
 [[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,
                                                   const std::string& name);
 
-// The examples of an epoch, where that can be told without a file. Throws as above.
+// The examples of an epoch, where they can be told without a file (not for files). Throws as above.
 [[nodiscard]] std::optional<int64_t> KnownSize(const InputFnOptions& options,
                                                const std::string& name);
 

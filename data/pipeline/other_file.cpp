@@ -21,6 +21,8 @@ class OtherFile {
                   fmt::format("the standard input is read as CSV, and {} reads {}", Key(), Type()),
                   "--input FILE");
     }
+    // Features and types are told from the job's own files, before the source is pointed at another
+    // one.
     for (const auto& [head, column] : LabelsOf(options_)) labels_.push_back(column);
     const std::vector<TensorSpec> columns = Columns();
     SetFeatures(columns);
@@ -39,7 +41,8 @@ class OtherFile {
     return std::visit([](const auto& source) { return source.kType; }, options_.source);
   }
 
-  // Those of the job's own files, before the map steps.
+  // The columns of the job's own files, before the map steps. Only a CSV file without stated types
+  // must be opened for that; bad records were reported when the job's own input was opened.
   [[nodiscard]] std::vector<TensorSpec> Columns() const {
     std::vector<TensorSpec> columns;
     for (const auto& [feature, options] : options_.parse_example) columns.push_back({feature});
@@ -55,7 +58,8 @@ class OtherFile {
     return std::find(labels_.begin(), labels_.end(), column) != labels_.end();
   }
 
-  // Without a list they are all columns that are neither labels nor id.
+  // Writes down what an empty list of features means: all columns that are neither labels nor id,
+  // those that map steps make included. The new file may have other columns beside them.
   void SetFeatures(const std::vector<TensorSpec>& columns) {
     if (!options_.features.empty()) return;
     std::set<std::string> names;
@@ -68,7 +72,8 @@ class OtherFile {
     }
   }
 
-  // The map steps and parsed features that features and id are made of.
+  // Keeps the map steps and parsed features that features and id are made of. From the last step
+  // back: a step is needed if its result is, and then so is its input.
   void KeepNeeded() {
     needed_.insert(options_.features.begin(), options_.features.end());
     if (options_.id) needed_.insert(*options_.id);
@@ -91,6 +96,8 @@ class OtherFile {
   }
 
   void SetFile(CsvSource& source, const std::vector<TensorSpec>& columns) const {
+    // Every stated or found type is fixed by name, for the file's columns may stand in another
+    // order.
     for (size_t i = 0; i < columns.size(); ++i) {
       source.defaults_by_name[columns[i].name] =
           source.column_defaults ? (*source.column_defaults)[i] : DefaultOf(columns[i].dtype);
@@ -105,7 +112,7 @@ class OtherFile {
     UseAll(source);
   }
 
-  // As make_csv_dataset has it where types are found in the file.
+  // The default that make_csv_dataset gives a column whose type it found itself: 0 or "".
   static CsvDefault DefaultOf(DType dtype) {
     CsvDefault made;
     made.dtype = NameOf(dtype);
@@ -118,6 +125,7 @@ class OtherFile {
   }
 
   void SetFile(IdxSource& source, const std::vector<TensorSpec>& /*columns*/) const {
+    // The path decides nothing: IDX is inflated by its first bytes.
     source.images = path_;
     source.labels.reset();
     UseAll(source);

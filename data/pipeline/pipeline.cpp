@@ -1,3 +1,22 @@
+// The stream of an input_fn. In: a sampler (sampler.h), what a batch is made of (BuildContext), and
+// how many threads make batches ahead. Out: the batches, in the sampler's order, one a Next().
+//
+// Each worker runs the same loop: take the next number and draw its records (one worker at a time),
+// then look them up, read, parse and map them (all workers side by side), then put the batch in the
+// ring at number mod prefetch. The reader takes them from the ring in order.
+//
+//     sampler --draw_mutex_--> worker A: records of 7 --> Locate, Build --.
+//                              worker B: records of 5 --> Locate, Build --+--> [ 4 ][ 5 ][ 6 ][ 7 ]
+//                                                                              ready   . ready   .
+//     prefetch = 4, taken_ = 4, drawn_ = 8: Next returns batch 4, and only then is batch 8 drawn
+//
+// Invariants. Batch n holds what the sampler drew n-th, whichever worker built it and however many
+// there are. taken_ <= drawn_ <= taken_ + prefetch, so a place of the ring is empty when its batch
+// comes. The end, or an error of a draw, is drawn once, as the last outcome; an error of a build
+// takes its own batch's place. Both stay in the ring, so each later Next meets them again.
+// draw_mutex_ is taken before mutex_ and held over the wait for space: at most one worker waits for
+// space, the others for the draw. Neither is held while a batch is built.
+
 #include "data/pipeline/pipeline.h"
 
 #include <utility>
@@ -5,7 +24,7 @@
 namespace tpuest {
 namespace {
 
-// Tensors of the batches that wait, that are being built, and that the reader still holds.
+// Enough tensors for the batches that wait, that are being built, and that the reader still holds.
 size_t PoolSize(const PipelineOptions& options, const InputPlan& plan) {
   const size_t columns = plan.features.size() + plan.labels.size() + (plan.id ? 1 : 0);
   return columns * static_cast<size_t>(options.prefetch + options.workers + 2);
@@ -34,6 +53,7 @@ void Pipeline::Start() {
 }
 
 void Pipeline::Stop() {
+  // A worker that is building finishes its batch first; Seek then forgets it.
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -69,11 +89,14 @@ std::optional<Batch> Pipeline::Next() {
 }
 
 void Pipeline::DrawRecords(Drawn& drawn) {
+  // A seek may read a whole stream, and may throw: it is the workers' work, and its error goes the
+  // way of theirs.
   if (seek_) {
     sampler_->Seek(*seek_);
     seek_.reset();
   }
   sampler_->Draw(options_.batch_size, drawn);
+  // Fewer rows than asked for come only at the end of the last epoch.
   if (options_.drop_remainder && drawn.rows < options_.batch_size) drawn.rows = 0;
   drained_ = drawn.rows == 0;
 }
@@ -83,6 +106,7 @@ bool Pipeline::Draw(int64_t& number, Drawn& drawn, Outcome& outcome) {
   if (drained_) return false;
   {
     std::unique_lock lock(mutex_);
+    // With draw_mutex_ held, so that numbers are given out in the order of the draws.
     space_.wait(lock, [&] { return stopping_ || drawn_ - taken_ < options_.prefetch; });
     if (stopping_) return false;
     number = drawn_++;
@@ -91,12 +115,14 @@ bool Pipeline::Draw(int64_t& number, Drawn& drawn, Outcome& outcome) {
     DrawRecords(drawn);
   } catch (...) {
     outcome.error = std::current_exception();
+    // After an error the sampler's state is unknown: nothing more is drawn until Seek.
     drained_ = true;
     drawn.rows = 0;
   }
   return true;
 }
 
+// The ring's place is empty: the batch that was there has been taken before this one was drawn.
 void Pipeline::Put(int64_t number, Outcome outcome) {
   outcome.ready = true;
   {

@@ -1,6 +1,6 @@
 #pragma once
 // The stream of an input_fn: workers draw the records of one batch after the other, in order, and
-// build the batches side by side.
+// build the batches side by side. See pipeline.cpp.
 
 #include <condition_variable>
 #include <exception>
@@ -16,16 +16,21 @@
 
 namespace tpuest {
 
+// How a stream is cut into batches, and by how many threads; only batch_size, drop_remainder and
+// pad_last change what the batches hold.
 struct PipelineOptions {
-  int64_t batch_size = 1;
-  bool drop_remainder = false;
-  bool pad_last = false;
-  int workers = 1;
-  int64_t prefetch = 2;  // batches in the making or waiting; at least 1
-  bool endless = false;
-  std::optional<int64_t> epoch_size;
+  int64_t batch_size = 1;             // rows of the global batch
+  bool drop_remainder = false;        // a short last batch is left out
+  bool pad_last = false;              // a short last batch is filled up: see InputContext
+  int workers = 1;                    // threads
+  int64_t prefetch = 2;               // batches in the making or waiting; at least 1
+  bool endless = false;               // told to the reader; the sampler knows by itself
+  std::optional<int64_t> epoch_size;  // examples, if known
 };
 
+// The reader calls Seek and Next from one thread. Threads start with the first Next. An error of a
+// worker is thrown by the Next that would have returned its batch, and by every later one until
+// Seek.
 class Pipeline final : public BatchStream {
  public:
   // `keep` owns what context points to.
@@ -41,7 +46,7 @@ class Pipeline final : public BatchStream {
   [[nodiscard]] const std::vector<std::string>& files() const override { return *context_.files; }
 
  private:
-  // What became of a batch: itself, an error, or neither at the end of the stream.
+  // What became of a batch: the batch itself, an error, or neither at the end of the stream.
   struct Outcome {
     bool ready = false;
     std::optional<Batch> batch;
@@ -51,7 +56,8 @@ class Pipeline final : public BatchStream {
   void Start();
   void Stop();
   void Work();
-  // Takes the next batch's number and records; false if there is nothing left to do.
+  // Takes the next batch's number and draws its records; false if there is nothing left to do. An
+  // error of the draw goes to `outcome`.
   [[nodiscard]] bool Draw(int64_t& number, Drawn& drawn, Outcome& outcome);
   void DrawRecords(Drawn& drawn);
   void Put(int64_t number, Outcome outcome);
@@ -73,7 +79,7 @@ class Pipeline final : public BatchStream {
   std::mutex mutex_;
   std::condition_variable space_;  // for workers: a batch was taken, or stopping_
   std::condition_variable ready_;  // for Next
-  std::vector<Outcome> outcomes_;  // ring of options_.prefetch
+  std::vector<Outcome> outcomes_;  // ring: batch n is at n mod options_.prefetch
   int64_t drawn_ = 0;              // batches whose number was given out
   int64_t taken_ = 0;              // batches that Next returned
   bool stopping_ = false;

@@ -1,3 +1,29 @@
+// Which record is the next: the order of each epoch, and the epochs one after the other.
+//
+// In: the number of records (or a source that is read front to back), the order asked for, and a
+// position (epochs done, records consumed of the current one). Out: the records of the next batch
+// and the position after it, which the checkpoint keeps.
+//
+// Invariant: record = order(seed, epoch)[index], a pure function. No thread, batch size, clock or
+// earlier draw has a part in it, so Seek(after) and then Draw give what Draw alone would have
+// given: that is what makes a resumed run exact. A position never stands at the end of an epoch,
+// but at the start of the next one: {e + 1, 0}, not {e, size}. Batches run over the ends of epochs.
+//
+// Five records, shuffled, batches of two, repeat 2:
+//
+//     epoch           0                 1
+//     order           3  0  4  1  2     2  4  0  3  1
+//     batch          [3  0][4  1][2     2][4  0][3  1]
+//     after          {0,2} {0,4}        {1,1}{1,3}{2,0}     Seek({1,1}): the next batch is [4 0]
+//
+//   order         how a record is found, and what Seek costs
+//   kSource       the index itself; nothing
+//   kPermutation  Permute(seed, epoch, index, size), for each index alone: Draw only counts, Locate
+//                 computes on the thread that builds the batch; nothing
+//   kWindow       a buffer that depends on all draws before, so Seek draws again from the start of
+//                 the epoch: on indices, without reading a record
+//   a stream      as kSource or kWindow, but Seek reads the source again up to the position
+
 #include "data/pipeline/sampler.h"
 
 #include <algorithm>
@@ -7,7 +33,8 @@
 namespace tpuest {
 namespace {
 
-// Names of the random numbers' consumers ("shuffle", "window" in ASCII).
+// The names of the random numbers' consumers ("shuffle", "window" in ASCII). They are part of the
+// order: another name is another order for every checkpoint there is.
 constexpr uint64_t kPermutationName = 0x73687566666c6500ULL;
 constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
 
@@ -18,14 +45,14 @@ constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
               "the data are not those that the position was stored with");
 }
 
-// Counts epochs; what the order of an epoch is, is the derived class's.
+// Counts epochs. The order within one is the derived class's.
 class EpochCounter : public Sampler {
  public:
   explicit EpochCounter(const SampleOptions& options) : options_(options) {}
 
  protected:
   [[nodiscard]] bool AtEnd() const { return options_.repeat >= 0 && at_.epoch >= options_.repeat; }
-  // The epoch whose order this one has.
+  // The epoch whose order `epoch` has: the first one's, unless the job reshuffles in each.
   [[nodiscard]] int64_t OrderOf(int64_t epoch) const { return options_.reshuffle ? epoch : 0; }
 
   SampleOptions options_;
@@ -44,6 +71,7 @@ class IndexedSampler final : public EpochCounter {
     at_ = {position.epoch, 0};
     BeginEpoch();
     if (options_.order == SampleOptions::Order::kWindow) {
+      // The window's state is not stored: a checkpoint would grow with it.
       for (int64_t i = 0; i < position.records; ++i) (void)FromWindow();
     }
     at_.records = position.records;
@@ -55,6 +83,7 @@ class IndexedSampler final : public EpochCounter {
     while (drawn.rows < rows && !AtEnd()) {
       const int64_t stretch = std::min(rows - drawn.rows, size_ - at_.records);
       for (int64_t i = 0; i < stretch; ++i) {
+        // Places in the epoch for kPermutation (Locate makes them records), records otherwise.
         drawn.records.push_back(options_.order == SampleOptions::Order::kWindow ? FromWindow()
                                                                                 : at_.records + i);
       }
@@ -84,6 +113,7 @@ class IndexedSampler final : public EpochCounter {
     next_ = 0;
     window_.Begin(OrderOf(at_.epoch));
   }
+  // Keeps the invariant that a position never stands at an epoch's end.
   void EndEpochIfDone() {
     if (at_.records < size_) return;
     at_ = {at_.epoch + 1, 0};
@@ -98,9 +128,12 @@ class IndexedSampler final : public EpochCounter {
 
   int64_t size_;
   WindowShuffle window_;
-  int64_t next_ = 0;  // the window's input
+  int64_t next_ = 0;  // record that the window takes in next
 };
 
+// Reads records into the batch (kSource), or through a window that holds their bytes (kWindow). It
+// looks one record ahead: the end of an epoch must be known with its last record, since the
+// position after that is the next epoch's start.
 class StreamSampler final : public EpochCounter {
  public:
   StreamSampler(std::unique_ptr<StreamedSource> source, const SampleOptions& options)
@@ -112,6 +145,8 @@ class StreamSampler final : public EpochCounter {
     at_ = {position.epoch, 0};
     begun_ = false;
     skipped_.Clear();
+    // Reads up to the position and drops what it reads; earlier epochs need no reading, each begins
+    // with a rewind. The epoch may end in here exactly where the position is its end.
     while (at_.records < position.records) {
       skipped_.Clear();
       const int64_t epoch = at_.epoch;
@@ -139,6 +174,7 @@ class StreamSampler final : public EpochCounter {
   void One(Drawn& drawn) {
     if (!begun_) BeginEpoch();
     if (options_.order == SampleOptions::Order::kWindow) {
+      // A drawn slot is free at once: Append has copied its bytes.
       const auto slot = static_cast<size_t>(*window_.Next([&] { return Hold(); }));
       Append(held_[slot].bytes, held_[slot].from, drawn);
       free_.push_back(static_cast<int64_t>(slot));
@@ -148,6 +184,7 @@ class StreamSampler final : public EpochCounter {
       Advance();
     }
     ++at_.records;
+    // The epoch ends where the source has ended and the window is empty.
     if (more_ || holding_ > 0) return;
     at_ = {at_.epoch + 1, 0};
     begun_ = false;
@@ -159,7 +196,7 @@ class StreamSampler final : public EpochCounter {
     ++drawn.rows;
   }
 
-  // Looks one record ahead, so that the end of an epoch is known with its last record.
+  // Looks one record ahead.
   void Advance() { more_ = source_->Next(next_, next_from_); }
   void BeginEpoch() {
     begun_ = true;
@@ -170,10 +207,12 @@ class StreamSampler final : public EpochCounter {
     }
     window_.Begin(OrderOf(at_.epoch));
     free_.clear();
+    // All slots are free again; the lowest is at the end, to be taken first.
     for (size_t i = held_.size(); i-- > 0;) free_.push_back(static_cast<int64_t>(i));
     holding_ = 0;
   }
-  // Puts the next record in a slot for the window.
+  // Puts the next record in a slot and gives the window the slot's number; nullopt at the end.
+  // There are never more slots than the window has places, and their strings keep their memory.
   std::optional<int64_t> Hold() {
     if (!more_) return std::nullopt;
     if (free_.empty()) {
@@ -191,12 +230,12 @@ class StreamSampler final : public EpochCounter {
 
   std::unique_ptr<StreamedSource> source_;
   WindowShuffle window_;
-  bool begun_ = false;  // the epoch
-  bool more_ = false;   // next_ is a record
+  bool begun_ = false;  // the epoch of at_
+  bool more_ = false;   // next_ is a record, read ahead
   std::string_view next_;
   Provenance next_from_;
   std::vector<Held> held_;     // the window's records, by slot
-  std::vector<int64_t> free_;  // slots
+  std::vector<int64_t> free_;  // slots that hold nothing
   int64_t holding_ = 0;
   Drawn skipped_;
 };

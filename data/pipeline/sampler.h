@@ -22,17 +22,18 @@ struct SampleOptions {
   int64_t repeat = 1;     // epochs; -1: for ever
 };
 
-// The records of one batch. Kept and filled again, so that its memory is.
+// The records of one batch. It is kept and filled again, so that its memory is.
 struct Drawn {
   int64_t rows = 0;
   StreamPosition after;
-  // From an indexed source: each row's record.
+  // For an indexed source, each row's record: its place in the epoch's order until Locate() ran,
+  // its index in the source from then on (kWindow and kSource draw the index at once).
   std::vector<int64_t> records;
-  // From a streamed source: the records' bytes end to end, where each ends, where it is from.
+  // For a streamed source: the records' bytes end to end, where each ends, and where it is from.
   std::string bytes;
   std::vector<size_t> ends;
   std::vector<Provenance> from;
-  // Rows that Locate() still has to look up, as (epoch, how many).
+  // The epochs that the rows belong to, in order: Locate() needs each row's.
   struct Stretch {
     int64_t epoch = 0;
     int64_t rows = 0;
@@ -42,19 +43,25 @@ struct Drawn {
   void Clear();
 };
 
-// Used by one thread at a time, but for Locate.
+// The order of the records. One thread at a time, but for Locate.
 class Sampler {
  public:
   virtual ~Sampler() = default;
+  // The next Draw begins here. Throws Error kData for a position beyond the end of its epoch: the
+  // data are not those that it was stored with.
   virtual void Seek(const StreamPosition& position) = 0;
   // Up to `rows` records; fewer only at the end of the last epoch.
   virtual void Draw(int64_t rows, Drawn& drawn) = 0;
-  // The part of the work that any thread may do.
+  // The part of the work that any thread may do at any time: it reads nothing that Draw and Seek
+  // change.
   virtual void Locate(Drawn& drawn) const { (void)drawn; }
 };
 
+// Over the records 0..size-1 of an indexed source; size > 0.
 [[nodiscard]] std::unique_ptr<Sampler> MakeSampler(int64_t size, const SampleOptions& options);
-// Order kPermutation is not possible. The sampler alone reads the source from now on.
+// Over a source that is read front to back, which the sampler alone reads from now on. Order
+// kPermutation is not possible. Draw throws Error kData for a source without records and for what
+// the source throws.
 [[nodiscard]] std::unique_ptr<Sampler> MakeSampler(std::unique_ptr<StreamedSource> source,
                                                    const SampleOptions& options);
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
 
-// Columns are numbered: those that are read first, then one a map step.
+// The columns of an input_fn as a graph of map steps: numbers count the columns that are read
+// first, then one a map step, so that a step's result never hides its input from an earlier reader.
 class Columns {
  public:
   Columns(const InputFnOptions& options, const std::vector<TensorSpec>& read)
@@ -34,21 +35,21 @@ class Columns {
   }
 
   [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
-  // The column of this name after all map steps.
+  // The column that has this name after all map steps.
   [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
-  // The column that is read for it.
+  // The column that is read for it, through all steps.
   [[nodiscard]] size_t Root(size_t column) const {
     while (column >= read_) column = inputs_[column - read_];
     return column;
   }
-  // No step on the way to it computes.
+  // True if no step on the way to it computes: casts only.
   [[nodiscard]] bool OnlyCasts(size_t column) const {
     for (; column >= read_; column = inputs_[column - read_]) {
       if (!std::holds_alternative<CastMap>(options_.map[column - read_])) return false;
     }
     return true;
   }
-  // Adds the nodes that make the column, once.
+  // Adds the nodes that make the column, once; `built` holds the columns that are read.
   Value Build(size_t column, std::map<size_t, Value>& built) const {
     if (const auto found = built.find(column); found != built.end()) return found->second;
     const size_t in = inputs_[column - read_];
@@ -69,7 +70,8 @@ Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
                            "input_example_tensor");
 }
 
-// These columns of parse_example.
+// Nodes of these columns of parse_example. ParseExample's outputs are the dense features, then the
+// lists; `order` says which column each one is.
 std::map<size_t, Value> ParsedColumns(Value examples, const ExampleParser& parser,
                                       const std::set<size_t>& columns) {
   std::vector<ops::DenseFeature> features;
@@ -106,6 +108,7 @@ class ParsingReceiver {
     const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns();
     const InputPlan plan = PlanColumns(options_, read, key_);
     const Columns columns(options_, read);
+    // Only what features are made of is parsed: a request need not carry labels and id.
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
       CheckLists(columns, columns.Last(feature.spec.name));
@@ -128,13 +131,14 @@ class ParsingReceiver {
   [[nodiscard]] std::vector<TensorSpec> SourceColumns() const {
     const std::string key = key_ + ".source";
     if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
-    // Nobody wants to be told of bad records again.
+    // Bad records were reported when the job's own input was opened, hence no report here.
     const AnySource source =
         OpenSource(options_.source, false, key, {options_.data_errors.options, nullptr});
     return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
   }
 
-  // The columns of a source, from the features that hold them in tf.Examples.
+  // Nodes of a source's columns, from the features that hold them in tf.Examples, in the order of
+  // the features' keys.
   [[nodiscard]] std::map<size_t, Value> Decoded(Value examples, const std::vector<TensorSpec>& read,
                                                 const std::set<size_t>& roots) const {
     if (std::holds_alternative<TFRecordSource>(options_.source)) return {{0, examples}};
@@ -154,7 +158,9 @@ class ParsingReceiver {
     return built;
   }
 
-  // A stream fills lists up after the map steps, a receiver before them.
+  // A stream fills lists up after the map steps, a receiver before them: a step that computes would
+  // change the fillers too. Casts within whole numbers or within floats keep -1 and NaN what they
+  // are.
   void CheckLists(const Columns& columns, size_t column) const {
     const TensorSpec& result = columns.spec(column);
     const TensorSpec& read = columns.spec(columns.Root(column));
@@ -177,7 +183,7 @@ class ParsingReceiver {
   std::optional<int64_t> batch_;
 };
 
-// The rows of a source as one column of tf.Examples.
+// The rows of a source as one column of tf.Examples, made anew at each read.
 class EncodedSource final : public IndexedSource {
  public:
   EncodedSource(std::shared_ptr<IndexedSource> source, std::map<std::string, DType> dtypes)
@@ -245,6 +251,7 @@ InputFn SerializedInputFn(InputFnOptions options, std::string name,
     const auto columns = KnownColumns(options.source, "input_fns." + name + ".source");
     if (columns && columns->size() == 1) rename.in = columns->front().name;
   }
+  // A reshape to the same shape renames the column, for it has no step that would run.
   rename.out = kExamples;
   options.parse_example.clear();
   options.map = {rename};

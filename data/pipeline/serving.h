@@ -35,8 +35,8 @@ namespace tpuest {
     std::optional<int64_t> default_batch_size = {});
 
 // The input_fn's records in its order, each as what such a receiver takes: one feature, `examples`
-// string []. Of a TFRecordDataset the record's bytes, else its columns as a tf.Example, numbers of
-// the kind that `spec` asks for.
+// string []. For a TFRecordDataset it is the record's bytes, else the columns as a tf.Example,
+// numbers of the kind that `spec` asks for.
 [[nodiscard]] InputFn SerializedInputFn(InputFnOptions options, std::string name,
                                         const std::map<std::string, FeatureOptions>& spec = {});
 

@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kDigitsName = 0x6469676974730001ULL;  // "digits"
 constexpr int kPiecesPerSpan = 4;  // straight pieces between two points of a stroke
 
-// The random numbers of one digit, in a fixed order.
+// The random numbers of one digit, taken in a fixed order: one draw more or less would change the
+// bytes of every digit, and of every run on them.
 class Draws {
  public:
   Draws(uint64_t seed, int64_t index)
@@ -44,7 +45,7 @@ class Draws {
   size_t lane_ = 4;
 };
 
-// From the unit box to pixels: scale, slant, turn, shift.
+// The map from the unit box to pixels: scale, slant, turn, shift.
 struct Placement {
   float xx, xy, yx, yy, x, y;
 
@@ -52,7 +53,8 @@ struct Placement {
     const float height = draws.Between(15.0F, 21.0F);
     const float wide = height * width * draws.Between(0.8F, 1.3F);
     const float slant = draws.Around(0.45F);
-    // A turn by angle a, tan(a / 2) = t.
+    // A turn by angle a with tan(a / 2) = t: sine and cosine without a library's sin, whose last
+    // bit is not the same everywhere.
     const float t = draws.Around(0.15F);
     const float cosine = (1 - t * t) / (1 + t * t);
     const float sine = 2 * t / (1 + t * t);
@@ -82,6 +84,7 @@ class Canvas {
     const int bottom = Clamp(std::max(a.y, b.y) + reach_ + 1);
     const float dx = b.x - a.x;
     const float dy = b.y - a.y;
+    // A line of no length (two points that jitter brought together) is a dot.
     const float inverse = 1 / std::max(dx * dx + dy * dy, 1e-12F);
     for (int row = top; row < bottom; ++row) {
       float* const squares = &squares_[static_cast<size_t>(row) * kDigitSide];
@@ -152,6 +155,7 @@ void Ink(const Canvas& canvas, float half_width, float edge, float ink, float no
   }
   const float unit = noise / 256;
   for (size_t i = 0; i < kDigitPixels; i += 2) {
+    // One word of 32 bits is the noise of two pixels: two bytes each, whose sum is triangular.
     const uint32_t word = draws.Word();
     for (size_t k = 0; k < 2; ++k) {
       const auto bits = static_cast<int>(word >> (16 * k));

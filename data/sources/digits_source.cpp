@@ -7,6 +7,7 @@
 namespace tpuest {
 namespace {
 
+// Digits drawn anew at each read, into the row's own bytes: the pixels, then the label.
 class DrawnDigits : public IndexedSource {
  public:
   DrawnDigits(int64_t count, uint64_t seed)
@@ -39,7 +40,7 @@ class DrawnDigits : public IndexedSource {
 };
 
 // Keeps each digit once it is drawn. Two threads that meet at one both draw it, one of them keeps
-// it.
+// it; both have the same bytes, since a digit is a function of (seed, index).
 class KeptDigits final : public DrawnDigits {
  public:
   KeptDigits(int64_t count, uint64_t seed)
@@ -53,6 +54,7 @@ class KeptDigits final : public DrawnDigits {
     const auto at = static_cast<size_t>(index);
     std::atomic<uint8_t>& state = states_[at];
     uint8_t* const pixels = &pixels_[at * kDigitPixels];
+    // The release below goes with this acquire: who sees kKept sees the pixels and the label.
     if (state.load(std::memory_order_acquire) != kKept) {
       uint8_t empty = kEmpty;
       if (!state.compare_exchange_strong(empty, kTaken)) return DrawnDigits::Read(index, row);

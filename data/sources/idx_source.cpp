@@ -1,5 +1,6 @@
-// IDX, the format of MNIST: two zero bytes, the element type (8: uint8), the number of dimensions,
-// each dimension as a big-endian uint32, and the elements. Plain or gzip, told by the first bytes.
+// IDX, the format of MNIST (yann.lecun.com/exdb/mnist): two zero bytes, the element type (8:
+// uint8), the number of dimensions, each dimension as a big-endian uint32, and the elements. Plain
+// or gzip, told by the first bytes.
 
 #include "core/base/files.h"
 #include "core/io/byte_stream.h"
@@ -57,6 +58,8 @@ Idx ReadIdx(const std::string& path, size_t rank, const std::string& key) {
   uint64_t elements = 1;
   for (size_t i = 0; i < rank; ++i) {
     idx.dims.push_back(BigEndian(idx.bytes, 4 + 4 * i));
+    // Three dimensions of 32 bits each may be more than 64 bits hold; a damaged header must not
+    // pass the size check below by wrapping around.
     if (__builtin_mul_overflow(elements, static_cast<uint64_t>(idx.dims.back()), &elements)) {
       Damaged(path, "its dimensions are too large");
     }
@@ -86,6 +89,7 @@ class IdxRecords final : public IndexedSource {
   void Read(int64_t index, Row& row) const override {
     row.from = {0, index};
     row.columns.resize(columns().size());
+    // Pixels stay where they were read: a row is two pointers.
     row.columns[0] = {images_.bytes.data() + images_.begin + index * pixels_, pixels_};
     if (!labels_.empty()) row.columns[1] = {&labels_[static_cast<size_t>(index)], 1};
   }

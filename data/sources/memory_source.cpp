@@ -6,6 +6,7 @@
 namespace tpuest {
 namespace {
 
+// The spec of one row of rows [records, ...].
 TensorSpec RowSpec(const std::string& name, const Tensor& rows, const std::string& key) {
   const std::vector<int64_t>& dims = rows.shape().dims();
   return {name, rows.dtype(), Shape(std::vector<int64_t>(dims.begin() + 1, dims.end())), key};
@@ -24,6 +25,7 @@ class Slices final : public IndexedSource {
       const int64_t count = columns()[i].shape.elements();
       const size_t width = tensors_[i].dtype() == DType::kString ? sizeof(std::string_view)
                                                                  : SizeOf(tensors_[i].dtype());
+      // A row is a slice of the tensor: nothing is copied.
       const auto* const first = static_cast<const char*>(tensors_[i].raw());
       row.columns[i] = {first + static_cast<size_t>(index * count) * width, count};
     }
@@ -86,7 +88,7 @@ std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options, const std::
   if (options.step == 0) {
     throw Error(Code::kUsage, "step is 0; expected another number").Key(key + ".step");
   }
-  // In 128 bits, where the extremes of int64 do not overflow.
+  // The count is span / step rounded up, in 128 bits, where the extremes of int64 do not overflow.
   const __int128 span = static_cast<__int128>(options.stop) - options.start;
   const __int128 step = options.step;
   const __int128 size = (span + step - (step > 0 ? 1 : -1)) / step;

@@ -35,6 +35,8 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
 
 std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
                                                     const std::string& key) {
+  // Sources without files are opened: that costs nothing, and checks their options. An IDX file's
+  // header alone says how many pixels an image has.
   if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
   if (std::holds_alternative<IdxSource>(options)) return std::nullopt;
   if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);

@@ -10,24 +10,28 @@
 
 namespace tpuest {
 
-// `key` is the section's key path, for errors. cached: keep in memory what would otherwise be
-// generated or inflated again in each epoch. Skip and take are applied. Bad records are left out as
-// `errors` say, if the source can.
+// Opens the source; skip and take are applied. `key` is the section's key path, for errors. cached:
+// keep in memory what would otherwise be generated or inflated again in each epoch. Bad records are
+// left out as `errors` say, if the source can (CSV). Throws Error kUsage for options, kData for
+// files.
 [[nodiscard]] AnySource OpenSource(const SourceOptions& options, bool cached,
                                    const std::string& key, const DataErrors& errors = {});
 
-// The columns, as far as they are known without opening a file; nullopt: not known.
+// The columns, if they are known without opening a file; nullopt otherwise. Throws Error kUsage.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
                                                                   const std::string& key);
 
-// The records of an epoch, likewise.
+// The number of records of an epoch, if it is known without opening a file; nullopt otherwise.
 [[nodiscard]] std::optional<int64_t> KnownSize(const SourceOptions& options,
                                                const std::string& key);
 
 // ---- one source each --------------------------------------------------------------------------
 
+// TFRecordDataset; streamed where a file is compressed and `cached` is false. Applies skip and
+// take.
 [[nodiscard]] AnySource OpenTFRecords(const TFRecordSource& options, bool cached,
                                       const std::string& key);
+// The others are read at any index. skip and take are left to OpenSource.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options,
                                                      const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenDigits(const DigitsSource& options, bool cached,

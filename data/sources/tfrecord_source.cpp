@@ -13,6 +13,7 @@
 namespace tpuest {
 namespace {
 
+// The row's own text is the column's one value; it points into a mapped file or kept memory.
 void SetText(std::string_view bytes, Row& row) {
   row.text = bytes;
   row.columns.assign(1, {&row.text, 1});
@@ -41,6 +42,8 @@ void ForEach(int64_t n, int64_t threads, Fn fn) {
   }
 }
 
+// Plain files: mapped, with the offset of each record, found by walking over the lengths (8 bytes a
+// record). Contents are checked against their crc when they are read, not here.
 class MappedRecords final : public IndexedSource {
  public:
   MappedRecords(const std::vector<std::string>& paths, int64_t threads)
@@ -70,6 +73,7 @@ class MappedRecords final : public IndexedSource {
   std::vector<int64_t> starts_ = {0};           // index of each file's first record, and the end
 };
 
+// Compressed files: inflated front to back. skip and take count records over all files.
 class StreamedRecords final : public StreamedSource {
  public:
   StreamedRecords(const std::vector<std::string>& paths, const RecordRange& range)
@@ -100,6 +104,7 @@ class StreamedRecords final : public StreamedSource {
 
  private:
   bool Advance(Record& record) {
+    // A file is opened when the one before it is done, and a file without records is passed over.
     for (; file_ < files().size(); ++file_, reader_.reset()) {
       if (!reader_) reader_ = std::make_unique<RecordReader>(files()[file_]);
       if (reader_->Next(record)) return true;
@@ -114,10 +119,11 @@ class StreamedRecords final : public StreamedSource {
   bool skipped_ = false;
 };
 
-// A streamed source, read once into memory.
+// A streamed source, read once into memory: any index can be read then.
 class MemoryRecords final : public IndexedSource {
  public:
-  // Memory is taken `block` bytes at a time, so that nothing moves once it is read.
+  // Memory is taken `block` bytes at a time, so that nothing moves once it is read: records are
+  // views into the blocks, and a block never grows beyond what was reserved.
   MemoryRecords(StreamedSource& source, size_t block)
       : IndexedSource(source.columns(), source.files()) {
     std::string_view bytes;
@@ -160,7 +166,8 @@ std::string_view NameOf(Compression compression) {
   }
 }
 
-// Whether any of the files is compressed; Error kData where one is otherwise than the job says.
+// True if any of the files is compressed. Throws Error kData where one is otherwise than the job
+// says; TensorFlow would report a damaged record.
 bool AnyCompressed(const std::vector<std::string>& paths, const TFRecordSource& options,
                    const std::string& key) {
   bool any = false;
@@ -192,6 +199,7 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
   CheckPositive(options.num_parallel_reads, "num_parallel_reads", key);
   CheckRange(options, key);
   const std::vector<std::string> paths = FindFiles(options.filenames, key + ".filenames");
+  // One compressed file makes the whole a stream: an index must count records over all files.
   if (!AnyCompressed(paths, options, key)) {
     return Slice(std::make_shared<MappedRecords>(paths, options.num_parallel_reads), options, key);
   }
