@@ -1,4 +1,5 @@
-// The model_fn that README shows: it compiles, learns and is evaluated as it stands there.
+// The model_fn that docs/developing.md shows: it compiles, learns and is evaluated as it stands
+// there.
 
 #include <doctest/doctest.h>
 
@@ -48,22 +49,22 @@ class Squares final : public BatchStream {
   StreamPosition at_;
 };
 
-std::string CodeInReadme() {
-  const std::string readme = ReadFile(JoinPath(SOURCE_ROOT, "README.md"));
+std::string CodeInManual() {
+  const std::string page = ReadFile(JoinPath(SOURCE_ROOT, "docs/developing.md"));
   const std::string fence = "```cpp\n";
-  const size_t begin = readme.find(fence);
+  const size_t begin = page.find(fence);
   REQUIRE(begin != std::string::npos);
   const size_t code = begin + fence.size();
-  return readme.substr(code, readme.find("```", code) - code);
+  return page.substr(code, page.find("```", code) - code);
 }
 
 }  // namespace
 
-TEST_CASE("README's model_fn is the one that is compiled here") {
-  CHECK(CodeInReadme() == ReadFile(JoinPath(SOURCE_ROOT, "tests/models/own_model.cpp")));
+TEST_CASE("the manual's model_fn is the one that is compiled here") {
+  CHECK(CodeInManual() == ReadFile(JoinPath(SOURCE_ROOT, "tests/models/own_model.cpp")));
 }
 
-TEST_CASE("README's model_fn learns, on one replica and on four") {
+TEST_CASE("the manual's model_fn learns, on one replica and on four") {
   for (const bool use_tpu : {false, true}) {
     TemporaryFolder folder;
     OpRegistry registry{ops::AllOps()};
