@@ -353,6 +353,8 @@ const std::vector<std::string> kUnfinished = {std::string("TO") + "DO", std::str
 
 }  // namespace
 
+const std::map<std::string, double, std::less<>>& Ranks() { return kRanks; }
+
 std::vector<Source> ReadTree(const std::string& root) {
   const std::set<std::string> ignored = IgnoredNames(root);
   std::vector<Source> tree;

@@ -2,6 +2,8 @@
 // Holds the tree to its stack: a folder includes and links only folders of lower rank, a library is
 // seen only by the folders that wrap it, and nothing stands where the layout has no place for it.
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,9 @@ struct Source {
 
 // The files below the root but for the top-level names that .gitignore has.
 [[nodiscard]] std::vector<Source> ReadTree(const std::string& root);
+
+// The folders of the stack, each with its rank.
+[[nodiscard]] const std::map<std::string, double, std::less<>>& Ranks();
 
 // Each returns a line a fault, "config/job.cpp:12: config (6) may not include data (8)".
 
