@@ -21,6 +21,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   if (tree.root.kind == Node::Kind::kMap) {
     applied = ApplyOverridesTo(tree, layers.overrides, section, sources, faults);
   }
+  // ReadLayers has taken the files' own away: what is left came from KEY=VALUE.
   if (const Node* const base = tree.root.Find("base")) {
     faults.push_back({"base files stand below the job file, not over it", "--set-file FILE", "base",
                       base->key_place, base->key_width});

@@ -29,19 +29,22 @@
 namespace tpuest::config {
 
 template <class Job>
+// A job that was read without a fault, and where its values came from.
 struct Loaded {
   Job job;
   Tree tree;
   std::vector<AppliedOverride> overrides;  // for the log, where given and path differ
 };
 
-// Reads text (of a job file with that name) and its layers into the section. Throws Error(kUsage)
-// with every fault. `name` falls back on the file's name without its extension in ${name}.
+// Reads `text`, the contents of job file `file`, and its layers into the section. Throws Error
+// kUsage with every fault, in the order of the lines. `name` falls back on the file's name without
+// its extension in ${name}.
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
                                           const Layers& layers, Sources& sources,
                                           const Value& section, Tree& tree);
 
 template <class Job>
+// The same for a job of type Job, which starts with its defaults.
 [[nodiscard]] Loaded<Job> ParseJob(std::string_view text, const std::string& file,
                                    const Layers& layers, Sources& sources) {
   Loaded<Job> loaded;
@@ -50,6 +53,7 @@ template <class Job>
 }
 
 template <class Job>
+// The same for a file. Throws what ReadJobFile throws, too.
 [[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const Layers& layers, Sources& sources) {
   return ParseJob<Job>(ReadJobFile(file), file, layers, sources);
 }

@@ -10,7 +10,7 @@
 namespace tpuest::config {
 namespace {
 
-// What a terminal can be given: no control characters but tabs, no broken UTF-8.
+// The line as a terminal can be given it: no control characters but tabs, no broken UTF-8.
 std::string Printable(std::string_view line) {
   const bool valid = FindInvalidUtf8(line) == std::string_view::npos;
   std::string text(line);
@@ -21,7 +21,8 @@ std::string Printable(std::string_view line) {
   return text;
 }
 
-// White space as wide as the first `columns` characters of the line.
+// White space as wide as the first `columns` characters of the line. Tabs stay tabs, so the carets
+// stand below what they mean, however wide a tab is.
 std::string Padding(std::string_view line, int columns) {
   std::string padding;
   for (const char c : line) {

@@ -1,5 +1,5 @@
 #pragma once
-// Faults as a compiler prints them:
+// Prints faults as a compiler does:
 //
 //   job.yaml:14:5: error: unknown key 'itertions_per_loop' in run_config.tpu_config
 //      14 |     itertions_per_loop: 100
@@ -24,14 +24,15 @@ inline constexpr std::string_view kCommandLine = "command line";
 // The texts that places point into, by file name.
 class Sources {
  public:
-  // Replaces what was there.
+  // Remembers a file's text; replaces what was there under the name.
   void Add(const std::string& file, std::string_view text);
   // Adds an argument: a line of a "file" whose line numbers mean nothing to a reader ("command
   // line", "--model-dir"). Returns its number.
   int AddLine(const std::string& file, std::string_view line);
-  // The line (from 1) without its end, or nullptr.
+  // The line (from 1) without its end, or nullptr. Valid until the file is added to.
   [[nodiscard]] const std::string* Line(const std::string& file, int line) const;
 
+  // True for a "file" that AddLine made.
   [[nodiscard]] bool HoldsArguments(const std::string& file) const;
 
  private:
@@ -42,8 +43,8 @@ class Sources {
   std::map<std::string, Text> files_;
 };
 
-// With a newline at the end. A hint that starts with "did you mean" follows the carets, another
-// stands in a line of its own.
+// The fault's text with a newline at the end. A hint that starts with "did you mean" follows the
+// carets, another stands in a line of its own.
 [[nodiscard]] std::string Render(const Fault& fault, const Sources& sources);
 [[nodiscard]] std::string Render(const std::vector<Fault>& faults, const Sources& sources);
 

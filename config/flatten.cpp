@@ -15,6 +15,7 @@ using Kind = Type::Kind;
 
 class Flattener {
  public:
+  // An optional and a variant have no path of their own: what they hold stands in their place.
   void Walk(const Value& value, const std::string& path) {
     switch (value.type->kind) {
       case Kind::kOptional: {

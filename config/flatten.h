@@ -1,5 +1,5 @@
 #pragma once
-// A struct as a list of key paths and values, and what tells two such structs apart.
+// Makes a list of key paths and values of a struct, and says what tells two such lists apart.
 
 #include <optional>
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace tpuest::config {
 
+// One key of a job with the value that it has, default or not.
 struct FlatValue {
   std::string path;  // "optimizer.learning_rate", "layers[2].units", "model.type"
   std::string text;  // YAML flow text
   std::string_view help;
 };
 
-// Every value that is no section, in the order of Visit. An empty list or map is a value.
+// All values that are no sections, in the order of Visit. An empty list or map is a value; a
+// variant's struct adds its `type`.
 [[nodiscard]] std::vector<FlatValue> FlatValuesOf(const Value& section);
 
 template <class T>
@@ -24,10 +26,11 @@ template <class T>
   return FlatValuesOf(ValueOf(const_cast<T&>(section)));
 }
 
-// The text at a path; nullopt: there is no such value.
+// The text at a path; nullopt where there is no such value.
 [[nodiscard]] std::optional<std::string> FindText(const std::vector<FlatValue>& values,
                                                   std::string_view path);
 
+// A key whose values differ.
 struct Difference {
   std::string path;
   std::optional<std::string> a;  // nullopt: there is no such key on that side

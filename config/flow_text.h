@@ -7,8 +7,8 @@
 
 namespace tpuest::config {
 
-// "[1, 2]", "{a: 1}", "abc", "\"1\"": on one line, strings quoted where plain they would be
-// something else.
+// The node on one line, "[1, 2]", "{a: 1}", "abc", "\"1\"": strings are quoted where plain they
+// would be something else.
 [[nodiscard]] std::string FlowText(const Node& node);
 
 }  // namespace tpuest::config

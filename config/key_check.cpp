@@ -1,4 +1,4 @@
-// Keys that a section does not have, and where they might belong.
+// Finds keys that a section does not have, and says where they might belong.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace tpuest::config {
 namespace {
 
-// A key path without its last step; "model.layers[]" for "model.layers[].units".
+// A key path without its last step: "model.layers[]" for "model.layers[].units".
 std::string Parent(const std::string& path) {
   const size_t dot = path.rfind('.');
   return dot == std::string::npos ? "" : path.substr(0, dot);
@@ -34,7 +34,7 @@ size_t Distance(const std::string& a, const std::string& b) {
   return from.size() + to.size() - 2 * CommonSteps(from, to);
 }
 
-// Structs of a variant that have the key: "MomentumOptimizer".
+// The structs of a variant that have the key: "MomentumOptimizer".
 std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key) {
   std::vector<std::string> names;
   for (const Type* const type : variant.alternatives) {
@@ -71,10 +71,13 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
                             const std::vector<Member>& members, const Type* of) {
   const std::string id = fmt::format("{}:{}:{} unknown key", child.key_place.file,
                                      child.key_place.line, child.key_place.column);
+  // An alias is read wherever it is used; its fault is one.
   if (!reported_.insert(id).second) return;
   std::vector<std::string> keys;
   for (const Member& member : members) keys.emplace_back(member.name);
   if (of != nullptr) keys.emplace_back(section.type->type_key);
+  // The best hint first: another type's option, a key of a section nearby, a typing error, a key
+  // anywhere.
   std::string hint = ElsewhereHint(child.key, true);
   const std::optional<std::string> near = Nearest(child.key, keys);
   const std::vector<std::string> types =
@@ -95,7 +98,8 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
                      child.key_place, child.key_width});
 }
 
-// Where else the job has a key of that name: next to this section, or anywhere. Empty if nowhere.
+// A hint where else the job has a key of that name: next to this section, or anywhere; empty if
+// nowhere.
 std::string TreeReader::ElsewhereHint(const std::string& key, bool near_only) {
   if (schema_.empty()) schema_ = SchemaOf(root_);
   const SchemaKey* best = nullptr;

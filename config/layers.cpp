@@ -27,6 +27,8 @@ class LayerReader {
   LayerReader(Sources& sources, std::vector<Fault>& faults) : sources_(sources), faults_(faults) {}
 
   Node Read(std::string_view text, const std::string& file, const Origin& origin) {
+    // Absolute, so that a file whose name is written in two ways is still found among its own
+    // bases.
     open_.push_back(std::filesystem::absolute(file).lexically_normal().string());
     Node root = ParseYaml(text, file, origin, sources_, faults_);
     Node below;
@@ -42,10 +44,11 @@ class LayerReader {
   }
 
  private:
-  // The files that `base:` names; takes the key out.
+  // Takes the key `base` out and gives the files that it names, the lowest first.
   std::vector<Node> TakeBases(Node& root) {
     Node* const found = root.Find(kBaseKey);
     if (found == nullptr) return {};
+    // `base` is no key of a job: it is gone before the layers are merged.
     const Node base = std::move(*found);
     root.children.erase(root.children.begin() + (found - root.children.data()));
     if (base.kind == Node::Kind::kNull) return {};
@@ -98,7 +101,7 @@ Node Merged(Node below, Node above) {
     child = Merged(std::move(*covered), std::move(child));
     below.children.erase(below.children.begin() + (covered - below.children.data()));
   }
-  // In the order of the file above, then what it does not name.
+  // The order of the file above stays, then comes what it does not name.
   std::move(below.children.begin(), below.children.end(), std::back_inserter(above.children));
   return above;
 }

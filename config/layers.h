@@ -1,5 +1,5 @@
 #pragma once
-// What a job is made of: base files, the job file over them, --set-file over it, KEY=VALUE last.
+// A job as layers: base files, the job file over them, --set-file over it, KEY=VALUE last.
 
 #include <string>
 #include <string_view>
@@ -11,23 +11,24 @@
 
 namespace tpuest::config {
 
-// What stands above a job file, in this order.
+// The layers above a job file, in this order.
 struct Layers {
   std::vector<std::string> set_files;
   std::vector<Override> overrides;
 };
 
-// `above` over `below`: a map's keys one by one, everything else whole. A section whose `type:` is
-// another takes none of the keys below it. What was covered is kept in Node::earlier.
+// Puts `above` over `below`: a map's keys one by one, everything else whole. A section whose
+// `type:` is another takes none of the keys below it. What was covered is kept in Node::earlier.
 [[nodiscard]] Node Merged(Node below, Node above);
 
 // The tree of a file and of what its `base:` names, a file or a list of them beside it, which is
-// taken out: the first is the lowest, each may have its own. Error kUsage for a file that is not
-// there, that is among its own bases, or that cannot be read at all; else faults are added.
+// taken out: the first is the lowest, each may have its own. Throws Error kUsage for a file that is
+// not there, that is among its own bases, or that cannot be read at all; other faults are added.
 [[nodiscard]] Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
                               Sources& sources, std::vector<Fault>& faults);
 
-// The file's text; an Error(kUsage) that names the nearest file name if there is none.
+// The file's text. Throws Error kUsage, which names the nearest file name if there is none of this
+// name.
 [[nodiscard]] std::string ReadJobFile(const std::string& file);
 
 }  // namespace tpuest::config

@@ -17,6 +17,7 @@ namespace {
 
 using Kind = Type::Kind;
 
+// A step as a list's index; nullopt if it is not a number.
 std::optional<size_t> IndexOf(const std::string& step) {
   size_t index = 0;
   const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
@@ -37,6 +38,7 @@ void AddChoices(const Type& type, std::vector<const Type*>& choices) {
 std::vector<const Type*> StepInto(const std::vector<const Type*>& types, const std::string& step) {
   std::vector<const Type*> inside;
   for (const Type* const type : types) {
+    // A Raw takes whatever stands below it.
     if (type->kind == Kind::kRaw) inside.push_back(type);
     if (type->kind == Kind::kMap) AddChoices(*type->item, inside);
     if (type->kind == Kind::kList && IndexOf(step)) AddChoices(*type->item, inside);
@@ -61,7 +63,7 @@ bool EndsWithSteps(const std::vector<std::string>& path, const std::vector<std::
   return suffix.size() <= path.size() && std::equal(suffix.rbegin(), suffix.rend(), path.rbegin());
 }
 
-// An override's text in its parts.
+// An override's text in its parts: "layers[0].units=64" is key and value.
 struct Parts {
   enum class Kind { kSet, kAppend, kRemove };
   Kind kind = Kind::kSet;
@@ -70,7 +72,7 @@ struct Parts {
   size_t value_at = 0;  // behind the '='
 };
 
-// nullopt: it is none.
+// The parts of a text; nullopt if it is no override.
 std::optional<Parts> PartsOf(const std::string& text) {
   if (text.starts_with('~')) {
     if (text.size() == 1 || text.find('=') != std::string::npos) return std::nullopt;
@@ -89,7 +91,7 @@ class Overrider {
  public:
   Overrider(Tree& tree, const Value& defaults) : tree_(tree), defaults_(defaults) {}
 
-  // Throws Error(kUsage).
+  // Applies one override. Throws Error kUsage, with its place in the argument.
   AppliedOverride Apply(const Override& override, const Place& place) {
     const std::optional<Parts> parts = PartsOf(override.text);
     if (!parts) {
@@ -126,7 +128,8 @@ class Overrider {
                                               Place{place.file, place.line, column}, width}}};
   }
 
-  // The path itself if there is such a key, else the only one that ends like it.
+  // The path itself if there is such a key, else the only one that ends like it. Throws Error
+  // kUsage for none and for several.
   std::string FullPath(const std::string& key, const Place& place) {
     const std::vector<std::string> steps = PathSteps(key);
     if (!steps.empty() && !TypesAt(*defaults_.type, steps).empty()) return key;
@@ -150,7 +153,8 @@ class Overrider {
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
-  // "did you mean 'train_spec.max_steps'?": the path whose last steps are all nearly those given.
+  // A hint, "did you mean 'train_spec.max_steps'?", for the path whose last steps are all nearly
+  // those given; empty if there is none.
   static std::string NearestPath(const std::string& key, const std::vector<std::string>& paths) {
     const std::vector<std::string> given = PathSteps(key);
     std::vector<std::string> endings;
@@ -172,7 +176,8 @@ class Overrider {
     return fmt::format("did you mean '{}'?", whole[static_cast<size_t>(at)]);
   }
 
-  // A string is taken as it stands; everything else is YAML.
+  // The value as a node. A string is taken as it stands, since a shell has unquoted it already;
+  // everything else is YAML.
   static Node ReadOverrideValue(const Override& override, size_t start, const Place& place,
                                 const std::vector<const Type*>& types) {
     const std::string text = override.text.substr(start);
@@ -212,7 +217,9 @@ class Overrider {
     value.key = node.key;
     value.key_place = {place.file, place.line, place.column};
     value.key_width = static_cast<int>(key.size());
+    // What `config show` tells of the key: what it had been, file by file.
     value.earlier = std::move(node.earlier);
+    // A node that Reach has just made covers nothing.
     if (node.place.file != place.file || node.place.line != place.line) {
       value.earlier.push_back({FlowText(node), OriginText(node)});
     }
@@ -234,7 +241,8 @@ class Overrider {
     node.children.push_back(std::move(item));
   }
 
-  // Of a list that starts with some.
+  // The default's items, for a list that starts with some; nullopt if the path is no list of the
+  // defaults.
   std::optional<std::vector<Node>> DefaultItems(const std::vector<std::string>& steps,
                                                 const Place& place, const Origin& origin) const {
     Value at = defaults_;

@@ -1,6 +1,6 @@
 #pragma once
-// KEY=VALUE, KEY+=ITEM and ~KEY over the job. They act on the tree, in their order, before it is
-// read.
+// Puts KEY=VALUE, KEY+=ITEM and ~KEY over the job. They act on the tree, in their order, before it
+// is read.
 
 #include <string>
 #include <vector>
@@ -21,13 +21,15 @@ struct Override {
   std::string origin = std::string(kCommandLine);  // "--model-dir" for a flag
 };
 
+// An override that was applied, for the log.
 struct AppliedOverride {
   std::string given;  // the key as it was written
   std::string path;   // the key path it stands for
 };
 
-// `defaults` is the struct that the tree will be read into, with its defaults: it says which keys
-// there are. Overrides that cannot be applied become faults and are left out.
+// Applies the overrides. `defaults` is the struct that the tree will be read into, with its
+// defaults: it says which keys there are. Overrides that cannot be applied become faults and are
+// left out.
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
                                               const Value& defaults, Sources& sources,
                                               std::vector<Fault>& faults);

@@ -180,7 +180,7 @@ void TreeReader::StoreNumber(const Node& node, const ScalarText& scalar, const V
   *static_cast<double*>(value.at) = *number;
 }
 
-// "60s" is a period in quotes, too; "60" in quotes is a string.
+// Stores a period: "60s" is one in quotes, too; "60" in quotes is a string.
 void TreeReader::StorePeriod(const Node& node, const ScalarText& scalar, const Value& value) {
   const std::string number_hint = NumberHint(scalar.text);
   const std::optional<Period> period = ParsePeriod(scalar.text);
@@ -212,6 +212,7 @@ void TreeReader::StoreRaw(const Node& node, const Value& value) {
 }
 
 void TreeReader::ReadOptional(const Node& node, const Value& value, const Field& field) {
+  // A variable may stand for null: ${STEPS:-null}.
   const bool null_text = node.kind == Node::Kind::kScalar &&
                          node.text.find("${") != std::string::npos && TextOf(node).text == "null";
   if (node.kind == Node::Kind::kNull || null_text) return value.type->clear(value.at);

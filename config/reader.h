@@ -1,12 +1,12 @@
 #pragma once
-// The tree into structs: strict, with every fault at once.
+// Reads the tree into structs: strict, with every fault at once.
 //
 // Numbers: `010` is refused, `1e4` is an integer where one is asked for, `1/255` is a number where
 // one is asked for, `.inf` and `.nan` are numbers, true and false the only booleans, and a quoted
 // number is a string. ${VAR}, ${VAR:-x}, ${params.NAME} and ${name} (a scalar at the top level) are
-// put in where a value is read, and what holds one is read as if it had been written plainly;
-// `$${` stands for `${`. Values of Field.input_path are resolved against the folder of the file
-// they stand in; what the command line gave is left as it is.
+// put in where a value is read, and what holds one is read as if it had been written plainly; `$${`
+// stands for `${`. Values of Field.input_path are resolved against the folder of the file they
+// stand in; what the command line gave is left as it is.
 
 #include <string>
 #include <vector>

@@ -23,30 +23,30 @@ namespace tpuest::config {
 
 struct Type;
 
-// Some field's value; the struct that holds it owns it.
+// A pointer to some field's value, with its type; the struct that holds the value owns it.
 struct Value {
   const Type* type = nullptr;
   void* at = nullptr;
 };
 
-// One line of a Visit.
+// A field of a struct: one line of its Visit.
 struct Member {
   std::string_view name;
   Value value;
   Field field;
 };
 
-// What an optional, a list or a map holds; key is a map's.
+// An item of an optional, a list or a map; the key is a map's.
 struct Item {
   std::string key;
   Value value;
 };
 
-// A value on its own. Neither std::shared_ptr nor std::visit below: both cost a compiler much, and
-// are instantiated for every option there is.
+// A value on its own, owned. Neither std::shared_ptr nor std::visit below: both cost a compiler
+// much, and are instantiated for every option there is.
 using Fresh = std::unique_ptr<void, void (*)(void*)>;
 
-// What can be done with a value of one C++ type. Functions that its kind does not have are null.
+// The operations on values of one C++ type. Functions that its kind does not have are null.
 struct Type {
   enum class Kind {
     kBool,
@@ -64,26 +64,27 @@ struct Type {
   Kind kind = Kind::kBool;
   Fresh (*make)() = nullptr;  // a fresh value
 
-  // kInteger: false if the number does not fit, and the range for the message.
+  // kInteger: set_integer is false if the number does not fit; min and max are the range for the
+  // message.
   bool (*set_integer)(void*, bool negative, uint64_t magnitude) = nullptr;
   std::string (*integer_text)(const void*) = nullptr;
   int64_t min = 0;
   uint64_t max = 0;
 
-  // kOptional, kList, kMap.
+  // kOptional, kList, kMap have items.
   const Type* item = nullptr;
   void (*clear)(void*) = nullptr;
   void* (*append)(void*, const std::string& key) = nullptr;  // a fresh item; moves earlier ones
   void (*items)(void*, std::vector<Item>&) = nullptr;
 
-  // kSection.
+  // kSection is a struct with a Visit.
   std::string_view name;                      // kType
   std::span<const std::string_view> aliases;  // kAliases
   std::string_view type_key = "type";         // kTypeKey
   void (*members)(void*, std::vector<Member>&) = nullptr;
   Place* (*place)(void*) = nullptr;
 
-  // kVariant.
+  // kVariant holds one of several types.
   std::span<const Type* const> alternatives;
   size_t (*index)(const void*) = nullptr;
   void* (*chosen)(void*) = nullptr;          // the value of the alternative held
@@ -123,9 +124,10 @@ template <class T>
   return {&kTypeOf<T>, &value};
 }
 
-// Whether a struct's kType or one of its aliases is that name.
+// True if a struct's kType or one of its aliases is that name.
 [[nodiscard]] bool IsNameOf(const Type& section, std::string_view name);
 
+// The fields of a struct in the order of its Visit, and the items of an optional, a list or a map.
 [[nodiscard]] std::vector<Member> MembersOf(const Value& section);
 [[nodiscard]] std::vector<Item> ItemsOf(const Value& container);
 

@@ -49,7 +49,8 @@ std::optional<int> TakeExponent(std::string_view& text) {
   return negative ? -value : value;
 }
 
-// YAML's core schema for decimal numbers, less leading zeros.
+// Parses decimal numbers as YAML's core schema has them, less leading zeros: "010" is 8 to YAML 1.1
+// and 10 to YAML 1.2, so it is neither.
 std::optional<Decimal> ParseDecimal(std::string_view text) {
   Decimal number;
   number.negative = TakeSign(text);
@@ -78,7 +79,7 @@ bool AppendDigit(uint64_t& value, int digit) {
   return true;
 }
 
-// digits * 10^exponent if it is an integer that fits.
+// The value of digits * 10^exponent, if it is an integer that fits.
 std::optional<uint64_t> Scaled(std::string digits, int exponent) {
   while (exponent < 0 && digits.ends_with('0')) {
     digits.pop_back();
@@ -96,7 +97,7 @@ std::optional<uint64_t> Scaled(std::string digits, int exponent) {
   return value;
 }
 
-// "0x1f" and "0o17", as YAML 1.2 has them: without a sign.
+// Parses "0x1f" and "0o17", as YAML 1.2 has them: without a sign.
 std::optional<Integer> ParseBased(std::string_view text) {
   const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 0;
   if (base == 0) return std::nullopt;
@@ -118,7 +119,7 @@ std::optional<double> DecimalValue(std::string_view text) {
   return number->negative ? -value : value;
 }
 
-// "1/255": a rational number, rounded once.
+// Parses a rational number such as "1/255"; the quotient is rounded once.
 std::optional<double> RationalValue(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -151,7 +152,7 @@ bool IsBoolWord(std::string_view text) {
   return std::find(kWords.begin(), kWords.end(), Lower(text)) != kWords.end();
 }
 
-// "010" and "-007.5".
+// True for "010" and "-007.5".
 bool HasLeadingZeros(std::string_view text) {
   TakeSign(text);
   return text.size() > 1 && text[0] == '0' && IsDigit(text[1]);
@@ -219,6 +220,7 @@ std::string StringText(std::string_view text) {
   const auto plain = [](char c) {
     return IsLetter(c) || IsDigit(c) || std::string_view("_./-+*@= ").find(c) != std::string::npos;
   };
+  // Fewer characters are harmless at the start than inside.
   const bool starts = !text.empty() && (IsLetter(text[0]) || IsDigit(text[0]) || text[0] == '_' ||
                                         text[0] == '/' || text[0] == '.');
   const bool safe = starts && text.back() != ' ' && std::all_of(text.begin(), text.end(), plain) &&

@@ -1,5 +1,6 @@
 #pragma once
-// What a plain YAML scalar means here, and strings that stay strings.
+// Says what a plain YAML scalar means here, and writes strings that stay strings. The rules are
+// those of YAML 1.2's core schema, but for leading zeros and rationals.
 
 #include <cstdint>
 #include <optional>
@@ -8,22 +9,24 @@
 
 namespace tpuest::config {
 
+// An integer of any 64-bit type, with or without a sign.
 struct Integer {
   bool negative = false;
   uint64_t magnitude = 0;
 };
 
-// "3", "-3", "1e4", "1.5e3", "0x1f", "0o17"; not "010", "3.0", "1e-4".
+// An integer's value: "3", "-3", "1e4", "1.5e3", "0x1f", "0o17"; nullopt for "010", "3.0", "1e-4".
 [[nodiscard]] std::optional<Integer> ParseInteger(std::string_view text);
 
-// An integer, "0.1", ".5", "1e-4", "1/255", ".inf", "-.inf", ".nan"; not "010", "inf", "1e999".
+// A number's value: an integer, "0.1", ".5", "1e-4", "1/255", ".inf", "-.inf", ".nan"; nullopt for
+// "010", "inf", "1e999".
 [[nodiscard]] std::optional<double> ParseNumber(std::string_view text);
 
 // The way out for a text that is nearly a number or a boolean; empty if there is none to name.
 [[nodiscard]] std::string NumberHint(std::string_view text);
 [[nodiscard]] std::string BoolHint(std::string_view text);
 
-// "", "~", "null", "Null", "NULL".
+// True for "", "~", "null", "Null", "NULL".
 [[nodiscard]] bool IsNullText(std::string_view text);
 
 // The string as YAML, in flow or block context: plain where no reader of YAML 1.1 or 1.2 takes it
@@ -31,7 +34,7 @@ struct Integer {
 [[nodiscard]] std::string StringText(std::string_view text);
 [[nodiscard]] std::string QuotedText(std::string_view text);
 
-// Whether a plain scalar means something other than a string: a number, a period, a boolean, null.
+// True if a plain scalar means something other than a string: a number, a period, a boolean, null.
 [[nodiscard]] bool IsTypedText(std::string_view text);
 
 }  // namespace tpuest::config

@@ -28,7 +28,7 @@ bool HoldsSections(const Type& type) {
                      [](const Type* alternative) { return HoldsSections(*alternative); });
 }
 
-// Structs of a variant by name; the words of `type:`.
+// The names of a variant's structs: the words of `type:`.
 std::vector<std::string> NamedTypes(const Type& type) {
   std::vector<std::string> names;
   for (const Type* const alternative : WithoutOptional(type).alternatives) {
@@ -70,7 +70,7 @@ class SchemaLister {
     Inside(*member.value.type, member.value.at, here);
   }
 
-  // The keys below a value; `at` null: a fresh one.
+  // Lists the keys below a value; `at` null: a fresh one's.
   void Inside(const Type& type, void* at, const std::string& path) {
     switch (type.kind) {
       case Kind::kOptional:
@@ -95,7 +95,8 @@ class SchemaLister {
   std::vector<const Type*> open_;
 };
 
-// Walks defaults and tree together.
+// Lists the paths of one job: walks defaults and tree together, the tree deciding where there are
+// names, items and types to choose from.
 class PathLister {
  public:
   void Inside(const Type& type, void* at, const Node* node, const std::string& path) {
@@ -119,6 +120,8 @@ class PathLister {
 
  private:
   void Section(const Type& type, void* at, const Node* node, const std::string& path) {
+    // Without a node a struct that holds itself would have no end; with one the job's text is the
+    // end.
     if (node == nullptr && std::find(open_.begin(), open_.end(), &type) != open_.end()) return;
     open_.push_back(&type);
     const Fresh fresh = at == nullptr ? type.make() : Fresh(nullptr, nullptr);
@@ -147,7 +150,7 @@ class PathLister {
     }
   }
 
-  // Only what the job chose, or else the default.
+  // Lists only what the job chose, or else the default.
   void Alternatives(const Type& variant, void* at, const Node* node, const std::string& path) {
     if (node == nullptr) {
       if (at == nullptr) return;
@@ -162,7 +165,7 @@ class PathLister {
   std::vector<const Type*> open_;
 };
 
-// "a, b or c".
+// The parts as a sentence has them: "a, b or c".
 std::string Alternatives(const std::vector<std::string>& parts) {
   const std::vector<std::string> first(parts.begin(), parts.end() - 1);
   return first.empty() ? parts.back() : fmt::format("{} or {}", Join(first, ", "), parts.back());

@@ -1,5 +1,5 @@
 #pragma once
-// Every key that a struct can be given, for help, for JSON Schema and for "did you mean".
+// Lists every key that a struct can be given, for help, for JSON Schema and for "did you mean".
 
 #include <string>
 #include <string_view>
@@ -10,6 +10,7 @@
 
 namespace tpuest::config {
 
+// One key: where it stands, what it takes, what it means.
 struct SchemaKey {
   // "run_config.tpu_config.num_shards", "input_fns.<name>.repeat", "model.layers[].units".
   std::string path;
@@ -21,10 +22,10 @@ struct SchemaKey {
   std::string help;
   std::vector<std::string> values;  // allowed words, of a string or of `type:`
   bool required = false;
-  bool tpuest = false;
+  bool tpuest = false;  // not TensorFlow's own word
 };
 
-// In the order of Visit, a section before its keys. A struct inside itself is listed once.
+// The keys in the order of Visit, a section before its keys. A struct inside itself is listed once.
 [[nodiscard]] std::vector<SchemaKey> SchemaOf(const Value& defaults);
 
 template <class T>

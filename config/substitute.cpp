@@ -9,7 +9,8 @@
 namespace tpuest::config {
 namespace {
 
-// Variables that name variables: enough for any job, few enough for a loop to be told from one.
+// The depth of variables that name variables: enough for any job, few enough for a loop to be told
+// from one. The bytes bound what variables of variables can grow to.
 constexpr int kMaxReferences = 16;
 constexpr size_t kMaxBytes = 1 << 20;
 
@@ -18,7 +19,7 @@ struct Problem {
   std::string hint;
 };
 
-// Where the brace that opens at `open` closes, or npos.
+// The brace that closes the one at `open`, or npos; a default may hold variables of its own.
 size_t ClosingBrace(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t at = open; at < text.size(); ++at) {
@@ -51,7 +52,7 @@ class Expander {
       } else {
         result += text[at++];
       }
-      // The work is bounded as well: every level of variables adds at least a byte or an end.
+      // The work is bounded as well as the text: a variable may expand to nothing, many times over.
       if ((bytes_ += 1) > kMaxBytes || result.size() > kMaxBytes) {
         throw Problem{"its variables make a text of more than 1 MiB", ""};
       }
@@ -66,6 +67,7 @@ class Expander {
     const size_t split = inside.find(":-");
     const std::string name(inside.substr(0, split));
     std::optional<std::string> value = Find(name, depth);
+    // As in a shell, ":-" stands in for an empty value too.
     if (split != std::string_view::npos && (!value || value->empty())) {
       return Expand(inside.substr(split + 2), depth + 1);
     }

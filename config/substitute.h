@@ -1,5 +1,6 @@
 #pragma once
-// ${VAR}, ${VAR:-x}, ${params.NAME}, ${name} inside strings; `$${` is a `${` that stays.
+// Puts in the variables of strings: ${VAR}, ${VAR:-x}, ${params.NAME}, ${name}; `$${` is a `${`
+// that stays.
 
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 namespace tpuest::config {
 
+// A string with its variables put in, or the reason why they cannot be.
 struct Substituted {
   std::string text;
   bool changed = false;              // a variable was put in: read it as if it stood there plainly
@@ -16,11 +18,12 @@ struct Substituted {
   std::string hint;
 };
 
-// A NAME is looked up among the scalars at the top level of the tree, then Tree::names, then in the
-// environment; `params.NAME` only in the job's params. A value may itself hold variables.
+// Puts in the variables of `text`. A NAME is looked up among the scalars at the top level of the
+// tree, then Tree::names, then in the environment; `params.NAME` only in the job's params. A value
+// may itself hold variables. Never throws: the fault is in the result.
 [[nodiscard]] Substituted Substitute(const Tree& tree, std::string_view text);
 
-// `${` written so that Substitute leaves it alone.
+// The text with each `${` written so that Substitute leaves it alone.
 [[nodiscard]] std::string EscapeVariables(std::string_view text);
 
 }  // namespace tpuest::config

@@ -13,7 +13,7 @@
 namespace tpuest::config {
 namespace {
 
-// The list index in front of a path and the bytes it takes: "[1].type", "1.type".
+// A list index in front of a path and the bytes it takes: "[1].type", "1.type".
 struct Index {
   size_t value = 0;
   size_t bytes = 0;
@@ -74,7 +74,7 @@ Span SpanOf(const Node& node) {
   return {node.key_place, node.key_width};
 }
 
-// Arguments come after files.
+// True for a "file" of arguments: those come after files.
 bool IsArgument(const std::string& file) { return file == kCommandLine || file.starts_with("--"); }
 
 }  // namespace

@@ -54,6 +54,7 @@ struct Node {
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 [[nodiscard]] std::optional<std::string> ProcessEnvironment(const std::string& name);
 
+// A job's document, and what else its variables may name.
 struct Tree {
   Node root;
   // What ${NAME} falls back on before the environment, where the job does not say: `name`.
@@ -81,13 +82,13 @@ struct Span {
 // stands in it.
 void Locate(const Tree& tree, std::vector<Fault>& faults);
 
-// The same of an error, which keeps its code.
+// The error with its faults' places found as by Locate; it keeps its code.
 [[nodiscard]] Error Located(const Tree& tree, const Error& error);
 
-// A file that another one names: beside that one, unless its path is absolute.
+// The path of a file that another one names: beside that one, unless it is absolute.
 [[nodiscard]] std::string PathBeside(const std::string& file, const std::string& name);
 
-// In the order of the job's lines, then the command line's.
+// Sorts faults in the order of the job's lines, then the command line's.
 void SortByPlace(std::vector<Fault>& faults);
 
 }  // namespace tpuest::config

@@ -1,5 +1,6 @@
 #pragma once
-// How ReadInto does it. Seen only by reader.cpp and variant_reader.cpp.
+// The walk behind ReadInto: tree and struct side by side, with the key path of where it is. Seen
+// only by reader.cpp, variant_reader.cpp and key_check.cpp.
 
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ struct ScalarText {
   bool valid = true;  // false: a fault was reported
 };
 
+// Reads one tree into one struct. A fault is noted and the walk goes on with the next value.
 class TreeReader {
  public:
   TreeReader(const Tree& tree, const Value& root) : tree_(tree), root_(root) {}

@@ -9,7 +9,7 @@ namespace tpuest::config {
 // The byte where the text stops being UTF-8, or npos.
 [[nodiscard]] size_t FindInvalidUtf8(std::string_view text);
 
-// Characters (code points) that start in the bytes.
+// The number of characters (code points) that start in the bytes.
 [[nodiscard]] int CountCharacters(std::string_view bytes);
 
 }  // namespace tpuest::config

@@ -1,5 +1,5 @@
 #pragma once
-// Which of a variant's types a node stands for.
+// Tells which of a variant's types a node stands for, from the YAML alone, before it is read.
 
 #include <string>
 #include <string_view>
@@ -10,13 +10,13 @@
 
 namespace tpuest::config {
 
-// The alternatives of one kind, by index.
+// The alternatives of one kind, by index into variant.alternatives.
 [[nodiscard]] std::vector<size_t> AlternativesOf(const Type& variant, Type::Kind kind);
 
-// The struct with that kType or alias, or the number of alternatives.
+// The index of the struct with that kType or alias, or the number of alternatives.
 [[nodiscard]] size_t NamedAlternative(const Type& variant, std::string_view name);
 
-// The kTypes of the structs.
+// The kTypes of the structs, in the order of the alternatives.
 [[nodiscard]] std::vector<std::string> TypeNames(const Type& variant);
 
 // The key that tells the structs apart; empty if none has a kType.

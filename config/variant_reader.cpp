@@ -1,4 +1,4 @@
-// One of several types: which one follows from the YAML, before it is read.
+// Reads a value of one of several types: which one follows from the YAML, before it is read.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
       if (fits(*variant.alternatives[i])) return i;
     }
   }
-  // "1e4" where the only numbers are integers.
+  // An integer written as "1e4" is one where the only numbers are integers.
   const std::vector<size_t> integers = AlternativesOf(variant, Kind::kInteger);
   if (!integers.empty() && scalar.plain && ParseInteger(scalar.text)) return integers.front();
   const size_t named = NamedAlternative(variant, scalar.text);
@@ -140,7 +140,7 @@ void TreeReader::UnknownType(const Node& node, const std::string& text, const Ty
          ChoiceHint(text, TypeNames(variant)));
 }
 
-// `accuracy` for `{type: accuracy}`.
+// Reads `accuracy` for `{type: accuracy}`.
 void TreeReader::ReadBareType(const Node& node, const Value& value, size_t alternative) {
   Node section = node;
   section.kind = Node::Kind::kMap;
@@ -152,6 +152,7 @@ void TreeReader::ReadBareType(const Node& node, const Value& value, size_t alter
 void TreeReader::ReadFirstThatFits(const Node& node, const Value& value,
                                    const std::vector<size_t>& alternatives, const Field& field) {
   for (const size_t alternative : alternatives) {
+    // Tried without a trace: a fault of a type that does not fit is no fault of the job.
     if (alternatives.size() == 1) break;
     std::vector<Fault> kept = std::exchange(faults_, {});
     std::set<std::string> reported = reported_;

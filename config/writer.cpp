@@ -23,7 +23,7 @@ struct Line {
   std::string comment;
 };
 
-// How a value must be written to be read as the same alternative of its variant.
+// Says how a value must be written to be read as the same alternative of its variant.
 struct Context {
   bool beside_integers = false;  // a whole double needs its ".0"
   bool beside_sections = false;  // a string needs its quotes
@@ -117,6 +117,7 @@ std::string Flow(const Value& value, const Context& context) {
   return Flow(chosen, ContextOf(*value.type, context));
 }
 
+// Two values are the same where a job would have the same text for them; NaN is then itself.
 bool Same(const Value& a, const Value& b) { return Flow(a, {}) == Flow(b, {}); }
 
 // A Raw without text was never given: null would be a value.
@@ -128,7 +129,7 @@ class Writer {
  public:
   explicit Writer(const WriteOptions& options) : options_(options) {}
 
-  // The lines of a section's keys; none if there is nothing to write.
+  // Makes the lines of a section's keys; none if there is nothing to write.
   std::vector<Line> Section(const Value& section, const Node* node, bool with_type) const {
     std::vector<Line> lines;
     if (with_type) {

@@ -1,6 +1,6 @@
 #pragma once
-// Structs back to YAML that reads back as the same struct. Input paths are written absolute, so
-// that the file may lie anywhere.
+// Writes structs back as YAML that reads back as the same struct. Input paths are written absolute,
+// so that the file may lie anywhere.
 
 #include <string>
 
@@ -15,22 +15,23 @@ struct WriteOptions {
   bool origins = true;    // "# default", "# job.yaml:14", "# command line" after each value
 };
 
+// The section's keys as YAML; `tree` says where each value came from.
 [[nodiscard]] std::string WriteValue(const Value& section, const Tree& tree,
                                      const WriteOptions& options);
 
-// Every value with its origin: job.resolved.yaml, `config show --full`.
+// Writes every value with its origin: job.resolved.yaml, `config show --full`.
 template <class T>
 [[nodiscard]] std::string WriteResolved(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree, {});
 }
 
-// What the job and the command line say: `config show`.
+// Writes what the job and the command line say: `config show`.
 template <class T>
 [[nodiscard]] std::string WriteShown(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree, {.defaults = false, .origins = false});
 }
 
-// Of these what differs from the defaults: `config show --minimal`.
+// Writes what differs from the defaults of that: `config show --minimal`.
 template <class T>
 [[nodiscard]] std::string WriteMinimal(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree,

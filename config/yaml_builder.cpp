@@ -9,7 +9,7 @@
 namespace tpuest::config {
 namespace {
 
-// No job nests or grows like this; aliases of aliases of aliases do.
+// No job nests or grows like this; aliases of aliases of aliases do ("billion laughs").
 constexpr size_t kMaxNesting = 64;
 constexpr size_t kMaxNodes = 200'000;
 
@@ -25,7 +25,8 @@ size_t Depth(const Node& node) {
   return depth + 1;
 }
 
-// Takes the merged maps into the node: its own keys win, then the earlier map's.
+// Adds the merged maps' keys to the node: its own keys win, then the earlier map's. At the end of
+// the map, for YAML's merge key does not mind where it stands.
 void Merge(Node& node, std::vector<Node> merges) {
   for (Node& map : merges) {
     for (Node& child : map.children) {
@@ -118,6 +119,7 @@ void YamlBuilder::Alias(size_t offset, size_t anchor) {
 }
 
 void YamlBuilder::Finish(Node node, size_t anchor) {
+  // Known only when it is whole: an alias inside it would be endless.
   if (anchor != 0) anchors_[anchor] = {node, CountNodes(node), Depth(node)};
   Attach(std::move(node));
 }

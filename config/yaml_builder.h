@@ -1,5 +1,6 @@
 #pragma once
-// The parser's events into nodes: duplicate keys, merge keys, aliases. Seen only by yaml_reader.
+// Builds nodes from the parser's events: duplicate keys, merge keys, aliases. Seen only by
+// yaml_reader.
 
 #include <map>
 #include <optional>
@@ -11,17 +12,21 @@
 
 namespace tpuest::config {
 
-// Fed in document order; every offset is a byte of the text.
+// Takes the events in document order; every offset is a byte of the text. Duplicate keys and the
+// like become faults; Error kUsage, with its place, is thrown where a document is too large or too
+// deep and where quotes never close.
 class YamlBuilder {
  public:
   YamlBuilder(const YamlText& text, Origin origin, std::vector<Fault>& faults)
       : text_(text), origin_(std::move(origin)), faults_(faults) {}
 
-  // anchor: 0 for none.
+  // A value without children. anchor: yaml-cpp's number of it, 0 for none.
   void Null(size_t offset, size_t anchor);
   void Scalar(size_t offset, size_t anchor, std::string value, bool quoted);
+  // A list or map begins; the events until its Close are what it holds.
   void Open(size_t offset, size_t anchor, Node::Kind kind);
   void Close();
+  // Puts a copy of the anchored node here.
   void Alias(size_t offset, size_t anchor);
 
   [[nodiscard]] Node TakeRoot() { return std::move(root_); }
@@ -31,10 +36,11 @@ class YamlBuilder {
   struct Level {
     Node node;
     size_t anchor = 0;
-    std::optional<Node> key;   // of a map, when its value is next
-    std::vector<Node> merges;  // what `<<` named, the first with precedence
-    bool merged = false;
+    std::optional<Node> key;   // a map's, when its value is next
+    std::vector<Node> merges;  // maps that `<<` named, the first with precedence
+    bool merged = false;       // `<<` has stood here
   };
+  // A node that aliases may name, and its size: each use counts.
   struct Anchored {
     Node node;
     size_t nodes = 0;

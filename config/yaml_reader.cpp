@@ -16,7 +16,7 @@
 namespace tpuest::config {
 namespace {
 
-// yaml-cpp's words for what it met, and ours.
+// A pair of wordings for what yaml-cpp met: its own, to be told by, and ours, to be understood.
 struct Wording {
   std::string_view theirs;
   std::string_view ours;
@@ -92,7 +92,7 @@ class Handler final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// A tab among the blanks that a line starts with, or npos.
+// The tab among the blanks that a line starts with, or npos.
 size_t TabInIndentation(std::string_view line) {
   const size_t tab = line.find('\t');
   return tab == line.find_first_not_of(' ') ? tab : std::string_view::npos;
@@ -133,6 +133,7 @@ Node Parse(const YamlText& text, const Origin& origin, std::vector<Fault>& fault
 Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
                Sources& sources, std::vector<Fault>& faults) {
   const YamlText yaml(NormalisedText(text), file);
+  // Before anything can be wrong with it: an error shows the line.
   sources.Add(file, yaml.text());
   CheckEncoding(yaml);
   Node root = Parse(yaml, origin, faults);
@@ -145,7 +146,7 @@ Node ParseYaml(std::string_view text, const std::string& file, const Origin& ori
 }
 
 Node ParseFlowValue(std::string_view text, size_t start, const Place& place, const Origin& origin) {
-  // "[" takes the place of "=", so that byte N of the document is byte N of the argument.
+  // The "[" takes the place of "=", so that byte N of the document is byte N of the argument.
   std::string document(start - 1, ' ');
   document += "[" + std::string(text.substr(start)) + "\n]";
   const YamlText yaml(std::move(document), place, text);

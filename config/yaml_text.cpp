@@ -67,7 +67,7 @@ int YamlText::QuotedWidth(size_t offset) const {
   size_t end = offset + 1;
   while (end < text_.size() && text_[end] != quote)
     end += quote == '"' && text_[end] == '\\' ? 2 : 1;
-  // Two single quotes inside single quotes are one of them: go on behind them.
+  // Two single quotes inside single quotes are one of them: they must close behind it.
   if (end >= text_.size()) return 0;
   if (quote == '\'' && end + 1 < text_.size() && text_[end + 1] == '\'') {
     const int rest = QuotedWidth(end + 1);

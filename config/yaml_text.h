@@ -18,19 +18,21 @@ class YamlText {
   YamlText(std::string text, const Place& argument, std::string_view written);
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] std::string_view Line(int line) const;  // from 0
+  [[nodiscard]] std::string_view Line(int line) const;  // from 0; "" past the end
 
-  // line and column from 0, in bytes, as yaml-cpp has them; past the end is the end.
+  // The byte at a line and column, both from 0 and in bytes, as yaml-cpp has them; the end for what
+  // lies past it.
   [[nodiscard]] size_t Offset(int line, int column) const;
+  // The place of a byte, as a message has it: line and column from 1, in characters.
   [[nodiscard]] Place PlaceOf(size_t offset) const;
 
-  // Where the value begins that starts with properties (`&name`) at the offset, if it does so in
-  // the same line.
+  // The byte where the value begins that starts with properties (`&name`) at the offset, if it does
+  // so in the same line; otherwise the offset.
   [[nodiscard]] size_t SkipAnchor(size_t offset) const;
-  // Characters up to the end of the quotes that open at the offset, or of the line; 0 if the quotes
-  // never close.
+  // The width in characters up to the end of the quotes that open at the offset, or of the line; 0
+  // if the quotes never close.
   [[nodiscard]] int QuotedWidth(size_t offset) const;
-  // Characters of a plain scalar.
+  // The width in characters of a plain scalar on its first line.
   [[nodiscard]] int PlainWidth(size_t offset, std::string_view value) const;
 
  private:
@@ -44,10 +46,11 @@ class YamlText {
   std::string written_;
 };
 
-// Without a byte order mark, with "\n" at the end of each line.
+// The text without a byte order mark, with "\n" at the end of each line.
 [[nodiscard]] std::string NormalisedText(std::string_view text);
 
-// Throws Error(kUsage) at the first byte that is not UTF-8 or is a control character.
+// Throws Error kUsage, with its place, at the first byte that is not UTF-8 or is a control
+// character.
 void CheckEncoding(const YamlText& text);
 
 }  // namespace tpuest::config
