@@ -7,9 +7,10 @@
 namespace tpuest::models {
 namespace {
 
+// TensorFlow's default: the learning rate of an optimizer that names none.
 constexpr double kBaselineRate = 0.3;
 
-// A feature that has a row an example; of strings their hashes, because strings stay on the host.
+// A feature that has a row an example; for strings their hashes, because strings stay on the host.
 Value AnyFeature(const ModelInputs& inputs, const std::set<std::string>& weight_columns) {
   const Value* any = nullptr;
   for (const auto& [name, feature] : inputs.features) {
@@ -37,6 +38,7 @@ template <class Kind>
 TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                          const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
+  // As TensorFlow's checkpoints have them: the scope that is open when the optimizer is built.
   const nn::OptimizerNames names{.power_beginning = "head/"};
   return BuildPremade(
       graph,

@@ -7,8 +7,9 @@
 
 namespace tpuest::models {
 
-// Kind: Classifier, Regressor or WithHead. The same logits for every example: variable
-// baseline/bias [logits].
+// A model that answers the same for every example. Kind: Classifier, Regressor or WithHead. Logits
+// [B, D] are the variable baseline/bias [D], whatever the features; D is the head's dimension.
+// Build throws Error kUsage where there is no feature to count examples by.
 template <class Kind>
 struct BaselineOf {
   static constexpr std::string_view kType = Kind::kBaseline;

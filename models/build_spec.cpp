@@ -38,7 +38,7 @@ EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::Extr
           .tensors = outputs.metric_tensors};
 }
 
-// Whether averages stand in for the trained variables outside of training.
+// True if averages stand in for the trained variables outside of training.
 bool UsesAverages(const SpecParts& parts) {
   const auto is_used = [](const nn::ExponentialMovingAverage* average) {
     return average != nullptr && average->use_in_eval;
@@ -49,7 +49,7 @@ bool UsesAverages(const SpecParts& parts) {
       [&](const nn::OptimizerPart& part) { return is_used(nn::AverageOf(part.optimizer)); });
 }
 
-// What servers gather is a whole request: the model runs from its features on.
+// The whole model as what servers gather requests for: it runs from its features on.
 InferenceOnTpu WholeModel(const SpecParts& parts) {
   InferenceOnTpu call{.batch_config = parts.params.batch_config};
   for (const auto& [name, value] : parts.inputs.features) call.inputs.push_back(value);
@@ -96,7 +96,8 @@ std::map<std::string, Value> Scalars(const TPUEstimatorSpec& spec) {
       .Key(fmt::format("summaries.{}", index));
 }
 
-// Records these scalars: each leaves the device as [1], and what all replicas have is averaged.
+// A host_call that records these scalars: each leaves the device as [1], and what all replicas have
+// is averaged. Throws Error kUsage at summaries.<i> for a scalar that there is not.
 HostCall Recorded(const std::vector<std::string>& tags,
                   const std::map<std::string, Value>& scalars) {
   HostCall call;
@@ -114,7 +115,7 @@ HostCall Recorded(const std::vector<std::string>& tags,
   return call;
 }
 
-// Puts in the histograms that a job asks for, and returns the tags of scalars.
+// Puts the histograms that a job asks for in the spec, and returns the tags that are scalars.
 std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const Graph& graph,
                                            const nn::TrainOp& train_op, TPUEstimatorSpec& spec) {
   if (std::erase(tags, "variables") > 0) {
@@ -142,6 +143,7 @@ void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
       WithoutHistograms(parts.job.summaries, parts.layers.graph, train_op, spec);
   if (recorded.empty()) return;
   spec.host_call = Recorded(recorded, Scalars(spec));
+  // A tag is written once: by the host_call, not by the loop's own summaries too.
   for (const std::string& tag : recorded) spec.summaries.erase(tag);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What every model_fn ends with: head, weight decay, optimizer and metrics around its logits.
+// The end of every model_fn: head, weight decay, optimizer and metrics around its logits.
 
 #include <map>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace tpuest::models {
 
-// What a job says beside the model itself.
+// The parts of a job that a model_fn needs beside the model itself.
 struct JobContext {
   std::optional<nn::AnyOptimizer> optimizer;  // for TRAIN, of models that do not name theirs
   std::optional<double> steps_per_epoch;      // for schedules in epochs
@@ -31,19 +31,22 @@ struct JobContext {
 inline constexpr std::string_view kPrecisionHelp =
     "of activations and products; variables are float32";
 
-// "float32" or "bfloat16".
+// The dtype of activations: "float32" or "bfloat16". Throws Error kUsage at model.precision for
+// another word.
 [[nodiscard]] DType PrecisionOf(const std::string& precision);
 
-// The layers of a model in this mode.
+// The context that a model's layers are built in, in this mode. `trainable`: patterns of the names
+// of variables that train.
 [[nodiscard]] nn::LayerContext MakeLayerContext(Graph& graph, Mode mode, const Params& params,
                                                 const std::string& precision,
                                                 const std::vector<std::string>& trainable = {".*"});
 
-// The feature of a model that takes one, in the compute dtype; `weight_columns` do not count.
-// Error kUsage if there are none or several, or it is not a number.
+// The one feature of a model that takes one, cast to the compute dtype; `weight_columns` do not
+// count. Throws Error kUsage if there are none or several, or it is not a number.
 [[nodiscard]] Value OnlyFeature(const ModelInputs& inputs, const std::string& model,
                                 const std::set<std::string>& weight_columns, DType compute_dtype);
 
+// All that a model_fn has when its logits [B, D] stand.
 struct SpecParts {
   const nn::AnyHead& head;
   Value logits;
@@ -52,14 +55,15 @@ struct SpecParts {
   const Params& params;
   nn::LayerContext& layers;
   const JobContext& job;
-  // Of a model that names its own; else the job's optimizer trains.
+  // The optimizers of a model that names its own; without any the job's optimizer trains.
   std::vector<nn::OptimizerPart> optimizers;
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
   nn::Summaries summaries;  // the model's own, for TRAIN
 };
 
-// Error kUsage where TRAIN has no optimizer, and for whatever head, metrics or optimizer refuse.
+// The spec of logits in a mode. Throws Error kUsage where TRAIN has no optimizer, where EVAL has no
+// labels, and for whatever head, metrics or optimizer refuse.
 [[nodiscard]] TPUEstimatorSpec BuildSpec(const SpecParts& parts);
 
 }  // namespace tpuest::models

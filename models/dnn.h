@@ -10,7 +10,8 @@
 
 namespace tpuest::models {
 
-// Kind: Classifier, Regressor or WithHead. Variables dnn/....
+// Hidden layers on dense feature columns. Kind: Classifier, Regressor or WithHead. Variables
+// dnn/....
 template <class Kind>
 struct DnnOf {
   static constexpr std::string_view kType = Kind::kDnn;

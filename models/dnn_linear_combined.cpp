@@ -10,9 +10,10 @@
 namespace tpuest::models {
 namespace {
 
+// TensorFlow's default, for an optimizer that names none.
 constexpr double kDnnLearningRate = 0.001;
 
-// TensorFlow's, by the number of columns.
+// TensorFlow's default, by the number of columns: _linear_learning_rate.
 double LinearLearningRate(size_t columns) {
   return std::min(0.005, 1.0 / std::sqrt(static_cast<double>(columns)));
 }

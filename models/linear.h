@@ -8,7 +8,8 @@
 
 namespace tpuest::models {
 
-// Kind: Classifier, Regressor or WithHead. Variables linear/linear_model/....
+// A weight for each number and category. Kind: Classifier, Regressor or WithHead. Variables
+// linear/linear_model/....
 template <class Kind>
 struct LinearOf {
   static constexpr std::string_view kType = Kind::kLinear;

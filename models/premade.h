@@ -1,6 +1,6 @@
 #pragma once
-// What TensorFlow's premade estimators share: each network comes as a Classifier, a Regressor and
-// an Estimator with a head of the job's.
+// The common part of TensorFlow's premade estimators: each network comes as a Classifier, a
+// Regressor and an Estimator with a head of the job's.
 
 #include <functional>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace tpuest::models {
 
-// n_classes 2: BinaryClassHead, more: MultiClassHead.
+// The kind with classes. n_classes 2: BinaryClassHead, more: MultiClassHead.
 struct Classifier {
   static constexpr std::string_view kLinear = "LinearClassifier";
   static constexpr std::string_view kDnn = "DNNClassifier";
@@ -38,7 +38,7 @@ struct Classifier {
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };
 
-// RegressionHead.
+// The kind with numbers: RegressionHead.
 struct Regressor {
   static constexpr std::string_view kLinear = "LinearRegressor";
   static constexpr std::string_view kDnn = "DNNRegressor";
@@ -58,6 +58,7 @@ struct Regressor {
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };
 
+// The kind with whatever head the job names.
 struct WithHead {
   static constexpr std::string_view kLinear = "LinearEstimator";
   static constexpr std::string_view kDnn = "DNNEstimator";
@@ -93,7 +94,8 @@ struct PremadeParts {
   std::vector<nn::ExtraMetric> metrics;
   std::vector<nn::OptimizerPart> optimizers;
 };
-// `logits` builds the network [B, units] and may add to the summaries.
+// Builds the spec of a premade network; `logits` builds the network [B, units] and may add to the
+// summaries. Throws Error kUsage at `optimizer` where the job has one: these models name their own.
 using BuildLogits =
     std::function<Value(nn::ColumnValues& values, int64_t units, nn::Summaries& summaries)>;
 [[nodiscard]] TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts,

@@ -10,6 +10,8 @@
 namespace tpuest::models {
 namespace {
 
+// TensorFlow's names in an eval MetaGraph: its signature's method, and its keys of metrics,
+// "metrics/<name>/value" and "metrics/<name>/update_op".
 constexpr std::string_view kEvalMethod = "tensorflow/supervised/eval";
 constexpr std::string_view kMetricPrefix = "metrics/";
 constexpr std::string_view kValueSuffix = "/value";
@@ -51,7 +53,7 @@ class Builder {
     return spec;
   }
 
-  // Of the MetaGraph that is tagged eval; nullopt if there is none.
+  // The spec of the MetaGraph that is tagged eval; nullopt if there is none.
   std::optional<TPUEstimatorSpec> Evaluate() {
     const MetaGraphInfo* const meta = saved_->FindOrNull({"eval"});
     if (meta == nullptr || !meta->signatures.contains("eval")) return {};
@@ -71,7 +73,7 @@ class Builder {
     return spec;
   }
 
-  // The head's on the serving signature's logits.
+  // The head's spec on the serving signature's logits.
   TPUEstimatorSpec EvaluateHead(const nn::AnyHead& head, const Params& params,
                                 const JobContext& job) {
     const Chosen chosen = Serving();
@@ -95,7 +97,8 @@ class Builder {
   }
 
  private:
-  // Evaluations of it are those of the step that it was exported at.
+  // Starts the global step where the SavedModel was exported: evaluations of it are those of that
+  // step.
   void StartAtItsStep() {
     Variable* const variable = graph_.FindVariable(nn::kGlobalStepName);
     const std::optional<int64_t> step = saved_->GlobalStep();
@@ -126,8 +129,9 @@ class Builder {
     return chosen;
   }
 
-  // What is fed, by the tensor's name. A dict's labels go by their keys; one label is the input
-  // that is no feature, where there is one: TensorFlow calls it 'label' if the job gave it no name.
+  // The values that are fed, by the tensor's name. A dict's labels go by their keys; one label is
+  // the input that is no feature, where there is one: TensorFlow calls it 'label' if the job gave
+  // it no name.
   [[nodiscard]] std::map<std::string, Value> MatchInputs(const SignatureInfo& signature) const {
     std::map<std::string, Value> given;
     bool label_used = false;
@@ -188,7 +192,8 @@ class Builder {
     return outputs;
   }
 
-  // TensorFlow sums weights over axes that it computes, so that only a run knows the rank.
+  // Makes a loss [] of one whose rank is unknown: TensorFlow sums weights over axes that it
+  // computes, so that only a run knows the rank.
   Value AsScalar(Value value) {
     if (value.shape().known_rank()) return value;
     const Value shape = graph_.Constant(Tensor(DType::kInt32, {0}), "loss/scalar_shape");

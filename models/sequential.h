@@ -9,7 +9,8 @@
 
 namespace tpuest::models {
 
-// Takes one feature (and the head's weight column); the last layer gives the logits.
+// Applies layers to one feature (a head's weight column does not count); the last one gives the
+// logits. Build throws Error kUsage where there is no layer, and for what a layer refuses.
 struct Sequential {
   static constexpr std::string_view kType = "Sequential";
   static constexpr std::string_view kSummary = "layers in a row and a head, written in the job";

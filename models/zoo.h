@@ -17,6 +17,7 @@
 
 namespace tpuest::models {
 
+// The options of every model; `model: {type: ...}` chooses one.
 using AnyModel = std::variant<Sequential, MnistCnn, SavedModelModel, LinearClassifier,
                               LinearRegressor, LinearEstimator, DnnClassifier, DnnRegressor,
                               DnnEstimator, DnnLinearCombinedClassifier, DnnLinearCombinedRegressor,
@@ -28,29 +29,30 @@ struct ZooEntry {
   std::string_view summary;  // one sentence
 };
 
-// For `tpuest ls models`, in alphabetical order.
+// The models in alphabetical order, for `tpuest ls models`.
 [[nodiscard]] std::vector<ZooEntry> Zoo();
 
-// The model_fn of a model in a job; both are copied. Errors carry the model's place
-// where no nearer one is known.
+// The model_fn of a model in a job; both are copied. Errors carry the model's place where no nearer
+// one is known.
 [[nodiscard]] ModelFn MakeModelFn(const AnyModel& model, const JobContext& job);
 
-// What the labels of this model may be; of a head without a range, any number.
+// The range of this model's labels; a head without a range has none, and takes any number.
 [[nodiscard]] nn::Labels<nn::LabelRange> LabelRangesOf(const AnyModel& model);
 
-// Whether the model names its optimizers itself: the job must not.
+// True if the model names its optimizers itself: the job must not.
 [[nodiscard]] bool NamesOptimizers(const AnyModel& model);
 
-// Whether an optimizer that the model names keeps averages of its variables.
+// True if an optimizer that the model names keeps averages of its variables.
 [[nodiscard]] bool KeepsAverages(const AnyModel& model);
 
-// The feature columns that the model takes; nullopt: it takes none. Error kUsage for what it cannot
-// name.
+// The feature columns that the model takes; nullopt: it takes none. Throws Error kUsage for what it
+// cannot name.
 [[nodiscard]] std::optional<std::vector<nn::ColumnRef>> ColumnsOf(
     const AnyModel& model, const nn::FeatureColumns& columns);
 
-// What tf.Examples must hold for the model's feature columns; nullopt: the model has none.
-// Error kUsage, in TensorFlow's words, where two of them read one feature in two ways.
+// The features that tf.Examples must hold for the model's feature columns
+// (tf.feature_column.make_parse_example_spec); nullopt: the model has none. Throws Error kUsage, in
+// TensorFlow's words, where two columns read one feature in two ways.
 [[nodiscard]] std::optional<std::map<std::string, nn::FeatureSpec>> ParseSpecOf(
     const AnyModel& model, const nn::FeatureColumns& columns);
 
