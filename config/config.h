@@ -44,7 +44,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
                                           const Value& section, Tree& tree);
 
 template <class Job>
-// The same for a job of type Job, which starts with its defaults.
+// Reads a job of type Job, which starts with its defaults, as above.
 [[nodiscard]] Loaded<Job> ParseJob(std::string_view text, const std::string& file,
                                    const Layers& layers, Sources& sources) {
   Loaded<Job> loaded;
@@ -53,7 +53,7 @@ template <class Job>
 }
 
 template <class Job>
-// The same for a file. Throws what ReadJobFile throws, too.
+// Reads a job file as above. Throws what ReadJobFile throws, too.
 [[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const Layers& layers, Sources& sources) {
   return ParseJob<Job>(ReadJobFile(file), file, layers, sources);
 }

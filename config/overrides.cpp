@@ -217,7 +217,7 @@ class Overrider {
     value.key = node.key;
     value.key_place = {place.file, place.line, place.column};
     value.key_width = static_cast<int>(key.size());
-    // What `config show` tells of the key: what it had been, file by file.
+    // `config show --explain` tells what a key had been, file by file.
     value.earlier = std::move(node.earlier);
     // A node that Reach has just made covers nothing.
     if (node.place.file != place.file || node.place.line != place.line) {

@@ -120,7 +120,7 @@ class PathLister {
 
  private:
   void Section(const Type& type, void* at, const Node* node, const std::string& path) {
-    // Without a node a struct that holds itself would have no end; with one the job's text is the
+    // A struct that holds itself has no end where there is no node; with one the job's text is the
     // end.
     if (node == nullptr && std::find(open_.begin(), open_.end(), &type) != open_.end()) return;
     open_.push_back(&type);

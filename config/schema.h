@@ -12,11 +12,12 @@ namespace tpuest::config {
 
 // One key: where it stands, what it takes, what it means.
 struct SchemaKey {
-  // "run_config.tpu_config.num_shards", "input_fns.<name>.repeat", "model.layers[].units".
+  // The key path: "run_config.tpu_config.num_shards", "input_fns.<name>.repeat",
+  // "model.layers[].units".
   std::string path;
   // The value of `type:` that has this key, for the options of a variant's struct.
   std::string of_type;
-  // "an integer", "a number or a section with 'type'": TypeText.
+  // The type as TypeText says it: "an integer", "a number or a section with 'type'".
   std::string type;
   std::string default_text;  // YAML flow text; empty for sections and required keys
   std::string help;
@@ -38,7 +39,8 @@ template <class T>
 // types that stand in the tree.
 [[nodiscard]] std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults);
 
-// "an integer", "a number or a section", "one of 'a', 'b'": what a message says was expected.
+// The type as a message says what was expected: "an integer", "a number or a section", "one of 'a',
+// 'b'".
 [[nodiscard]] std::string TypeText(const Type& type, const Field& field);
 
 }  // namespace tpuest::config

@@ -67,7 +67,7 @@ class Expander {
     const size_t split = inside.find(":-");
     const std::string name(inside.substr(0, split));
     std::optional<std::string> value = Find(name, depth);
-    // As in a shell, ":-" stands in for an empty value too.
+    // ":-" stands in for an empty value too, as in a shell.
     if (split != std::string_view::npos && (!value || value->empty())) {
       return Expand(inside.substr(split + 2), depth + 1);
     }

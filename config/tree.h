@@ -47,7 +47,7 @@ struct Node {
   [[nodiscard]] Node* Find(std::string_view name);
 };
 
-// Where a node's value comes from, as a reader is shown it: "job.yaml:14", "command line".
+// The origin of a node's value as a reader is shown it: "job.yaml:14", "command line".
 [[nodiscard]] std::string OriginText(const Node& node);
 
 // Looks up an environment variable.
@@ -57,12 +57,13 @@ using Environment = std::function<std::optional<std::string>(const std::string&)
 // A job's document, and what else its variables may name.
 struct Tree {
   Node root;
-  // What ${NAME} falls back on before the environment, where the job does not say: `name`.
+  // The values that ${NAME} falls back on before the environment, where the job does not say:
+  // `name`.
   std::map<std::string, std::string> names;
   Environment environment = ProcessEnvironment;
 };
 
-// Where a fault points: a place and how many characters to underline.
+// The span that a fault points at: a place and how many characters to underline.
 struct Span {
   Place place;
   int width = 0;
@@ -74,7 +75,7 @@ struct Span {
 // The node at a key path, or nullptr. A key that holds dots is found too.
 [[nodiscard]] const Node* FindNode(const Tree& tree, std::string_view path);
 
-// Where a key path stands: a scalar's value, a section's or list's key; the nearest parent that
+// The span of a key path: a scalar's value, a section's or list's key; the nearest parent that
 // stands in the job where the path does not; nullopt where no part of it does.
 [[nodiscard]] std::optional<Span> FindPlace(const Tree& tree, std::string_view path);
 

@@ -86,7 +86,7 @@ class TreeReader {
   // faults
   void Report(const Node& node, std::string_view what, std::string hint);
   void ReportAt(const Place& place, int width, std::string message, std::string hint);
-  // "max_steps: expected an integer, found 'abc'".
+  // Reports "max_steps: expected an integer, found 'abc'".
   void Mistyped(const Node& node, std::string_view expected, std::string hint);
   [[nodiscard]] std::string PathPrefix() const { return path_.empty() ? "" : path_ + ": "; }
   [[nodiscard]] std::string InPath() const {
@@ -102,10 +102,10 @@ class TreeReader {
   std::vector<SchemaKey> schema_;   // made when a key is unknown
 };
 
-// "did you mean 'x'?" or "one of 'x', 'y'".
+// A hint: "did you mean 'x'?" or "one of 'x', 'y'".
 [[nodiscard]] std::string ChoiceHint(const std::string& word,
                                      const std::vector<std::string>& words);
-// Where faults about a node point: its key if the value has no text.
+// The span that faults about a node point at: its key if the value has no text.
 [[nodiscard]] Span ValueSpan(const Node& node);
 
 }  // namespace tpuest::config

@@ -34,8 +34,9 @@ struct BadRecord {
   std::string why;
 };
 
-// How a source treats bad records. `report` is told which ones were left out and how many records
-// there are in all; it is called once, while the source is opened, and only if there are any.
+// The treatment of bad records by a source. `report` is told which ones were left out and how many
+// records there are in all; it is called once, while the source is opened, and only if there are
+// any.
 struct DataErrors {
   DataErrorOptions options;
   std::function<void(const std::vector<BadRecord>& bad, int64_t records)> report;  // may be empty

@@ -231,7 +231,7 @@ Tensor Literal::Infer(const std::string& key) const {
   if (all(Int32Number)) return As(DType::kInt32, key);
   if (all(WholeNumber)) return As(DType::kInt64, key);
   if (all(RealNumber)) return As(DType::kFloat, key);
-  // What is left is text, or a mixture; then the first text among numbers is named.
+  // Text is left, or a mixture; then the first text among numbers is named.
   const auto is_text = [](const Scalar& s) { return !RealNumber(s) && !Truth(s); };
   const bool texts = std::all_of(scalars_.begin(), scalars_.end(), is_text);
   if (texts) return As(DType::kString, key);

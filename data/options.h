@@ -1,5 +1,5 @@
 #pragma once
-// What a job says about an input_fn: source, parsing, map ops and stages. See core/base/visit.h.
+// The options of an input_fn: source, parsing, map ops and stages. See core/base/visit.h.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// Where records come from. A source is opened once, never changes, and may be read from several
+// Sources give records. A source is opened once, never changes, and may be read from several
 // threads; what cannot be read out of order is a StreamedSource, read by one thread.
 
 #include <memory>

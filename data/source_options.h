@@ -1,8 +1,7 @@
 #pragma once
-// What a job says about where records come from: one struct a type of source, named as TensorFlow's
-// dataset class where there is one (tf.data.TFRecordDataset, tf.data.experimental.make_csv_dataset,
-// Dataset.from_tensor_slices, Dataset.range). Shapes are those of one example. See
-// core/base/visit.h.
+// The options of sources: one struct a type, named as TensorFlow's dataset class where there is one
+// (tf.data.TFRecordDataset, tf.data.experimental.make_csv_dataset, Dataset.from_tensor_slices,
+// Dataset.range). Shapes are those of one example. See core/base/visit.h.
 
 #include <array>
 #include <cstdint>

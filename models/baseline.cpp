@@ -38,7 +38,8 @@ template <class Kind>
 TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                          const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
-  // As TensorFlow's checkpoints have them: the scope that is open when the optimizer is built.
+  // The names are those of TensorFlow's checkpoints: the scope that is open when the optimizer is
+  // built.
   const nn::OptimizerNames names{.power_beginning = "head/"};
   return BuildPremade(
       graph,

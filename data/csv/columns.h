@@ -1,5 +1,5 @@
 #pragma once
-// Which columns a CSV source has, of which types, and how their fields become values.
+// The columns of a CSV source, their types, and how their fields become values.
 
 #include <optional>
 #include <string>
@@ -50,7 +50,7 @@ void FinishInference(CsvColumns& columns);
 // `bits`; false if it is not a number of that type. dtype is int32, int64, float32 or float64.
 [[nodiscard]] bool ParseCsvNumber(std::string_view text, DType dtype, uint64_t& bits);
 
-// What a message expects: "a whole number (int32)", "a number (float32)".
+// The words of a message for a type: "a whole number (int32)", "a number (float32)".
 [[nodiscard]] std::string ExpectedCsvNumber(DType dtype);
 
 }  // namespace tpuest

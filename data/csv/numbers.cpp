@@ -24,7 +24,7 @@ void Store(T value, uint64_t& bits) {
   std::memcpy(&bits, &value, sizeof(value));
 }
 
-// By hand, not from_chars, which refuses a leading '+'.
+// The digits are read by hand, since from_chars refuses a leading '+'.
 bool ParseWhole(std::string_view text, int64_t& value) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
@@ -108,7 +108,7 @@ std::string ExpectedCsvNumber(DType dtype) {
 
 DType InferCsvType(std::string_view text, std::string_view na_value, DType before) {
   if (text.empty() || text == na_value) return before;
-  // From the column's type so far on: a column never goes back to a narrower one.
+  // Types are tried from the column's own on: a column never goes back to a narrower one.
   constexpr std::array kTypes = {DType::kInt32, DType::kInt64, DType::kFloat, DType::kDouble};
   bool may_be = before == DType::kInvalid;
   for (const DType dtype : kTypes) {

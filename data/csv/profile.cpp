@@ -123,7 +123,7 @@ std::string TextOf(const CsvField& field) {
   return text;
 }
 
-// By the first bytes; a pipe or an empty file has none to look at, so its name decides.
+// True by the first bytes; a pipe or an empty file has none to look at, so its name decides.
 bool IsGzip(const std::string& path) {
   constexpr std::string_view kMagic = "\x1f\x8b";
   return DirectoryExists(path) || !FileExists(path) || FileSize(path) < 2

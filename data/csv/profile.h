@@ -1,6 +1,6 @@
 #pragma once
-// What a look at a CSV file shows: what its columns hold, of how many kinds and on what scale.
-// `tpuest init` writes a job from it.
+// A look at a CSV file: what its columns hold, of how many kinds and on what scale. `tpuest init`
+// writes a job from it.
 
 #include <cstdint>
 #include <optional>

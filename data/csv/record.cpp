@@ -1,5 +1,5 @@
-// Where a record ends and where its fields do. Most records hold no quote: they are searched eight
-// bytes at a time, for a CSV file is read as fast as its delimiters are found.
+// Finds where a record ends and where its fields do. Most records hold no quote: they are searched
+// eight bytes at a time, for a CSV file is read as fast as its delimiters are found.
 
 #include "data/csv/record.h"
 
@@ -17,8 +17,8 @@ bool Holds(std::string_view text, char c) {
   return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
 }
 
-// 0x80 in each byte of `word` that is zero, 0 in the others: exact, no carry leaves its byte
-// (Warren, Hacker's Delight, 6-1).
+// A mask of the zero bytes of `word`: 0x80 in each, 0 in the others; exact, no carry leaves its
+// byte (Warren, Hacker's Delight, 6-1).
 uint64_t ZeroBytes(uint64_t word) {
   constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fULL;
   return ~(((word & kLow) + kLow) | word | kLow);

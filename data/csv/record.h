@@ -17,7 +17,7 @@ struct CsvDialect {
   bool quotes = true;  // false: a double quote is a character as any other
 };
 
-// What is wrong with a record, where, and the way out (may be empty).
+// The fault of a record: what is wrong, the way out (may be empty), and where.
 struct CsvFault {
   std::string message;
   std::string hint;

@@ -7,8 +7,8 @@
 namespace tpuest {
 namespace {
 
-// What a reader keeps from one record to the next. row.columns point into numbers and texts, which
-// never move: they are sized once.
+// The memory that a reader keeps from one record to the next. row.columns point into numbers and
+// texts, which never move: they are sized once.
 struct CsvState final : Row::State {
   CsvFile::Window window;
   std::vector<CsvField> fields;
@@ -258,8 +258,8 @@ std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& fi
   return names;
 }
 
-// column_names without those that may be left out, if the first record has just so many fields:
-// rows to predict may come without their labels.
+// The names of column_names, without those that may be left out if the first record has just so
+// many fields: rows to predict may come without their labels.
 std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = *options.column_names;
@@ -345,7 +345,8 @@ std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::stri
   CsvParser parser(options, dialect, std::move(columns));
   auto records =
       std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
-  // Once for all, so that an epoch's size and order are known before its first batch.
+  // Bad records are found once for all, so that an epoch's size and order are known before its
+  // first batch.
   if (errors.options.skip()) records->Screen(errors);
   return records;
 }

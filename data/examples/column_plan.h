@@ -1,5 +1,5 @@
 #pragma once
-// Which columns a batch has and how each is made: decided from names, types and shapes before any
+// Plans which columns a batch has and how each is made, from names, types and shapes, before any
 // record is read.
 
 #include <memory>

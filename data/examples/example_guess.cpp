@@ -33,7 +33,7 @@ void ExampleGuess::Add(std::string_view example) {
   ++examples_;
   for (const auto& [name, feature] : features) {
     SeenFeature& seen = features_[name];
-    // Without values there is no kind to learn; the example counts as one that lacks the feature.
+    // A feature without values shows no kind; the example counts as one that lacks it.
     if (feature.kind == FeatureKind::kNone || feature.count == 0) continue;
     const bool first = seen.examples == 0;
     if (first) seen.kind = feature.kind;

@@ -1,5 +1,5 @@
 #pragma once
-// What the features of some tf.Examples are, seen from their values: a tf.Example has no schema.
+// Guesses the features of some tf.Examples from their values: a tf.Example has no schema.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ struct SeenFeature {
 // Gathers examples, then says which features a job should read. One thread.
 class ExampleGuess {
  public:
-  // Error kData for bytes that are no tf.Example.
+  // Looks at one example. Throws Error kData for bytes that are no tf.Example.
   void Add(std::string_view example);
 
   [[nodiscard]] int64_t examples() const { return examples_; }

@@ -6,7 +6,7 @@
 
 namespace tpuest {
 
-// What the op makes of x [batch, ...], a column of one type and shape `spec` an example: the values
+// The op's result on x [batch, ...], a column of one type and shape `spec` an example: the values
 // that ResolveMap's step gives, to the bit. The op fits the column (ResolveMap found no fault), and
 // the column's shape is known.
 [[nodiscard]] Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x);

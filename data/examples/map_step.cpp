@@ -56,8 +56,8 @@ std::unique_ptr<MapStep> CastFrom(DType to) {
   return step;
 }
 
-// x * scale + offset in T; bfloat16 is computed in float and rounded. The product is rounded once,
-// so that a scale of 1/255 gives what a division by 255 gives.
+// Rescaling: x * scale + offset in T; bfloat16 is computed in float and rounded. The product is
+// rounded once, so that a scale of 1/255 gives what a division by 255 gives.
 template <class T>
 class AffineStep final : public MapStep {
  public:
@@ -103,7 +103,8 @@ class AddStep final : public MapStep {
 };
 
 template <class T>
-// (x - mean) / std over rows of as many values as there are means: the last axis, or single values.
+// Normalization: (x - mean) / std over rows of as many values as there are means: the last axis, or
+// single values.
 class NormalizeStep final : public MapStep {
  public:
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -128,7 +129,8 @@ class NormalizeStep final : public MapStep {
 };
 
 template <class From, class To>
-// count values become count * depth: everything off, then one on where the index is within.
+// One-hot vectors: count values become count * depth, everything off, then one on where the index
+// is within.
 class OneHotStep final : public MapStep {
  public:
   explicit OneHotStep(const OneHotMap& options)

@@ -31,7 +31,7 @@ struct RawDecoder {
   bool swap = false;  // the bytes' order is not the machine's
 };
 
-// What an op makes of a column.
+// The column that an op makes, and how.
 struct MappedColumn {
   TensorSpec spec;                    // of the result
   std::unique_ptr<MapStep> step;      // nullptr: the values stay as they are (reshape)

@@ -5,7 +5,7 @@
 namespace tpuest {
 namespace {
 
-// [rows], 1 for the first `examples` rows and 0 (a new tensor's) for the padding.
+// The weights [rows], 1 for the first `examples` rows and 0 (a new tensor's) for the padding.
 Tensor ExampleWeight(int64_t rows, int64_t examples) {
   Tensor weight(DType::kFloat, Shape({rows}));
   std::fill_n(weight.data<float>(), examples, 1.0F);
@@ -48,7 +48,7 @@ void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
 }
 
 void BatchBuilder::MapRow() {
-  // Without parse_example, the source's columns are what the plan's inputs count.
+  // The plan's inputs count the columns of parse_example, or without one the source's.
   const std::vector<Values>* values = &row_.columns;
   if (context_.parser != nullptr) {
     context_.parser->Parse(*static_cast<const std::string_view*>(row_.columns[0].data), parsed_);
@@ -81,7 +81,7 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
   // Padding is a real row, so that no op of the model meets a value that data do not have.
   for (int64_t row = drawn.rows; row < rows; ++row) AddRow(drawn, 0);
 
-  // In the order in which the constructor made the writers.
+  // The writers stand in this order since the constructor made them.
   size_t next = 0;
   for (; next < context_.plan.features.size(); ++next) {
     batch.features.push_back(columns_[next].writer->Finish());

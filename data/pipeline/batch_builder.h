@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// What all workers of a stream share; outlives them.
+// The common part of a stream's workers; outlives them.
 struct BuildContext {
   InputPlan plan;
   const ExampleParser* parser = nullptr;            // nullptr: the source's columns are the plan's

@@ -14,7 +14,7 @@ namespace tpuest {
 // Error kData at `key` where no record of an indexed source is left.
 [[nodiscard]] AnySource TakeFold(AnySource source, const FoldPart& part, const std::string& key);
 
-// How many of `records` records the part holds.
+// The number of records, of `records`, that the part holds.
 [[nodiscard]] int64_t SizeOfFold(const FoldPart& part, int64_t records);
 
 }  // namespace tpuest

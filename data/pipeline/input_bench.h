@@ -1,5 +1,5 @@
 #pragma once
-// How fast an input_fn is, and which of its stages takes the time (`tpuest bench input`).
+// Measures how fast an input_fn is, and which of its stages takes the time (`tpuest bench input`).
 
 #include <cstdint>
 #include <string>

@@ -10,8 +10,8 @@
 namespace tpuest {
 namespace {
 
-// What the streams of one input_fn share: they keep it alive. Indexed sources are opened once and
-// never change; a streamed source is opened for each stream, since only one thread may read it.
+// The common part of one input_fn's streams, which keep it alive. Indexed sources are opened once
+// and never change; a streamed source is opened for each stream, since only one thread may read it.
 class Input {
  public:
   Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)

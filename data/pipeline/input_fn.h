@@ -1,5 +1,5 @@
 #pragma once
-// From a job's options to the function that makes its stream of batches.
+// Makes of a job's options the function that makes its stream of batches.
 
 #include <functional>
 #include <optional>
@@ -20,7 +20,8 @@ namespace tpuest {
 // one until Seek.
 [[nodiscard]] InputFn MakeInputFn(InputFnOptions options, std::string name);
 
-// The same over what `wrap` makes of the opened source: one column of strings, SerializedColumn().
+// Makes an InputFn over what `wrap` makes of the opened source: one column of strings,
+// SerializedColumn(). Otherwise as MakeInputFn.
 using WrapSource = std::function<AnySource(AnySource)>;
 [[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap);
 

@@ -106,7 +106,7 @@ bool Pipeline::Draw(int64_t& number, Drawn& drawn, Outcome& outcome) {
   if (drained_) return false;
   {
     std::unique_lock lock(mutex_);
-    // With draw_mutex_ held, so that numbers are given out in the order of the draws.
+    // The wait holds draw_mutex_, so that numbers are given out in the order of the draws.
     space_.wait(lock, [&] { return stopping_ || drawn_ - taken_ < options_.prefetch; });
     if (stopping_) return false;
     number = drawn_++;

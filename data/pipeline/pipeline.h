@@ -16,8 +16,8 @@
 
 namespace tpuest {
 
-// How a stream is cut into batches, and by how many threads; only batch_size, drop_remainder and
-// pad_last change what the batches hold.
+// The way a stream is cut into batches, and by how many threads; only batch_size, drop_remainder
+// and pad_last change what the batches hold.
 struct PipelineOptions {
   int64_t batch_size = 1;             // rows of the global batch
   bool drop_remainder = false;        // a short last batch is left out
@@ -46,7 +46,7 @@ class Pipeline final : public BatchStream {
   [[nodiscard]] const std::vector<std::string>& files() const override { return *context_.files; }
 
  private:
-  // What became of a batch: the batch itself, an error, or neither at the end of the stream.
+  // The outcome of a batch: the batch itself, an error, or neither at the end of the stream.
   struct Outcome {
     bool ready = false;
     std::optional<Batch> batch;

@@ -1,4 +1,5 @@
-// Which record is the next: the order of each epoch, and the epochs one after the other.
+// A sampler says which record is the next: the order of each epoch, and the epochs one after the
+// other.
 //
 // In: the number of records (or a source that is read front to back), the order asked for, and a
 // position (epochs done, records consumed of the current one). Out: the records of the next batch

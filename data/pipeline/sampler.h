@@ -1,6 +1,6 @@
 #pragma once
-// Which records make up the next batch: the order of each epoch, and the epochs one after the
-// other.
+// Samplers choose the records of the next batch: the order of each epoch, and the epochs one after
+// the other. See sampler.cpp.
 
 #include <memory>
 #include <optional>
@@ -26,10 +26,10 @@ struct SampleOptions {
 struct Drawn {
   int64_t rows = 0;
   StreamPosition after;
-  // For an indexed source, each row's record: its place in the epoch's order until Locate() ran,
+  // Each row's record, for an indexed source: its place in the epoch's order until Locate() ran,
   // its index in the source from then on (kWindow and kSource draw the index at once).
   std::vector<int64_t> records;
-  // For a streamed source: the records' bytes end to end, where each ends, and where it is from.
+  // The records' bytes end to end, where each ends, and where it is from, for a streamed source.
   std::string bytes;
   std::vector<size_t> ends;
   std::vector<Provenance> from;

@@ -108,7 +108,7 @@ class ParsingReceiver {
     const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns();
     const InputPlan plan = PlanColumns(options_, read, key_);
     const Columns columns(options_, read);
-    // Only what features are made of is parsed: a request need not carry labels and id.
+    // Labels and id are not parsed: a request need not carry them.
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
       CheckLists(columns, columns.Last(feature.spec.name));

@@ -28,7 +28,7 @@ namespace tpuest {
     InputFnOptions options, const std::string& name,
     std::optional<int64_t> default_batch_size = {});
 
-// The same for the features of a spec (tf.feature_column.make_parse_example_spec), each under its
+// A receiver for the features of a spec (tf.feature_column.make_parse_example_spec), each under its
 // key; errors are at `key`, a key path of the job.
 [[nodiscard]] ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::map<std::string, FeatureOptions>& spec, const std::string& key,

@@ -1,5 +1,5 @@
 #pragma once
-// From a job's source options to the records: one function a kind, and one for any of them.
+// Opens the source that a job's options name: one function a kind, and one for any of them.
 
 #include <memory>
 #include <optional>
