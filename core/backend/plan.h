@@ -130,7 +130,8 @@ class PlanContext {
   [[nodiscard]] virtual Buffer Scratch(size_t bytes) = 0;
   // Output i may share the memory of input j if nothing reads that later.
   virtual void AllowInPlace(int output, int input) = 0;
-  // Output i is input j under another shape: no kernel is needed for it.
+  // Output i is input j under another shape: no kernel is needed for it. The op's record says so
+  // (OpDef::alias).
   virtual void Alias(int output, int input) = 0;
   // A function of input i alone (a weight in another layout), computed where input i is, once a
   // step however many blocks use it. Plans of one program that pass the same key share it. `make`

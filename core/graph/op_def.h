@@ -57,6 +57,9 @@ struct OpDef {
   FlopsFn flops = nullptr;  // nullptr: it moves, compares or draws numbers, and computes none
   bool stateful = false;    // never merged, folded or pruned
   bool host = false;        // strings, tables, data-dependent shapes: never on the device
+  // Output 0 may be input 0's memory (PlanContext::Alias), so what changes the one changes the
+  // other.
+  bool alias = false;
 };
 
 // For OpDef::grad: no input of this op has a gradient.

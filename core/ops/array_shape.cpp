@@ -158,7 +158,8 @@ const OpDef kShapeOps[] = {
      .grad = ReshapeGrad,
      .cpu = PlanAlias,
      .hlo = LowerAlias,
-     .rows = KeepsFirstAxis},
+     .rows = KeepsFirstAxis,
+     .alias = true},
     {.name = "Shape",
      .signature = "input: T -> output: out_type; T: type; out_type: int32|int64 = int32",
      .shape = ShapeShape,
@@ -183,14 +184,16 @@ const OpDef kShapeOps[] = {
      .grad = ReshapeGrad,
      .cpu = PlanAlias,
      .hlo = LowerAlias,
-     .rows = KeepsFirstAxis},
+     .rows = KeepsFirstAxis,
+     .alias = true},
     {.name = "Squeeze",
      .signature = "input: T -> output: T; T: type; squeeze_dims: list(int) = []",
      .shape = SqueezeShape,
      .grad = ReshapeGrad,
      .cpu = PlanAlias,
      .hlo = LowerAlias,
-     .rows = KeepsFirstAxis},
+     .rows = KeepsFirstAxis,
+     .alias = true},
 };
 
 }  // namespace

@@ -197,6 +197,7 @@ const OpDef kSelectOps[] = {
      .cpu = PlanSelect,
      .hlo = LowerSelect,
      .rows = SelectRows},
+    // The sum of one is a view of it.
     {.name = "AddN",
      .signature = "inputs: N*T -> sum: T; N: int; T: bfloat16|float|double|int32|int64",
      .shape = SameInputsShape,
@@ -204,7 +205,8 @@ const OpDef kSelectOps[] = {
      .cpu = PlanAddN,
      .hlo = LowerAddN,
      .rows = BroadcastRows,
-     .flops = OutputFlops},
+     .flops = OutputFlops,
+     .alias = true},
 };
 
 }  // namespace

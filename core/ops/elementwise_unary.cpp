@@ -112,6 +112,14 @@ constexpr OpDef UnaryDef(std::string_view name, std::string_view signature, Grad
           .flops = OutputFlops};
 }
 
+// A view of x where the dtype stays.
+constexpr OpDef CastDef() {
+  OpDef def = UnaryDef("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false",
+                       CastGrad, PlanCast, LowerCast);
+  def.alias = true;
+  return def;
+}
+
 const OpDef kUnaryOps[] = {
     UnaryDef("Neg", kUnaryNumber, NegGrad, PlanUnary<Unary::kNeg>, LowerPlain<"negate">),
     UnaryDef("Exp", kUnaryReal, ExpGrad, PlanUnary<Unary::kExp>, LowerPlain<"exponential">),
@@ -139,8 +147,7 @@ const OpDef kUnaryOps[] = {
     UnaryDef("IsNan", kClaim, NoGradient, PlanUnary<Unary::kIsNan>, LowerIsNan),
     UnaryDef("LogicalNot", "x: bool -> y: bool", NoGradient, PlanUnary<Unary::kLogicalNot>,
              LowerPlain<"not">),
-    UnaryDef("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false", CastGrad,
-             PlanCast, LowerCast),
+    CastDef(),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -9,13 +10,6 @@
 
 namespace tpuest {
 namespace {
-
-// Ops whose result is their input's memory.
-bool IsAliasOp(const Node& node) {
-  static constexpr std::string_view kAliases[] = {"Identity",   "Reshape", "StopGradient",
-                                                  "ExpandDims", "Squeeze", "PreventGradient"};
-  return std::find(std::begin(kAliases), std::end(kAliases), node.type()) != std::end(kAliases);
-}
 
 class Planner {
  public:
@@ -90,9 +84,25 @@ class Planner {
     buffers_.TouchPhase(copy, phase);
   }
 
+  // Whether somebody would find what an update made of the variable where the read was: an update
+  // itself, a fetch, or a node of a later phase, that looks at the read or at a view of it.
   bool IsOverwritten(Node& read) {
+    const int first = FirstUpdateAfter(read);
+    if (first == -1) return false;
+    const std::set<Value> views = WithViews(read.output(0));
+    const auto is_view = [&](const Value& value) { return views.contains(value); };
+    if (std::any_of(bound_.fetches.begin(), bound_.fetches.end(), is_view)) return true;
+    return std::any_of(
+        bound_.graph->nodes().begin(), bound_.graph->nodes().end(), [&](const auto& node) {
+          const bool late = At(*node).needed && (IsUpdate(*node) || At(*node).phase > first);
+          return late && std::any_of(node->inputs().begin(), node->inputs().end(), is_view);
+        });
+  }
+
+  // The phase, or -1.
+  int FirstUpdateAfter(Node& read) {
     const Value handle = read.input(0);
-    int first = -1;  // phase of the first update after the read
+    int first = -1;
     for (const auto& node : bound_.graph->nodes()) {
       const bool updates =
           At(*node).needed && IsUpdate(*node) &&
@@ -100,37 +110,16 @@ class Planner {
       const int phase = At(*node).phase;
       if (updates && phase >= At(read).phase && (first == -1 || phase < first)) first = phase;
     }
-    return first != -1 &&
-           (ReachesUpdateOrFetch(read.output(0)) || IsReadAfter(read.output(0), first));
+    return first;
   }
 
-  // By a node of a later phase, itself or through views.
-  bool IsReadAfter(const Value& value, int phase) {
+  // The value, its views, and views of those: all that may stand in its memory.
+  std::set<Value> WithViews(const Value& value) {
+    std::set<Value> views = {value};
     for (const auto& node : bound_.graph->nodes()) {
-      if (!At(*node).needed ||
-          std::find(node->inputs().begin(), node->inputs().end(), value) == node->inputs().end()) {
-        continue;
-      }
-      if (At(*node).phase > phase) return true;
-      if (IsAliasOp(*node) && IsReadAfter(node->output(0), phase)) return true;
+      if (node->op().alias && views.contains(node->input(0))) views.insert(node->output(0));
     }
-    return false;
-  }
-
-  // Through views alone, so that the reader would see the variable's own memory.
-  bool ReachesUpdateOrFetch(const Value& value) {
-    if (std::find(bound_.fetches.begin(), bound_.fetches.end(), value) != bound_.fetches.end()) {
-      return true;
-    }
-    for (const auto& node : bound_.graph->nodes()) {
-      if (!At(*node).needed ||
-          std::find(node->inputs().begin(), node->inputs().end(), value) == node->inputs().end()) {
-        continue;
-      }
-      if (IsUpdate(*node)) return true;
-      if (IsAliasOp(*node) && ReachesUpdateOrFetch(node->output(0))) return true;
-    }
-    return false;
+    return views;
   }
 
   void* VariableMemory(const Node& handle) {
@@ -241,6 +230,8 @@ class NodeContext final : public PlanContext {
   }
   void Alias(int output, int input) override {
     Check(plan_.rows != Rows::kSum, "a sum over rows is no view");
+    Check(node_.op().alias && output == 0 && input == 0,
+          "{} '{}' is a view; its record does not say so", node_.type(), node_.name());
     planner_.buffers_.Merge(Value{&node_, output}, node_.input(input));
   }
   Buffer Derived(int input, const std::string& key, size_t bytes,

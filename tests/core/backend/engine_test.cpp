@@ -208,6 +208,29 @@ TEST_CASE("a read before an update keeps its value beside one after it") {
   CHECK(results[0].fetches[1][0].values<float>()[1] == 4);
 }
 
+TEST_CASE("an op whose record says that it is a view is read as the step found its variable") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Variable* const w = graph.AddVariable("w", DType::kFloat, {}, graph.Scalar(1.0F));
+  const Value view = graph.Add("View", {graph.Add("View", {w->value})});
+  Node* const update = graph.AddNode("AssignAddVariableOp", {w->handle, graph.Scalar(1.0F)});
+  VariableStore variables;
+  variables.Set("w", Tensor::Scalar(1.0F));
+  const auto program = MakeCpuBackend()->Compile({&graph, {}, {view}, {update}, {}}, {}, variables);
+  CHECK(*program->Run(std::vector<StepFeeds>(1))[0].fetches[0][0].data<float>() == 1);
+  CHECK(*variables.Get("w").data<float>() == 2);
+}
+
+TEST_CASE("a view that its record does not tell of is a bug") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {2}, "x");
+  const ProgramSpec spec{&graph, {{x, {2}, false}}, {graph.Add("UndeclaredView", {x})}, {}, {}};
+  VariableStore variables;
+  CHECK_THROWS_WITH((void)MakeCpuBackend()->Compile(spec, {}, variables),
+                    doctest::Contains("UndeclaredView"));
+}
+
 TEST_CASE("a block goes back as soon as it went forward: a gradient does not wait for its loss") {
   Model model;
   const BoundGraph bound =
