@@ -117,26 +117,21 @@ class Binder {
  private:
   Value BindFeed(const FeedSpec& feed) {
     const Node& node = *feed.placeholder.node;
-    Check(node.type() == "Placeholder" || node.outputs() > 0);
+    Check(node.outputs() > 0);
     if (!Compatible(feed.placeholder.shape(), feed.shape)) {
       throw Error(Code::kUsage, fmt::format("'{}' takes {}, fed with {}", node.name(),
                                             feed.placeholder.shape().Text(), feed.shape.Text()))
           .At(node.origin());
     }
-    Node* const bound = bound_.graph->AddNamedNode(
-        "Placeholder", {}, {{"dtype", feed.placeholder.dtype()}, {"shape", feed.shape}},
+    const Value bound = bound_.graph->NamedPlaceholder(
+        feed.placeholder.dtype(), feed.shape,
         feed.placeholder.index == 0 ? node.name() : fmt::format("{}/fed", node.name()),
         node.origin());
-    mapped_[feed.placeholder] = feed.value.valid()
-                                    ? Constant(feed.value, bound->name() + "/value", node.origin())
-                                    : bound->output(0);
-    return bound->output(0);
-  }
-
-  Value Constant(const Tensor& value, const std::string& name, const Origin& origin) {
-    Node* const constant = bound_.graph->AddNamedNode(
-        "Const", {}, {{"value", value}, {"dtype", value.dtype()}}, name, origin);
-    return constant->output(0);
+    mapped_[feed.placeholder] =
+        feed.value.valid()
+            ? bound_.graph->NamedConstant(feed.value, bound.node->name() + "/value", node.origin())
+            : bound;
+    return bound;
   }
 
   // The results of a node that is sized by the values of its inputs; no results: they are not
@@ -155,14 +150,14 @@ class Binder {
     const std::vector<Tensor> outputs = EvaluateNode(*sized, values);
     std::vector<Value> results;
     for (const Tensor& output : outputs) {
-      results.push_back(
-          Constant(output, fmt::format("{}/known_{}", node.name(), results.size()), node.origin()));
+      results.push_back(bound_.graph->NamedConstant(
+          output, fmt::format("{}/known_{}", node.name(), results.size()), node.origin()));
     }
     return results;
   }
 
   void BindNode(Node& node) {
-    if (node.type() == "Placeholder" && !mapped_.contains(node.output(0))) {
+    if (node.op().source == ValueSource::kFeed && !mapped_.contains(node.output(0))) {
       throw Error(Code::kUsage, fmt::format("placeholder '{}' is not fed", node.name()))
           .At(node.origin());
     }
@@ -209,21 +204,21 @@ class Binder {
 
   // Replaces a node by constants if its inputs are constants, or if it only asks for a shape.
   bool Fold(Node& node, std::vector<Value>& results) {
-    if (node.type() == "Const" || node.type() == "NoOp" || node.op().stateful || node.op().host ||
+    if (node.op().source != ValueSource::kNone || node.op().stateful || node.op().host ||
         node.outputs() == 0 || !node.control_inputs().empty()) {
       return false;
     }
     std::vector<Value> sources;
     std::vector<Tensor> outputs;
-    if (const Tensor known = ConstantValue(node.output(0));
-        known.valid() && !node.inputs().empty() && node.type() != "Identity") {
+    if (const Tensor known = node.op().of_shape == nullptr ? Tensor() : node.op().of_shape(node);
+        known.valid()) {
       sources.push_back(node.input(0));
       outputs.push_back(known);
     } else {
       if (node.inputs().empty() || node.op().cpu == nullptr) return false;
       std::vector<Tensor> inputs;
       for (const Value& input : node.inputs()) {
-        if (input.node->type() != "Const") return false;
+        if (input.node->op().source != ValueSource::kConstant) return false;
         inputs.push_back(input.node->Attr<Tensor>("value"));
         const auto found = bound_.shape_sources.find(input.node);
         if (found != bound_.shape_sources.end()) {
@@ -233,8 +228,8 @@ class Binder {
       outputs = EvaluateNode(node, inputs);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      results.push_back(
-          Constant(outputs[i], fmt::format("{}/folded_{}", node.name(), i), node.origin()));
+      results.push_back(bound_.graph->NamedConstant(
+          outputs[i], fmt::format("{}/folded_{}", node.name(), i), node.origin()));
       if (!sources.empty()) bound_.shape_sources[results.back().node] = sources;
     }
     return true;

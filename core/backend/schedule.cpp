@@ -9,18 +9,10 @@
 
 namespace tpuest {
 
-bool IsUpdate(const Node& node) {
-  return node.op().stateful && !node.op().host && !node.inputs().empty() &&
-         node.input(0).dtype() == DType::kResource && node.type() != "ReadVariableOp" &&
-         node.type() != "VarIsInitializedOp" && node.type() != "ResourceGather";
-}
-
-bool IsSource(const Node& node) {
-  return node.type() == "Const" || node.type() == "Placeholder" || node.type() == "VarHandleOp" ||
-         node.type() == "ReadVariableOp";
-}
-
 namespace {
+
+// Its value is there before the program starts.
+bool IsSource(const Node& node) { return node.op().source != ValueSource::kNone; }
 
 // Position of a phase in time; compared lexicographically.
 struct When {
@@ -99,7 +91,7 @@ class Scheduler {
   void PlaceNode(Node& node) {
     NodeSchedule& plan = At(node);
     plan.cut_inputs.assign(node.inputs().size(), false);
-    if (node.type() == "Placeholder") {
+    if (node.op().source == ValueSource::kFeed) {
       plan.level = plan.result_level = LevelOfFeed(node);
       return;
     }
@@ -113,7 +105,7 @@ class Scheduler {
       any_replica |= level != Level::kGlobal;
     }
     plan.level = any_replica || any_cut ? Level::kReplica : Level::kGlobal;
-    if (node.type() == "CrossReplicaSum" || IsUpdate(node)) {
+    if (node.op().sums_replicas || IsUpdate(node)) {
       plan.level = Level::kGlobal;
     } else if (any_cut && node.op().rows != nullptr) {
       ApplyRowRule(node, cut, any_replica);
@@ -157,7 +149,7 @@ class Scheduler {
     NodeSchedule& plan = At(node);
     When when{0, 0, plan.level};
     for (const Value& input : node.inputs()) {
-      NotBefore(when, *input.node, node.type() == "CrossReplicaSum");
+      NotBefore(when, *input.node, node.op().sums_replicas);
     }
     for (const Node* const control : node.control_inputs()) {
       if (IsUpdate(*control)) {
@@ -205,7 +197,7 @@ class Scheduler {
   void CollectPhases() {
     std::map<When, std::vector<Node*>> phases;
     for (const auto& node : graph_.nodes()) {
-      if (!At(*node).needed || At(*node).phase == -1 || node->type() == "NoOp") continue;
+      if (!At(*node).needed || At(*node).phase == -1 || node->only_orders()) continue;
       phases[WhenOf(*node)].push_back(node.get());
     }
     schedule_.phases.push_back({Level::kGlobal, {}});

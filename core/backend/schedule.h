@@ -54,8 +54,6 @@ inline constexpr int64_t kMaxBlockRows = 64;
 [[nodiscard]] Schedule ScheduleGraph(const BoundGraph& bound, const ScheduleOptions& options);
 
 // True for ops that write variables.
-[[nodiscard]] bool IsUpdate(const Node& node);
-// True for nodes whose value is there before the program starts.
-[[nodiscard]] bool IsSource(const Node& node);
+[[nodiscard]] inline bool IsUpdate(const Node& node) { return node.op().writes && !node.op().host; }
 
 }  // namespace tpuest

@@ -48,9 +48,9 @@ class PhaseStages {
     return there.phase == phase_ ? there.stage + 1 : 0;
   }
 
-  // A NoOp stands in no phase: what it waits for counts.
+  // What only orders stands in no phase: what it waits for counts.
   [[nodiscard]] int AfterControl(const Node& control) const {
-    if (control.type() != "NoOp") return After(control);
+    if (!control.only_orders()) return After(control);
     int stage = 0;
     for (const Node* const before : control.control_inputs()) {
       stage = std::max(stage, AfterControl(*before));

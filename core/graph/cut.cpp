@@ -6,12 +6,10 @@
 namespace tpuest {
 namespace {
 
-bool ReadsState(const Node& node) {
-  return node.type() == "VarHandleOp" || node.type() == "ReadVariableOp" ||
-         (node.op().stateful && node.type() != "Placeholder" && !node.op().host);
-}
+bool ReadsState(const Node& node) { return node.op().stateful && !node.op().host; }
 
-bool IsConstant(const Node& node) { return node.type() == "Const"; }
+bool IsConstant(const Node& node) { return node.op().source == ValueSource::kConstant; }
+bool IsFeed(const Node& node) { return node.op().source == ValueSource::kFeed; }
 
 // Something beside the number of rows is known only when it is there.
 bool DependsOnData(const Shape& shape) {
@@ -39,14 +37,12 @@ std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs
 std::vector<char> FollowsFromShapes(const Graph& graph) {
   std::vector<char> follows(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
-    const bool is_shape =
-        node->type() == "Shape" || node->type() == "Size" || node->type() == "Rank";
     const bool all = std::all_of(
         node->inputs().begin(), node->inputs().end(),
         [&](const Value& input) { return follows[static_cast<size_t>(input.node->id())] != 0; });
     const bool pure = !node->op().stateful && !node->op().host && !node->inputs().empty();
     follows[static_cast<size_t>(node->id())] =
-        static_cast<char>(IsConstant(*node) || is_shape || (pure && all));
+        static_cast<char>(IsConstant(*node) || node->op().of_shape != nullptr || (pure && all));
   }
   return follows;
 }
@@ -55,7 +51,7 @@ std::vector<char> FollowsFromShapes(const Graph& graph) {
 
 bool RunsOnHost(const Node& node) {
   if (node.op().host) return true;
-  if (node.type() == "Const" || node.type() == "Placeholder") return false;
+  if (IsConstant(node) || IsFeed(node)) return false;
   for (int i = 0; i < node.outputs(); ++i) {
     if (node.output_dtype(i) == DType::kString) return true;
   }
@@ -97,7 +93,7 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
   std::vector<char> needs_device(n, 0);
   for (const auto& node : graph.nodes()) {
     const auto id = static_cast<size_t>(node->id());
-    const bool feeds = IsConstant(*node) || node->type() == "Placeholder";
+    const bool feeds = IsConstant(*node) || IsFeed(*node);
     bool from_device = ReadsState(*node) || node->after();
     for (const Value& input : node->inputs()) {
       from_device |= needs_device[static_cast<size_t>(input.node->id())] != 0;
@@ -134,7 +130,7 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
   }
   // A placeholder is fed wherever it is read; it never crosses.
   const auto crosses = [&](std::vector<Value>& list, const Value& value) {
-    if (IsConstant(*value.node) || value.node->type() == "Placeholder") return;
+    if (IsConstant(*value.node) || IsFeed(*value.node)) return;
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   };
   // Shapes are known on both sides of what crosses; there they are those of the whole batch.

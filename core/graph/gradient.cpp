@@ -89,7 +89,7 @@ class Backward {
     if (std::any_of(xs_.begin(), xs_.end(), [&](const Value& x) { return x.node == &node; })) {
       return;  // gradients stop at what they are taken for
     }
-    if (node.type() == "ReadVariableOp") return PassOn(node);
+    if (node.op().source == ValueSource::kRead) return PassOn(node);
     std::vector<Value> dys(static_cast<size_t>(node.outputs()));
     bool any = false;
     for (int i = 0; i < node.outputs(); ++i) {

@@ -201,12 +201,24 @@ Value Graph::Constant(const Tensor& value, std::string_view name) {
   return Add("Const", {}, {{"value", value}, {"dtype", value.dtype()}}, name);
 }
 
+Value Graph::NamedConstant(const Tensor& value, std::string name, Origin origin) {
+  return AddNamedNode("Const", {}, {{"value", value}, {"dtype", value.dtype()}}, std::move(name),
+                      std::move(origin))
+      ->output(0);
+}
+
 Value Graph::ScalarOf(DType dtype, double value, std::string_view name) {
   return Constant(Tensor::Scalar<double>(value).Cast(dtype), name);
 }
 
 Value Graph::Placeholder(DType dtype, const Shape& shape, std::string_view name) {
   return Add("Placeholder", {}, {{"dtype", dtype}, {"shape", shape}}, name);
+}
+
+Value Graph::NamedPlaceholder(DType dtype, const Shape& shape, std::string name, Origin origin) {
+  return AddNamedNode("Placeholder", {}, {{"dtype", dtype}, {"shape", shape}}, std::move(name),
+                      std::move(origin))
+      ->output(0);
 }
 
 Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
@@ -289,17 +301,9 @@ void ShapeContext::Fail(const std::string& message) const { ThrowAt(node_, messa
 
 Tensor ConstantValue(Value v) {
   const Node& node = *v.node;
-  if (node.type() == "Const") return node.Attr<Tensor>("value");
+  if (node.op().source == ValueSource::kConstant) return node.Attr<Tensor>("value");
   if (node.type() == "Identity") return ConstantValue(node.input(0));
-  if (node.type() != "Shape" && node.type() != "Size" && node.type() != "Rank") return {};
-  const Shape& shape = node.input(0).shape();
-  if (node.type() == "Rank") {
-    if (!shape.known_rank()) return {};
-    return Tensor::Scalar<int32_t>(shape.rank());
-  }
-  if (!shape.fully_known()) return {};
-  if (node.type() == "Size") return Tensor::Scalar<int64_t>(shape.elements()).Cast(v.dtype());
-  return Tensor::Of<int64_t>({shape.rank()}, shape.dims()).Cast(v.dtype());
+  return node.op().of_shape == nullptr ? Tensor() : node.op().of_shape(node);
 }
 
 }  // namespace tpuest

@@ -77,6 +77,10 @@ class Node {
     return output_shapes_[static_cast<size_t>(i)];
   }
   [[nodiscard]] const Origin& origin() const { return origin_; }
+  // Only says what stands before what (NoOp): nothing comes in or out but by control inputs.
+  [[nodiscard]] bool only_orders() const {
+    return inputs_.empty() && output_dtypes_.empty() && !op().stateful;
+  }
   // Belongs to the program that runs after the device, on every replica's outputs concatenated.
   [[nodiscard]] bool after() const { return after_; }
 
@@ -163,6 +167,7 @@ class Graph {
                      Origin origin);
 
   Value Constant(const Tensor& value, std::string_view name = "Const");
+  Value NamedConstant(const Tensor& value, std::string name, Origin origin);
   template <class T>
   Value Scalar(T value, std::string_view name = "Const") {
     return Constant(Tensor::Scalar<T>(value), name);
@@ -171,6 +176,7 @@ class Graph {
   Value ScalarOf(DType dtype, double value, std::string_view name = "Const");
   // Fed at each run. A batch's first dimension is kUnknownDim unless it is static.
   Value Placeholder(DType dtype, const Shape& shape, std::string_view name);
+  Value NamedPlaceholder(DType dtype, const Shape& shape, std::string name, Origin origin);
 
   // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
   Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,

@@ -18,11 +18,15 @@
 
 namespace tpuest {
 
+class Node;
 class ShapeContext;
 class GradContext;
 class PlanContext;
 class LowerContext;
 class RowContext;
+class Tensor;
+struct BoundOp;
+struct Value;
 
 // How a result relates to the rows (axis 0) of the batch, when the batch is cut into blocks.
 enum class Rows {
@@ -37,12 +41,24 @@ using PlanFn = void (*)(PlanContext&);    // prepares a kernel once; the executo
 using LowerFn = void (*)(LowerContext&);  // emits StableHLO
 using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut into rows
 // Floating-point operations of one run (flops.h).
-using FlopsFn = int64_t (*)(const class Node& node);
+using FlopsFn = int64_t (*)(const Node& node);
 // Replaces the node by simpler ones before planning (BatchNorm by sums and row-wise maths).
-using ExpandFn = bool (*)(class Node& node, std::vector<struct Value>& results);
+using ExpandFn = bool (*)(Node& node, std::vector<Value>& results);
 // The op that runs instead where shapes are bound (bound_op.h). For results whose size depends on
 // data: `node` and what reads it stand in the graph as it was built. Error kUsage: it cannot run.
-using BindFn = struct BoundOp (*)(const class Node& node);
+using BindFn = BoundOp (*)(const Node& node);
+// The value of output 0, which follows from the shape of input 0 alone; an invalid Tensor where too
+// little of that is known.
+using OfShapeFn = Tensor (*)(const Node& node);
+
+// Where a node's value is before anything runs.
+enum class ValueSource {
+  kNone,      // it is computed
+  kConstant,  // in the attribute "value"
+  kFeed,      // in what is fed
+  kVariable,  // the handle of the variable "shared_name", of "dtype" and "shape"
+  kRead  // in the variable of input 0, as the step finds it unless control inputs say otherwise
+};
 
 struct OpDef {
   std::string_view name;  // TensorFlow's name; ops of our own backends start with '_'
@@ -55,11 +71,19 @@ struct OpDef {
   ExpandFn expand = nullptr;
   BindFn bind = nullptr;
   FlopsFn flops = nullptr;  // nullptr: it moves, compares or draws numbers, and computes none
-  bool stateful = false;    // never merged, folded or pruned
-  bool host = false;        // strings, tables, data-dependent shapes: never on the device
+  OfShapeFn of_shape = nullptr;
+  ValueSource source = ValueSource::kNone;
+  bool stateful = false;  // never merged, folded or pruned
+  bool host = false;      // strings, tables, data-dependent shapes: never on the device
   // Output 0 may be input 0's memory (PlanContext::Alias), so what changes the one changes the
   // other.
   bool alias = false;
+  // Changes what its resource inputs stand for: variables; the table of input 0, if `host`.
+  bool writes = false;
+  // Output 0 is input 0 in another dtype: the same before input 0 was rounded to its own.
+  bool converts = false;
+  // Output 0 is the sum of input 0 over all replicas: the program adds them up, not a kernel.
+  bool sums_replicas = false;
 };
 
 // For OpDef::grad: no input of this op has a gradient.

@@ -95,6 +95,23 @@ void ShapeShape(ShapeContext& context) {
   context.Output(0, Shape({shape.known_rank() ? shape.rank() : kUnknownDim}));
 }
 
+Tensor DimsOf(const Node& node) {
+  const Shape& shape = node.input(0).shape();
+  if (!shape.fully_known()) return {};
+  return Tensor::Of<int64_t>({shape.rank()}, shape.dims()).Cast(node.output_dtype(0));
+}
+
+Tensor ElementsOf(const Node& node) {
+  const Shape& shape = node.input(0).shape();
+  if (!shape.fully_known()) return {};
+  return Tensor::Scalar<int64_t>(shape.elements()).Cast(node.output_dtype(0));
+}
+
+Tensor RankOf(const Node& node) {
+  const Shape& shape = node.input(0).shape();
+  return shape.known_rank() ? Tensor::Scalar<int32_t>(shape.rank()) : Tensor();
+}
+
 // The numbers are known when the plan is made.
 void PlanNumbers(PlanContext& context, const std::vector<int64_t>& numbers) {
   const Tensor value = Tensor::Of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers)
@@ -165,19 +182,22 @@ const OpDef kShapeOps[] = {
      .shape = ShapeShape,
      .grad = NoGradient,
      .cpu = PlanShape,
-     .hlo = LowerShape},
+     .hlo = LowerShape,
+     .of_shape = DimsOf},
     {.name = "Size",
      .signature = "input: T -> output: out_type; T: type; out_type: int32|int64 = int32",
      .shape = ScalarShape,
      .grad = NoGradient,
      .cpu = PlanSize,
-     .hlo = LowerSize},
+     .hlo = LowerSize,
+     .of_shape = ElementsOf},
     {.name = "Rank",
      .signature = "input: T -> output: int32; T: type",
      .shape = ScalarShape,
      .grad = NoGradient,
      .cpu = PlanRank,
-     .hlo = LowerRank},
+     .hlo = LowerRank,
+     .of_shape = RankOf},
     {.name = "ExpandDims",
      .signature = "input: T, dim: Tdim -> output: T; T: type; Tdim: int32|int64 = int32",
      .shape = ExpandDimsShape,

@@ -36,7 +36,8 @@ const OpDef kCollectiveOps[] = {
      .cpu = PlanAlias,
      .hlo = LowerReplicaSum,
      .flops = OutputFlops,
-     .stateful = true},
+     .stateful = true,
+     .sums_replicas = true},
 };
 
 }  // namespace

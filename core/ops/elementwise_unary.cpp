@@ -117,6 +117,7 @@ constexpr OpDef CastDef() {
   OpDef def = UnaryDef("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false",
                        CastGrad, PlanCast, LowerCast);
   def.alias = true;
+  def.converts = true;
   return def;
 }
 

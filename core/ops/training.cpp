@@ -197,7 +197,8 @@ constexpr OpDef TrainingDef(std::string_view name, std::string_view signature, P
           .cpu = cpu,
           .hlo = hlo,
           .flops = InputFlops,
-          .stateful = true};
+          .stateful = true,
+          .writes = true};
 }
 
 const OpDef kTrainingOps[] = {

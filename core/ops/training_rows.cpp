@@ -118,7 +118,8 @@ constexpr OpDef TrainingRowsDef(std::string_view name, std::string_view signatur
           .cpu = cpu,
           .hlo = hlo,
           .flops = InputFlops,
-          .stateful = true};
+          .stateful = true,
+          .writes = true};
 }
 
 const OpDef kAdaptiveRowOps[] = {

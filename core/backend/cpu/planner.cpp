@@ -58,11 +58,11 @@ class Planner {
     }
     for (const auto& node : bound_.graph->nodes()) {
       if (!At(*node).needed) continue;
-      if (node->type() == "Const") {
+      if (node->op().source == ValueSource::kConstant) {
         const Tensor& value = node->Attr<Tensor>("value");
         buffers_.SetAddress(node->output(0), value.raw());
         plan_.constant_bytes += value.bytes();
-      } else if (node->type() == "ReadVariableOp") {
+      } else if (node->op().source == ValueSource::kRead) {
         PlaceRead(*node);
       }
     }
@@ -137,7 +137,7 @@ class Planner {
 
   // The kSum result that a Cast to float can read without rounding it to bfloat16 first.
   bool ReadsUnroundedPart(const Node& node) const {
-    if (node.type() != "Cast" || node.output_dtype(0) != DType::kFloat) return false;
+    if (!node.op().converts || node.output_dtype(0) != DType::kFloat) return false;
     const Value& input = node.input(0);
     return At(*input.node).rows == Rows::kSum && input.dtype() == DType::kBfloat16;
   }
@@ -209,7 +209,7 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] int threads() const override { return planner_.options_.threads; }
   [[nodiscard]] Tensor Constant(int i) const override {
     const Node& source = *node_.input(i).node;
-    return source.type() == "Const" ? source.Attr<Tensor>("value") : Tensor();
+    return source.op().source == ValueSource::kConstant ? source.Attr<Tensor>("value") : Tensor();
   }
 
   [[nodiscard]] Buffer Input(int i) override {
@@ -240,7 +240,7 @@ class NodeContext final : public PlanContext {
     const NodeSchedule& there = planner_.At(source);
     const Buffer in = planner_.buffers_.Use(node_.input(input), false);
     // A feed differs by replica, so what is derived from it is computed where it is used.
-    const bool here = there.phase == phase_ || source.type() == "Placeholder";
+    const bool here = there.phase == phase_ || source.op().source == ValueSource::kFeed;
     const bool by_block = there.result_level == Level::kBlock;
     const std::string full_key =
         here || by_block ? fmt::format("{}/{}/{}", key, phase_, variant_) : key;
@@ -326,8 +326,8 @@ class NodeContext final : public PlanContext {
 };
 
 void Planner::PlanNode(Node& node, int phase) {
-  if (node.type() == "ReadVariableOp" || node.type() == "VarHandleOp") return;
-  if (node.type() == "CrossReplicaSum") return PlanCrossReplicaSum(node, phase);
+  if (node.op().source != ValueSource::kNone) return;
+  if (node.op().sums_replicas) return PlanCrossReplicaSum(node, phase);
   if (ReadsUnroundedPart(node)) {
     buffers_.ShareWithSum(node.output(0), node.input(0));
     return;

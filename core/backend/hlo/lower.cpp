@@ -20,7 +20,7 @@ constexpr std::string_view kGlobalStep = "global_step";
 
 // The name of the variable behind a handle.
 std::string NameOfVariable(const Value& handle) {
-  Check(handle.node->type() == "VarHandleOp", "'{}' is no variable", handle.name());
+  Check(handle.node->op().source == ValueSource::kVariable, "'{}' is no variable", handle.name());
   return handle.node->Attr<std::string>("shared_name");
 }
 
@@ -103,6 +103,7 @@ class NodeContext final : public LowerContext {
     return lowering_.start_.at(NameOfVariable(node_.input(i)));
   }
   void Assign(int i, HloValue value) override {
+    Check(node_.op().writes, "{} writes a variable; its record does not say so", node_.type());
     HloValue& now = lowering_.now_.at(NameOfVariable(node_.input(i)));
     Check(value.shape == now.shape && value.dtype == now.dtype, "'{}' does not fit its variable",
           node_.name());
@@ -152,7 +153,7 @@ std::vector<HloValue> Lowering::Feeds() const {
 
 void Lowering::FindVariables() {
   for (const auto& node : bound_.graph->nodes()) {
-    if (node->type() != "VarHandleOp") continue;
+    if (node->op().source != ValueSource::kVariable) continue;
     const std::string name = NameOfVariable(node->output(0));
     if (std::find(variables_.begin(), variables_.end(), name) != variables_.end()) continue;
     variables_.push_back(name);
@@ -186,7 +187,7 @@ std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
 // What was expanded or folded has left nodes behind.
 bool Lowering::IsLowered(const Node& node) const {
   if (!schedule_.nodes[static_cast<size_t>(node.id())].needed) return false;
-  if (node.type() == "VarHandleOp" || node.type() == "NoOp") return false;
+  if (node.op().source == ValueSource::kVariable || node.only_orders()) return false;
   return std::none_of(bound_.feeds.begin(), bound_.feeds.end(),
                       [&](const Value& feed) { return feed.node == &node; });
 }

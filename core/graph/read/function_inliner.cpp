@@ -368,7 +368,7 @@ class Inliner {
       for (std::string& control : Controls(frame, input)) controls.push_back(std::move(control));
     }
     const RegisteredOp* const op = registry_.Find(node.op());
-    if (op == nullptr || (op->def->stateful && node.op() != "VarHandleOp")) {
+    if (op == nullptr || (op->def->stateful && op->def->source != ValueSource::kVariable)) {
       controls.insert(controls.end(), frame.controls.begin(), frame.controls.end());
     }
     std::unordered_set<std::string_view> seen;

@@ -70,7 +70,7 @@ class Importer {
   InlinedGraph Inline(const InlineRequest& request) const {
     InlinedGraph inlined = InlineWithTables(request_.meta, graph_.registry(), request);
     RewriteNodes(inlined);
-    DropIdleNodes(inlined);
+    DropIdleNodes(inlined, graph_.registry());
     return inlined;
   }
 

@@ -15,7 +15,7 @@ Value SharedRead(const Graph& graph, const Node& handle) {
   const std::string preferred = handle.name() + "/Read/ReadVariableOp";
   Value read;
   for (const auto& node : graph.nodes()) {
-    if (node->type() != "ReadVariableOp" || node->input(0).node != &handle ||
+    if (node->op().source != ValueSource::kRead || node->input(0).node != &handle ||
         !node->control_inputs().empty()) {
       continue;
     }
@@ -28,7 +28,7 @@ Value SharedRead(const Graph& graph, const Node& handle) {
 void AdoptVariables(const std::map<std::string, std::string>& initial, const NodeReader& reader,
                     Graph& graph) {
   for (const auto& node : graph.nodes()) {
-    if (node->type() != "VarHandleOp") continue;
+    if (node->op().source != ValueSource::kVariable) continue;
     const std::string& name = node->Attr<std::string>("shared_name");
     if (name.empty() || graph.FindVariable(name) != nullptr) continue;
     const auto found = initial.find(node->name());

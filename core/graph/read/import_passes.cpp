@@ -151,8 +151,8 @@ class Rewriter {
 // Which nodes write a variable, themselves or before they run.
 class Effects {
  public:
-  explicit Effects(const pb::GraphDef& graph)
-      : graph_(graph), states_(static_cast<size_t>(graph.node_size())) {
+  Effects(const pb::GraphDef& graph, const OpRegistry& registry)
+      : graph_(graph), registry_(registry), states_(static_cast<size_t>(graph.node_size())) {
     for (int i = 0; i < graph.node_size(); ++i) index_[graph.node(i).name()] = i;
   }
 
@@ -200,26 +200,29 @@ class Effects {
 
   // An op that is not known here is taken to write the variables that it is given.
   [[nodiscard]] bool Writes(const pb::NodeDef& node) const {
-    static constexpr std::string_view kReaders[] = {"ReadVariableOp", "VarIsInitializedOp",
-                                                    "ResourceGather", "Identity"};
-    if (std::find(std::begin(kReaders), std::end(kReaders), node.op()) != std::end(kReaders)) {
-      return false;
-    }
+    const RegisteredOp* const op = registry_.Find(node.op());
+    if (op != nullptr && !op->def->writes) return false;
     return std::any_of(node.input().begin(), node.input().end(), [&](const std::string& input) {
       const auto found = index_.find(ParseTensorName(input).node);
       return !input.starts_with('^') && found != index_.end() &&
-             graph_.node(found->second).op() == "VarHandleOp";
+             IsVariable(graph_.node(found->second));
     });
   }
 
+  [[nodiscard]] bool IsVariable(const pb::NodeDef& node) const {
+    const RegisteredOp* const op = registry_.Find(node.op());
+    return op != nullptr && op->def->source == ValueSource::kVariable;
+  }
+
   const pb::GraphDef& graph_;
+  const OpRegistry& registry_;
   std::unordered_map<std::string_view, int> index_;
   std::vector<State> states_;
 };
 
-void DropIdleControls(pb::GraphDef& graph) {
+void DropIdleControls(pb::GraphDef& graph, const OpRegistry& registry) {
   std::vector<std::vector<std::string>> kept;
-  Effects effects(graph);
+  Effects effects(graph, registry);
   for (const pb::NodeDef& node : graph.node()) {
     std::vector<std::string>& inputs = kept.emplace_back();
     for (const std::string& input : node.input()) {
@@ -239,9 +242,9 @@ void DropIdleControls(pb::GraphDef& graph) {
 
 void RewriteNodes(InlinedGraph& inlined) { Rewriter(inlined).Run(); }
 
-void DropIdleNodes(InlinedGraph& inlined) {
+void DropIdleNodes(InlinedGraph& inlined, const OpRegistry& registry) {
   pb::GraphDef& graph = *inlined.graph;
-  DropIdleControls(graph);
+  DropIdleControls(graph, registry);
   std::unordered_map<std::string_view, int> index;
   for (int i = 0; i < graph.node_size(); ++i) index[graph.node(i).name()] = i;
   std::vector<char> needed(static_cast<size_t>(graph.node_size()), 0);

@@ -13,6 +13,6 @@ void RewriteNodes(InlinedGraph& inlined);
 
 // Drops control inputs behind which nothing writes a variable (assertions, groups of reads), and
 // then the nodes that the wanted tensors do not need.
-void DropIdleNodes(InlinedGraph& inlined);
+void DropIdleNodes(InlinedGraph& inlined, const OpRegistry& registry);
 
 }  // namespace tpuest

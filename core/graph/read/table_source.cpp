@@ -15,13 +15,18 @@ constexpr const char* kInitOpSignature = "__saved_model_init_op";
 
 bool IsTable(const pb::NodeDef& node) { return node.op() == "HashTableV2"; }
 
+bool IsInitializer(const pb::NodeDef& node, const OpRegistry& registry) {
+  const RegisteredOp* const op = registry.Find(node.op());
+  return op != nullptr && InitializesTable(*op->def);
+}
+
 std::string SharedName(const pb::NodeDef& table) {
   const auto found = table.attr().find("shared_name");
   return found == table.attr().end() ? std::string() : found->second.s();
 }
 
 // Nodes of the graph that, once run, have initialized all tables.
-std::vector<std::string> InitOps(const pb::MetaGraphDef& meta) {
+std::vector<std::string> InitOps(const pb::MetaGraphDef& meta, const OpRegistry& registry) {
   std::set<std::string> ops;
   for (const std::string_view name : kInitOpCollections) {
     const auto found = meta.collection_def().find(std::string(name));
@@ -36,7 +41,7 @@ std::vector<std::string> InitOps(const pb::MetaGraphDef& meta) {
     }
   }
   for (const pb::NodeDef& node : meta.graph_def().node()) {
-    if (InitializesTable(node.op())) ops.insert(node.name());
+    if (IsInitializer(node, registry)) ops.insert(node.name());
   }
   return {ops.begin(), ops.end()};
 }
@@ -82,11 +87,11 @@ void DropControls(const NodesByName& nodes, pb::NodeDef& initializer) {
   }
 }
 
-void AddInitializers(const Tables& tables, InlinedGraph& inlined) {
+void AddInitializers(const Tables& tables, const OpRegistry& registry, InlinedGraph& inlined) {
   NodesByName nodes;
   for (pb::NodeDef& node : *inlined.graph->mutable_node()) nodes[node.name()] = &node;
   for (pb::NodeDef& node : *inlined.graph->mutable_node()) {
-    if (!InitializesTable(node.op()) || node.input_size() == 0) continue;
+    if (!IsInitializer(node, registry) || node.input_size() == 0) continue;
     const auto table = nodes.find(ParseTensorName(node.input(0)).node);
     if (table == nodes.end() || !tables.Has(*table->second)) continue;
     DropControls(nodes, node);
@@ -102,10 +107,10 @@ InlinedGraph InlineWithTables(const pb::MetaGraphDef& meta, const OpRegistry& re
   const Tables tables(*inlined.graph);
   if (tables.empty() || request.wanted.empty()) return inlined;
   InlineRequest with_init_ops = request;
-  for (const std::string& op : InitOps(meta)) with_init_ops.wanted.push_back("^" + op);
+  for (const std::string& op : InitOps(meta, registry)) with_init_ops.wanted.push_back("^" + op);
   inlined = InlineFunctions(meta.graph_def(), registry, with_init_ops);
   inlined.wanted.resize(request.wanted.size());
-  AddInitializers(tables, inlined);
+  AddInitializers(tables, registry, inlined);
   return inlined;
 }
 

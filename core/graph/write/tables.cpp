@@ -9,13 +9,6 @@ bool IsTable(const Node& node) { return node.type() == "HashTableV2"; }
 
 }  // namespace
 
-bool InitializesTable(std::string_view op) {
-  static constexpr std::string_view kInitializers[] = {"LookupTableImportV2", "InitializeTableV2",
-                                                       "InitializeTableFromTextFileV2"};
-  return std::find(std::begin(kInitializers), std::end(kInitializers), op) !=
-         std::end(kInitializers);
-}
-
 bool IsSameTable(const Node& a, const Node& b) {
   if (&a == &b) return true;
   if (!IsTable(a) || !IsTable(b)) return false;
@@ -27,7 +20,7 @@ bool IsSameTable(const Node& a, const Node& b) {
 const Node* FindTableInitializer(const Value& handle) {
   const auto& nodes = handle.graph().nodes();
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) {
-    return InitializesTable(node->type()) && IsSameTable(*node->input(0).node, *handle.node);
+    return InitializesTable(node->op()) && IsSameTable(*node->input(0).node, *handle.node);
   });
   return found == nodes.end() ? nullptr : found->get();
 }
@@ -38,7 +31,7 @@ std::vector<Node*> TableInitializers(const Graph& graph, const std::vector<char>
   };
   std::vector<Node*> initializers;
   for (const auto& node : graph.nodes()) {
-    if (!InitializesTable(node->type())) continue;
+    if (!InitializesTable(node->op())) continue;
     const Node& table = *node->input(0).node;
     const bool needed = std::any_of(
         graph.nodes().begin(), graph.nodes().end(),

@@ -2,15 +2,14 @@
 // Lookup tables in a graph: a HashTableV2 is a handle, and one node gives the table its content.
 // TensorFlow runs that node once a session; here whoever looks something up finds it.
 
-#include <string_view>
 #include <vector>
 
 #include "core/graph/graph.h"
 
 namespace tpuest {
 
-// LookupTableImportV2, InitializeTableV2 or InitializeTableFromTextFileV2: input 0 is the handle.
-[[nodiscard]] bool InitializesTable(std::string_view op);
+// Whether the op gives the table of input 0 its content.
+[[nodiscard]] inline bool InitializesTable(const OpDef& op) { return op.writes && op.host; }
 
 // Handles of one table: the same node, or the same shared_name.
 [[nodiscard]] bool IsSameTable(const Node& a, const Node& b);

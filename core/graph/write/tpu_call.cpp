@@ -170,12 +170,14 @@ class BodyWriter {
   std::string Input(const std::string& reader, const Value& value) {
     if (const auto known = tensors_.find(value); known != tensors_.end()) return known->second;
     if (cluster_.inside[static_cast<size_t>(value.node->id())]) return BodyName(value);
-    if (value.node->type() == "ReadVariableOp") {
+    if (value.node->op().source == ValueSource::kRead) {
       if (const Variable* const variable = graph_.VariableOf(value)) {
         return ReadFor(reader, *variable);
       }
     }
-    if (value.node->type() == "Const") return tensors_[value] = ConstFor(*value.node);
+    if (value.node->op().source == ValueSource::kConstant) {
+      return tensors_[value] = ConstFor(*value.node);
+    }
     return Capture(value, Lower(reader) + "_placeholder");
   }
 
@@ -193,7 +195,7 @@ class BodyWriter {
         const bool of_variable = graph_.VariableOf(input) != nullptr;
         if (of_variable != reads) continue;
         inputs[i] = Input(node.name(), input);
-        follows_body |= of_variable || input.node->type() == "Const" ||
+        follows_body |= of_variable || input.node->op().source == ValueSource::kConstant ||
                         cluster_.inside[static_cast<size_t>(input.node->id())] != 0;
       }
     }

@@ -8,7 +8,7 @@ namespace {
 
 // A node that is in no place of its own: it is written wherever it is read.
 bool IsEverywhere(const Node& node) {
-  return node.type() == "Const" || node.type() == "VarHandleOp" || node.type() == "Placeholder";
+  return node.op().source != ValueSource::kNone && node.op().source != ValueSource::kRead;
 }
 
 // What goes before the device in CutGraph goes before the call; of what comes after, host ops that
@@ -42,7 +42,7 @@ class ClusterFinder {
  private:
   static size_t Id(const Node& node) { return static_cast<size_t>(node.id()); }
   [[nodiscard]] bool IsVariableRead(const Node& node) const {
-    return node.type() == "ReadVariableOp" &&
+    return node.op().source == ValueSource::kRead &&
            graph_.VariableOf({const_cast<Node*>(&node), 0}) != nullptr;
   }
 

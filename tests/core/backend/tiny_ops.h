@@ -17,6 +17,11 @@ inline void WiderShape(ShapeContext& c) {
   c.Output(0, c.Input(0).rank() >= c.Input(1).rank() ? c.Input(0) : c.Input(1));
 }
 inline void NoShape(ShapeContext& /*c*/) {}
+inline Tensor DimsOf(const Node& node) {
+  const Shape& shape = node.input(0).shape();
+  if (!shape.fully_known()) return {};
+  return Tensor::Of<int64_t>({shape.rank()}, shape.dims()).Cast(node.output_dtype(0));
+}
 
 // y = a * b, elements of the smaller one taken cyclically (a trailing broadcast).
 inline void PlanMul(PlanContext& c) {
@@ -109,12 +114,14 @@ inline OpFamily Ops() {
        .signature = "-> output: dtype; value: tensor; dtype: type",
        .shape = ValueShape,
        .grad = NoGradient,
-       .cpu = PlanNothing},
+       .cpu = PlanNothing,
+       .source = ValueSource::kConstant},
       {.name = "Placeholder",
        .signature = "-> output: dtype; dtype: type; shape: shape",
        .shape = ShapeAttr,
        .grad = NoGradient,
-       .cpu = PlanNothing},
+       .cpu = PlanNothing,
+       .source = ValueSource::kFeed},
       {.name = "NoOp",
        .signature = "-> ",
        .shape = NoShape,
@@ -124,7 +131,8 @@ inline OpFamily Ops() {
        .signature = "x: T -> y: out_type; T: type; out_type: type = int32",
        .shape = [](ShapeContext& c) { c.Output(0, {c.Input(0).rank()}); },
        .grad = NoGradient,
-       .cpu = PlanNothing},
+       .cpu = PlanNothing,
+       .of_shape = DimsOf},
       {.name = "Identity",
        .signature = "x: T -> y: T; T: type",
        .shape = SameShape,
@@ -186,21 +194,25 @@ inline OpFamily Ops() {
        .shape = ScalarShape,
        .grad = NoGradient,
        .cpu = PlanNothing,
+       .source = ValueSource::kVariable,
        .stateful = true},
       {.name = "ReadVariableOp",
        .signature = "resource: resource -> value: dtype; dtype: type",
        .shape = ReadShape,
        .cpu = PlanNothing,
+       .source = ValueSource::kRead,
        .stateful = true},
       {.name = "AssignAddVariableOp",
        .signature = "resource: resource, value: dtype -> ; dtype: type",
        .shape = NoShape,
        .cpu = PlanAssignAdd,
-       .stateful = true},
+       .stateful = true,
+       .writes = true},
       {.name = "CrossReplicaSum",
        .signature = "input: T -> output: T; T: float",
        .shape = SameShape,
-       .cpu = PlanNothing},
+       .cpu = PlanNothing,
+       .sums_replicas = true},
       {.name = "AddN",
        .signature = "inputs: N*T -> sum: T; N: int; T: float",
        .shape = SameShape,

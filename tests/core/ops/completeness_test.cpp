@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
+#include "core/base/files.h"
 #include "tests/core/ops/op_checks.h"
 
 namespace tpuest {
@@ -22,6 +24,30 @@ constexpr Exception kNeverLowered[] = {
     {"Unique", "_UniquePadded runs instead"},
     {"Unique", "how much it gives depends on the data; gradients are dense on a device"},
 };
+
+// Sources of core/backend, by the end of their path, that may name ops, and why.
+struct Namer {
+  std::string_view file;
+  std::string_view reason;
+};
+constexpr Namer kNamesOps[] = {
+    {"fusion.cpp", "looks for patterns of certain ops; a program runs without it (fuse = false)"},
+};
+
+bool MayNameOps(std::string_view file) {
+  return std::any_of(std::begin(kNamesOps), std::end(kNamesOps),
+                     [&](const Namer& namer) { return file.ends_with(namer.file); });
+}
+
+// "core/backend/bind.cpp: \"Const\"" for each op that the file names.
+std::vector<std::string> OpsNamedIn(const std::string& file, std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& [name, op] : TestRegistry().ops()) {
+    const std::string quoted = fmt::format("\"{}\"", name);
+    if (text.find(quoted) != std::string_view::npos) names.push_back(file + ": " + quoted);
+  }
+  return names;
+}
 
 bool MayLackHlo(const OpDef& op) {
   if (op.host || op.expand != nullptr || op.name.starts_with('_')) return true;
@@ -52,6 +78,38 @@ TEST_CASE("every op is lowered to StableHLO, once any is") {
     INFO(op->name);
     CHECK((!any || op->hlo != nullptr || MayLackHlo(*op)));
   }
+}
+
+TEST_CASE("an op that is given a resource and gives nothing writes it; no other does") {
+  for (const auto& [name, op] : TestRegistry().ops()) {
+    INFO(name);
+    const auto& inputs = op.signature.inputs;
+    const bool on_resource = !inputs.empty() && inputs[0].dtype == DType::kResource;
+    CHECK(op.def->writes == (on_resource && op.signature.outputs.empty()));
+  }
+}
+
+TEST_CASE("the backends ask an op's record, never its name") {
+  std::vector<std::string> found;
+  int sources = 0;
+  int namers = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(TESTDATA "/../../core/backend")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".cpp") && !path.ends_with(".h")) continue;
+    ++sources;
+    const std::vector<std::string> names = OpsNamedIn(path, ReadFile(path));
+    if (MayNameOps(path)) {
+      namers += names.empty() ? 0 : 1;
+    } else {
+      found.insert(found.end(), names.begin(), names.end());
+    }
+  }
+  CHECK(found == std::vector<std::string>());
+  CHECK(sources > 40);
+  CHECK(namers == std::size(kNamesOps));
+  CHECK(OpsNamedIn("a.cpp", "node.type() == \"Const\"") ==
+        std::vector<std::string>{"a.cpp: \"Const\""});
 }
 
 TEST_CASE("every op has a case, and every case an op") {
