@@ -1,3 +1,28 @@
+// The cut in four steps: what needs the device, what goes after it, what goes before it, and which
+// values then cross.
+//
+// In: a graph, and what is wanted of it. Out: the program of each node, and the values that cross
+// from one program to a later one.
+//
+//   words ─▶ StringToHashBucketFast ─┊─▶ ResourceGather ─▶ MatMul ─┊─▶ AsString
+//   (fed)          host op           ┊    reads a variable         ┊    host op
+//                  before            ┊           device            ┊     after
+//                      before_to_device = {the ids}    device_to_after = {the product}
+//
+// A host op goes before the device unless something that it descends from reads state: AsString
+// does, through the gather. Whatever a node before the device reads goes before it too; whatever
+// reads a node after the device goes after it.
+//
+// What holds then:
+//   - No value flows back: a node reads values of its own program or of an earlier one.
+//   - Before the device no variable is read and no random number drawn, so that the input workers
+//     may be any number of steps ahead. A graph where that would happen is refused.
+//   - Host ops and strings are never on the device, nor is what reads a host op's result of a shape
+//     that depends on data, as far as it can do without the device.
+//   - Constants and feeds are in every program that reads them, and never cross; nor do handles.
+//   - A size that the program after the device asks for is that of what crossed: the rows of all
+//     replicas, not of one.
+
 #include "core/graph/cut.h"
 
 #include <algorithm>
@@ -82,40 +107,64 @@ std::vector<char> NeededNodes(const Graph& graph, const std::vector<Value>& fetc
   return needed;
 }
 
-GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
-                  const std::vector<Node*>& targets) {
-  const size_t n = graph.nodes().size();
-  GraphCut cut;
-  cut.parts.assign(n, Part::kDevice);
-  const std::vector<char> needed = NeededNodes(graph, fetches, targets, {});
+namespace {
 
-  // Whatever descends from a device node other than a constant or a fed value needs the device.
-  std::vector<char> needs_device(n, 0);
-  for (const auto& node : graph.nodes()) {
-    const auto id = static_cast<size_t>(node->id());
-    const bool feeds = IsConstant(*node) || IsFeed(*node);
-    bool from_device = ReadsState(*node) || node->after();
-    for (const Value& input : node->inputs()) {
-      from_device |= needs_device[static_cast<size_t>(input.node->id())] != 0;
-    }
-    needs_device[id] = static_cast<char>(from_device && !feeds);
+// One graph's cut in the making; marks are by node id.
+class Cutter {
+ public:
+  Cutter(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Node*>& targets)
+      : graph_(graph),
+        fetches_(fetches),
+        needed_(NeededNodes(graph, fetches, targets, {})),
+        follows_from_shapes_(FollowsFromShapes(graph)),
+        needs_device_(graph.nodes().size(), 0) {
+    cut_.parts.assign(graph.nodes().size(), Part::kDevice);
   }
-  // Host ops go before the device unless they need it; what follows an after node is after.
-  for (const auto& node : graph.nodes()) {
-    const auto id = static_cast<size_t>(node->id());
-    bool after = node->after() || (RunsOnHost(*node) && needs_device[id]);
-    for (const Value& input : node->inputs()) {
-      after |= cut.PartOf(*input.node) == Part::kAfter;
-    }
-    if (after && !IsConstant(*node)) cut.parts[id] = Part::kAfter;
+
+  GraphCut Run() {
+    FindWhatNeedsTheDevice();
+    PlaceAfter();
+    PlaceBefore();
+    FindCrossings();
+    return std::move(cut_);
   }
-  // Host ops that are not after, and all that they depend on, are before.
-  const std::vector<char> stays = StaysOnHost(graph, needs_device);
-  for (size_t id = n; id-- > 0;) {
-    const Node& node = *graph.nodes()[id];
-    if (!needed[id] || cut.parts[id] == Part::kAfter) continue;
-    if (stays[id]) cut.parts[id] = Part::kBefore;
-    if (cut.parts[id] != Part::kBefore) continue;
+
+ private:
+  static size_t Id(const Node& node) { return static_cast<size_t>(node.id()); }
+  Part& PartOf(const Node& node) { return cut_.parts[Id(node)]; }
+
+  // What reads state or stands after the device, and all that descends from that. Constants and
+  // what is fed are there without it.
+  void FindWhatNeedsTheDevice() {
+    for (const auto& node : graph_.nodes()) {
+      bool needs = ReadsState(*node) || node->after();
+      for (const Value& input : node->inputs()) needs |= needs_device_[Id(*input.node)] != 0;
+      needs_device_[Id(*node)] = static_cast<char>(needs && !IsConstant(*node) && !IsFeed(*node));
+    }
+  }
+
+  // Nodes of an AfterScope, host ops that need the device, and what follows either.
+  void PlaceAfter() {
+    for (const auto& node : graph_.nodes()) {
+      bool after = node->after() || (RunsOnHost(*node) && needs_device_[Id(*node)]);
+      for (const Value& input : node->inputs()) after |= PartOf(*input.node) == Part::kAfter;
+      if (after && !IsConstant(*node)) PartOf(*node) = Part::kAfter;
+    }
+  }
+
+  // Host ops that are not after, and all that they depend on: readers stand behind what they read,
+  // so the walk goes from the last node to the first.
+  void PlaceBefore() {
+    const std::vector<char> stays = StaysOnHost(graph_, needs_device_);
+    for (size_t id = graph_.nodes().size(); id-- > 0;) {
+      const Node& node = *graph_.nodes()[id];
+      if (!needed_[id] || PartOf(node) == Part::kAfter) continue;
+      if (stays[id]) PartOf(node) = Part::kBefore;
+      if (PartOf(node) == Part::kBefore) PlaceInputsBefore(node);
+    }
+  }
+
+  void PlaceInputsBefore(const Node& node) {
     for (const Value& input : node.inputs()) {
       const Node& source = *input.node;
       if (ReadsState(source)) {
@@ -125,43 +174,62 @@ GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
                                 node.type(), node.name(), source.type(), source.name()))
             .At(node.origin());
       }
-      if (!IsConstant(source)) cut.parts[static_cast<size_t>(source.id())] = Part::kBefore;
+      if (!IsConstant(source)) PartOf(source) = Part::kBefore;
     }
   }
-  // A placeholder is fed wherever it is read; it never crosses.
-  const auto crosses = [&](std::vector<Value>& list, const Value& value) {
+
+  void FindCrossings() {
+    for (const auto& node : graph_.nodes()) {
+      if (!needed_[Id(*node)]) continue;
+      const Part here = PartOf(*node);
+      for (const Value& input : node->inputs()) {
+        const Part there = PartOf(*input.node);
+        if (there == here || input.dtype() == DType::kResource) continue;
+        if (there == Part::kBefore) Cross(cut_.before_to_device, input);
+        if (there == Part::kDevice && here == Part::kAfter) CrossToAfter(input);
+      }
+    }
+    for (const Value& fetch : fetches_) {
+      if (PartOf(*fetch.node) == Part::kBefore) Cross(cut_.before_to_device, fetch);
+    }
+  }
+
+  // Constants and what is fed are wherever they are read: they never cross.
+  static void Cross(std::vector<Value>& list, const Value& value) {
     if (IsConstant(*value.node) || IsFeed(*value.node)) return;
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
-  };
-  // Shapes are known on both sides of what crosses; there they are those of the whole batch.
-  const std::vector<char> follows = FollowsFromShapes(graph);
-  const auto to_after = [&](const Value& value) {
+  }
+
+  // What follows from shapes is computed anew there, since they are those of the whole batch; what
+  // it is computed from crosses in its place.
+  void CrossToAfter(const Value& value) {
     std::vector<Value> open = {value};
     std::set<Value> seen;
     while (!open.empty()) {
       const Value next = open.back();
       open.pop_back();
       if (!seen.insert(next).second) continue;
-      const bool recomputed = follows[static_cast<size_t>(next.node->id())] != 0;
-      if (!recomputed) crosses(cut.device_to_after, next);
-      if (recomputed)
+      if (follows_from_shapes_[Id(*next.node)]) {
         open.insert(open.end(), next.node->inputs().begin(), next.node->inputs().end());
-    }
-  };
-  for (const auto& node : graph.nodes()) {
-    if (!needed[static_cast<size_t>(node->id())]) continue;
-    const Part here = cut.PartOf(*node);
-    for (const Value& input : node->inputs()) {
-      const Part there = cut.PartOf(*input.node);
-      if (there == here || input.dtype() == DType::kResource) continue;
-      if (there == Part::kBefore) crosses(cut.before_to_device, input);
-      if (there == Part::kDevice && here == Part::kAfter) to_after(input);
+      } else {
+        Cross(cut_.device_to_after, next);
+      }
     }
   }
-  for (const Value& fetch : fetches) {
-    if (cut.PartOf(*fetch.node) == Part::kBefore) crosses(cut.before_to_device, fetch);
-  }
-  return cut;
+
+  const Graph& graph_;
+  const std::vector<Value>& fetches_;
+  const std::vector<char> needed_;
+  const std::vector<char> follows_from_shapes_;
+  std::vector<char> needs_device_;
+  GraphCut cut_;
+};
+
+}  // namespace
+
+GraphCut CutGraph(const Graph& graph, const std::vector<Value>& fetches,
+                  const std::vector<Node*>& targets) {
+  return Cutter(graph, fetches, targets).Run();
 }
 
 }  // namespace tpuest
