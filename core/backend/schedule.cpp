@@ -1,3 +1,35 @@
+// When each node runs, and on what: a block of rows, a replica, or once.
+//
+// In: a bound graph, and which feeds are cut into rows. Out: a level, a phase and a stage for each
+// node, and the phases in their order. Every node gets
+//   - a level from its inputs: a block's if one of them is cut into rows and its op's row rule can
+//     do with rows, else a replica's if one differs by replica, else it runs once for all;
+//   - a wave: that of the latest input; one more than that of an update that it waits for by a
+//     control input;
+//   - a time within the wave: that of the latest input, or one more if that input is there only at
+//     a higher level than the node's own.
+// A phase is all nodes of one (wave, time, level), in that order. The updates of a wave are moved
+// behind everything else in it.
+//
+//   loss = Sum(x * w), dw = CrossReplicaSum(Sum(x)), w += dw; x is [130, 3] and cut, w a variable
+//
+//   phase  wave time level
+//     0                          the prologue: copies of reads, layouts derived from sources
+//     1      0    0  kBlock      Mul, Sum, Sum: three blocks of 44, 44 and 42 rows a replica; then
+//                                the parts of the sums are added
+//     2      0    0  kGlobal     CrossReplicaSum
+//     3      0    0  kUpdate     AssignAddVariableOp
+//
+// Had x been divided by Sum(x), that product would be at time 1: a second kBlock phase, when every
+// block's part of the sum is there.
+//
+// What holds then:
+//   - What a node reads is computed in an earlier phase, or earlier in its own by the same block,
+//     replica or stage.
+//   - The phases of a wave before its updates see the variables as the wave found them.
+//   - Blocks, levels and phases follow from the graph and the batch alone, never from the number of
+//     threads: the same bits on every machine.
+
 #include "core/backend/schedule.h"
 
 #include <algorithm>

@@ -1,3 +1,32 @@
+// Where every value stands in memory, with as little of it as the lifetimes allow.
+//
+// In: the schedule, and what the planner says of each value while it makes the kernels: this node
+// uses it, it is that one under another shape, it may stand in that one. Out, by Place: a location
+// for each buffer id and the sizes of the arenas.
+//
+// Positions number the program from its first to its last node; the nodes of one stage share a
+// position, since they may run side by side. A buffer lives from the first position that touches it
+// to the last, a fetched one to the end of the step.
+//
+//   position    0    1    2    3    4
+//   a = x * 2   ├─────────┤               nothing but c reads a from 2 on, so c may stand in it
+//   b = x * 3        ├────┤               (ShareIfLastUse): one buffer, from 0 to 4
+//   c = a + b             ├─────────┤
+//   d = x * 5                  ├────┤     gets the bytes of b: LayOut puts a buffer at the lowest
+//   e = c + d                       ├──▶  offset where nothing lives at its time; e is fetched
+//
+// A buffer is at an address (constants, variables), in a feed, among the parts of sums over rows,
+// or in an arena: one for what all share, one a replica, one a thread. A value of a block stands in
+// the thread's, with memory for one block, if it lives in one phase only; else as a whole in the
+// replica's.
+//
+// What holds then:
+//   - Two buffers of an arena overlap only if no position is in both their lifetimes. Outside of
+//     the threads' arenas, what blocks write or what lives on in another phase lives for whole
+//     phases: other blocks and replicas may be at any position of them.
+//   - Memory that is not an arena's is never shared for writing: an update alone writes a variable.
+//   - Nothing is allocated once the program runs.
+
 #include "core/backend/cpu/buffers.h"
 
 #include <algorithm>

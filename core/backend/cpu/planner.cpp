@@ -1,3 +1,32 @@
+// A kernel for every node and a buffer for every value, before the first step runs.
+//
+// In: the bound graph, its schedule, the variables. Out: for each phase its kernels, by size of
+// block or by stage, and the sums that run around them; and where all buffers are.
+//   1. Sources get their places: feeds and constants where they are, a read the variable's own
+//      memory, or a copy made at the start of its phase (the prologue, unless it waits for
+//      something) if an update may come before the last look at it.
+//   2. In the order of the phases, each op's PlanFn is asked for its kernel through a NodeContext,
+//      twice in a kBlock phase if the last block is smaller than the others. It sees shapes as the
+//      kernel will (a block's rows), asks for buffers, and may leave a kernel, or a view, or
+//      something derived from an input once a step (a weight in the layout of a convolution).
+//   3. Sums over rows and replicas become jobs between the phases (PlanParts,
+//      PlanCrossReplicaSum); where nobody looks at a replica's own sum both are one.
+//   4. Buffers::Place lays the arenas out.
+//
+//   y = Identity(w), w += 1, y is fetched:
+//
+//     variable w ──▶ copy = read = y ──▶ fetch    y may be the memory of the read, and that of w,
+//          ▲                                      which the update writes before the fetch: the
+//          └─── += 1 (kUpdate)                    read gets a copy. Where only kernels before the
+//                                                 update look at y, w's memory serves all three.
+//
+// What holds then:
+//   - A kernel that runs allocates nothing, and touches only buffers that it was given.
+//   - A read is what the start of the step (or the update that it waits for) left, whoever looks at
+//     it and through however many views. OpDef::alias tells which ops make them; a PlanFn that
+//     makes one where its record does not say so is refused.
+//   - Every sum runs in the same binary tree over blocks and replicas, however many threads do it.
+
 #include "core/backend/cpu/planner.h"
 
 #include <algorithm>

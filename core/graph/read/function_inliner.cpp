@@ -1,3 +1,32 @@
+// Flattens a GraphDef: calls give way to the nodes of what they call, and ops that only place a
+// computation on a TPU to what they pass on.
+//
+// In: a GraphDef with its library of functions, the tensors that are wanted, those that are given.
+// Out: a GraphDef without calls that holds just the nodes that the wanted tensors need.
+//
+//   f(a):      k = Const, b = MatMul(a, k); returns b
+//   graph:     x ─▶ call: PartitionedCall(f) ─▶ y: Relu
+//   result:    x, call/k: Const ─▶ call/b: MatMul ─▶ y: Relu
+//
+// A frame is the main graph, or one call made in one frame: there a name is an argument, and thus
+// an input of the call, or a node of the function. The walk starts at what is wanted and is lazy:
+// FlatName gives a node of a frame its name in the result and puts it on the list of open nodes;
+// Emit takes it from there, copies it, and asks for its inputs, which opens more. What an input
+// stands for is found by Resolve, in a loop:
+//   - an argument of the frame's function: the call's input, in the caller's frame;
+//   - an output of a call: what the function returns for it, in the call's frame;
+//   - an output of a TPUReplicatedInput, TPUReplicatedOutput or IdentityN: its input;
+//   - else the node's own output, and the loop ends.
+// Control inputs go the same ways (Controls): that of a call stands for all that the function
+// returns or names in control_ret. What the call waits for, the stateful nodes of the function wait
+// for (Frame::controls), and those of ops that are not known here.
+//
+// What holds then:
+//   - Nodes of the main graph keep their names; others are "call/node", made unique.
+//   - What nothing asks for leaves nothing behind; what is asked for twice is copied once.
+//   - What a file asks for is bounded: a function that calls itself, more nodes than kMaxNodes and
+//     calls deeper than kMaxDepth are an Error.
+
 #include "core/graph/read/function_inliner.h"
 
 #include <algorithm>

@@ -1,3 +1,32 @@
+// Writes what runs on a TPU as a function, and the call of it, as TensorFlow's exports have them.
+//
+// In: a graph, the nodes that are in the cluster (tpu_cluster.cpp), the inputs and results of the
+// computation. Out: in the GraphDef the call, in its library the function; and what the call reads.
+//
+//   y = MatMul(x, w), api_version 1:
+//
+//   graph      w (handle), x, TPUOrdinalSelector ─▶ TPUPartitionedCall ─▶ y
+//   function   matmul_readvariableop_placeholder ─▶ MatMul/ReadVariableOp ─┐
+//              matmul_placeholder ─────────────────────────────────────────┴▶ MatMul
+//              MatMul ─▶ Identity ─▶ output0 ─▶ output_0_shard_0_0 ─▶ returned
+//
+// A node of the body goes on reading other nodes of the body under their names there
+// ("MatMul:product:0"). What it reads from outside comes in by one of three ways:
+//   - a variable's value: the handle becomes an argument (once), and each reader gets a
+//     ReadVariableOp of its own, "<reader>/ReadVariableOp";
+//   - a constant: it is written again inside (once);
+//   - anything else: it becomes an argument, "<reader>_placeholder", and with api_version 2 all
+//     inputs do first, each behind a TPUReplicatedInput "input<i>".
+// With a BatchConfig the graph calls a BatchFunction, whose own function makes the call on what a
+// server has gathered: the inputs among the arguments are batched, the others captured.
+//
+// What holds then:
+//   - The arguments are in the order in which the body first needs them, a node's variables before
+//     its other inputs; TpuCall::captured has the values in the same order.
+//   - Every node of the cluster carries _tpu_replicate and follows, through its inputs or a control
+//     input, TPUReplicateMetadata; host ops inside carry _xla_outside_compilation too.
+//   - A function's name follows from its content, so the same graph gives the same bytes.
+
 #include "core/graph/write/tpu_call.h"
 
 #include <algorithm>
