@@ -32,7 +32,7 @@ std::string Names(const Graph& graph) {
 }
 
 template <class F>
-Error ErrorOf(F&& run) {
+Error RefusalOf(F&& run) {
   try {
     run();
   } catch (const Error& error) {
@@ -77,13 +77,13 @@ TEST_CASE("what does not fit is told with the node and its place in the job") {
   Graph graph(Registry());
   const OriginScope origin(graph, {.file = "job.yaml", .line = 7, .column = 5});
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 3}, "x");
-  const Error error = ErrorOf([&] {
+  const Error error = RefusalOf([&] {
     (void)graph.Add("MatMul", {x, graph.Constant(Tensor(DType::kFloat, {4, 2}))}, {}, "logits");
   });
   CHECK(error.code() == Code::kUsage);
   CHECK(std::string(error.what()).find("logits") != std::string::npos);
   CHECK(error.faults().front().place.line == 7);
-  CHECK(ErrorOf([&] {
+  CHECK(RefusalOf([&] {
           (void)graph.Add("MatMule", {x, x});
         })
             .faults()
@@ -99,7 +99,7 @@ TEST_CASE("a variable's name is taken once") {
   CHECK(graph.VariableOf(variable->handle) == variable);
   CHECK(graph.VariableOf(variable->value) == variable);
   CHECK(graph.VariableOf(zero) == nullptr);
-  CHECK(ErrorOf([&] { graph.AddVariable("w", DType::kFloat, {}, zero); }).code() == Code::kUsage);
+  CHECK(RefusalOf([&] { graph.AddVariable("w", DType::kFloat, {}, zero); }).code() == Code::kUsage);
 }
 
 TEST_CASE("paths to one input add up, and without a path there is no gradient") {
