@@ -24,7 +24,7 @@ using AttrValue = std::variant<int64_t, float, bool, std::string, DType, Shape, 
                                std::vector<std::string>, std::vector<DType>, std::vector<Shape>>;
 using Attrs = std::map<std::string, AttrValue>;
 
-// Equal values; tensors by their bits.
+// True for values of one kind that are equal; tensors are compared by their bits.
 [[nodiscard]] bool SameAttr(const AttrValue& a, const AttrValue& b);
 
 }  // namespace tpuest

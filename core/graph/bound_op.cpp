@@ -9,6 +9,7 @@ namespace tpuest {
 bool IsSizedByValues(const std::vector<Value>& fetches) {
   if (fetches.empty()) return false;
   const Graph& graph = fetches.front().graph();
+  // A node that nobody fetches may have any size: it is never compiled.
   const std::vector<char> needed = NeededNodes(graph, fetches, {}, {});
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) {
     return needed[static_cast<size_t>(node->id())] != 0 && node->op().bind != nullptr &&

@@ -1,5 +1,5 @@
 #pragma once
-// What stands in for a node once shapes are bound: see OpDef::bind.
+// A BoundOp stands in for a node once shapes are bound: see OpDef::bind.
 
 #include <string>
 #include <string_view>
@@ -20,8 +20,8 @@ struct BoundOp {
   std::string hint = {};  // the way out, where they are not
 };
 
-// Whether one of the nodes that the fetches need is sized by values: it can be compiled only for
-// feeds that are known (FeedSpec::value). Error kUsage as OpDef::bind.
+// Says whether one of the nodes that the fetches need is sized by values: it can be compiled only
+// for feeds that are known (FeedSpec::value). Error kUsage as OpDef::bind.
 [[nodiscard]] bool IsSizedByValues(const std::vector<Value>& fetches);
 
 }  // namespace tpuest

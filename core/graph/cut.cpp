@@ -31,12 +31,13 @@
 namespace tpuest {
 namespace {
 
+// Variables and random numbers; a host op's state (a table, a file) is constant through a run.
 bool ReadsState(const Node& node) { return node.op().stateful && !node.op().host; }
 
 bool IsConstant(const Node& node) { return node.op().source == ValueSource::kConstant; }
 bool IsFeed(const Node& node) { return node.op().source == ValueSource::kFeed; }
 
-// Something beside the number of rows is known only when it is there.
+// True if something beside the number of rows is known only when the tensor is there.
 bool DependsOnData(const Shape& shape) {
   if (!shape.known_rank()) return true;
   const auto& dims = shape.dims();
@@ -44,7 +45,8 @@ bool DependsOnData(const Shape& shape) {
                      [](int64_t dim) { return dim == kUnknownDim; });
 }
 
-// Host ops, and what reads results of theirs whose shape depends on data: the device meets none.
+// Marks host ops, and what reads results of theirs whose shape depends on data: the device meets
+// none of those. Nodes stand in topological order, so one pass carries the mark down a chain.
 std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs_device) {
   std::vector<char> stays(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
@@ -58,7 +60,8 @@ std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs
   return stays;
 }
 
-// Nodes that follow from constants and from the shapes of others alone.
+// Marks nodes that follow from constants and from the shapes of others alone: the program after the
+// device can compute them itself.
 std::vector<char> FollowsFromShapes(const Graph& graph) {
   std::vector<char> follows(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
@@ -133,8 +136,8 @@ class Cutter {
   static size_t Id(const Node& node) { return static_cast<size_t>(node.id()); }
   Part& PartOf(const Node& node) { return cut_.parts[Id(node)]; }
 
-  // What reads state or stands after the device, and all that descends from that. Constants and
-  // what is fed are there without it.
+  // A node needs the device if it reads state, stands in an AfterScope, or reads a node that does.
+  // Constants and what is fed are there without it.
   void FindWhatNeedsTheDevice() {
     for (const auto& node : graph_.nodes()) {
       bool needs = ReadsState(*node) || node->after();
@@ -143,7 +146,7 @@ class Cutter {
     }
   }
 
-  // Nodes of an AfterScope, host ops that need the device, and what follows either.
+  // After go nodes of an AfterScope, host ops that need the device, and what reads either.
   void PlaceAfter() {
     for (const auto& node : graph_.nodes()) {
       bool after = node->after() || (RunsOnHost(*node) && needs_device_[Id(*node)]);
@@ -152,8 +155,8 @@ class Cutter {
     }
   }
 
-  // Host ops that are not after, and all that they depend on: readers stand behind what they read,
-  // so the walk goes from the last node to the first.
+  // Before go host ops that are not after, and all that they depend on: readers stand behind what
+  // they read, so the walk goes from the last node to the first.
   void PlaceBefore() {
     const std::vector<char> stays = StaysOnHost(graph_, needs_device_);
     for (size_t id = graph_.nodes().size(); id-- > 0;) {
@@ -178,6 +181,8 @@ class Cutter {
     }
   }
 
+  // Handles of variables never cross: each program has its own VarHandleOp. A fetch that is
+  // computed before crosses as if the device read it, so that one place gathers all fetches.
   void FindCrossings() {
     for (const auto& node : graph_.nodes()) {
       if (!needed_[Id(*node)]) continue;
@@ -200,8 +205,8 @@ class Cutter {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   }
 
-  // What follows from shapes is computed anew there, since they are those of the whole batch; what
-  // it is computed from crosses in its place.
+  // A value that follows from shapes is computed anew there, since they are those of the whole
+  // batch; what it is computed from crosses in its place.
   void CrossToAfter(const Value& value) {
     std::vector<Value> open = {value};
     std::set<Value> seen;

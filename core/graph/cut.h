@@ -21,7 +21,7 @@ struct GraphCut {
   }
 };
 
-// Whether the node cannot be on the device: a host op, or one that moves strings about.
+// True if the node cannot be on the device: a host op, or one that moves strings about.
 [[nodiscard]] bool RunsOnHost(const Node& node);
 
 // The cut for what `fetches` and `targets` need. Error kUsage by node and place where *before*

@@ -6,7 +6,9 @@
 namespace tpuest {
 namespace {
 
-// Nodes that y depends on and that depend on some x: only they carry gradients.
+// Marks, by id, the nodes that y depends on and that depend on some x: only they carry gradients.
+// Nodes stand in topological order, so one pass forward finds what lies above the xs and one
+// backward what lies below y.
 std::vector<char> NodesBetween(const Graph& graph, Value y, std::span<const Value> xs) {
   const size_t n = graph.nodes().size();
   std::vector<char> above(n, 0);
@@ -28,6 +30,8 @@ std::vector<char> NodesBetween(const Graph& graph, Value y, std::span<const Valu
   return above;
 }
 
+// Rows that occur twice are added up in the order of the slices, which fixes the bits. -1 is no
+// row: UnsortedSegmentSum leaves it out.
 Value Dense(const Gradient& gradient) {
   if (const auto* const value = std::get_if<Value>(&gradient)) return *value;
   const auto& slices = std::get<IndexedSlices>(gradient);
@@ -36,7 +40,8 @@ Value Dense(const Gradient& gradient) {
   return graph.Add("UnsortedSegmentSum", {slices.values, slices.indices, rows});
 }
 
-// The sum of what the readers of one value sent back.
+// The sum of what the readers of one value sent back, in the order in which they did. It stays
+// sparse if all parts are: then rows are appended, not added, and one addition comes at the end.
 Gradient AddUp(const std::vector<Gradient>& parts) {
   if (parts.empty()) return {};
   if (parts.size() == 1) return parts[0];
@@ -58,6 +63,8 @@ Gradient AddUp(const std::vector<Gradient>& parts) {
                        std::get<IndexedSlices>(parts[0]).rows};
 }
 
+// Walks once from y back. parts_ gathers what the readers of each value send; all of them have a
+// larger id than the value's node, so when the walk comes to a node its parts are complete.
 class Backward {
  public:
   Backward(Value y, std::span<const Value> xs)
@@ -75,8 +82,8 @@ class Backward {
   }
 
  private:
-  // Does not depend on y's values, so that the backward pass of some rows need not wait until y,
-  // which may be a sum over all of them, is there.
+  // The gradient of y by itself. It does not depend on y's values, so that the backward pass of
+  // some rows need not wait until y, which may be a sum over all of them, is there.
   [[nodiscard]] Value Ones() const {
     Graph& graph = y_.graph();
     const bool is_scalar = y_.shape().known_rank() && y_.shape().rank() == 0;
@@ -90,6 +97,7 @@ class Backward {
       return;  // gradients stop at what they are taken for
     }
     if (node.op().source == ValueSource::kRead) return PassOn(node);
+    // A rule sees dense gradients only; the one sparse consumer is the read of a variable, above.
     std::vector<Value> dys(static_cast<size_t>(node.outputs()));
     bool any = false;
     for (int i = 0; i < node.outputs(); ++i) {
@@ -103,6 +111,7 @@ class Backward {
       throw Error(Code::kUsage, fmt::format("{} '{}' has no gradient", node.type(), node.name()))
           .At(node.origin());
     }
+    // A fault in the backward pass points to the line of the job that made the forward node.
     const OriginScope origin(node.graph(), node.origin());
     const NameScope scope(node.graph(), node.name() + "_grad");
     std::vector<bool> wanted;
@@ -117,7 +126,8 @@ class Backward {
     }
   }
 
-  // What is read has the gradient of its handle: rows stay rows.
+  // A variable's value has the gradient of its handle, and no addition happens on the way: rows
+  // stay rows up to the optimizer, which has a rule of its own for them.
   void PassOn(Node& node) {
     const auto found = parts_.find(node.output(0));
     if (found == parts_.end()) return;

@@ -18,10 +18,10 @@ struct IndexedSlices {
   int64_t rows = 0;
 };
 
-// std::monostate: there is no path from y to x.
+// std::monostate says that there is no path from y to x.
 using Gradient = std::variant<std::monostate, Value, IndexedSlices>;
 
-// What a gradient function sees and sets.
+// A gradient function sees its node and dy through this, and sets dx.
 class GradContext {
  public:
   GradContext(Node& node, std::vector<Value> output_grads, std::vector<bool> wanted)
@@ -48,11 +48,13 @@ class GradContext {
   std::vector<Gradient> input_grads_;
 };
 
-// dy/dx for each x. y is a scalar, or dy its given gradient. Nodes go into the scope "gradients";
-// an op without a gradient rule on the path is an Error that names the node.
+// dy/dx for each x, in their order, of x's shape and dtype. y is a scalar, or dy its given gradient
+// (of y's shape and dtype; ones if it is not given). Nodes go into the scope "gradients". An op
+// without a gradient rule on the path is an Error kUsage that names the node and its place.
 [[nodiscard]] std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy = {});
 
-// The gradient as one tensor of x's shape (UnsortedSegmentSum of its slices).
+// The gradient, which must not be monostate, as one tensor of x's shape (UnsortedSegmentSum of its
+// slices).
 [[nodiscard]] Value ToDense(const Gradient& gradient);
 
 }  // namespace tpuest

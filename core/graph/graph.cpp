@@ -38,6 +38,7 @@ const RegisteredOp* OpRegistry::Find(std::string_view name) const {
 
 bool Node::HasAttr(std::string_view name) const { return attrs_.contains(std::string(name)); }
 
+// A missing attribute is our own bug: Insert has filled in all that the signature names.
 const AttrValue& Node::AttrOf(std::string_view name) const {
   const auto found = attrs_.find(std::string(name));
   Check(found != attrs_.end(), "{} '{}' has no attribute {}", type(), name_, name);
@@ -46,9 +47,13 @@ const AttrValue& Node::AttrOf(std::string_view name) const {
 
 namespace {
 
+// A graph that was read may ask for any number; a node's outputs are allocated before anything else
+// refuses it.
 constexpr int64_t kMaxOutputs = 1 << 20;
 
-// Works out dtypes of a node's arguments from its inputs and attributes.
+// Works out the dtypes of a node's arguments from its inputs and attributes. An attribute that is
+// not given follows from the first input that has it ("T" from x); every further input with it has
+// to agree. So BindInputs comes first, then defaults for what no input says, then the outputs.
 class Typing {
  public:
   Typing(const Node& node, Attrs& attrs) : node_(node), attrs_(attrs) {}
@@ -92,6 +97,8 @@ class Typing {
   }
 
  private:
+  // Binds the argument to the inputs from `next` on and returns the first one behind it. The order
+  // of inputs is that of the signature, so one pass is enough.
   size_t BindInput(const ArgDef& arg, size_t next) {
     if (!arg.type_list_attr.empty()) return BindTypeList(arg, next);
     size_t count = 1;
@@ -107,6 +114,8 @@ class Typing {
     return next;
   }
 
+  // A list that is not given takes all inputs that are left: it is the last argument of every op
+  // that has one.
   size_t BindTypeList(const ArgDef& arg, size_t next) {
     if (!attrs_.contains(arg.type_list_attr)) {
       std::vector<DType> types;
@@ -125,6 +134,8 @@ class Typing {
     const DType found = node_.inputs()[at].dtype();
     DType expected = arg.dtype;
     if (!arg.type_attr.empty()) {
+      // emplace leaves an attribute that is there already: the first input, or the caller, has
+      // decided.
       const auto [where, inserted] = attrs_.emplace(arg.type_attr, found);
       expected = std::get<DType>(where->second);
     }
@@ -152,6 +163,8 @@ class Typing {
 
 }  // namespace
 
+// Dtypes and shapes are worked out before the node joins nodes_, so an Error leaves the nodes as
+// they were. An op without a shape rule has outputs of unknown rank.
 Node* Graph::Insert(std::unique_ptr<Node> node) {
   Node& n = *node;
   n.graph_ = this;
@@ -193,6 +206,7 @@ Node* Graph::AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs 
   node->inputs_ = std::move(inputs);
   node->attrs_ = std::move(attrs);
   node->after_ = after_;
+  // The name is taken from now on, also for nodes whose names are made unique.
   name_counts_.try_emplace(node->name_, 1);
   return Insert(std::move(node));
 }
@@ -221,6 +235,7 @@ Value Graph::NamedPlaceholder(DType dtype, const Shape& shape, std::string name,
       ->output(0);
 }
 
+// The nodes stand outside of any scope: the handle has the variable's name as it is in checkpoints.
 Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
                              Value initial_value, const VariableOptions& options) {
   if (FindVariable(name) != nullptr) {
@@ -276,6 +291,8 @@ Node* Graph::FindNode(std::string_view name) const {
   return found == by_name_.end() ? nullptr : found->second;
 }
 
+// name_counts_ holds, for each name that was given out, the suffix to try next; "a_1" that somebody
+// asked for by itself is passed over.
 std::string Graph::UniqueName(std::string_view name) {
   std::string full = scope_ + std::string(name);
   const auto [where, is_new] = name_counts_.try_emplace(full, 1);
@@ -299,6 +316,7 @@ Tensor ShapeContext::Constant(int i) const { return ConstantValue(node_.input(i)
 
 void ShapeContext::Fail(const std::string& message) const { ThrowAt(node_, message); }
 
+// The recursion is as deep as a chain of Identity nodes is long.
 Tensor ConstantValue(Value v) {
   const Node& node = *v.node;
   if (node.op().source == ValueSource::kConstant) return node.Attr<Tensor>("value");

@@ -23,7 +23,7 @@ namespace tpuest {
 class Graph;
 class Node;
 
-// Where in the job file the node comes from.
+// The place of the job file that a node comes from.
 using Origin = Place;
 
 // One output of a node. A default-constructed Value is no value.
@@ -77,11 +77,13 @@ class Node {
     return output_shapes_[static_cast<size_t>(i)];
   }
   [[nodiscard]] const Origin& origin() const { return origin_; }
-  // Only says what stands before what (NoOp): nothing comes in or out but by control inputs.
+  // True if the node only says what stands before what (NoOp): nothing comes in or out but by
+  // control inputs.
   [[nodiscard]] bool only_orders() const {
     return inputs_.empty() && output_dtypes_.empty() && !op().stateful;
   }
-  // Belongs to the program that runs after the device, on every replica's outputs concatenated.
+  // True if the node belongs to the program that runs after the device, on every replica's outputs
+  // concatenated.
   [[nodiscard]] bool after() const { return after_; }
 
   [[nodiscard]] const Attrs& attrs() const { return attrs_; }
@@ -157,7 +159,7 @@ class Graph {
   // the node's origin if shapes or dtypes do not fit.
   Node* AddNode(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
                 std::string_view name = "");
-  // The same, and its first output.
+  // AddNode, and the first output of the node.
   Value Add(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
             std::string_view name = "") {
     return {AddNode(op, std::move(inputs), std::move(attrs), name), 0};
@@ -174,14 +176,14 @@ class Graph {
   }
   // A scalar of the given floating or integer dtype.
   Value ScalarOf(DType dtype, double value, std::string_view name = "Const");
-  // Fed at each run. A batch's first dimension is kUnknownDim unless it is static.
+  // A tensor that is fed at each run. A batch's first dimension is kUnknownDim unless it is static.
   Value Placeholder(DType dtype, const Shape& shape, std::string_view name);
   Value NamedPlaceholder(DType dtype, const Shape& shape, std::string name, Origin origin);
 
   // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
   Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,
                         Value initial_value, const VariableOptions& options = {});
-  // The same for a VarHandleOp that is there already, under its shared_name; `value` and
+  // Makes a variable of a VarHandleOp that is there already, under its shared_name; `value` and
   // `initial_value` are invalid where nothing reads or initializes it.
   Variable* AdoptVariable(Node& handle, Value value, Value initial_value,
                           const VariableOptions& options = {});
@@ -195,7 +197,7 @@ class Graph {
   // Records what was added from node `first_node` on as a layer, which comes from the current
   // place.
   void AddLayer(std::string name, std::string_view type, int first_node, Value output);
-  // In the order in which they were finished.
+  // The layers in the order in which they were finished.
   [[nodiscard]] const std::vector<GraphLayer>& layers() const { return layers_; }
 
   [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -267,7 +269,7 @@ class AfterScope {
   bool saved_;
 };
 
-// What a shape function sees and sets.
+// A shape function sees its node's inputs through this, and sets the shapes of its outputs.
 class ShapeContext {
  public:
   ShapeContext(const Node& node, std::vector<Shape>& outputs) : node_(node), outputs_(outputs) {}

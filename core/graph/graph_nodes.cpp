@@ -8,6 +8,8 @@
 namespace tpuest {
 namespace {
 
+// The ending of the name decides the format. Proto3 takes nearly any bytes for an empty message, so
+// a graph without nodes is a file of another kind.
 pb::GraphDef ReadGraph(const std::string& path) {
   pb::GraphDef graph;
   if (path.ends_with(".pbtxt")) {
@@ -34,6 +36,8 @@ std::optional<Tensor> ValueOf(const pb::AttrValue& attr, const std::string& name
   }
 }
 
+// Gathers what the migration asks for, by the kind of value that the file has: no op's definition
+// is needed, and attributes of other kinds are passed over.
 SeenNode NodeOf(const pb::NodeDef& proto) {
   SeenNode node{.name = proto.name(),
                 .op = proto.op(),

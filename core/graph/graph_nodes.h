@@ -1,5 +1,6 @@
 #pragma once
-// The nodes of a graph that somebody else wrote, as they are: no op of it need be known here.
+// A SeenGraph shows the nodes of a graph that somebody else wrote, as they are: no op of it need be
+// known here.
 
 #include <cstdint>
 #include <map>
@@ -30,9 +31,9 @@ class SeenGraph {
   explicit SeenGraph(const std::string& path);
 
   [[nodiscard]] const std::vector<SeenNode>& nodes() const { return nodes_; }
-  // By name, or by that of one of its outputs; nullptr: there is none.
+  // The node of this name, or the one that has an output of this name; nullptr if there is none.
   [[nodiscard]] const SeenNode* Find(const std::string& tensor) const;
-  // Those of an op below a scope ("head/losses"; "": everywhere).
+  // The nodes of an op below a scope ("head/losses"; "": everywhere), in the file's order.
   [[nodiscard]] std::vector<const SeenNode*> Below(const std::string& scope,
                                                    const std::string& op) const;
   // The constant at an input of a node, through Identity nodes; nullopt: it is none.

@@ -1,5 +1,5 @@
 #pragma once
-// Everything tpuest knows about one TensorFlow op: a record, never a class.
+// An OpDef holds everything that tpuest knows about one TensorFlow op: a record, never a class.
 //
 // The signature names inputs, outputs and attributes as TensorFlow's op definition does:
 //
@@ -28,7 +28,7 @@ class Tensor;
 struct BoundOp;
 struct Value;
 
-// How a result relates to the rows (axis 0) of the batch, when the batch is cut into blocks.
+// The relation of a result to the rows (axis 0) of the batch, when the batch is cut into blocks.
 enum class Rows {
   kWhole,  // needs whole tensors: one call a replica, or one for all if no input differs by replica
   kEach,   // row i of every output depends on row i of the inputs that are cut
@@ -44,14 +44,15 @@ using RowFn = Rows (*)(RowContext&);      // asked only if some input is cut int
 using FlopsFn = int64_t (*)(const Node& node);
 // Replaces the node by simpler ones before planning (BatchNorm by sums and row-wise maths).
 using ExpandFn = bool (*)(Node& node, std::vector<Value>& results);
-// The op that runs instead where shapes are bound (bound_op.h). For results whose size depends on
-// data: `node` and what reads it stand in the graph as it was built. Error kUsage: it cannot run.
+// Gives the op that runs instead where shapes are bound (bound_op.h), for results whose size
+// depends on data; `node` and what reads it stand in the graph as it was built. Error kUsage: it
+// cannot run.
 using BindFn = BoundOp (*)(const Node& node);
 // The value of output 0, which follows from the shape of input 0 alone; an invalid Tensor where too
 // little of that is known.
 using OfShapeFn = Tensor (*)(const Node& node);
 
-// Where a node's value is before anything runs.
+// The place where a node's value is before anything runs.
 enum class ValueSource {
   kNone,      // it is computed
   kConstant,  // in the attribute "value"
@@ -86,7 +87,7 @@ struct OpDef {
   bool sums_replicas = false;
 };
 
-// For OpDef::grad: no input of this op has a gradient.
+// The OpDef::grad of an op none of whose inputs has a gradient.
 void NoGradient(GradContext& context);
 
 // One file of ops.

@@ -14,7 +14,8 @@ std::string Trim(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \n\t") - begin + 1));
 }
 
-// Splits at `separator` outside of brackets.
+// Splits at `separator` outside of brackets, so that "dilations: list(int) = [1,1,1,1]" is one
+// part. Empty text has no parts; an empty part between two separators is one.
 std::vector<std::string> SplitOutside(std::string_view text, char separator) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -40,6 +41,8 @@ std::pair<std::string, std::string> NameAndRest(std::string_view op, const std::
   return {Trim(text.substr(0, colon)), Trim(text.substr(colon + 1))};
 }
 
+// "name: dtype", "name: T", "name: N*T" or "name: list(Tin)". A word that is no dtype is the name
+// of an attribute; nothing here knows yet whether that attribute is declared.
 ArgDef ParseArg(std::string_view op, const std::string& text) {
   auto [name, type] = NameAndRest(op, text);
   ArgDef arg{.name = name};
@@ -57,6 +60,7 @@ ArgDef ParseArg(std::string_view op, const std::string& text) {
   return arg;
 }
 
+// `text` is "[a,b]"; one(item) reads an element.
 template <class T, class Fn>
 AttrValue ParseList(const std::string& text, Fn&& one) {
   std::vector<T> list;
@@ -81,6 +85,7 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
     return AttrValue(quoted ? text.substr(1, text.size() - 2) : text);
   }
   if (type == "type") return AttrValue(dtype(text));
+  // The ops that are declared have "unknown" wherever a shape has a default.
   if (type == "shape") return AttrValue(Shape::UnknownRank());
   if (type == "func") return AttrValue(FunctionRef{text});
   if (type == "list(int)") return ParseList<int64_t>(text, integer);
@@ -95,6 +100,8 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
   return {};
 }
 
+// "name: int", "name: list(int) = [1]", or "T: float|double = float", whose dtypes become
+// `allowed`.
 AttrDef ParseAttr(std::string_view op, const std::string& text) {
   auto [name, rest] = NameAndRest(op, text);
   AttrDef attr{.name = name};

@@ -1,5 +1,5 @@
 #pragma once
-// How a GraphDef names tensors: "node" (its output 0), "node:1", "^node" (runs before), and inside
+// A GraphDef names tensors so: "node" (its output 0), "node:1", "^node" (runs before), and inside
 // functions "node:argument:0".
 
 #include <charconv>

@@ -1,5 +1,6 @@
 #pragma once
-// What of an inference graph runs on a TPU, in the terms of TPUEstimator's exports.
+// A TpuInference says what of an inference graph runs on a TPU, in the terms of TPUEstimator's
+// exports.
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +23,8 @@ struct BatchConfig {
 // but host ops (strings, tables) and what an AfterScope holds: such a node runs outside of the call
 // where nothing on the TPU needs it, else within it as an outside compilation.
 struct TpuInference {
-  // How the call is written. 1: as TPUEstimator wraps a whole model_fn, inputs captured where they
-  // are read. 2: as inference_on_tpu does, inputs passed as arguments.
+  // The form of the call. 1: as TPUEstimator wraps a whole model_fn, inputs captured where they are
+  // read. 2: as inference_on_tpu does, inputs passed as arguments.
   int api_version = 1;
   std::vector<Value> inputs;  // [batch, ...] each
   // In the order of the call's outputs; one may come twice. Those that do not run on the TPU are

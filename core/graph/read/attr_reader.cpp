@@ -53,6 +53,8 @@ class AttrReader {
                                          node_.op(), name_, what));
   }
 
+  // The field of an AttrValue that holds a value of the type; the signature's words are
+  // TensorFlow's.
   static pb::AttrValue::ValueCase CaseOf(const std::string& type) {
     if (type.starts_with("list(")) return pb::AttrValue::kList;
     if (type == "int") return pb::AttrValue::kI;

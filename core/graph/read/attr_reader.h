@@ -12,8 +12,8 @@ class NodeDef;
 namespace tpuest {
 
 // The attribute by the type that the op's signature gives it ("type", "list(int)"). Error kData
-// that names the node: the attribute is missing, of another type, or has a value that nothing here
-// has.
+// that names the node if the attribute is missing, of another type, or has a value that tpuest has
+// no type for.
 [[nodiscard]] AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name,
                                  const std::string& type);
 

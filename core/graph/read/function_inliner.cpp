@@ -51,7 +51,7 @@ constexpr int kMaxDepth = 100;
 
 constexpr std::string_view kCallOps[] = {"PartitionedCall", "StatefulPartitionedCall",
                                          "TPUPartitionedCall", "BatchFunction"};
-// What only says where a computation runs: input i is output i.
+// Ops that only say where a computation runs: input i is output i.
 constexpr std::string_view kPassOps[] = {"TPUReplicatedInput", "TPUReplicatedOutput", "IdentityN"};
 constexpr std::string_view kVanishingOps[] = {"TPUReplicateMetadata", "TPUCompilationResult",
                                               "TPUOrdinalSelector"};
@@ -68,6 +68,7 @@ template <class... Args>
 
 using NodeIndex = std::unordered_map<std::string_view, const pb::NodeDef*>;
 
+// The views point into the GraphDef, which outlives the inliner.
 NodeIndex IndexNodes(const google::protobuf::RepeatedPtrField<pb::NodeDef>& nodes) {
   NodeIndex index;
   for (const pb::NodeDef& node : nodes) {
@@ -101,6 +102,7 @@ int64_t NumberOf(const pb::NodeDef& node, const std::string& attr) {
   return found == node.attr().end() ? 1 : found->second.i();
 }
 
+// The tensors of an argument: how many a list attribute or an int attribute says, else one.
 int64_t SizeOfArg(const pb::NodeDef& node, const ArgDef& arg) {
   if (!arg.type_list_attr.empty()) {
     const auto found = node.attr().find(arg.type_list_attr);
@@ -109,6 +111,7 @@ int64_t SizeOfArg(const pb::NodeDef& node, const ArgDef& arg) {
   return arg.number_attr.empty() ? 1 : NumberOf(node, arg.number_attr);
 }
 
+// The call ops hold their function in the attribute "f".
 const std::string& FunctionName(const pb::NodeDef& node) {
   const auto found = node.attr().find("f");
   static const std::string none;
@@ -146,6 +149,7 @@ class Inliner {
  private:
   using Key = std::pair<const Frame*, const pb::NodeDef*>;
 
+  // A call is asked for as what it runs: its frame's nodes, not itself.
   void NeedAll() {
     for (const pb::NodeDef& node : def_.node()) {
       if (IsCall(node)) {
@@ -196,6 +200,7 @@ class Inliner {
     frame->function = function;
     frame->depth = caller.depth + 1;
     frame->prefix = caller.prefix + call.name() + "/";
+    // The index of a function is shared by all calls of it.
     NodeIndex& index = function_nodes_[function];
     if (index.empty()) index = IndexNodes(function->node_def());
     frame->nodes = &index;
@@ -264,6 +269,7 @@ class Inliner {
          frame.function->signature().name(), at, frame.arguments.size());
   }
 
+  // `ret` maps the name of an output to a tensor of the body ("MatMul:product:0").
   static std::string_view Returned(const Frame& frame, int index) {
     const auto& outputs = frame.function->signature().output_arg();
     if (index < 0 || index >= outputs.size()) {
@@ -278,6 +284,8 @@ class Inliner {
     return found->second;
   }
 
+  // The placing ops have one input a replica, of which only one is read here; IdentityN's output i
+  // is its input i.
   static std::string_view PassedOn(const pb::NodeDef& node, int index) {
     const bool placing = node.op() != "IdentityN";
     int at = 0;
@@ -307,7 +315,7 @@ class Inliner {
       Fail("node '{}' reads '{}', which '{}' does not return", reader_, text, node.op());
     }
     const RegisteredOp* const op = registry_.Find(node.op());
-    // One list of outputs, or an op that is refused by name where it is needed.
+    // The op is taken to have one list of outputs; it is refused by name where it is needed.
     if (op == nullptr) return name.index;
     int64_t offset = 0;
     for (const ArgDef& arg : op->signature.outputs) {
@@ -332,6 +340,8 @@ class Inliner {
     return flat;
   }
 
+  // One step of Controls: adds what `name` stands for to `open`, or, where it is a node that stays,
+  // to `flat`. An argument stands for the node behind the call's input.
   void ControlsOf(Frame& frame, const std::string& name,
                   std::vector<std::pair<Frame*, std::string>>& open,
                   std::vector<std::string>& flat) {
@@ -406,7 +416,8 @@ class Inliner {
     }
   }
 
-  // Attributes of a function's nodes may be the call's.
+  // Attributes of a function's nodes may be the call's ("T: $T"): they are found in the call itself
+  // where its op is the function's name, else in the attribute "f".
   static void FillPlaceholders(const Frame& frame, pb::NodeDef& out) {
     for (auto& [name, value] : *out.mutable_attr()) {
       if (value.value_case() != pb::AttrValue::kPlaceholder) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// A GraphDef without calls of functions; for .cpp files of core/graph.
+// Turns a GraphDef into one without calls of functions; for .cpp files of core/graph.
 //
 // Calls (PartitionedCall, StatefulPartitionedCall, TPUPartitionedCall, BatchFunction, and nodes
 // whose op is a function's name) give way to the nodes of what they call, "call/node"; ops that

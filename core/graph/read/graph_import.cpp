@@ -38,6 +38,11 @@ std::vector<pb::AssetFileDef> AssetsOf(const pb::MetaGraphDef& meta) {
   return assets;
 }
 
+// Imports in three rounds. First the GraphDef is flattened until every variable in it has a source
+// (FindSources): an initializer that has to be computed becomes wanted itself, and may need further
+// variables, hence the loop, which ends because each handle is looked at once. Then assets become
+// constants. Then NodeReader adds nodes, and asks Make first: handles, reads and text variables are
+// not copied but become Variables of the graph.
 class Importer {
  public:
   Importer(const ImportRequest& request, Graph& graph) : request_(request), graph_(graph) {}
@@ -81,8 +86,8 @@ class Importer {
     return named ? found->second.s() : handle.name();
   }
 
-  // Finds where each variable's value comes from. True if an initializer is needed that `request`
-  // does not ask for yet.
+  // Finds where each variable's value comes from: the checkpoint, if it has one, else the
+  // initializer. True if an initializer is needed that `request` does not ask for yet.
   bool FindSources(const InlinedGraph& inlined, InlineRequest& request) {
     bool added = false;
     for (const pb::NodeDef& node : inlined.graph->node()) {
@@ -99,6 +104,8 @@ class Importer {
     return added;
   }
 
+  // The saver's restore graph knows the key best (objects, slices); without a saver the key is the
+  // variable's name, or its node's in graphs that gave no shared_name.
   std::optional<StoredTensor> StoredFor(const pb::NodeDef& node) {
     const BundleReader* const bundle = Bundle();
     if (bundle == nullptr) return {};
@@ -154,7 +161,7 @@ class Importer {
       made.node = made.outputs[0].node;
       return true;
     }
-    // All reads at the start of a step are one.
+    // All reads of a variable at the start of a step are one node.
     if (node.op() != "ReadVariableOp" || node.input_size() != 1 || inputs.size() != 1) return false;
     if (inputs[0].dtype() == DType::kString) {
       made.outputs = inputs;
@@ -168,8 +175,8 @@ class Importer {
     return true;
   }
 
-  // TensorFlow 2 keeps the paths of assets in variables, which nothing but their initializer
-  // writes: that constant, or an invalid Value.
+  // TensorFlow 2 keeps the paths of assets in string variables, which nothing but their initializer
+  // writes. Returns that constant, which takes the variable's place, or an invalid Value.
   [[nodiscard]] Value ConstantText(const pb::NodeDef& node) const {
     const auto initial = initial_.find(node.name());
     if (initial == initial_.end()) return {};
@@ -177,6 +184,9 @@ class Importer {
     return value.dtype() == DType::kString && ConstantValue(value).valid() ? value : Value();
   }
 
+  // A variable that the graph has already (global_step, one that two signatures share) is used; one
+  // without a stored value starts from its initializer and is local: it was not saved there, so it
+  // is not saved here.
   Variable* MakeVariable(const pb::NodeDef& node) {
     const std::string name = NameOfVariable(node);
     const DType dtype = AttrOr<DType>(node, "dtype", "type", DType::kInvalid);
@@ -224,7 +234,8 @@ class Importer {
                             shape.Text(), what, NameOf(found_dtype), found.Text()));
   }
 
-  // By the collection, where there is one.
+  // The collection trainable_variables decides where there is one (read once); else a floating
+  // variable is trained.
   bool IsTrainable(const pb::NodeDef& node, DType dtype) {
     if (!trainable_) {
       trainable_.emplace();

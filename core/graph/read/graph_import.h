@@ -1,5 +1,5 @@
 #pragma once
-// Tensors of a MetaGraph, with all that they need, as nodes of a Graph; for .cpp files of
+// Imports tensors of a MetaGraph, with all that they need, as nodes of a Graph; for .cpp files of
 // core/graph.
 
 #include <functional>

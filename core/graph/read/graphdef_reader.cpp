@@ -25,6 +25,8 @@ Value SharedRead(const Graph& graph, const Node& handle) {
   return read;
 }
 
+// Makes the VarHandleOps of the graph its variables. Whether one is trained is told by no node, so
+// floating ones count as trainable; the global step does not.
 void AdoptVariables(const std::map<std::string, std::string>& initial, const NodeReader& reader,
                     Graph& graph) {
   for (const auto& node : graph.nodes()) {
@@ -44,6 +46,7 @@ void AdoptVariables(const std::map<std::string, std::string>& initial, const Nod
 void FromGraphDef(std::string_view serialized, Graph& graph) {
   pb::MetaGraphDef meta;
   FromBytes(serialized, *meta.mutable_graph_def(), "GraphDef", Code::kData);
+  // Everything is wanted, also nodes that nothing reads: the graph is to be written again as it is.
   InlinedGraph inlined = InlineFunctions(meta.graph_def(), graph.registry(), {});
   RewriteNodes(inlined);
   NodeReaderOptions options;

@@ -15,7 +15,8 @@ bool IsRefVariable(const pb::NodeDef& node) {
   return node.op() == "VariableV2" || node.op() == "Variable" || node.op() == "TemporaryVariable";
 }
 
-// From an op on a reference to its twin on a resource.
+// The twin on a resource of each op on a reference. The inputs are the same and in the same order;
+// what differs is the type attribute ("dtype" for "T"), and that a twin that writes has no result.
 const std::map<std::string_view, std::string_view>& ResourceTwins() {
   static const std::map<std::string_view, std::string_view> twins = {
       {"Assign", "AssignVariableOp"},       {"AssignAdd", "AssignAddVariableOp"},
@@ -24,6 +25,11 @@ const std::map<std::string_view, std::string_view>& ResourceTwins() {
   return twins;
 }
 
+// A reference is a tensor that names memory: "v:0", or the output of an Assign to v, which is v
+// after the write. First variables and writes are found, then each reader is rewritten. A read of a
+// write's output becomes a ReadVariableOp that waits for it:
+//   was   a = Assign(v, x)              y = Relu(a)
+//   is    a = AssignVariableOp(v, x)    a/value = ReadVariableOp(v, ^a)    y = Relu(a/value)
 class Rewriter {
  public:
   explicit Rewriter(InlinedGraph& inlined) : inlined_(inlined) {
@@ -78,6 +84,8 @@ class Rewriter {
     return found == variables_.end() ? nullptr : &found->first;
   }
 
+  // Nodes are addressed by number: Dereferenced adds nodes, after which references into the list
+  // may dangle.
   void RewriteNode(int at) {
     pb::NodeDef& node = *inlined_.graph->mutable_node(at);
     if (IsRefVariable(node)) return MakeHandle(node);
@@ -148,7 +156,8 @@ class Rewriter {
   std::map<std::string, std::string> reads_;       // by what is read
 };
 
-// Which nodes write a variable, themselves or before they run.
+// Tells which nodes write a variable, themselves or before they run. Each node is judged once,
+// after all its inputs; in a cycle, which NodeReader refuses later, one of them is judged early.
 class Effects {
  public:
   Effects(const pb::GraphDef& graph, const OpRegistry& registry)
@@ -220,6 +229,7 @@ class Effects {
   std::vector<State> states_;
 };
 
+// All is judged before anything is changed: the judgement reads the control inputs that go.
 void DropIdleControls(pb::GraphDef& graph, const OpRegistry& registry) {
   std::vector<std::vector<std::string>> kept;
   Effects effects(graph, registry);

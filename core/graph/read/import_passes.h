@@ -1,5 +1,5 @@
 #pragma once
-// What is changed in an inlined GraphDef of TensorFlow's before it becomes nodes of a Graph; for
+// Passes that change an inlined GraphDef of TensorFlow's before it becomes nodes of a Graph; for
 // .cpp files of core/graph.
 
 #include "core/graph/read/function_inliner.h"

@@ -9,6 +9,8 @@
 namespace tpuest {
 namespace {
 
+// Graph's own errors speak of a job (kUsage); here the fault is the file's (kData), and its place
+// the node.
 [[noreturn]] void Rethrow(const pb::NodeDef& node, const Error& error) {
   std::vector<Fault> faults = error.faults();
   faults.front().message = fmt::format("node '{}': {}", node.name(), error.message());
@@ -25,6 +27,8 @@ Attrs ReadAttrs(const pb::NodeDef& node, const Signature& signature) {
   return attrs;
 }
 
+// A Const's dtype says what its readers get, its value what memory there is: a file in which they
+// differ would have a kernel read past the end.
 void CheckConstant(const Attrs& attrs) {
   const auto value = attrs.find("value");
   const auto dtype = attrs.find("dtype");
@@ -49,7 +53,8 @@ void NodeReader::Run() {
   }
 }
 
-// Adds the node after all its inputs; an explicit stack, since graphs are deep.
+// Adds the node after all its inputs, with an explicit stack, since graphs are deep. The nodes on
+// the stack are those in open_: meeting one of them again is a cycle.
 void NodeReader::Add(const pb::NodeDef& wanted) {
   std::vector<const pb::NodeDef*> stack = {&wanted};
   while (!stack.empty()) {
@@ -68,6 +73,8 @@ void NodeReader::Add(const pb::NodeDef& wanted) {
   }
 }
 
+// open_ remembers how far the inputs were looked at, so that a node with many inputs is looked at
+// once an input and not once for each pair.
 const pb::NodeDef* NodeReader::FirstMissingInput(const pb::NodeDef& node) {
   int& next = open_[&node];
   for (; next < node.input_size(); ++next) {
@@ -130,7 +137,7 @@ Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
   } catch (const Error& error) {
     Rethrow(node, error);
   } catch (const std::bad_alloc&) {
-    throw;
+    throw;  // the machine's fault, not the file's
   } catch (const std::exception&) {
     // A rule of the op's met what no program that builds graphs would write.
     throw Error(Code::kData, fmt::format("node '{}': the inputs and attributes of this {} do not "

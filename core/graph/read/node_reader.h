@@ -1,5 +1,5 @@
 #pragma once
-// Nodes of a GraphDef without functions as nodes of a Graph; for .cpp files of core/graph.
+// Adds the nodes of a GraphDef without functions to a Graph; for .cpp files of core/graph.
 
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@ class NodeDef;
 
 namespace tpuest {
 
-// What a node has become.
+// A node of the GraphDef, and what it has become.
 struct ReadNode {
   Node* node = nullptr;  // nullptr: nothing that other nodes could wait for
   std::vector<Value> outputs;

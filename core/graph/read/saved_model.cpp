@@ -48,11 +48,12 @@ std::string Keys(const Map& map) {
   return keys.empty() ? "none" : Join(keys, ", ");
 }
 
-// "node:0" for "node": how fed tensors are looked up.
+// Fed tensors are looked up as "node:0", never as "node".
 std::string WithIndex(const std::string& tensor) {
   return tensor.find(':') == std::string::npos ? tensor + ":0" : tensor;
 }
 
+// The message is the one that TensorFlow Serving's users know.
 void CheckGiven(const std::string& what, const SignatureTensor& expected, const Value& given) {
   if (expected.dtype == given.dtype() && Compatible(expected.shape, given.shape())) return;
   throw Error(Code::kData,
@@ -79,6 +80,7 @@ struct SavedModel::State {
   std::vector<MetaGraphInfo> infos;
   std::unique_ptr<BundleReader> bundle;  // opened when a variable is needed
 
+  // infos and proto.meta_graphs go in step, so an info's position finds its MetaGraph.
   [[nodiscard]] const pb::MetaGraphDef& ProtoOf(const MetaGraphInfo& info) const {
     const auto at = static_cast<int>(&info - infos.data());
     Check(at >= 0 && at < proto.meta_graphs_size(), "a MetaGraph of another SavedModel");
@@ -168,6 +170,8 @@ const MetaGraphInfo& SavedModel::Find(const std::vector<std::string>& tags) cons
               "available tags: " + Join(there, ", "));
 }
 
+// Looks for the file first: a SavedModel without variables has no variables folder, and that is no
+// fault.
 std::optional<int64_t> SavedModel::GlobalStep() const {
   if (!FileExists(BundleIndexPath(JoinPath(state_->folder, "variables/variables")))) return {};
   const BundleReader* const bundle = state_->Bundle();

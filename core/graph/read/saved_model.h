@@ -67,14 +67,14 @@ class SavedModel {
                                                     std::string_view signature,
                                                     const std::map<std::string, Value>& inputs,
                                                     Graph& graph) const;
-  // The same for any tensors by their names in the graph ("d/BiasAdd:0"), with `given` in the place
-  // of others. A name of a node without outputs gives {node, 0}.
+  // Imports any tensors by their names in the graph ("d/BiasAdd:0"), with `given` in the place of
+  // others. A name of a node without outputs gives {node, 0}. Errors as Import's.
   [[nodiscard]] std::vector<Value> ImportTensors(const MetaGraphInfo& meta_graph,
                                                  const std::map<std::string, Value>& given,
                                                  const std::vector<std::string>& tensors,
                                                  Graph& graph) const;
 
-  // The step that the stored variables are of; nullopt if they have none.
+  // The global step in variables/; nullopt if there is none.
   [[nodiscard]] std::optional<int64_t> GlobalStep() const;
 
  private:

@@ -9,6 +9,8 @@
 namespace tpuest {
 namespace {
 
+// TensorFlow 1 names what a loader runs once in one of the first two collections, and the tables'
+// initializers themselves in the third; TensorFlow 2 names it in a signature.
 constexpr std::string_view kInitOpCollections[] = {"saved_model_main_op", "legacy_init_op",
                                                    "table_initializer"};
 constexpr const char* kInitOpSignature = "__saved_model_init_op";
@@ -46,7 +48,8 @@ std::vector<std::string> InitOps(const pb::MetaGraphDef& meta, const OpRegistry&
   return {ops.begin(), ops.end()};
 }
 
-// The tables of a graph, by node and by shared_name.
+// The tables of a graph, by node and by shared_name: the initializer may stand in another function,
+// with a handle of its own for the same table.
 class Tables {
  public:
   explicit Tables(const pb::GraphDef& graph) {
@@ -101,6 +104,8 @@ void AddInitializers(const Tables& tables, const OpRegistry& registry, InlinedGr
 
 }  // namespace
 
+// Flattens twice: which tables are looked up is known only after the first time, and the
+// initializers' functions are flattened only if there are any.
 InlinedGraph InlineWithTables(const pb::MetaGraphDef& meta, const OpRegistry& registry,
                               const InlineRequest& request) {
   InlinedGraph inlined = InlineFunctions(meta.graph_def(), registry, request);

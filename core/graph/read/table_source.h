@@ -1,5 +1,5 @@
 #pragma once
-// Where a MetaGraph's tables get their content from; for .cpp files of core/graph.
+// Finds the nodes that give a MetaGraph's tables their content; for .cpp files of core/graph.
 
 #include "core/graph/read/function_inliner.h"
 

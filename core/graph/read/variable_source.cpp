@@ -16,7 +16,10 @@
 namespace tpuest {
 namespace {
 
-// Follows what is assigned to each variable back to the tensors of RestoreV2 nodes.
+// Follows what is assigned to each variable back to the tensors of RestoreV2 nodes. TensorFlow's
+// savers write no list of variable and key, only these nodes:
+//   RestoreV2(prefix, tensor_names, shape_and_slices):i ─▶ Identity ─▶ AssignVariableOp(handle)
+// says that the variable holds tensor_names[i], cut as shape_and_slices[i].
 class RestoreGraph {
  public:
   explicit RestoreGraph(const pb::GraphDef& graph) {
@@ -79,6 +82,7 @@ class RestoreGraph {
   std::unordered_map<std::string_view, const pb::NodeDef*> nodes_;
 };
 
+// The whole text as a number that is not negative, or nullopt.
 std::optional<int64_t> NumberIn(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -109,7 +113,8 @@ std::optional<std::vector<SliceExtent>> ParseSlice(const std::string& text, cons
   return extents;
 }
 
-// Copies the slice, row by row of the last dimension.
+// Copies the slice, row by row of the last dimension: `at` counts through the other dimensions like
+// the digits of a number.
 Tensor Cut(const Tensor& whole, const std::vector<SliceExtent>& extents) {
   std::vector<int64_t> dims;
   for (const SliceExtent& extent : extents) dims.push_back(extent.length);
@@ -163,6 +168,8 @@ Tensor ReadStored(const BundleReader& bundle, const StoredTensor& stored) {
   return Cut(tensor, *extents);
 }
 
+// Looks at names of nodes first, and then at the collections, which win where both tell: a name is
+// only a convention.
 std::map<std::string, std::string> FindInitialValues(const pb::MetaGraphDef& meta) {
   std::map<std::string, std::string> initial;
   for (const pb::NodeDef& node : meta.graph_def().node()) {

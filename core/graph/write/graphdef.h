@@ -11,14 +11,14 @@
 namespace tpuest {
 
 struct GraphDefOptions {
-  // Also _output_shapes attributes, as tf.Graph.as_graph_def(add_shapes=True).
+  // Adds _output_shapes attributes, as tf.Graph.as_graph_def(add_shapes=True).
   bool add_shapes = false;
 };
 
-// Serialized GraphDef (versions: producer 1395, min_consumer 0), nodes in graph order. A binary is
-// the same bytes for the same graph.
+// The serialized GraphDef (versions: producer 1395, min_consumer 0), nodes in graph order. Equal
+// graphs give equal bytes.
 [[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
-// The same as protobuf text: graph.pbtxt.
+// The GraphDef as protobuf text: graph.pbtxt.
 [[nodiscard]] std::string ToGraphDefText(const Graph& graph);
 // Adds the nodes of a serialized GraphDef to an empty graph, with calls of functions and variables
 // of TensorFlow 1 as SavedModel::Import replaces them; its variables become the Graph's, with

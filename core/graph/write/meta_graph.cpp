@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kFunctionsConsumer = 12;  // readers older than this do not know functions
 
+// Writes one MetaGraphDef. The order of its steps is that of the nodes in the file, and so of names
+// made unique: first the call of a TPU, whose results replace values in all that follows
+// (tensor_names_), then the graph's own nodes, then those around the variables, the saver last.
 class MetaGraphWriter {
  public:
   // Writes into an empty `meta`.
@@ -56,7 +59,10 @@ class MetaGraphWriter {
     return fetches;
   }
 
-  // What the call gives stands for the values inside it, and only what it leaves is written.
+  // The call's results stand for the values inside it, and of the graph's own nodes only those are
+  // kept that something outside of the call needs: signatures, arguments of the call, variables
+  // with their initial values, and the tables' initializers (the second NeededNodes, since which
+  // tables are used is known only after the first).
   void AddTpuCall() {
     const std::vector<Value> fetches = Fetches();
     std::vector<Value> wanted = fetches;
@@ -116,6 +122,8 @@ class MetaGraphWriter {
     }
   }
 
+  // Writes the node with its inputs renamed where a call gives them. With reads_per_use each input
+  // that is a variable's value becomes a ReadVariableOp of this node's own, which stands before it.
   void AddNode(const Node& node) {
     pb::NodeDef def;
     WriteNode(node, def);
@@ -139,6 +147,7 @@ class MetaGraphWriter {
     *def_.add_node() = std::move(def);
   }
 
+  // A copy of the variable's read, named as a layer of TensorFlow's names it.
   std::string AddRead(const Variable& variable, const Node& reader) {
     pb::NodeDef& def = *def_.add_node();
     WriteNode(*variable.value.node, def);
@@ -154,6 +163,8 @@ class MetaGraphWriter {
     Collection(collection).mutable_bytes_list()->add_value(bytes);
   }
 
+  // TensorFlow finds variables by these collections only; a metric's sums are local and in no
+  // checkpoint.
   void AddVariables() {
     for (const auto& variable : graph_.variables()) {
       const std::string bytes = ToBytes(WriteVariable(*variable, def_));
@@ -175,7 +186,7 @@ class MetaGraphWriter {
     return node.name;
   }
 
-  // What runs once after the variables are restored: local variables, tables.
+  // Adds what a loader runs once after the variables are restored: local variables, tables.
   void AddInitialisers() {
     std::vector<std::string> assigns;
     for (const auto& variable : graph_.variables()) {
@@ -198,6 +209,7 @@ class MetaGraphWriter {
       Collection("losses").mutable_node_list()->add_value(TensorName(spec_.loss));
     }
     if (spec_.train_op == nullptr) return;
+    // Both collections: a loader looks for the second, older tools for the first.
     Collection("train_op").mutable_node_list()->add_value(spec_.train_op->name());
     Collection("saved_model_train_op").mutable_node_list()->add_value(spec_.train_op->name());
   }

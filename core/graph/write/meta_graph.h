@@ -43,10 +43,10 @@ struct MetaGraphSpec {
   std::optional<TpuInference> tpu;
 };
 
-// Serialized MetaGraphDef: the graph with the nodes that initialise, save and restore its
+// The serialized MetaGraphDef: the graph with the nodes that initialise, save and restore its
 // variables; a SaverDef; the collections variables, trainable_variables, local_variables,
 // metric_variables, global_step, losses, train_op, saved_model_train_op and saved_model_main_op, as
-// far as there is something in them. The same bytes for the same graph.
+// far as there is something in them. Equal graphs give equal bytes.
 [[nodiscard]] std::string ToMetaGraphDef(const MetaGraphSpec& spec);
 
 // Contents of saved_model.pb, or of saved_model.pbtxt.

@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kProducerVersion = 1395;  // of TensorFlow 2.12's graphs; readers only compare it
 
+// The kind of the value decides the field of the AttrValue.
 struct AttrWriter {
   pb::AttrValue& out;
 
@@ -37,6 +38,7 @@ struct AttrWriter {
 
 void WriteAttr(const AttrValue& value, pb::AttrValue& out) { std::visit(AttrWriter{out}, value); }
 
+// TensorFlow wants control inputs behind all data inputs.
 void WriteNode(const Node& node, pb::NodeDef& out) {
   out.set_name(node.name());
   out.set_op(std::string(node.type()));
@@ -53,6 +55,8 @@ void WriteNode(const NodeText& node, pb::NodeDef& out) {
   for (const auto& [name, value] : node.attrs) WriteAttr(value, (*out.mutable_attr())[name]);
 }
 
+// tf.Estimator's strip_default_attrs: a reader whose op has no such attribute yet still loads the
+// graph.
 void StripDefaultAttrs(const Node& node, pb::NodeDef& out) {
   for (const AttrDef& attr : node.signature().attrs) {
     const auto found = node.attrs().find(attr.name);
@@ -65,6 +69,7 @@ NodeNames::NodeNames(const Graph& graph) {
   for (const auto& node : graph.nodes()) taken_.insert(node->name());
 }
 
+// The names that TensorFlow's import gives: the first free number from 1 on.
 std::string NodeNames::Unique(const std::string& name) {
   std::string unique = name;
   for (int i = 1; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);

@@ -23,16 +23,16 @@ namespace tpuest {
 
 void WriteAttr(const AttrValue& value, pb::AttrValue& out);
 
-// Name, op, inputs ("node", "node:1", "^control") and attributes; device empty.
+// Writes name, op, inputs ("node", "node:1", "^control") and attributes; the device is empty.
 void WriteNode(const Node& node, pb::NodeDef& out);
-// The attribute _output_shapes, as tf.Graph.as_graph_def(add_shapes=True) has it.
+// Adds the attribute _output_shapes, as tf.Graph.as_graph_def(add_shapes=True) has it.
 void WriteOutputShapes(const Node& node, pb::NodeDef& out);
 
 void WriteGraphVersions(pb::GraphDef& out);
-// All nodes, in graph order, and the versions.
+// Writes all nodes, in graph order, and the versions.
 void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out);
 
-// A node that is no Graph's: savers, calls of functions.
+// A node that stands in no Graph: those around savers, calls of functions.
 struct NodeText {
   std::string_view op;
   std::string name;
@@ -45,12 +45,12 @@ void WriteNode(const NodeText& node, pb::NodeDef& out);
 // Takes away the attributes that hold the default of the op's signature.
 void StripDefaultAttrs(const Node& node, pb::NodeDef& out);
 
-// Names of nodes, each once.
+// Names of nodes, each given once.
 class NodeNames {
  public:
   NodeNames() = default;
   explicit NodeNames(const Graph& graph);
-  // The name itself, or with "_1", "_2", ... where it is taken; takes it.
+  // Gives the name itself, or with "_1", "_2", ... where it is taken, and takes it.
   std::string Unique(const std::string& name);
 
  private:

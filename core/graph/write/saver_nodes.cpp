@@ -9,11 +9,13 @@
 namespace tpuest {
 namespace {
 
+// Devices and defaults of tf.compat.v1.train.Saver, so that the nodes are those that it writes.
 constexpr std::string_view kCpu = "/device:CPU:0";
 constexpr std::string_view kAnyCpu = "/device:CPU:*";
 constexpr int kMaxToKeep = 5;
 constexpr float kKeepEveryHours = 10000;
 
+// Sorted by name, as the keys of a bundle are: SaveV2 writes them in this order.
 std::vector<const Variable*> SavedVariables(const Graph& graph) {
   std::vector<const Variable*> variables;
   for (const auto& variable : graph.variables()) {
@@ -24,6 +26,8 @@ std::vector<const Variable*> SavedVariables(const Graph& graph) {
   return variables;
 }
 
+// Writes the nodes under one scope, step by step as Saver's BulkSaverBuilder does: the order of the
+// nodes and their names ("Const_1", "Identity_2") are what another saver of TensorFlow would give.
 class SaverWriter {
  public:
   SaverWriter(const Graph& graph, NodeNames& names, pb::GraphDef& def)
@@ -72,6 +76,7 @@ class SaverWriter {
   void Text(std::string_view name, const std::string& value, std::string_view device) {
     Constant(name, Tensor::Strings({}, {value}), device);
   }
+  // The keys in the checkpoint, and for each the slice of it: "" is the whole tensor.
   void Names(std::string_view op) {
     std::vector<std::string> names;
     for (const Variable* const variable : variables_) names.push_back(variable->name);
@@ -81,6 +86,7 @@ class SaverWriter {
              Tensor::Strings(shape, std::vector<std::string>(names.size())), kCpu);
   }
 
+  // The prefix: "model" unless "save/Const:0" is fed, as every use of a saver does.
   void AddFilename() {
     Text("filename/input", "model", "");
     Add("PlaceholderWithDefault", "filename", {"filename/input"},
@@ -89,7 +95,8 @@ class SaverWriter {
         {{"dtype", DType::kString}, {"shape", Shape()}}, "");
   }
 
-  // One shard under a temporary name, which MergeV2Checkpoints gives its own.
+  // Writes one shard in a temporary folder beside the prefix (on s3 under a temporary name instead,
+  // which StaticRegexFullMatch selects), and MergeV2Checkpoints gives it the prefix.
   void AddSave() {
     Add("StaticRegexFullMatch", "StaticRegexFullMatch", {"Const"},
         {{"pattern", std::string("^s3://.*")}}, kAnyCpu);
@@ -120,6 +127,7 @@ class SaverWriter {
         {{"T", DType::kString}}, kCpu);
   }
 
+  // Reads all tensors with one RestoreV2 and assigns each; "restore_all" waits for all of them.
   void AddRestore() {
     Names("RestoreV2");
     Add("RestoreV2", "RestoreV2", {"Const", "RestoreV2/tensor_names", "RestoreV2/shape_and_slices"},
@@ -148,6 +156,8 @@ class SaverWriter {
 
 }  // namespace
 
+// The names are TensorFlow's conventions, by which FindInitialValues finds them again: the
+// initializer is "<variable>/Assign".
 pb::VariableDef WriteVariable(const Variable& variable, pb::GraphDef& graph) {
   const std::string assign = variable.name + "/Assign";
   WriteNode({.op = "VarIsInitializedOp",

@@ -15,12 +15,13 @@ class VariableDef;
 
 namespace tpuest {
 
-// The nodes IsInitialized/VarIsInitializedOp and Assign of a variable, and how the collections
-// tell of it.
+// Adds the nodes IsInitialized/VarIsInitializedOp and Assign of a variable to `graph`, and returns
+// the VariableDef by which collections tell of it.
 [[nodiscard]] pb::VariableDef WriteVariable(const Variable& variable, pb::GraphDef& graph);
 
-// The nodes of tf.compat.v1.train.Saver(sharded=True) for the graph's variables that are not local,
-// sorted by name, under "save/" (or a free name like it).
+// Adds the nodes of tf.compat.v1.train.Saver(sharded=True) for the graph's variables that are not
+// local, sorted by name, under "save/" (or a free name like it), and returns the SaverDef that
+// names them.
 [[nodiscard]] pb::SaverDef WriteSaver(const Graph& graph, NodeNames& names, pb::GraphDef& def);
 
 }  // namespace tpuest

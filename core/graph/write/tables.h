@@ -8,10 +8,10 @@
 
 namespace tpuest {
 
-// Whether the op gives the table of input 0 its content.
+// True if the op gives the table of input 0 its content.
 [[nodiscard]] inline bool InitializesTable(const OpDef& op) { return op.writes && op.host; }
 
-// Handles of one table: the same node, or the same shared_name.
+// True for handles of one table: the same node, or the same shared_name.
 [[nodiscard]] bool IsSameTable(const Node& a, const Node& b);
 
 // The first node that gives the handle's table its content, or nullptr.

@@ -43,6 +43,8 @@ constexpr const char* kCluster = "cluster";
 constexpr const char* kMetadata = "TPUReplicateMetadata";
 constexpr std::string_view kCore = "/device:TPU_REPLICATED_CORE:0";
 
+// TensorFlow's form of a function's argument: lower case, and "_" for all that is no letter or
+// digit.
 std::string Lower(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -81,6 +83,7 @@ std::string BodyName(const Value& value) {
   return "";
 }
 
+// TensorFlow's rewrite passes (distributed_tpu_rewrite_pass.cc) find a computation by these marks.
 void SetBool(pb::NodeDef& node, const char* attr) { (*node.mutable_attr())[attr].set_b(true); }
 void SetCluster(pb::NodeDef& node) { (*node.mutable_attr())["_tpu_replicate"].set_s(kCluster); }
 
@@ -95,7 +98,8 @@ class BodyWriter {
     }
   }
 
-  // The name that the function got.
+  // Adds the function to the library and returns its name, which comes last: it is a hash of all
+  // that was written before.
   std::string Run(pb::FunctionDefLibrary& library) {
     AddMetadata();
     if (spec_.api_version == 2) AddInputs();
@@ -122,6 +126,8 @@ class BodyWriter {
     return def;
   }
 
+  // The pivot is the node that the whole cluster waits for: a node without inputs hangs on it
+  // through TPUReplicateMetadata.
   void AddMetadata() {
     pb::NodeDef& pivot = Write({.op = "NoOp", .name = "cluster/pivot"});
     (*pivot.mutable_attr())["_pivot_for_cluster"].set_s(kCluster);
@@ -185,6 +191,7 @@ class BodyWriter {
     return read + ":value:0";
   }
 
+  // A constant that was passed in as an argument could not be folded on the TPU, so it is copied.
   std::string ConstFor(const Node& constant) {
     pb::NodeDef& def = *function_.add_node_def();
     tpuest::WriteNode(constant, def);
@@ -195,7 +202,7 @@ class BodyWriter {
     return def.name() + ":output:0";
   }
 
-  // What a node of the body reads for the value.
+  // The name of what a node of the body reads for the value.
   std::string Input(const std::string& reader, const Value& value) {
     if (const auto known = tensors_.find(value); known != tensors_.end()) return known->second;
     if (cluster_.inside[static_cast<size_t>(value.node->id())]) return BodyName(value);
@@ -215,6 +222,8 @@ class BodyWriter {
     tpuest::WriteNode(node, def);
     if (strip_) StripDefaultAttrs(node, def);
     def.clear_input();
+    // True once an input or a control input is a node of the body; else the node hangs on
+    // TPUReplicateMetadata itself.
     bool follows_body = false;
     std::vector<std::string> inputs(node.inputs().size());
     // Variables are read first: in TensorFlow a layer's reads come before what it computes.
@@ -242,6 +251,8 @@ class BodyWriter {
     *function_.add_node_def() = std::move(def);
   }
 
+  // The NoOp that all results wait for stands for updates; an inference has none, but the rewrite
+  // expects it.
   void AddResults() {
     pb::NodeDef& last = Write({.op = "NoOp", .name = "NoOp", .inputs = {"^cluster/pivot"}});
     SetCluster(last);
@@ -253,6 +264,8 @@ class BodyWriter {
     for (size_t i = 0; i < spec_.results.size(); ++i) AddResult(i, after);
   }
 
+  // Three nodes a result, as TensorFlow's tpu.rewrite writes them: on the core, out of the replica,
+  // on the host.
   void AddResult(size_t i, const std::string& after) {
     const Value value = spec_.results[i];
     const DType dtype = value.dtype();
@@ -289,6 +302,7 @@ class BodyWriter {
   std::map<Value, std::string> tensors_;
 };
 
+// Names and dtypes of a call's inputs and results go into its attributes.
 std::vector<DType> TypesOf(const std::vector<Value>& values) {
   std::vector<DType> types;
   for (const Value& value : values) types.push_back(value.dtype());
@@ -375,6 +389,9 @@ TpuCall WriteTpuCall(const Graph& graph, const TpuInference& spec, const TpuClus
     WriteNode(call, *def.add_node());
     return {ResultNames(call.name, spec.results.size()), arguments};
   }
+  // BatchFunction takes what a request brings first, in the order of TpuInference::inputs, then
+  // what it captures. An input that the computation does not read is no argument of the body, and
+  // none here.
   std::vector<Value> inputs;
   std::vector<Value> others;
   for (const Value& value : spec.inputs) {

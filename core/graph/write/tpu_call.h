@@ -17,12 +17,12 @@
 
 namespace tpuest {
 
-// Where each node of a graph is when `spec` goes to a TPU.
+// The place of each node of a graph when a TpuInference goes to a TPU.
 struct TpuCluster {
   std::vector<char> inside;            // by id: runs in the call
   std::vector<char> outside_compiled;  // by id: inside, but on the host
 };
-// `fetches`: all that is wanted of the graph.
+// Finds the nodes that run in the call; `fetches` are all that is wanted of the graph.
 [[nodiscard]] TpuCluster FindTpuCluster(const Graph& graph, const TpuInference& spec,
                                         const std::vector<Value>& fetches);
 
@@ -30,7 +30,8 @@ struct TpuCall {
   std::vector<std::string> results;  // the tensors in the graph, "TPUPartitionedCall:1"
   std::vector<Value> captured;       // what the call reads: outside of the cluster
 };
-// Adds the call to `def` and its functions to the library. All results are inside the cluster.
+// Adds the call to `def` and its functions to the library. All of spec.results are inside the
+// cluster.
 [[nodiscard]] TpuCall WriteTpuCall(const Graph& graph, const TpuInference& spec,
                                    const TpuCluster& cluster, bool strip_default_attrs,
                                    NodeNames& names, pb::GraphDef& def);

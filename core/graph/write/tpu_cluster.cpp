@@ -11,8 +11,9 @@ bool IsEverywhere(const Node& node) {
   return node.op().source != ValueSource::kNone && node.op().source != ValueSource::kRead;
 }
 
-// What goes before the device in CutGraph goes before the call; of what comes after, host ops that
-// the device needs again are within it.
+// Finds what is inside the call. What goes before the device in CutGraph goes before the call. Of
+// the rest a host op is inside only where the device reads its result again (an outside
+// compilation); else it, and all that follows from it, comes behind the call.
 class ClusterFinder {
  public:
   ClusterFinder(const Graph& graph, const TpuInference& spec, const std::vector<Value>& fetches)
@@ -23,6 +24,8 @@ class ClusterFinder {
         cut_(CutGraph(graph, fetches, {})),
         feeds_device_(size_, 0) {}
 
+  // One pass in graph order: `after` of the inputs is known when a node's turn comes. A variable's
+  // read is not inside: the body makes one for each reader.
   TpuCluster Run() {
     FindDeviceFeeders();
     TpuCluster cluster{std::vector<char>(size_, 0), std::vector<char>(size_, 0)};
@@ -46,7 +49,8 @@ class ClusterFinder {
            graph_.VariableOf({const_cast<Node*>(&node), 0}) != nullptr;
   }
 
-  // Nodes that some op of the device reads, directly or through host ops.
+  // Marks the nodes that some op of the device reads, directly or through host ops. From the last
+  // node to the first, so that a host op knows of its readers before its own inputs are marked.
   void FindDeviceFeeders() {
     for (size_t id = size_; id-- > 0;) {
       const Node& node = *graph_.nodes()[id];
