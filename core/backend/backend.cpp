@@ -12,6 +12,8 @@ const Tensor& VariableStore::Get(const std::string& name) const {
   return found->second;
 }
 
+// The bytes go into the tensor that is there: programs hold its address. The version tells a device
+// that its copy is old.
 void VariableStore::Set(const std::string& name, const Tensor& value) {
   away_.erase(name);
   ++versions_[name];
@@ -33,6 +35,8 @@ void VariableStore::BringHome() const {
   while (!away_.empty()) BringHome(std::string(*away_.begin()));
 }
 
+// The function is const: what a variable is does not change by where it stands. The tensor keeps
+// its address.
 void VariableStore::BringHome(const std::string& name) const {
   if (!away_.contains(name)) return;
   const Tensor value = holder_->Value(name);
@@ -42,6 +46,7 @@ void VariableStore::BringHome(const std::string& name) const {
   away_.erase(name);
 }
 
+// A program does not say which variables it wrote, so every copy on a device counts as old.
 void VariableStore::NoteWrites() {
   for (auto& [name, version] : versions_) ++version;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a home that computes offers: a graph is compiled once for given shapes, then run.
+// A Backend is a home that computes: a graph is compiled once for given shapes, then run.
 
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ class VariableStore {
 
   // ---- for programs on the host, which read and write at the tensors' addresses
   void BringHome() const;
-  // Any value may have been written.
+  // Says that any value may have been written.
   void NoteWrites();
 
   // ---- for programs on a device
@@ -55,7 +55,8 @@ class VariableStore {
   mutable std::set<std::string> away_;  // the holder's value is the newest
 };
 
-// What is fed: a Placeholder and its shape in one replica. `cut`: axis 0 is the batch.
+// A FeedSpec says what is fed: a Placeholder and its shape in one replica. `cut`: axis 0 is the
+// batch.
 struct FeedSpec {
   Value placeholder;
   Shape shape;
@@ -84,8 +85,9 @@ class Collective {
   virtual void AllReduceSum(std::span<float> values) = 0;
 };
 
-// How a device multiplies float32: as its makers have it (TPUs and newer GPUs round what they
-// multiply), in three rounded parts, or as float32. XLA's CPU compiler always does the last.
+// The precision in which a device multiplies float32: as its makers have it (TPUs and newer GPUs
+// round what they multiply), in three rounded parts, or as float32. XLA's CPU compiler always does
+// the last.
 enum class MatmulPrecision { kDefault, kHigh, kHighest };
 
 struct DeviceOptions {
@@ -131,23 +133,24 @@ class Program {
   // next step. Fewer results than feeds: the guard stopped it.
   virtual std::vector<StepResult> Run(std::span<const StepFeeds> steps) = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
-  // Of each of spec.fetches, on one replica.
+  // The shapes of spec.fetches, on one replica.
   [[nodiscard]] virtual std::vector<Shape> fetch_shapes() const = 0;
-  // So many steps are given at once at best; nullopt: their number does not matter.
+  // The number of steps that are best given at once; nullopt: it does not matter.
   [[nodiscard]] virtual std::optional<int64_t> steps_per_call() const { return std::nullopt; }
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Error kUsage, with the node's origin, for what this home cannot do.
+  // Error kUsage, with the node's origin, for what this home cannot do; kResource where the device
+  // has too little memory for it.
   [[nodiscard]] virtual std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                          const CompileOptions& options,
                                                          VariableStore& variables) = 0;
 };
 
-// Where the parts of a model run: what stands before and after the device, and the device's steps.
-// May be the same.
+// The homes of a model's parts: of what stands before and after the device, and of the device's
+// steps. They may be the same.
 struct Backends {
   Backend& host;
   Backend& device;

@@ -10,7 +10,8 @@
 namespace tpuest {
 namespace {
 
-// Plans and runs one node at once, on tensors of its own.
+// Plans and runs one node at once, on tensors of its own: the kernels that fold constants are those
+// that run later, so folding changes no bits.
 class EvaluateContext final : public PlanContext {
  public:
   EvaluateContext(const Node& node, const std::vector<Tensor>& inputs)
@@ -35,6 +36,7 @@ class EvaluateContext final : public PlanContext {
     return {static_cast<int>(slots_.size()) - 1, 0};
   }
   void AllowInPlace(int /*output*/, int /*input*/) override {}
+  // The output's slot becomes a view, so its own tensor is let go.
   void Alias(int output, int input) override {
     slots_[static_cast<size_t>(inputs()) + static_cast<size_t>(output)] =
         inputs_[static_cast<size_t>(input)].Reshaped(node_.output_shape(output));
@@ -78,7 +80,7 @@ class EvaluateContext final : public PlanContext {
   }
 
  private:
-  // What string results point into.
+  // The memory that string results point into: what kernels made, and the inputs' own.
   struct Strings {
     std::deque<std::string> made;
     std::vector<StringArena> read;
@@ -90,6 +92,9 @@ class EvaluateContext final : public PlanContext {
   std::vector<Kernel> kernels_;
 };
 
+// Copies the needed nodes in graph order. mapped_ holds what a value of the old graph is in the new
+// one: another node's output where it was fed, folded, expanded or replaced by OpDef::bind. Nodes
+// keep their names, by which random ops and errors know them.
 class Binder {
  public:
   explicit Binder(const ProgramSpec& spec) : spec_(spec) {
@@ -115,6 +120,9 @@ class Binder {
   }
 
  private:
+  // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
+  // then not needed. With FeedSpec::value it is a constant, and sizes that follow from it are
+  // known.
   Value BindFeed(const FeedSpec& feed) {
     const Node& node = *feed.placeholder.node;
     Check(node.outputs() > 0);
@@ -134,8 +142,9 @@ class Binder {
     return bound;
   }
 
-  // The results of a node that is sized by the values of its inputs; no results: they are not
-  // known.
+  // The results of a node that is sized by the values of its inputs; empty where these are not
+  // known. The node is made in a graph of its own: in the new graph its results would have unknown
+  // sizes, which nothing there may have.
   std::vector<Value> BindSizedByValues(const Node& node, const std::vector<Value>& inputs) {
     Graph scratch(bound_.graph->registry());
     std::vector<Tensor> values;
@@ -177,6 +186,7 @@ class Binder {
       bound->AddControlInput(nodes_.at(control));
     }
     std::vector<Value> results;
+    // Folding comes before expansion: a composite of constants needs no parts.
     const bool folded = Fold(*bound, results);
     if (!folded && bound->op().expand != nullptr) {
       const OriginScope origin(*bound_.graph, node.origin());
@@ -202,7 +212,10 @@ class Binder {
     }
   }
 
-  // Replaces a node by constants if its inputs are constants, or if it only asks for a shape.
+  // Replaces a node by constants if its inputs are constants, or if it only asks for a shape. What
+  // was folded from a shape remembers whose (shape_sources), since with the batch cut into blocks
+  // that number may mean a block's rows. A node with control inputs waits for something and is not
+  // folded.
   bool Fold(Node& node, std::vector<Value>& results) {
     if (node.op().source != ValueSource::kNone || node.op().stateful || node.op().host ||
         node.outputs() == 0 || !node.control_inputs().empty()) {

@@ -1,6 +1,6 @@
 #pragma once
-// First step of compiling for the CPU: the needed part of a graph, copied with every dimension
-// bound, composite ops expanded and constants folded.
+// First step of compiling, for the CPU and for StableHLO: the needed part of a graph is copied with
+// every dimension bound, composite ops expanded and constants folded.
 
 #include <map>
 #include <memory>
@@ -21,9 +21,11 @@ struct BoundGraph {
   std::map<const Node*, std::vector<Value>> shape_sources;
 };
 
+// Error kUsage, with the node's place: a placeholder that is not fed, a feed of another shape than
+// its placeholder's, or results whose size follows from values that are not known.
 [[nodiscard]] BoundGraph BindGraph(const ProgramSpec& spec);
 
-// Runs one node on constant inputs.
+// Runs one node on constant inputs, by its CPU kernel; returns its outputs.
 [[nodiscard]] std::vector<Tensor> EvaluateNode(Node& node, const std::vector<Tensor>& inputs);
 
 }  // namespace tpuest

@@ -1,6 +1,7 @@
 #pragma once
-// What an op's PlanFn sees: static shapes, where its buffers will be, and where to leave its
-// kernel. Plans are made once, before the first step; kernels run every step and do not allocate.
+// A PlanFn sees its op's node through a PlanContext: static shapes, where its buffers will be, and
+// where to leave its kernel. Plans are made once, before the first step; kernels run every step and
+// do not allocate.
 //
 // The batch of a replica is cut into blocks of rows. A kernel of a row-wise op is planned for a
 // block: dimension 0 of its cut inputs and outputs is the block's number of rows (a program has at
@@ -67,7 +68,7 @@ using Kernel = std::function<void(const Task&)>;
 // Computes elements begin .. end - 1 of its results.
 using RangeKernel = std::function<void(const Task&, int64_t begin, int64_t end)>;
 
-// What a row rule sees. Asked only if some input is cut into rows.
+// A row rule sees its node through this. It is asked only if some input is cut into rows.
 class RowContext {
  public:
   RowContext(const Node& node, std::vector<bool> cut, int64_t batch_rows)
@@ -91,10 +92,12 @@ class RowContext {
 };
 
 // Row rules that many ops share.
-// Element-wise with NumPy broadcasting: kEach if every input either is cut with the output's rank,
-// has as many rows (and is then cut too), or broadcasts along axis 0; else kWhole.
+
+// The row rule of element-wise ops with NumPy broadcasting: kEach if every input either is cut with
+// the output's rank, has as many rows (and is then cut too), or broadcasts along axis 0; else
+// kWhole.
 [[nodiscard]] Rows BroadcastRows(RowContext& context);
-// kEach if input 0 is cut, all others whole; else kWhole.
+// The row rule of ops on the rows of input 0: kEach if it is cut, all others whole; else kWhole.
 [[nodiscard]] Rows FirstInputRows(RowContext& context);
 
 class PlanContext {
@@ -106,10 +109,10 @@ class PlanContext {
     return node().Attr<T>(name);
   }
   [[nodiscard]] int inputs() const { return static_cast<int>(node().inputs().size()); }
-  // As this kernel sees them (block rows where cut).
+  // The shapes as this kernel sees them (block rows where cut).
   [[nodiscard]] virtual const Shape& InputShape(int i) const = 0;
   [[nodiscard]] virtual const Shape& OutputShape(int i) const = 0;
-  // Of the whole batch of a replica.
+  // The shapes of the whole batch of a replica.
   [[nodiscard]] const Shape& WholeInputShape(int i) const { return node().input(i).shape(); }
   [[nodiscard]] const Shape& WholeOutputShape(int i) const { return node().output_shape(i); }
   [[nodiscard]] DType InputDType(int i) const { return node().input(i).dtype(); }

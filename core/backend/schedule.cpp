@@ -43,7 +43,7 @@ namespace tpuest {
 
 namespace {
 
-// Its value is there before the program starts.
+// True if the node's value is there before the program starts.
 bool IsSource(const Node& node) { return node.op().source != ValueSource::kNone; }
 
 // Position of a phase in time; compared lexicographically.
@@ -67,7 +67,7 @@ class Scheduler {
     std::vector<Value> fetches = bound_.fetches;
     if (bound_.guard.valid()) fetches.push_back(bound_.guard);
     const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
-    // Also what is not needed: a constant shape may have been folded from its rows.
+    // What is not needed is placed too: a constant shape may have been folded from its rows.
     for (const auto& node : graph_.nodes()) {
       At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
       PlaceNode(*node);
@@ -81,6 +81,9 @@ class Scheduler {
   NodeSchedule& At(const Node& node) { return schedule_.nodes[static_cast<size_t>(node.id())]; }
   When& WhenOf(const Node& node) { return when_[static_cast<size_t>(node.id())]; }
 
+  // Finds the batch that is cut, of which there is one a program, and divides it evenly: 130 rows
+  // are blocks of 44, 44 and 42 and not of 64, 64 and 2, so that no thread waits for a block much
+  // larger than its own.
   void FindRows() {
     for (size_t i = 0; i < bound_.feeds.size(); ++i) {
       if (!options_.cut_feeds[i]) continue;
@@ -105,6 +108,8 @@ class Scheduler {
   }
 
   // True for a constant that was folded from the shape of something cut and still counts its rows.
+  // Fill(Shape(x), 0) then makes a block's rows, where a plain constant would make the batch's in
+  // every block.
   bool IsShapeOfCut(const Value& value) {
     const auto found = bound_.shape_sources.find(value.node);
     if (found == bound_.shape_sources.end() || value.shape().rank() != 1 ||
@@ -119,7 +124,8 @@ class Scheduler {
            });
   }
 
-  // Level and rows of a node whose inputs are placed.
+  // Finds level and rows of a node whose inputs are placed. Without a row rule a node that reads
+  // rows runs once a replica, on whole tensors: that is always right, only slower.
   void PlaceNode(Node& node) {
     NodeSchedule& plan = At(node);
     plan.cut_inputs.assign(node.inputs().size(), false);
@@ -142,6 +148,7 @@ class Scheduler {
     } else if (any_cut && node.op().rows != nullptr) {
       ApplyRowRule(node, cut, any_replica);
     }
+    // There is one copy of a variable, so no replica's value may be preferred.
     if (IsUpdate(node) && any_replica && options_.replicas > 1) {
       throw Error(Code::kUsage,
                   fmt::format("{} '{}' writes a value that differs between the {} replicas",
@@ -161,6 +168,7 @@ class Scheduler {
     return Level::kReplica;
   }
 
+  // The rule may also ask for an input by rows that is there whole (RowContext::Cut).
   void ApplyRowRule(Node& node, const std::vector<bool>& cut, bool any_replica) {
     NodeSchedule& plan = At(node);
     RowContext context(node, cut, schedule_.batch_rows);
@@ -176,6 +184,7 @@ class Scheduler {
     }
   }
 
+  // A source without control inputs stands in no phase; a read that waits for something does.
   void PlaceInTime(Node& node) {
     if (IsSource(node) && node.control_inputs().empty()) return;
     NodeSchedule& plan = At(node);
@@ -210,7 +219,8 @@ class Scheduler {
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
   }
 
-  // Updates of a round run last in it.
+  // The updates of a wave run last in it. They take the time of its last phase and the highest
+  // level, so everything that read the old values is over.
   void PlaceUpdates() {
     std::map<int, int> last_time;
     for (const auto& node : graph_.nodes()) {
@@ -226,6 +236,8 @@ class Scheduler {
     }
   }
 
+  // The map's order is the phases' order: wave, time, level. Phase 0 is the prologue, which no node
+  // is in.
   void CollectPhases() {
     std::map<When, std::vector<Node*>> phases;
     for (const auto& node : graph_.nodes()) {

@@ -1,5 +1,6 @@
 #pragma once
-// Second step: what is computed for each block of rows, each replica, or once; and in what order.
+// Second step of compiling for the CPU: says what is computed for each block of rows, each replica,
+// or once, and in what order. (Lowering asks it what is cut into rows.)
 //
 // Time runs in phases. All blocks of all replicas run a kBlock phase in parallel, one thread a
 // block; then parts of sums over rows are added; then all replicas run the kReplica phase; then the
@@ -21,7 +22,7 @@ struct NodeSchedule {
   Level result_level = Level::kGlobal;  // where its results are: parts become kReplica
   Rows rows = Rows::kWhole;
   std::vector<bool> cut_inputs;  // read by rows
-  int stage = 0;                 // within its phase (cpu_stages.h); 0 in a kBlock phase
+  int stage = 0;                 // within its phase (stages.h); 0 in a kBlock phase
   int phase = -1;                // index into Schedule::phases; -1: a source, there from the start
 };
 
@@ -51,6 +52,8 @@ struct ScheduleOptions {
 // Blocks have at most this many rows; how many follows from the batch alone.
 inline constexpr int64_t kMaxBlockRows = 64;
 
+// Error kUsage: feeds that are cut have different numbers of rows, or none; an update writes a
+// value that differs between replicas.
 [[nodiscard]] Schedule ScheduleGraph(const BoundGraph& bound, const ScheduleOptions& options);
 
 // True for ops that write variables.

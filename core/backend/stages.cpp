@@ -9,6 +9,7 @@ constexpr int64_t kPartElements = 1 << 15;  // of a large tensor, that one threa
 // Elements that the other threads must be able to take over before waking them pays.
 constexpr int64_t kSharedCost = 1 << 14;
 
+// An upper bound of the memory that a phase needs if none of its results shares memory.
 int64_t ResultBytes(const Phase& phase) {
   int64_t bytes = 0;
   for (const Node* const node : phase.nodes) {
@@ -22,7 +23,9 @@ int64_t ResultBytes(const Phase& phase) {
   return bytes;
 }
 
-// The stages of one phase, in graph order of its nodes.
+// The stages of one phase, asked for in graph order of its nodes: a node's stage is one more than
+// the highest among what it waits for in this phase. next_update_ keeps the updates of one variable
+// apart, in the order of the graph.
 class PhaseStages {
  public:
   PhaseStages(Schedule& schedule, int phase) : schedule_(schedule), phase_(phase) {}
@@ -48,7 +51,7 @@ class PhaseStages {
     return there.phase == phase_ ? there.stage + 1 : 0;
   }
 
-  // What only orders stands in no phase: what it waits for counts.
+  // A node that only orders (NoOp) stands in no phase: what it waits for counts.
   [[nodiscard]] int AfterControl(const Node& control) const {
     if (!control.only_orders()) return After(control);
     int stage = 0;
@@ -65,7 +68,7 @@ class PhaseStages {
 
 bool IsLarge(const Work& work) { return work.ranges != nullptr && work.elements > kPartElements; }
 
-// A kernel as one part, or in ranges that do not depend on the number of threads.
+// Adds a kernel as one part, or in ranges that do not depend on the number of threads.
 void Split(const Work& work, std::vector<WorkPart>& parts) {
   const int64_t most = IsLarge(work) ? kPartElements : std::max<int64_t>(work.elements, 1);
   for (int64_t at = 0; at == 0 || at < work.elements; at += most) {
@@ -73,6 +76,9 @@ void Split(const Work& work, std::vector<WorkPart>& parts) {
   }
 }
 
+// Sharing a stage costs a wake-up of all threads (some microseconds). It pays if what the others
+// could take from the busiest thread is worth that; a work that must run alone keeps its stage on
+// one thread.
 bool PaysShared(const std::vector<Work>& works) {
   int64_t all = 0;
   int64_t largest = 0;
@@ -104,6 +110,7 @@ void FindStages(Schedule& schedule) {
   }
 }
 
+// Neighbouring stages that are not shared become one: nothing has to wait between them.
 std::vector<Stage> StagedWork::Stages(int threads) const {
   std::vector<Stage> stages;
   for (const auto& [key, works] : work_) {

@@ -1,6 +1,6 @@
 #pragma once
-// Phases that run once (or once a replica) in stages: what a stage holds does not depend on each
-// other, so that the step threads may share it.
+// Phases that run once (or once a replica) are made of stages: the kernels of a stage do not depend
+// on each other, so that the step threads may share it.
 
 #include <climits>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Work {
   bool alone = false;    // may not run beside others
 };
 
-// Part of a stage's work: all of it, or a range.
+// A part of a stage's work: all of it, or a range.
 struct WorkPart {
   const Work* work = nullptr;
   int64_t begin = 0;
@@ -43,7 +43,7 @@ struct WorkPart {
   }
 };
 
-// What runs one after the other on one thread, or in any order on all of them.
+// The parts of a stage run one after the other on one thread, or in any order on all of them.
 struct Stage {
   std::vector<WorkPart> parts;
   bool shared = false;
@@ -52,7 +52,8 @@ struct Stage {
 // The work of a phase in the making.
 class StagedWork {
  public:
-  // Before all stages, before the others of a node's stage, and behind all of them.
+  // Three places for kernels that no node asked for by itself: before all stages, before the others
+  // of a node's stage, and behind all of them.
   void AddFirst(Kernel kernel) { Add(-1, {.kernel = std::move(kernel), .alone = true}); }
   void AddBefore(int stage, Kernel kernel) {
     Add(2 * stage, {.kernel = std::move(kernel), .alone = true});

@@ -8,6 +8,7 @@
 namespace tpuest {
 namespace {
 
+// A huge page of x86-64; the mapping is that much larger, so that an aligned piece is in it.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace

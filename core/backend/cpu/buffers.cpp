@@ -37,7 +37,7 @@
 namespace tpuest {
 namespace {
 
-// A resource has no bytes; a string is a view.
+// The bytes of an element in a buffer: none of a resource, a view of a string.
 size_t ElementBytes(DType dtype) {
   return dtype == DType::kString ? sizeof(std::string_view) : SizeOf(dtype);
 }
@@ -57,7 +57,7 @@ Buffers::Buffers(const BoundGraph& bound, const Schedule& schedule)
     int stage = -1;
     for (const Node* const node : phase.nodes) {
       const int next = schedule.nodes[static_cast<size_t>(node->id())].stage;
-      // What may run at the same time stands at the same position.
+      // Nodes that may run at the same time stand at the same position.
       if (phase.level == Level::kBlock || next != stage) ++position;
       stage = next;
       positions_[static_cast<size_t>(node->id())] = position - 1;
@@ -80,11 +80,13 @@ int Buffers::PositionOf(const Node& node) const {
   return positions_[static_cast<size_t>(node.id())];
 }
 
+// phase_ends_ rises, so a binary search finds the first phase that ends behind the position.
 int Buffers::PhaseAt(int position) const {
   return static_cast<int>(std::upper_bound(phase_ends_.begin(), phase_ends_.end(), position) -
                           phase_ends_.begin());
 }
 
+// A fetch counts as one reader.
 int Buffers::Readers(const Value& value) const {
   const auto found = readers_.find(value);
   const int pinned = pinned_.contains(value) ? 1 : 0;
@@ -99,11 +101,14 @@ int Buffers::NewBuffer(Info info) {
   return static_cast<int>(infos_.size()) - 1;
 }
 
+// Merged buffers form trees, of which the root has the memory.
 int Buffers::Root(int id) const {
   while (infos_[static_cast<size_t>(id)].parent >= 0) id = infos_[static_cast<size_t>(id)].parent;
   return id;
 }
 
+// Makes the value's buffer on first use. block_bytes is for the largest block: rows divide the
+// bytes evenly, since axis 0 is the batch.
 int Buffers::IdOf(const Value& value) {
   const auto found = ids_.find(value);
   if (found != ids_.end()) return found->second;
@@ -121,6 +126,7 @@ int Buffers::IdOf(const Value& value) {
   return ids_[value] = NewBuffer(info);
 }
 
+// A sum over rows is read where its parts were added; only a bfloat16 one has a buffer beside that.
 Buffer Buffers::Use(const Value& value, bool cut) {
   const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
   if (node.rows == Rows::kSum && value.dtype() != DType::kBfloat16) return SumOfParts(value);
@@ -140,6 +146,8 @@ Buffer Buffers::Part(const Value& value) {
   return {part_ids_[value] = NewBuffer(info), 0};
 }
 
+// The sum takes the place of the first block's part: it has its offset (Place) under the base
+// kSums.
 Buffer Buffers::SumOfParts(const Value& value) {
   const auto found = sum_ids_.find(value);
   if (found != sum_ids_.end()) return {found->second, 0};
@@ -162,6 +170,7 @@ Buffer Buffers::Address(const void* address) {
   return {address_ids_[address] = NewBuffer(info), 0};
 }
 
+// A result derived in an earlier phase is touched there by the caller; here only the node is.
 Buffer Buffers::Scratch(size_t bytes, Level level, int phase, const Node& node) {
   Info info;
   info.bytes = info.block_bytes = std::max<size_t>(bytes, 1);
@@ -198,6 +207,7 @@ void Buffers::TouchPhase(Buffer buffer, int phase) {
   Extend(buffer.id, begin, phase_ends_[static_cast<size_t>(phase)] - 1);
 }
 
+// `from` stands where `into` stands from now on; the lifetime becomes that of both.
 void Buffers::MergeIds(int from, int into) {
   from = Root(from);
   into = Root(into);
@@ -217,6 +227,9 @@ void Buffers::ShareWithSum(const Value& out, const Value& in) {
   MergeIds(IdOf(out), SumOfParts(in).id);
 }
 
+// Refuses where it could not be right: the memory is no arena's, is fetched, is read elsewhere at
+// this position or later, or is another input of this node too (x * x reads both); and where sizes
+// or levels differ.
 void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
   const Value in = node.input(input);
   const int in_id = Root(Use(in, false).id);
@@ -234,6 +247,7 @@ void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
   MergeIds(out_id, in_id);
 }
 
+// A buffer lives wherever a kernel may look at it; this finds the uses that no PlanFn asked for.
 void Buffers::TouchAll() {
   for (const Phase& phase : schedule_.phases) {
     for (const Node* const node : phase.nodes) {
@@ -248,12 +262,15 @@ void Buffers::TouchAll() {
   }
 }
 
+// A block's value that dies in its phase needs memory for one block a thread; one that another
+// phase reads, when another thread may have the block, needs the whole batch's.
 int Buffers::ArenaOf(const Info& info) const {
   if (info.level >= Level::kGlobal) return kGlobalArena;
   if (info.level == Level::kReplica || info.pinned) return kReplicaArena;
   return PhaseAt(info.first) == PhaseAt(info.last) ? kBlockArena : kReplicaArena;
 }
 
+// Arenas are laid out one by one: buffers of different arenas never share memory.
 void Buffers::PlaceArena(CpuPlan& plan, int base, size_t& bytes) {
   std::vector<Lifetime> lifetimes;
   std::vector<size_t> members;
@@ -282,6 +299,7 @@ void Buffers::PlaceArena(CpuPlan& plan, int base, size_t& bytes) {
   }
 }
 
+// Runs last, when every use is known. Merged buffers get their root's place at the end.
 void Buffers::Place(CpuPlan& plan) {
   TouchAll();
   plan.locations.assign(infos_.size(), {});

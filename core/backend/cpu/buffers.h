@@ -1,5 +1,5 @@
 #pragma once
-// Which value stands in which buffer, how long it lives, and at last where.
+// Buffers knows which value stands in which buffer, how long it lives, and at last where.
 
 #include <map>
 #include <utility>
@@ -15,8 +15,9 @@ class Buffers {
 
   // The buffer of a value; read or written by rows if `cut`.
   [[nodiscard]] Buffer Use(const Value& value, bool cut);
-  // Where each block leaves its part of a sum over rows, and where the sum of the parts is. Unless
-  // the value is bfloat16 (its parts are float) the latter is also the value's buffer.
+  // The buffer where each block leaves its part of a sum over rows, and the one where the sum of
+  // the parts is. Unless the value is bfloat16 (its parts are float) the latter is also the value's
+  // buffer.
   [[nodiscard]] Buffer Part(const Value& value);
   [[nodiscard]] Buffer SumOfParts(const Value& value);
   [[nodiscard]] Buffer Address(const void* address);
@@ -32,7 +33,7 @@ class Buffers {
   // `out` stands where `in` stands.
   void Merge(const Value& out, const Value& in);
   void ShareWithSum(const Value& out, const Value& in);
-  // The same if nothing but `node`, whose input it is, reads it from here on.
+  // Merges `out` with the input if nothing but `node` reads that from here on.
   void ShareIfLastUse(const Value& out, const Node& node, int input);
 
   [[nodiscard]] int Readers(const Value& value) const;
@@ -55,7 +56,7 @@ class Buffers {
         node = kMany;
       }
     }
-    // Whether nothing but this node reads at its position or later.
+    // True if nothing but this node reads at its position or later.
     [[nodiscard]] bool IsBy(int at, int by) const {
       return position < at || (position == at && node == by);
     }

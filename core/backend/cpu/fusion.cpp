@@ -14,6 +14,10 @@ namespace {
 
 bool Is(const Node* node, std::string_view type) { return node != nullptr && node->type() == type; }
 
+// Two walks over the graph. The first finds patterns: rules_ holds the last node of each, with the
+// function that emits it, and with_ the nodes that go with it. The second copies the graph, node by
+// node with what it needs first, and calls the rule where a pattern ends. A node is in at most one
+// pattern, and only if nothing outside of it can tell that it is gone (IsFree, ReadersOf).
 class Fuser {
  public:
   explicit Fuser(const BoundGraph& bound) : bound_(bound) {
@@ -37,6 +41,8 @@ class Fuser {
 
   // ---- What may be fused
 
+  // Only what is needed counts as a reader: a gradient that nobody asked for must not keep a
+  // pattern apart. A node with control edges stays by itself: somebody waits for it, or it waits.
   void FindReaders() {
     std::vector<Value> ends = bound_.fetches;
     if (bound_.guard.valid()) ends.push_back(bound_.guard);
@@ -51,7 +57,7 @@ class Fuser {
     }
   }
 
-  // Runs only for its outputs, and stands in no fusion yet.
+  // True if the node runs only for its outputs, and stands in no fusion yet.
   [[nodiscard]] bool IsFree(const Node& node) const {
     return !ordered_.contains(&node) && !rules_.contains(&node) && !with_.contains(&node);
   }
@@ -70,7 +76,7 @@ class Fuser {
     return readers.size() == 1 ? readers[0] : nullptr;
   }
 
-  // `parts` are emitted where `whole` is, by `rule`.
+  // The nodes `parts` are emitted where `whole` is, by `rule`.
   void Fuse(const Node& whole, Rule rule, std::initializer_list<const Node*> parts) {
     rules_[&whole] = rule;
     for (const Node* const part : parts) with_[part] = &whole;
@@ -78,9 +84,9 @@ class Fuser {
 
   // ---- The patterns
 
-  // Relu(x) that only this pool reads, and in training the gradients of both. The largest of a
-  // window's values, made positive, is the largest of its positive parts. Where that is zero the
-  // gate stops the gradient; elsewhere the window's first maximum is the same before and after
+  // Matches Relu(x) that only this pool reads, and in training the gradients of both. The largest
+  // of a window's values, made positive, is the largest of its positive parts. Where that is zero
+  // the gate stops the gradient; elsewhere the window's first maximum is the same before and after
   // Relu.
   void MatchPool(const Node& pool) {
     if (!Is(&pool, "MaxPool") || !Is(pool.input(0).node, "Relu")) return;
@@ -119,7 +125,7 @@ class Fuser {
            relu_grad->input(0).node == pool_grad && relu_grad->input(1) == relu;
   }
 
-  // BiasAdd and the product that only it reads; and its only reader, if that is a Relu.
+  // Matches BiasAdd and the product that only it reads; and its only reader, if that is a Relu.
   void MatchBias(const Node& bias) {
     if (!Is(&bias, "BiasAdd") || !IsFree(bias)) return;
     const Node& product = *bias.input(0).node;
@@ -134,7 +140,8 @@ class Fuser {
     }
   }
 
-  // The filter's gradient goes where the bias's stands: its other inputs must be there before.
+  // Matches the gradients of filter and bias from one dy. The filter's goes where the bias's
+  // stands, so its other inputs must be there before.
   void MatchFilterGrad(const Node& bias_grad) {
     if (!Is(&bias_grad, "BiasAddGrad") || !IsFree(bias_grad)) return;
     for (const Node* const reader : ReadersOf(bias_grad.input(0))) {
@@ -155,7 +162,7 @@ class Fuser {
     return mapped_.at(old);
   }
 
-  // Also what a node needs, if it is not there yet.
+  // Emits the node after all that it needs, if it is not there yet.
   void Emit(const Node& node) {
     if (nodes_.contains(&node)) return;
     const auto with = with_.find(&node);
@@ -182,7 +189,7 @@ class Fuser {
     mapped_[{const_cast<Node*>(&old), output}] = value;
   }
 
-  // As many rows as `old` had: all that is asked of what was fused away.
+  // Maps a value that was fused away to one of as many rows: shape_sources asks no more of it.
   void MapVanished(const Node& old, Value value) { Map(old, 0, value); }
 
   static Attrs With(const Node& node, std::string activation) {
@@ -243,6 +250,7 @@ class Fuser {
     Map(*bias_grads_.at(&filter_grad), 0, both->output(1));
   }
 
+  // Feeds, fetches and shape_sources are told of the new graph's values.
   void Finish() {
     for (const Value& feed : bound_.feeds) fused_.feeds.push_back(mapped_.at(feed));
     for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(mapped_.at(fetch));

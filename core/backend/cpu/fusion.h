@@ -12,8 +12,8 @@
 
 namespace tpuest {
 
-// The same program, fused. Feeds, fetches, targets and the guard keep their values and their names;
-// a value is fused away only if nothing else reads it.
+// The program, fused. Feeds, fetches, targets and the guard keep their values and their names; a
+// value is fused away only if nothing else reads it.
 [[nodiscard]] BoundGraph Fused(const BoundGraph& bound);
 
 }  // namespace tpuest

@@ -6,12 +6,16 @@
 namespace tpuest {
 namespace {
 
+// A cache line and the widest vector register: no two buffers share a line that two threads write.
 constexpr size_t kAlignment = 64;
 
 size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
+// Places the largest first, after Pisarchyk and Lee 2020: each buffer takes the lowest gap between
+// those placed so far that live at the same time. The time is quadratic in the number of buffers,
+// which is hundreds. Sorting is stable, so the layout follows from the program alone.
 ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
   ArenaLayout layout;
   layout.offsets.resize(buffers.size());

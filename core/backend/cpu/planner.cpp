@@ -75,12 +75,14 @@ class Planner {
     return schedule_.nodes[static_cast<size_t>(node.id())];
   }
 
+  // A plan is made for each size of a block: kernels know their rows when they are made.
   void FindVariants() {
     plan_.variant_rows.push_back(schedule_.block_rows);
     const int64_t last = schedule_.RowsOf(schedule_.blocks - 1);
     if (last != schedule_.block_rows) plan_.variant_rows.push_back(last);
   }
 
+  // Feeds and constants are read where they are; nothing is copied.
   void PlaceSources() {
     for (size_t i = 0; i < bound_.feeds.size(); ++i) {
       buffers_.SetFeed(bound_.feeds[i], static_cast<int>(i));
@@ -97,7 +99,8 @@ class Planner {
     }
   }
 
-  // A read is the variable's own memory, unless an update may overwrite it before it is used.
+  // A read is the variable's own memory, unless an update may overwrite it before it is used; then
+  // it is a copy that the first kernel of its phase makes.
   void PlaceRead(Node& node) {
     void* const memory = VariableMemory(*node.input(0).node);
     if (!IsOverwritten(node)) {
@@ -113,8 +116,8 @@ class Planner {
     buffers_.TouchPhase(copy, phase);
   }
 
-  // Whether somebody would find what an update made of the variable where the read was: an update
-  // itself, a fetch, or a node of a later phase, that looks at the read or at a view of it.
+  // Says whether somebody would find what an update made of the variable where the read was: an
+  // update itself, a fetch, or a node of a later phase, that looks at the read or at a view of it.
   bool IsOverwritten(Node& read) {
     const int first = FirstUpdateAfter(read);
     if (first == -1) return false;
@@ -128,7 +131,7 @@ class Planner {
         });
   }
 
-  // The phase, or -1.
+  // The first phase, not before the read's own, that updates its variable; -1 if none does.
   int FirstUpdateAfter(Node& read) {
     const Value handle = read.input(0);
     int first = -1;
@@ -151,6 +154,8 @@ class Planner {
     return views;
   }
 
+  // A variable that nobody set is zeros. The address is good for the life of the program: the store
+  // keeps it unless shape or dtype change, and a program of another shape is another program.
   void* VariableMemory(const Node& handle) {
     const std::string& name = handle.Attr<std::string>("shared_name");
     if (!variables_.Has(name)) {
@@ -202,7 +207,7 @@ class Planner {
   std::map<std::pair<int, std::string>, Buffer> derived_;  // by input buffer and key
 };
 
-// What one PlanFn call sees.
+// A PlanFn sees its node through this: one node, in one variant of a block.
 class NodeContext final : public PlanContext {
  public:
   NodeContext(Planner& planner, Node& node, int phase, size_t variant)
@@ -244,6 +249,7 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Buffer Input(int i) override {
     return planner_.buffers_.Use(node_.input(i), plan_.cut_inputs[static_cast<size_t>(i)]);
   }
+  // A sum over rows is written as parts, one a block, which RunSums adds up.
   [[nodiscard]] Buffer Output(int i) override {
     const Value value{&node_, i};
     if (plan_.rows == Rows::kSum) return planner_.buffers_.Part(value);
@@ -252,6 +258,8 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Buffer Scratch(size_t bytes) override {
     return planner_.buffers_.Scratch(bytes, plan_.level, phase_, node_);
   }
+  // A part is its block's own, and rows of a whole tensor lie elsewhere than a block's: neither can
+  // stand in its input's memory.
   void AllowInPlace(int output, int input) override {
     if (plan_.rows == Rows::kSum) return;
     if (OutputIsCut() && !plan_.cut_inputs[static_cast<size_t>(input)]) return;
@@ -263,6 +271,9 @@ class NodeContext final : public PlanContext {
           "{} '{}' is a view; its record does not say so", node_.type(), node_.name());
     planner_.buffers_.Merge(Value{&node_, output}, node_.input(input));
   }
+  // Finds the earliest place where the input is there: its own phase if that is earlier than the
+  // node's, so that all blocks and all nodes that pass the key share one result; else before the
+  // node's own kernel, for this phase and variant alone.
   Buffer Derived(int input, const std::string& key, size_t bytes,
                  const std::function<Kernel(Buffer, Buffer)>& make) override {
     const Node& source = *node_.input(input).node;
@@ -321,7 +332,7 @@ class NodeContext final : public PlanContext {
     return shape;
   }
 
-  // The same kernel, that writes down when it ran.
+  // A kernel that runs `kernel` and writes down when.
   template <class Fn>
   [[nodiscard]] Fn Traced(Fn kernel) const {
     return [kernel = std::move(kernel), trace = planner_.options_.trace, name = node_.name(),
@@ -332,7 +343,8 @@ class NodeContext final : public PlanContext {
     };
   }
 
-  // Strings that host ops make go into one list, so these run alone.
+  // A host op's kernel runs alone: the strings that it makes go into one list. The cost counts
+  // elements that are read and written.
   [[nodiscard]] Work WorkOf(Kernel kernel) const {
     Work work{.kernel = std::move(kernel), .alone = node_.op().host};
     for (const Value& input : node_.inputs()) {
@@ -354,6 +366,7 @@ class NodeContext final : public PlanContext {
   std::vector<Shape> output_shapes_;
 };
 
+// A Cast to float of a sum over rows needs no kernel: it reads the sum before it was rounded.
 void Planner::PlanNode(Node& node, int phase) {
   if (node.op().source != ValueSource::kNone) return;
   if (node.op().sums_replicas) return PlanCrossReplicaSum(node, phase);
@@ -374,6 +387,9 @@ void Planner::PlanNode(Node& node, int phase) {
   if (At(node).rows == Rows::kSum) PlanParts(node, phase);
 }
 
+// Adds the jobs behind a kBlock phase: parts are added over the blocks, and where the value is
+// bfloat16 and somebody wants it so, the float sum is rounded once at the end. With a single block
+// the part is the sum.
 void Planner::PlanParts(Node& node, int phase) {
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   for (int i = 0; i < node.outputs(); ++i) {
@@ -398,6 +414,7 @@ void Planner::PlanParts(Node& node, int phase) {
   }
 }
 
+// Sums run before the kernels of a kGlobal phase, so the input must be ready when the phase begins.
 void Planner::PlanCrossReplicaSum(Node& node, int phase) {
   const Value input = node.input(0);
   SumJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false),

@@ -1,5 +1,6 @@
 #pragma once
-// Third step: a kernel for every node and a place for every buffer, before the first step runs.
+// Third step of compiling for the CPU: every node gets a kernel and every buffer a place, before
+// the first step runs.
 
 #include <map>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace tpuest {
 
-// Memory that a buffer id may stand in; the numbers are indices into Task::bases.
+// The memory that a buffer id may stand in; the numbers are indices into Task::bases.
 enum Base : int {
   kAbsolute = 0,  // offset is an address: constants, variables
   kGlobalArena = 1,
@@ -56,6 +57,8 @@ struct CpuPlan {
   Buffer guard;
 };
 
+// Variables that are not in the store yet are added to it, as zeros; the plan holds their
+// addresses. Error kUsage, with the node's place, for an op without a CPU kernel.
 [[nodiscard]] CpuPlan PlanProgram(const BoundGraph& bound, const Schedule& schedule,
                                   const CompileOptions& options, VariableStore& variables);
 

@@ -18,14 +18,14 @@ namespace {
 
 constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task computes
 
-// What string results point into.
+// The memory that string results point into; results keep it alive.
 struct Strings {
   std::deque<std::string> made;
   std::vector<StringArena> fed;
   std::vector<StringArena> constant;
 };
 
-// Of the graph's constants, and of tables.
+// The strings of the graph's constants, and of tables.
 std::vector<StringArena> ConstantStrings(const Graph& graph) {
   std::vector<StringArena> arenas;
   for (const auto& node : graph.nodes()) {
@@ -57,6 +57,8 @@ class CpuProgram final : public Program {
     Allocate();
   }
 
+  // Kernels read and write variables at the store's addresses, so values that a device has are
+  // brought home first, and the device's copies are old when a program that writes returns.
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
     variables_.BringHome();
     std::vector<StepResult> results;
@@ -87,7 +89,8 @@ class CpuProgram final : public Program {
     return options.fuse ? Fused(bound) : std::move(bound);
   }
 
-  // In one piece: what all share, replicas, threads, and parts by replica and block.
+  // Allocates everything in one piece: what all share, replicas, threads, and parts by replica and
+  // block. Nothing is allocated after this but results and strings.
   void Allocate() {
     const auto replicas = static_cast<size_t>(options_.replicas);
     const auto threads = static_cast<size_t>(team_.threads());
@@ -110,6 +113,8 @@ class CpuProgram final : public Program {
     return arena_->data() + parts_at_ + static_cast<size_t>(unit) * plan_.parts_bytes;
   }
 
+  // Runs the phases in order. The guard is looked at once, before the first update: a step that is
+  // not applied has changed nothing.
   StepResult RunStep(const StepFeeds& feeds) {
     CheckFeeds(feeds);
     feeds_ = &feeds;
@@ -150,6 +155,9 @@ class CpuProgram final : public Program {
     }
   }
 
+  // A task of a kBlock phase is one block of one replica, on whichever thread takes it: all it
+  // writes is its block's, its thread's, or its part. ForEach returns when all are done, which is
+  // the only barrier.
   void RunPhase(size_t index) {
     const PhasePlan& phase = plan_.phases[index];
     const int blocks = static_cast<int>(schedule_.blocks);
@@ -173,7 +181,7 @@ class CpuProgram final : public Program {
     }
   }
 
-  // What all replicas share, or the only one has: on all threads where that pays.
+  // Runs what all replicas share, or the only one has: on all threads where that pays.
   void RunStages(size_t phase) {
     for (const Stage& stage : stages_[phase]) {
       const std::vector<WorkPart>& parts = stage.parts;
@@ -208,6 +216,8 @@ class CpuProgram final : public Program {
     for (const Kernel& kernel : kernels) kernel(task);
   }
 
+  // bases_ is one list a thread, filled anew for each task; a Task points into it, so a thread has
+  // one task at a time.
   Task MakeTask(int thread, int replica, int block) {
     const auto r = static_cast<size_t>(replica);
     const auto t = static_cast<size_t>(thread);
@@ -235,7 +245,8 @@ class CpuProgram final : public Program {
     return task;
   }
 
-  // Where a buffer stands for one replica (and, if it holds parts of a sum, one block).
+  // The place of a buffer for one replica (and, if it holds parts of a sum, one block), from
+  // outside of a task.
   const void* AddressOf(Buffer buffer, int replica, int block) {
     const Task::Location& location = plan_.locations[static_cast<size_t>(buffer.id)];
     const auto r = static_cast<size_t>(replica);
@@ -264,7 +275,8 @@ class CpuProgram final : public Program {
     return base + location.offset;
   }
 
-  // Adds in parallel over ranges of elements, which no thread count changes.
+  // Adds in parallel over ranges of elements, which no thread count changes. Ranges of all sums are
+  // one list of tasks, so that small sums do not wait for each other.
   void RunSums(const std::vector<SumJob>& sums) {
     std::vector<std::pair<const SumJob*, std::pair<int, int64_t>>> tasks;
     for (const SumJob& sum : sums) {
@@ -304,7 +316,7 @@ class CpuProgram final : public Program {
         end);
   }
 
-  // The mean over replicas would be finite: every replica's value is.
+  // Every replica's value is looked at: then the mean over them is finite too.
   bool GuardIsFinite() {
     for (int r = 0; r < options_.replicas; ++r) {
       const Tensor value = CopyOut(bound_.guard, plan_.guard, r);
@@ -313,6 +325,8 @@ class CpuProgram final : public Program {
     return true;
   }
 
+  // A result leaves as a copy: the next step writes over the arena. What all replicas share is
+  // copied once, and the tensors of the others are the same one.
   std::vector<Tensor> Fetch(const Value& value, Buffer buffer) {
     const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
     const bool shared = node.result_level >= Level::kGlobal;
@@ -323,6 +337,7 @@ class CpuProgram final : public Program {
     return tensors;
   }
 
+  // A string is copied as a view, so the result holds on to all memory that it may point into.
   Tensor CopyOut(const Value& value, Buffer buffer, int replica) {
     Tensor tensor(value.dtype(), value.shape());
     const void* const from = AddressOf(buffer, replica, 0);

@@ -10,8 +10,11 @@ namespace tpuest {
 namespace {
 
 constexpr int64_t kChunk = 2048;  // elements that stay in the first cache while the tree is walked
+// Each level halves the count, so this is enough for 2^24 arrays; a level keeps one chunk on the
+// stack.
 constexpr int kMaxDepth = 24;
 
+// The type that elements are added in: a bfloat16 sum is rounded once, at the end.
 template <class T>
 struct Accumulator {
   using type = T;
@@ -28,8 +31,9 @@ class ChunkTree {
   ChunkTree(const std::function<const void*(int)>& array, int64_t begin, int64_t size)
       : array_(array), begin_(begin), size_(size) {}
 
-  // to[0..size) = sum of arrays first .. first + count - 1. Not inlined into itself: the compiler
-  // would do so to some depth, and be at it for a quarter of a minute.
+  // to[0..size) = sum of arrays first .. first + count - 1. Left is the largest power of two below
+  // count, which is the tree of core/sharding/tree.h. The function is not inlined into itself: the
+  // compiler would do so to some depth, and be at it for a quarter of a minute.
   [[gnu::noinline]] void Add(int first, int count, Sum* to, int depth) {
     Check(depth < kMaxDepth);
     if (count == 1) {
@@ -58,6 +62,8 @@ class ChunkTree {
   int64_t size_;
 };
 
+// Walks the tree chunk by chunk. A chunk is read whole before it is written, so dst may be one of
+// the arrays.
 template <class T>
 void SumTyped(int count, const std::function<const void*(int)>& array, void* dst, int64_t begin,
               int64_t end) {

@@ -24,6 +24,7 @@ ThreadTeam::ThreadTeam(int threads) {
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
 }
 
+// Workers wait for round_ to change and look at stop_ then.
 ThreadTeam::~ThreadTeam() {
   stop_ = true;
   ++round_;
@@ -31,6 +32,9 @@ ThreadTeam::~ThreadTeam() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// work_, tasks_ and next_ are written before round_ goes up, which publishes them to the workers;
+// running_ comes back to 0 when every worker has looked for tasks and found none left, so nobody
+// reads them after this returns.
 void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
   if (tasks <= 1 || workers_.empty()) {
     for (int task = 0; task < tasks; ++task) work(task, 0);
@@ -51,6 +55,7 @@ void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
+// A worker sees each round once: the next one cannot begin before it has counted itself out.
 void ThreadTeam::Serve(int thread) {
   omp_set_num_threads(1);
   uint32_t seen = 0;

@@ -1,4 +1,4 @@
-// What goes over axes: sums, products of matrices, rows by number, sums over replicas.
+// Operations over axes: sums, products of matrices, rows by number, sums over replicas.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +29,8 @@ HloValue HloBuilder::Reduce(std::string_view op, const HloValue& x,
             Shape(dims));
 }
 
+// The result's axes are those of dot_general: the batch, then what is left of x, then what is left
+// of y.
 HloValue HloBuilder::Dot(const HloValue& x, const HloValue& y, const DotAxes& axes) {
   const auto left_over = [](const HloValue& v, const std::vector<int64_t>& batch,
                             const std::vector<int64_t>& contract, std::vector<int64_t>& dims) {
@@ -77,7 +79,8 @@ HloValue HloBuilder::Scatter(std::string_view op, const HloValue& x, const HloVa
 
 namespace {
 
-// Of a gather or scatter of whole rows, indices [...] and [..., 1].
+// The axes of a gather or scatter of whole rows: an index picks on axis 0 of x, and the other axes
+// of x come behind those of the indices.
 IndexAxes RowAxes(const HloValue& x, const HloValue& indices) {
   IndexAxes axes{.window = {}, .dropped = {0}, .starts = {0}};
   for (int axis = 1; axis < x.rank(); ++axis) axes.window.push_back(indices.rank() + axis - 1);
@@ -92,6 +95,7 @@ Shape WithOneMore(const Shape& shape) {
 
 }  // namespace
 
+// dynamic_slice takes one start an axis; all but the first are 0.
 HloValue HloBuilder::Element(const HloValue& x, const HloValue& index) {
   std::vector<HloValue> operands = {x, index};
   for (int axis = 1; axis < x.rank(); ++axis) operands.push_back(FullLike(index, 0));
@@ -126,6 +130,8 @@ HloValue HloBuilder::ScatterRows(std::string_view op, const HloValue& x, const H
   return Scatter(op, x, Reshape(indices, WithOneMore(indices.shape)), updates, RowAxes(x, indices));
 }
 
+// All replicas are one group. Each all_reduce has a channel of its own, so that two of one module
+// cannot be taken for each other.
 HloValue HloBuilder::AllReduceSum(const HloValue& x, int64_t replicas) {
   std::vector<int64_t> group;
   for (int64_t replica = 0; replica < replicas; ++replica) group.push_back(replica);

@@ -14,11 +14,11 @@ namespace tpuest {
 
 class HloBackend final : public Backend {
  public:
-  // A program that cannot run.
+  // Lowers; the program that it returns cannot run (Check fails).
   [[nodiscard]] std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                  const CompileOptions& options,
                                                  VariableStore& variables) override;
-  // Of the program that was compiled last. Check fails if there is none.
+  // The module of the program that was compiled last. Check fails if there is none.
   [[nodiscard]] const LoweredModule& module() const;
 
  private:

@@ -15,6 +15,7 @@
 namespace tpuest {
 namespace {
 
+// MLIR's names: a signed integer is "i8", an unsigned one "ui8", and a bool a number of one bit.
 std::string_view ElementOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat:
@@ -46,7 +47,8 @@ std::string_view ElementOf(DType dtype) {
   }
 }
 
-// The nearest that the dtype holds.
+// The nearest whole number that the dtype holds. Comparing comes before casting: a double out of
+// range has no value as an integer in C++.
 std::string WholeNumberOf(DType dtype, double value) {
   std::string text;
   DispatchDType(dtype, [&]<class T>() {
@@ -64,7 +66,8 @@ std::string WholeNumberOf(DType dtype, double value) {
   return text;
 }
 
-// One number as MLIR reads it back to the bit.
+// One number as MLIR reads it back to the bit: 18 digits tell any double apart; NaN and infinities
+// are written as their bits, since MLIR has no word for them.
 std::string NumberOf(DType dtype, double value) {
   if (dtype == DType::kBool) return value != 0 ? "true" : "false";
   if (!IsFloating(dtype)) return WholeNumberOf(dtype, value);
@@ -79,13 +82,14 @@ std::string NumberOf(DType dtype, double value) {
   }
 }
 
-// Whole numbers do not pass through double.
+// Whole numbers of 64 bits do not pass through double, which holds 53.
 std::string ElementText(const Tensor& tensor, int64_t i) {
   if (tensor.dtype() == DType::kInt64) return fmt::format("{}", tensor.data<int64_t>()[i]);
   if (tensor.dtype() == DType::kUint64) return fmt::format("{}", tensor.data<uint64_t>()[i]);
   return NumberOf(tensor.dtype(), tensor.AsDouble(i));
 }
 
+// A dense literal, "[[1, 2], [3, 4]]": `next` counts elements in row-major order.
 std::string NestedText(const Tensor& tensor, int axis, int64_t& next) {
   if (axis == tensor.shape().rank()) return ElementText(tensor, next++);
   std::vector<std::string> parts;
@@ -95,6 +99,8 @@ std::string NestedText(const Tensor& tensor, int axis, int64_t& next) {
   return fmt::format("[{}]", Join(parts, ", "));
 }
 
+// NumPy's rule. StableHLO's element-wise operations take equal shapes only, so broadcasts are
+// written out.
 Shape BroadcastShape(const Shape& x, const Shape& y) {
   const int rank = std::max(x.rank(), y.rank());
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
@@ -107,7 +113,7 @@ Shape BroadcastShape(const Shape& x, const Shape& y) {
   return Shape(dims);
 }
 
-// As MLIR writes a string.
+// The text as MLIR writes a string, a byte that is not plain as "\0A".
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -143,6 +149,8 @@ std::string HloArray(const std::vector<int64_t>& values) {
 
 std::string HloBuilder::Fresh() { return fmt::format("%{}", next_++); }
 
+// The generic form, with all types spelt out: a plugin of another version parses it where the
+// pretty form may have changed.
 HloValue HloBuilder::Op(std::string_view op, const std::vector<HloValue>& operands,
                         std::string_view attrs, std::string_view regions, DType dtype,
                         const Shape& shape) {

@@ -37,7 +37,7 @@ struct DotAxes {
   std::vector<int64_t> batch_x, batch_y, contract_x, contract_y;
 };
 
-// Which axes a gather reads and a scatter writes, as in the specification. The last axis of the
+// The axes that a gather reads and a scatter writes, as in the specification. The last axis of the
 // indices holds the start: element k is the position on axis starts[k] of x.
 struct IndexAxes {
   std::vector<int64_t> window;   // axes of the result (of the updates) that walk through a slice
@@ -55,7 +55,8 @@ class HloBuilder {
 
   // ---- values from nothing
   HloValue Constant(const Tensor& value);
-  // Of whole numbers the nearest that the dtype holds: an infinity is its least or largest.
+  // All elements are `value`; of whole numbers it is the nearest that the dtype holds: an infinity
+  // is its least or largest.
   HloValue Full(DType dtype, const Shape& shape, double value);
   HloValue FullLike(const HloValue& x, double value) { return Full(x.dtype, x.shape, value); }
   HloValue Iota(DType dtype, const Shape& shape, int64_t axis);
@@ -70,7 +71,7 @@ class HloBuilder {
   // EQ, NE, LT, LE, GT, GE -> bool.
   HloValue Compare(std::string_view direction, const HloValue& x, const HloValue& y);
   HloValue Select(const HloValue& condition, const HloValue& x, const HloValue& y);
-  // As ops::Cast: a number is true where it is not 0; floats are cut towards 0.
+  // Converts as ops::Cast does: a number is true where it is not 0; floats are cut towards 0.
   HloValue Convert(const HloValue& x, DType dtype);
 
   // ---- shapes
@@ -82,7 +83,7 @@ class HloBuilder {
   HloValue Transpose(const HloValue& x, const std::vector<int64_t>& perm);
   HloValue Slice(const HloValue& x, const std::vector<int64_t>& begin,
                  const std::vector<int64_t>& end, const std::vector<int64_t>& strides);
-  // Of x's dtype; `interior` elements between neighbours.
+  // `value` is converted to x's dtype; `interior` elements of it go between neighbours.
   HloValue Pad(const HloValue& x, double value, const std::vector<int64_t>& low,
                const std::vector<int64_t>& high, const std::vector<int64_t>& interior);
   HloValue Reverse(const HloValue& x, const std::vector<int64_t>& axes);
@@ -93,7 +94,7 @@ class HloBuilder {
   HloValue Reduce(std::string_view op, const HloValue& x, const std::vector<int64_t>& axes,
                   double init);
   HloValue Dot(const HloValue& x, const HloValue& y, const DotAxes& axes);
-  // Of the operands of a product, as an attribute: "precision_config = [...]".
+  // The precision of a product's operands, as an attribute: "precision_config = [...]".
   [[nodiscard]] std::string PrecisionText() const;
   // Slices of x of `sizes` where `indices` say; a start that does not fit is moved to where it
   // does.
@@ -108,7 +109,8 @@ class HloBuilder {
   HloValue WithElement(const HloValue& x, const HloValue& index, const HloValue& value);
   // Rows of x [rows, ...] by number, indices [...]: [indices..., ...].
   HloValue GatherRows(const HloValue& x, const HloValue& indices);
-  // The same axes: x with updates joined to its rows. A row that is not there (-1) is left out.
+  // x with updates [indices..., ...] joined to its rows by `op`. A row that is not there (-1) is
+  // left out.
   HloValue ScatterRows(std::string_view op, const HloValue& x, const HloValue& indices,
                        const HloValue& updates);
   // The sum over all replicas of the run.
@@ -118,7 +120,7 @@ class HloBuilder {
   // attrs: "{dimension = 1 : i64}" or ""; regions: "({ ^bb0(...): ... })" or "".
   HloValue Op(std::string_view op, const std::vector<HloValue>& operands, std::string_view attrs,
               std::string_view regions, DType dtype, const Shape& shape);
-  // With several results.
+  // An operation with several results.
   std::vector<HloValue> OpMany(std::string_view op, const std::vector<HloValue>& operands,
                                std::string_view attrs, std::string_view regions,
                                const std::vector<HloValue>& result_types);
@@ -130,15 +132,15 @@ class HloBuilder {
   // body(state) while condition(state) [] is true.
   std::vector<HloValue> While(const std::vector<HloValue>& state, const HloFn& condition,
                               const HloFn& body);
-  // All of x in the order of x[0] along an axis: ascending (LT) or descending (GT); equals keep
-  // their order.
+  // Sorts all of x by x[0] along an axis: ascending (LT) or descending (GT); equals keep their
+  // order.
   std::vector<HloValue> Sort(const std::vector<HloValue>& x, int64_t axis,
                              std::string_view direction);
 
   // ---- the module
-  // Operations and arguments from here on are of this node, and of this place in the job: what a
-  // compiler has to say of them names both. "": of no node. A region's end is an end of what it
-  // set.
+
+  // Operations and arguments from here on are of this node ("": of none), and of this place in the
+  // job: a compiler that complains about them names both. A region ends what was set in it.
   void SetLocation(std::string_view node, const Place& place);
   HloValue Argument(DType dtype, const Shape& shape);
   // The whole text; the function is @main. `aliases`: result i may use the memory of argument
@@ -148,7 +150,7 @@ class HloBuilder {
 
  private:
   [[nodiscard]] std::string Fresh();
-  // As BinaryRegion, of what is the second argument alone.
+  // A region as BinaryRegion's, whose result is its second argument.
   [[nodiscard]] std::string SetRegion(DType dtype);
 
   const MatmulPrecision precision_;

@@ -24,7 +24,7 @@ std::string NameOfVariable(const Value& handle) {
   return handle.node->Attr<std::string>("shared_name");
 }
 
-// What a step makes of its feeds and variables.
+// The values that a step makes of its feeds and variables.
 struct StepValues {
   std::vector<HloValue> fetches;
   std::vector<HloValue> variables;
@@ -37,15 +37,16 @@ class Lowering {
  public:
   Lowering(const ProgramSpec& spec, const CompileOptions& options);
 
-  // Without names, for their types: the feeds that are read, the variables, the fetches.
+  // The types (values without names) of the feeds that are read, the variables, the fetches.
   [[nodiscard]] std::vector<HloValue> Feeds() const;
   [[nodiscard]] const std::vector<HloValue>& Variables() const { return variable_types_; }
   [[nodiscard]] std::vector<HloValue> Fetches() const { return TypesOf(bound_.fetches); }
-  // A module's arguments for them.
+  // Adds a module's arguments for them.
   [[nodiscard]] std::vector<HloValue> FeedArguments(HloBuilder& hlo,
                                                     const std::vector<HloValue>& types) const;
   [[nodiscard]] std::vector<HloValue> VariableArguments(HloBuilder& hlo) const;
 
+  // Lowers every needed node where the builder stands: at the top of a module, or in a loop's body.
   [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
                                 std::span<const HloValue> variables);
   [[nodiscard]] LoweredModule Module(std::string text) const;
@@ -57,6 +58,7 @@ class Lowering {
     for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
     return types;
   }
+  // A feed that nothing reads is no argument.
   void FindFeeds();
   void FindVariables();
   [[nodiscard]] bool IsLowered(const Node& node) const;
@@ -73,7 +75,9 @@ class Lowering {
   std::vector<std::string> variables_;
   std::vector<HloValue> variable_types_;
   std::vector<const Node*> variable_nodes_;
-  // Of the step that is lowered.
+  // The state of the step that is lowered: start_ has the variables as the step found them, now_ as
+  // the nodes lowered so far have left them. Nodes are lowered in graph order, which respects
+  // inputs and control inputs; a read takes start_ unless it waits for an update.
   HloBuilder* hlo_ = nullptr;
   std::map<Value, HloValue> values_;
   std::map<std::string, HloValue> start_;
@@ -81,6 +85,8 @@ class Lowering {
   std::vector<HloValue> gradients_;
 };
 
+// A LowerFn sees its node through this. Its results are checked against the shapes that the graph
+// has: a lowering that disagrees with its shape rule is our own bug.
 class NodeContext final : public LowerContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
@@ -125,6 +131,8 @@ class NodeContext final : public LowerContext {
   const Node& node_;
 };
 
+// A module is for one replica: XLA runs it on as many devices as there are. The schedule is asked
+// only which results are rows of the batch (OutputIsCut), by which random ops find their slice.
 Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
     : bound_(BindGraph(spec)), options_(options) {
   ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
@@ -151,6 +159,7 @@ std::vector<HloValue> Lowering::Feeds() const {
   return TypesOf(feeds);
 }
 
+// One argument a variable, in the order in which the graph first names them.
 void Lowering::FindVariables() {
   for (const auto& node : bound_.graph->nodes()) {
     if (node->op().source != ValueSource::kVariable) continue;
@@ -184,7 +193,8 @@ std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
   return arguments;
 }
 
-// What was expanded or folded has left nodes behind.
+// False for what needs no operation: what was expanded or folded has left nodes behind, a handle is
+// only a name, and a feed is an argument.
 bool Lowering::IsLowered(const Node& node) const {
   if (!schedule_.nodes[static_cast<size_t>(node.id())].needed) return false;
   if (node.op().source == ValueSource::kVariable || node.only_orders()) return false;
@@ -199,6 +209,7 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
   gradients_.clear();
   for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[feeds_[i]]] = feeds[i];
   for (size_t i = 0; i < variables.size(); ++i) {
+    // A value has not changed if it still is the argument itself: Module compares names.
     start_[variables_[i]] = now_[variables_[i]] = variables[i];
   }
   for (const auto& node : bound_.graph->nodes()) {
@@ -233,7 +244,7 @@ void Append(std::vector<HloValue>& values, std::span<const HloValue> more) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
-// Each of these for many steps.
+// The types of these values for many steps: [stack, ...] each.
 std::vector<HloValue> Stacked(std::vector<HloValue> types, int64_t stack) {
   for (HloValue& type : types) {
     std::vector<int64_t> dims = type.shape.dims();
@@ -254,7 +265,9 @@ std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_a
   return aliases;
 }
 
-// bool [], the same on all replicas.
+// Says whether the step's updates are to be applied, as bool [], the same on all replicas: each
+// adds up 1 for what is not finite, and the sum over the replicas has to be 0. Gradients are looked
+// at through the square of their norm: one number, which is not finite where any of them is not.
 HloValue IsFinite(HloBuilder& hlo, const StepValues& step, int replicas) {
   HloValue bad = hlo.Full(DType::kFloat, Shape(), 0);
   const auto look = [&](const HloValue& number) {
@@ -274,9 +287,14 @@ HloValue IsFinite(HloBuilder& hlo, const StepValues& step, int replicas) {
   return hlo.Compare("EQ", bad, hlo.FullLike(bad, 0));
 }
 
-// The loop's state: these three, the stacked feeds, the variables, the stacked fetches.
+// Positions in the loop's state: steps made so far, steps to make, whether the last one was
+// applied; then the stacked feeds, the variables, the stacked fetches.
 enum State : size_t { kMade, kCount, kApplied, kFirst };
 
+// Writes the module of many steps:
+//   while (made < count and applied):
+//     feeds = stacked feeds[made]; step; applied = guard and gradients are finite
+//     variables = applied ? new : old; stacked fetches[made] = fetches; made += 1
 class Loop {
  public:
   Loop(Lowering& lowering, const CompileOptions& options, int64_t stack)
@@ -310,6 +328,7 @@ std::vector<HloValue> Loop::Body(const std::vector<HloValue>& state) {
   const StepValues step = lowering_.Step(hlo_, feeds, old);
   next[kApplied] = IsFinite(hlo_, step, options_.replicas);
   for (size_t i = 0; i < variables; ++i) {
+    // A variable that the step does not write needs no select, which would copy it.
     const bool assigned = step.variables[i].name != old[i].name;
     if (!assigned) continue;
     const HloValue applied = hlo_.Broadcast(next[kApplied], old[i].shape);
@@ -361,6 +380,8 @@ LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options)
   return lowering.Module(hlo.Finish(results, aliases));
 }
 
+// The stack's size is fixed in the module's types; a run of fewer steps says so in `count`. It is
+// bounded by the memory that staged feeds may take, but never below one step.
 LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
   int64_t bytes = 0;

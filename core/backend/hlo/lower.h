@@ -1,5 +1,5 @@
 #pragma once
-// From a graph to a StableHLO module: each node by its op's LowerFn.
+// Turns a graph into a StableHLO module: each node by its op's LowerFn.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace tpuest {
 
-// What an op's LowerFn sees: its operands as values of the module, and where its results go. Shapes
-// are those of one replica.
+// An op's LowerFn sees its operands through this as values of the module, and leaves its results
+// here. Shapes are those of one replica.
 class LowerContext {
  public:
   virtual ~LowerContext() = default;
@@ -44,7 +44,8 @@ class LowerContext {
   // the run's.
   [[nodiscard]] virtual bool OutputIsCut() const = 0;
 
-  // For random numbers: the run's seed, and global_step at the start of the step (uint64 []).
+  // Two inputs of random numbers: the run's seed, and global_step at the start of the step (uint64
+  // []).
   [[nodiscard]] virtual uint64_t seed() const = 0;
   [[nodiscard]] virtual HloValue Step() = 0;
 
@@ -62,8 +63,7 @@ struct LoweredModule {
 };
 
 // The module of one step. Arguments: the feeds that it reads, the variables. Results: the fetches,
-// the variables.
-// Error kUsage, with the node's place, for an op without a lowering.
+// the variables. Error kUsage, with the node's place, for an op without a lowering.
 [[nodiscard]] LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options);
 
 // The module of up to `stack` steps, in a while loop: options.steps_per_call, as far as their feeds

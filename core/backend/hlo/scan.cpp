@@ -22,7 +22,8 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-// A string in quotes at the start of `text`, which moves behind it.
+// Takes a string in quotes off the start of `text`. MLIR writes a byte that is not plain as a
+// backslash and two hexadecimal digits.
 std::string TakeQuoted(std::string_view& text) {
   std::string result;
   size_t i = 1;
@@ -48,7 +49,7 @@ int TakeNumber(std::string_view& text) {
   return number;
 }
 
-// "\"dense/MatMul\"(\"job.yaml\":12:5))".
+// Reads "\"dense/MatMul\"(\"job.yaml\":12:5))"; without a place the line is 0.
 NodePlace ReadLocation(std::string_view text) {
   NodePlace result;
   result.node = TakeQuoted(text);
@@ -60,7 +61,7 @@ NodePlace ReadLocation(std::string_view text) {
   return result;
 }
 
-// "#loc3" of the last " loc(#loc3)".
+// Finds "#loc3", of the last " loc(#loc3)".
 std::string_view LocationIn(std::string_view text) {
   constexpr std::string_view kOpen = " loc(#";
   const size_t at = text.rfind(kOpen);
@@ -69,6 +70,7 @@ std::string_view LocationIn(std::string_view text) {
   return text.substr(start, text.find(')', start) - start);
 }
 
+// The bytes of "f32", "bf16", "ui8", "i1": the digits are bits.
 int64_t SizeOfElement(std::string_view type) {
   const size_t digits = type.find_first_of("0123456789");
   int64_t bits = 0;
@@ -78,7 +80,7 @@ int64_t SizeOfElement(std::string_view type) {
   return std::max<int64_t>(1, bits / 8);  // a bool takes a byte
 }
 
-// Of "2x3xf32".
+// Reads "2x3xf32". No name of an element type has an "x" in it.
 HloScanned ReadType(std::string_view type) {
   HloScanned value{1, "", ""};
   std::vector<std::string> parts = Split(type, 'x');
@@ -94,7 +96,7 @@ HloScanned ReadType(std::string_view type) {
   return value;
 }
 
-// Of each tensor<...> in a text, whose end may say where they come from.
+// Adds a value for each tensor<...> in a text, whose end may say where they come from.
 void ReadTypes(std::string_view text, std::vector<HloScanned>& values) {
   constexpr std::string_view kOpen = "tensor<";
   const std::string_view location = LocationIn(text);
@@ -105,6 +107,8 @@ void ReadTypes(std::string_view text, std::vector<HloScanned>& values) {
   }
 }
 
+// "func.func public @main(%arg0: tensor<...> loc(#loc0), ...) -> (...) {": each argument has its
+// own location, so the line is read piece by piece.
 void ReadArguments(std::string_view line, std::vector<HloScanned>& values) {
   constexpr std::string_view kName = "%arg";
   const size_t end = line.find(") -> (");
@@ -115,13 +119,15 @@ void ReadArguments(std::string_view line, std::vector<HloScanned>& values) {
   }
 }
 
-// "add" of "%3 = \"stablehlo.add\"(...".
+// Finds "add" in "%3 = \"stablehlo.add\"(...".
 std::string_view OperationOf(std::string_view line) {
   constexpr std::string_view kPrefix = "\"stablehlo.";
   const size_t start = line.find(kPrefix) + kPrefix.size();
   return line.substr(start, line.find('"', start) - start);
 }
 
+// False for operations whose results a compiler surely computes where they are used, and for a
+// loop, whose state is counted where it is made.
 bool IsKept(std::string_view operation) {
   constexpr std::string_view kNot[] = {"constant", "iota",  "broadcast_in_dim", "reshape",
                                        "convert",  "while", "transpose"};

@@ -1,6 +1,6 @@
 #pragma once
-// Reads back from a module's text, as HloBuilder writes it, what its values are and which nodes
-// they are of.
+// Reads back from a module's text, as HloBuilder writes it, the values that it has and the nodes
+// that they are of.
 
 #include <cstdint>
 #include <functional>
@@ -40,7 +40,8 @@ struct HloScanned {
   std::string_view location;  // "#loc3" or ""
 };
 
-// Without constants, broadcasts and what only changes a shape.
+// The module's values, in the order of its text, without constants, broadcasts and what only
+// changes a shape.
 [[nodiscard]] std::vector<HloScanned> ScanHloValues(std::string_view module);
 
 }  // namespace tpuest

@@ -14,6 +14,7 @@
 namespace tpuest {
 namespace {
 
+// The types that both sides compute with.
 struct DTypePair {
   DType dtype;
   PJRT_Buffer_Type type;
@@ -32,18 +33,19 @@ void AppendVarint(uint64_t value, std::string& bytes) {
   bytes.push_back(static_cast<char>(value));
 }
 
-// `code`, unless memory is what is missing.
+// The code of an Error: `code`, unless memory is what is missing.
 Code CodeOf(const PjrtFailure& failure, Code code) {
   return failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED ? Code::kResource : code;
 }
 
-// What dlopen says, without the path that it begins with.
+// The words of dlopen, without the path that they begin with.
 std::string LoadError(const std::string& path) {
   std::string text = ::dlerror();
   if (StartsWith(text, path + ": ")) text.erase(0, path.size() + 2);
   return text;
 }
 
+// RTLD_LOCAL keeps the plugin's symbols (its protobuf, its abseil) and ours apart.
 const PJRT_Api* LoadApi(const std::string& path) {
   if (!FileExists(path)) {
     throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path),
@@ -91,6 +93,8 @@ std::string PjrtApi::Versions() const {
                      version.major_version, version.minor_version, PJRT_API_MAJOR, PJRT_API_MINOR);
 }
 
+// struct_size says how much of PJRT_Api the plugin knows: an older one's table ends earlier, and
+// reading past it would call whatever stands there.
 void PjrtApi::NeedFunction(size_t offset, std::string_view name) const {
   using Function = void (*)();
   Function function = nullptr;
@@ -102,6 +106,7 @@ void PjrtApi::NeedFunction(size_t offset, std::string_view name) const {
               "take a newer plugin");
 }
 
+// Asking for the code may fail itself; then there are two errors to release.
 std::optional<PjrtFailure> PjrtApi::Take(PJRT_Error* error) const {
   if (error == nullptr) return std::nullopt;
   PJRT_ARGS(message, PJRT_Error_Message_Args);
@@ -127,6 +132,7 @@ void PjrtApi::Need(PJRT_Error* error, std::string_view what, Code code) const {
   throw Error(CodeOf(*failure, code), fmt::format("{}: {}: {}", path_, what, failure->text));
 }
 
+// The Error has no place where the message names no node of the module.
 void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view module) const {
   const Code code = CodeOf(failure, Code::kUsage);
   const std::optional<NodePlace> node = FindNode(failure.text, module);
@@ -142,6 +148,7 @@ void PjrtApi::NeedStart(PJRT_Error* error) const {
               fmt::format("{}: does not start: {} (it has {})", path_, failure->text, Versions()));
 }
 
+// The event is released before its error is thrown.
 void PjrtApi::Await(PJRT_Event* event, std::string_view what) const {
   if (event == nullptr) return;
   PJRT_ARGS(await, PJRT_Event_Await_Args);

@@ -1,6 +1,7 @@
 #pragma once
 // The C interface of a plugin, called safely: its errors become Errors, its handles have owners.
-// For pjrt_*.cpp alone: it needs the interface's header (openxla/xla, pjrt_c_api.h).
+// For the .cpp files of this folder alone: it needs the interface's header (openxla/xla,
+// pjrt_c_api.h).
 
 #include <memory>
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace tpuest {
 
-// Args of a call, zeroed, with the size that the interface wants filled in.
+// The arguments of a call, zeroed, with the size that the interface wants filled in.
 template <class Args>
 Args MakePjrtArgs(size_t struct_size) {
   Args args{};
@@ -25,7 +26,7 @@ Args MakePjrtArgs(size_t struct_size) {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a variable
 #define PJRT_ARGS(name, type) auto name = ::tpuest::MakePjrtArgs<type>(type##_STRUCT_SIZE)
 
-// What a plugin says of a call that failed.
+// A plugin's words about a call that failed.
 struct PjrtFailure {
   PJRT_Error_Code code;
   std::string text;
@@ -54,9 +55,9 @@ class PjrtApi {
   // Throws what a compiler says of a module, as Need does, at the place in the job of the node that
   // it names.
   [[noreturn]] void ThrowCompileError(const PjrtFailure& failure, std::string_view module) const;
-  // The same as Need for what starts the plugin; the message names the versions, too.
+  // Need for what starts the plugin; the message names the versions, too.
   void NeedStart(PJRT_Error* error) const;
-  // Until the event is there; releases it. Error kLost with the plugin's words.
+  // Waits until the event is there, and releases it. Error kLost with the plugin's words.
   void Await(PJRT_Event* event, std::string_view what) const;
 
  private:
@@ -66,7 +67,7 @@ class PjrtApi {
 };
 #define PJRT_NEED_FUNCTION(api, name) (api).NeedFunction(offsetof(PJRT_Api, name), #name)
 
-// Error kUsage for one that devices do not have.
+// Error kUsage for a type that the other side does not have.
 [[nodiscard]] PJRT_Buffer_Type PjrtTypeOf(DType dtype);
 [[nodiscard]] DType DTypeOf(PJRT_Buffer_Type type);
 

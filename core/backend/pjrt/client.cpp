@@ -11,6 +11,7 @@
 namespace tpuest {
 namespace {
 
+// Owns a buffer on a device.
 class Buffer final : public PjrtBuffer {
  public:
   Buffer(const PjrtApi& api, PJRT_Buffer* buffer) : api_(api), buffer_(buffer) {}
@@ -65,6 +66,8 @@ struct DestroyClient {
 };
 using ClientPtr = std::unique_ptr<PJRT_Client, DestroyClient>;
 
+// Owns a program that is loaded on the client's devices. The number of its results is read once:
+// Execute has to bring room for them.
 class Executable final : public PjrtExecutable {
  public:
   Executable(const PjrtApi& api, PJRT_LoadedExecutable* executable)
@@ -88,6 +91,8 @@ class Executable final : public PjrtExecutable {
     api_->PJRT_LoadedExecutable_Destroy(&destroy);
   }
 
+  // The interface takes arrays of arrays by pointer: given and made own the inner ones, the lists
+  // the outer. Results get owners before anything can throw.
   std::vector<std::vector<PjrtBufferPtr>> Execute(
       const std::vector<std::vector<PjrtBuffer*>>& arguments) override {
     const size_t replicas = arguments.size();
@@ -131,13 +136,14 @@ class Executable final : public PjrtExecutable {
   size_t outputs_ = 0;
 };
 
-// On a machine without a TPU libtpu asks the cloud's metadata server what the machine is, for
-// minutes; with this it says at once that there is none.
+// Says that this machine has no TPU where that is so. Otherwise libtpu asks the cloud's metadata
+// server what the machine is, for minutes.
 void SetTpuVariables() {
   const bool has_tpu = ::access("/dev/accel0", F_OK) == 0 || ::access("/dev/vfio", F_OK) == 0;
   if (!has_tpu) ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);
 }
 
+// A plugin, started: the order of the members matters, since the client goes before the interface.
 class Client final : public PjrtClient {
  public:
   Client(const std::string& path, int cpu_devices, PjrtLogging logging) : api_(path, logging) {
@@ -189,6 +195,7 @@ class Client final : public PjrtClient {
     compile.program = &program;
     compile.compile_options = options.data();
     compile.compile_options_size = options.size();
+    // Lines that the plugin writes about the failure are kept away: the Error holds its message.
     std::optional<PjrtFailure> failure;
     {
       const PjrtSilence silence(api_.logging());
@@ -205,6 +212,7 @@ class Client final : public PjrtClient {
     args.type = PjrtTypeOf(tensor.dtype());
     args.dims = tensor.shape().dims().data();
     args.num_dims = tensor.shape().dims().size();
+    // The tensor may change once this returns, so the plugin copies before.
     args.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
     args.device = devices_.at(static_cast<size_t>(replica));
     api_.Need(api_->PJRT_Client_BufferFromHostBuffer(&args), "copying to the device", Code::kLost);
@@ -214,6 +222,8 @@ class Client final : public PjrtClient {
   }
 
  private:
+  // All that is called here is asked for at the start: an old plugin is refused by name, and not by
+  // a crash in the first step.
   void NeedFunctions() const {
     PJRT_NEED_FUNCTION(api_, PJRT_Client_Create);
     PJRT_NEED_FUNCTION(api_, PJRT_Client_Destroy);

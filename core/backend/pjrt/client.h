@@ -15,7 +15,7 @@ namespace tpuest {
 class PjrtBuffer {
  public:
   virtual ~PjrtBuffer() = default;
-  // Row-major, as on the host. Waits until it is computed; Error kLost.
+  // A copy, row-major as everywhere on the host. Waits until the buffer is computed; Error kLost.
   [[nodiscard]] virtual Tensor ToHost() const = 0;
 };
 using PjrtBufferPtr = std::unique_ptr<PjrtBuffer>;
@@ -39,8 +39,8 @@ class PjrtClient {
   // The plugin's own version, as it writes it; empty: it does not say.
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
-  // A StableHLO module (hlo_builder.h) for so many replicas. Error kUsage with the plugin's words;
-  // kResource if it cannot fit.
+  // Compiles a StableHLO module (hlo/builder.h) for so many replicas. Error kUsage with the
+  // plugin's words, at the node that they name; kResource if it cannot fit.
   [[nodiscard]] virtual std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
                                                                 int replicas) = 0;
   // A copy on the device of a replica; the tensor may change once this returns.
@@ -52,7 +52,7 @@ class PjrtClient {
 [[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
                                                          PjrtLogging logging = PjrtLogging::kQuiet);
 
-// Whether this build has the interface; without it LoadPjrtPlugin says how to get it.
+// True if this build has the interface; without it LoadPjrtPlugin says how to get it.
 [[nodiscard]] bool HasPjrt();
 
 }  // namespace tpuest

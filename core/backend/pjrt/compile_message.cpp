@@ -11,6 +11,7 @@
 namespace tpuest {
 namespace {
 
+// The largest tensors that a message lists: enough to find the layer.
 constexpr size_t kListed = 8;
 
 // The text between two marks, from `from` on; moves `from` behind it. Nothing where there is none.
@@ -30,7 +31,7 @@ std::optional<std::string_view> Between(std::string_view text, std::string_view 
   return Between(text, open, close, from);
 }
 
-// "20.31G", "390.0K", "512B" in units of 1024; 0 for anything else.
+// Reads "20.31G", "390.0K", "512B" in units of 1024; 0 for anything else.
 int64_t BytesOf(std::string_view text) {
   double number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
@@ -45,19 +46,21 @@ std::string_view FirstWord(std::string_view text) {
   return text.substr(0, text.find_first_of(" \n"));
 }
 
-// An entry of libtpu's list: "1. Size: 2.00G", then lines of "Operator: op_name=...", "Shape: ...".
+// Reads an entry of libtpu's list: "1. Size: 2.00G", then lines of "Operator: op_name=...", "Shape:
+// ...".
 LargeTensor ReadEntry(std::string_view entry, const HloLocations& locations) {
   LargeTensor tensor;
   tensor.bytes = BytesOf(FirstWord(entry));
   tensor.of.node = std::string(Between(entry, "op_name=\"", "\"").value_or(""));
   if (const NodePlace* const known = locations.OfNode(tensor.of.node)) tensor.of = *known;
   if (const auto shape = Between(entry, "Shape: ", "\n")) {
-    // Without the layout.
+    // The layout stands behind the shape in braces.
     tensor.shape = std::string(shape->substr(0, shape->find('{')));
   }
   return tensor;
 }
 
+// An entry reaches from one " Size: " to the next.
 std::vector<LargeTensor> ReadEntries(std::string_view message, const HloLocations& locations) {
   constexpr std::string_view kSize = " Size: ";
   std::vector<LargeTensor> entries;
@@ -73,14 +76,14 @@ std::vector<LargeTensor> ReadEntries(std::string_view message, const HloLocation
   return entries;
 }
 
-// "20.31 GiB", "1.5 MiB".
+// Writes "20.31 GiB", "1.5 MiB".
 std::string SizeText(int64_t bytes) {
   const auto number = static_cast<double>(bytes);
   if (bytes >= 1 << 30) return fmt::format("{:.2f} GiB", number / (1 << 30));
   return fmt::format("{:.1f} MiB", number / (1 << 20));
 }
 
-// "-:12:5: error" is about a line of the module.
+// The node of a line of the module that the message is about: "-:12:5: error".
 const NodePlace* NodeOfLine(std::string_view message, const HloLocations& locations) {
   size_t from = 0;
   while (const auto number = Between(message, "-:", ":", from)) {
@@ -98,8 +101,10 @@ std::optional<NodePlace> FindNode(std::string_view message, std::string_view mod
   struct Marks {
     std::string_view open, close;
   };
-  // Of an operation's metadata, of XLA's "job.yaml:12:5 [node]", of MLIR's own locations.
+  // The marks of an operation's metadata, of XLA's "job.yaml:12:5 [node]", of MLIR's own locations.
   constexpr Marks kMarks[] = {{"op_name=\"", "\""}, {" [", "]"}, {"loc(\"", "\""}};
+  // A mark's text may be anything in brackets; only what is a node's name counts, and of all marks
+  // the first in the message.
   const NodePlace* first = nullptr;
   size_t first_at = std::string_view::npos;
   for (const Marks& marks : kMarks) {
@@ -136,6 +141,7 @@ std::optional<MemoryShortage> FindShortage(std::string_view message, std::string
   return shortage;
 }
 
+// The largest value of each node stands for it: a node's others are parts of the same computation.
 std::vector<LargeTensor> LargestTensors(std::string_view module, size_t count) {
   const HloLocations locations(module);
   std::map<std::string, LargeTensor> by_node;

@@ -1,6 +1,6 @@
 #pragma once
-// What an XLA compiler says when it refuses a module, brought back to the graph's nodes and the
-// job's lines. The module's text holds both as locations (HloBuilder::SetLocation).
+// Brings what an XLA compiler says when it refuses a module back to the graph's nodes and the job's
+// lines. The module's text holds both as locations (HloBuilder::SetLocation).
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ struct MemoryShortage {
   std::vector<LargeTensor> largest;  // the largest first
 };
 
-// From the message of libtpu about memory (HBM) that is too small; nothing if it is about anything
+// Reads the message of libtpu about memory (HBM) that is too small; nullopt if it is about anything
 // else. The largest tensors are those that it lists; where it lists none, those of the module.
 [[nodiscard]] std::optional<MemoryShortage> FindShortage(std::string_view message,
                                                          std::string_view module);

@@ -1,11 +1,11 @@
 #pragma once
-// What a plugin writes to the terminal by itself: kept from it, or not.
+// A plugin writes to the terminal by itself; these keep it from that, or let it.
 
 #include "core/backend/pjrt/plugin.h"
 
 namespace tpuest {
 
-// Before a plugin is loaded: asks it by the environment to log nothing but what ends the process.
+// Asks a plugin by the environment, before it is loaded, to log nothing but what ends the process.
 // What the user set stays.
 void SetPjrtLogVariables(PjrtLogging logging);
 

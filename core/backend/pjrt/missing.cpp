@@ -1,4 +1,4 @@
-// In the place of pjrt_client.cpp and pjrt_topology.cpp where the build has no PJRT interface.
+// Stands in for client.cpp and topology.cpp where the build has no PJRT interface.
 
 #include "core/backend/pjrt/client.h"
 #include "core/backend/pjrt/topology.h"

@@ -37,7 +37,8 @@ const std::vector<Plugin>& Plugins() {
   return plugins;
 }
 
-// Every place to look at, the first one first.
+// Every place to look at, the first one first; patterns, since a Python environment has its version
+// in its paths.
 std::vector<std::string> PlacesOf(const Plugin& plugin, const Environment& environment) {
   std::vector<std::string> places;
   const std::string own = environment("TPUEST_PLUGINS");
@@ -63,6 +64,7 @@ std::string SystemEnvironment(const char* name) {
 }
 
 std::string FindPjrtPlugin(std::string_view device, const Environment& environment) {
+  // A path is taken at its word; whether a plugin is there LoadPjrtPlugin says.
   if (StartsWith(device, kPath) && device.size() > kPath.size()) {
     return std::string(device.substr(kPath.size()));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Which shared library serves a device, and how much of what it logs is shown.
+// Finds the shared library that serves a device, and says how much of what it logs is shown.
 
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// Whether what a plugin writes to the terminal itself is seen.
+// Says whether what a plugin writes to the terminal itself is seen.
 enum class PjrtLogging { kQuiet, kLoud };
 
 // The value of an environment variable, or "".

@@ -8,16 +8,20 @@
 namespace tpuest {
 namespace {
 
-// Copies of variables on the devices of one store's programs.
+// Copies of variables on the devices, shared by the programs of one store: training leaves its
+// variables there, and an evaluation on the same devices finds them.
 class DeviceVariables final : public VariableHolder {
  public:
   explicit DeviceVariables(PjrtClient& client) : client_(client) {}
 
+  // All replicas hold the same value, so the first one's is enough.
   [[nodiscard]] Tensor Value(const std::string& name) const override {
     return copies_.at(name).buffers.front()->ToHost();
   }
 
-  // The variable's newest value on each of so many replicas; uploaded where it is not there.
+  // Returns the variable's newest value on each of so many replicas; uploads it where it is not
+  // there. The store's version goes up only when the host's value changes, so copies that programs
+  // have replaced by newer ones keep it.
   [[nodiscard]] std::vector<PjrtBufferPtr>& Of(const std::string& name, const VariableStore& store,
                                                int replicas) {
     Copies& copies = copies_[name];
@@ -61,6 +65,8 @@ Shape StackedShape(const Shape& shape, int64_t stack) {
   return Shape(dims);
 }
 
+// A compiled module and the state around it: variables that stay on the devices, and memory to
+// stack feeds in.
 class PjrtProgram final : public Program {
  public:
   PjrtProgram(PjrtClient& client, const ProgramSpec& spec, const CompileOptions& options,
@@ -83,6 +89,7 @@ class PjrtProgram final : public Program {
     }
   }
 
+  // Makes as many steps a call as the module takes, until all are made or the guard stopped one.
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
     std::vector<StepResult> results;
     while (!steps.empty() && (results.empty() || results.back().applied)) {
@@ -98,10 +105,11 @@ class PjrtProgram final : public Program {
   [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return module_.stack; }
 
  private:
-  // By replica, then as the module's arguments and results.
+  // Buffers by replica, then in the order of the module's arguments or results.
   using Buffers = std::vector<std::vector<PjrtBufferPtr>>;
 
-  // At most module_.stack steps.
+  // Makes at most module_.stack steps. The order of the arguments is LoweredModule's; the feeds'
+  // buffers live until the results are there.
   void RunCall(std::span<const StepFeeds> steps, std::vector<StepResult>& results) {
     const Buffers fed = Feed(steps);
     std::vector<std::vector<PjrtBuffer*>> arguments(fed.size());
@@ -136,7 +144,8 @@ class PjrtProgram final : public Program {
     return fed;
   }
 
-  // What stands behind the last step, of an earlier call, is not read.
+  // Stacks one argument's feeds of all steps. What stands behind the last step, of an earlier call,
+  // is not read.
   [[nodiscard]] const Tensor& Staged(std::span<const StepFeeds> steps, size_t argument,
                                      size_t replica) {
     Tensor& staged = staged_[argument];
@@ -151,6 +160,9 @@ class PjrtProgram final : public Program {
     return staged;
   }
 
+  // The module may have put its results in the arguments' memory (aliases), so the old buffers are
+  // gone and the new ones take their place, for every variable; but only those that the module
+  // assigns are newer than the host's.
   void KeepVariables(Buffers& outputs) {
     const size_t first = module_.fetches.size();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
@@ -160,6 +172,9 @@ class PjrtProgram final : public Program {
     variables_.LeaveWith(copies_, assigned_);
   }
 
+  // Reads what all replicas agree on (the two numbers at the end) from the first, and fetches from
+  // each. A step's rows are cloned out of the stack, which would otherwise live as long as any of
+  // them.
   void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
     int64_t made = 1;
     bool applied = true;

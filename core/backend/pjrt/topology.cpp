@@ -17,7 +17,8 @@ namespace {
 // More than any TPU has, and few enough to describe.
 constexpr int64_t kMostChips = int64_t{1} << 16;
 
-// libtpu looks for its machine when it is loaded. These say that there is none to look for.
+// libtpu looks for its machine when it is loaded. These variables say that there is none to look
+// for; what the user has set stays.
 void SetTopologyVariables() {
   struct Variable {
     const char* name;
@@ -41,7 +42,8 @@ Error NoTopology(const std::string& name, const std::string& why) {
           "a TPU and its chips in each direction, such as v5e:2x2, v2:2x2x1, v4:2x2x1, v6e:2x4"};
 }
 
-// The plugin divides by what it reads, and makes as many devices as it is told to.
+// Refuses names that would crash the plugin: it divides by what it reads, and makes as many devices
+// as it is told to. What is left it judges itself.
 void CheckName(const std::string& name) {
   const size_t colon = name.find_first_of(":=");
   if (colon == 0 || colon == std::string::npos) throw NoTopology(name, "it has no chips");
@@ -58,7 +60,8 @@ void CheckName(const std::string& name) {
   }
 }
 
-// The value of this name in a plugin's list, or nullptr.
+// The value of this name in a plugin's list, or nullptr. The values are the plugin's, and live as
+// long as what it described.
 const PJRT_NamedValue* Find(const PJRT_NamedValue* values, size_t count, std::string_view name) {
   for (size_t i = 0; i < count; ++i) {
     if (std::string_view(values[i].name, values[i].name_size) == name) return &values[i];
@@ -84,6 +87,7 @@ struct ExecutableDeleter {
   }
 };
 
+// A topology, and the plugin that knows it. The plugin goes last: topology_ is released through it.
 class Topology final : public PjrtTopology {
  public:
   Topology(const std::string& path, const std::string& name, PjrtLogging logging)
@@ -104,6 +108,7 @@ class Topology final : public PjrtTopology {
   void NeedFunctions() const;
   void Create();
   void Describe();
+  // The compiler's own figures; nothing is run.
   [[nodiscard]] CompiledSize SizeOf(PJRT_Executable* executable) const;
 
   PjrtApi api_;
@@ -149,6 +154,7 @@ void Topology::Create() {
   topology_.reset(create.topology);
 }
 
+// An attribute or a device that the plugin does not tell leaves its field 0 or empty.
 void Topology::Describe() {
   constexpr std::string_view kWhat = "describing a topology";
   PJRT_ARGS(devices, PJRT_TopologyDescription_GetDeviceDescriptions_Args);
@@ -191,7 +197,7 @@ CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
   size.peak = memory.peak_memory_in_bytes;
   PJRT_ARGS(cost, PJRT_Executable_GetCostAnalysis_Args);
   cost.executable = executable;
-  // Not every plugin has one.
+  // Some plugins have no cost analysis.
   if (api_.Take(api_->PJRT_Executable_GetCostAnalysis(&cost))) return size;
   const auto property = [&](std::string_view name) -> std::optional<double> {
     const PJRT_NamedValue* const value = Find(cost.properties, cost.num_properties, name);
@@ -203,6 +209,8 @@ CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
   return size;
 }
 
+// A program that does not fit is a result, not an Error: what is missing and what takes it is the
+// answer to the question.
 CompiledSize Topology::Compile(const std::string& module, int replicas) {
   CheckReplicas(replicas, info_.cores, info_.name, "cores");
   std::string code = module;

@@ -25,7 +25,7 @@ struct TopologyInfo {
   int64_t limit = 0;
 };
 
-// What a program takes on one core, in bytes.
+// The memory that a program takes on one core, in bytes.
 struct CompiledSize {
   int64_t code = 0;
   int64_t arguments = 0;
@@ -44,10 +44,10 @@ class PjrtTopology {
  public:
   virtual ~PjrtTopology() = default;
   [[nodiscard]] virtual const TopologyInfo& info() const = 0;
-  // A StableHLO module (hlo_builder.h) for so many replicas, at most one a core. Error kUsage with
-  // the plugin's words, at the place in the job of the node that they name.
+  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, at most one a core. Error
+  // kUsage with the plugin's words, at the place in the job of the node that they name.
   [[nodiscard]] virtual CompiledSize Compile(const std::string& module, int replicas) = 0;
-  // What an argument takes on a core, in bytes, as its devices lay it out: with padding. TPUs keep
+  // The bytes that an argument takes on a core as its devices lay it out: with padding. TPUs keep
   // tiles of 8 x 128 numbers. 0 where it does not fit.
   [[nodiscard]] virtual int64_t ArgumentBytes(DType dtype, const Shape& shape) = 0;
 };

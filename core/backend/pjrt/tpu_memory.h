@@ -1,5 +1,5 @@
 #pragma once
-// How much memory a TPU has.
+// The memory of a TPU.
 
 #include <cstdint>
 #include <string_view>
