@@ -17,10 +17,10 @@ Attrs AlphaAttr(const Node& node) {
   return node.HasAttr("alpha") ? Attrs{{"alpha", AlphaOf(node)}} : Attrs{};
 }
 
-// "Relu" -> "ReluGrad".
+// The op of an activation's gradient: "ReluGrad" of "Relu".
 std::string GradOp(const Node& node) { return std::string(node.type()) + "Grad"; }
 
-// Their gradient op reads the result, which is needed later anyway.
+// The gradient of those whose gradient op reads the result, which is needed later anyway.
 void GradFromResult(GradContext& c) {
   c.SetDx(0, c.graph().Add(GradOp(c.node()), {c.Dy(), c.output(0)}, AlphaAttr(c.node())));
 }
@@ -62,7 +62,7 @@ void PlanGrad(PlanContext& context) {
 constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473766;
 
-// As the kernels have them. A NaN falls through to x.
+// The kernels' formulas. A NaN falls through to x.
 HloTerm Activated(Activation kind, const HloTerm& x, float alpha) {
   switch (kind) {
     case Activation::kRelu:

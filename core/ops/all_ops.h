@@ -1,5 +1,5 @@
 #pragma once
-// Every op that tpuest knows: `const OpRegistry registry(ops::AllOps());`.
+// The list of all op families that tpuest knows: `const OpRegistry registry(ops::AllOps());`.
 
 #include <vector>
 

@@ -14,15 +14,15 @@ namespace tpuest::ops {
 Value Int32s(Graph& graph, const std::vector<int64_t>& values, std::string_view name = "Const");
 Value Zeros(Graph& graph, DType dtype, const Shape& shape, std::string_view name = "zeros");
 Value Ones(Graph& graph, DType dtype, const Shape& shape, std::string_view name = "ones");
-// One number everywhere.
+// A constant with one number everywhere.
 Value Full(Graph& graph, DType dtype, const Shape& shape, double value,
            std::string_view name = "Const");
 
 Value Identity(Value x, std::string_view name = "");
 Value StopGradient(Value x, std::string_view name = "");
-// Differentiating through it is an Error that says `message`.
+// x; differentiating through it is an Error that says `message`.
 Value PreventGradient(Value x, std::string_view message, std::string_view name = "");
-// Does nothing, after all of `nodes` (tf.group).
+// A node that does nothing, after all of `nodes` (tf.group).
 Node* NoOp(Graph& graph, const std::vector<Node*>& nodes, std::string_view name = "");
 
 // At most one dimension of `shape` is kUnknownDim: it is worked out.
@@ -35,7 +35,7 @@ Value ShapeOf(Value x, DType out_type = DType::kInt32, std::string_view name = "
 Value Size(Value x, DType out_type = DType::kInt32, std::string_view name = "");
 Value Rank(Value x, std::string_view name = "");
 Value ExpandDims(Value x, int axis, std::string_view name = "");
-// No axes: every dimension that is known to be 1.
+// Drops axes of 1; without `axes` every dimension that is known to be 1.
 Value Squeeze(Value x, const std::vector<int64_t>& axes = {}, std::string_view name = "");
 
 Value ConcatV2(std::vector<Value> values, int axis, std::string_view name = "");
@@ -56,7 +56,7 @@ struct StridedSliceOptions {
   int64_t shrink_axis_mask = 0;  // takes begin and drops the axis
 };
 Value StridedSlice(Value x, const StridedSliceOptions& options, std::string_view name = "");
-// size -1: to the end.
+// x[begin : begin + size] on each axis; size -1 goes to the end.
 Value Slice(Value x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size,
             std::string_view name = "");
 // Zeros around x: paddings[axis] = {before, after}.
@@ -87,7 +87,8 @@ struct OneHotOptions {
 Value OneHot(Value indices, const OneHotOptions& options, std::string_view name = "");
 // [start, start + delta, ...), below limit. Scalars of one dtype.
 Value Range(Value start, Value limit, Value delta, std::string_view name = "");
-// The first of equals.
+// The position of the largest (smallest) along an axis, the first of equals. x's shape without the
+// axis.
 Value ArgMax(Value x, int axis, DType output_type = DType::kInt64, std::string_view name = "");
 Value ArgMin(Value x, int axis, DType output_type = DType::kInt64, std::string_view name = "");
 

@@ -30,7 +30,7 @@ Value OneHot(Value indices, const OneHotOptions& options, std::string_view name)
 
 namespace {
 
-// Where a gather picks: params are [batch, outer, rows, inner], indices [batch, count].
+// The axes of a gather: params are [batch, outer, rows, inner], indices [batch, count].
 struct GatherAxes {
   int64_t axis = 0;
   int64_t batch_dims = 0;
@@ -80,7 +80,7 @@ int64_t GatheredRowsOf(const Value& params, int64_t axis) {
   return rows;
 }
 
-// Rows along axis 0: the gradient is of those rows alone.
+// The gradient along axis 0 is of the looked-up rows alone.
 void GradOfRows(GradContext& c) {
   const Value params = c.input(0);
   std::vector<int64_t> dims = params.shape().dims();
@@ -89,7 +89,8 @@ void GradOfRows(GradContext& c) {
                            GatheredRowsOf(params, 0)});
 }
 
-// Along another axis: the index axes of dy come first, are summed by index, and go back.
+// The gradient along another axis: the index axes of dy come first, are summed by index, and go
+// back.
 void GradOfColumns(GradContext& c, int64_t axis) {
   const Value params = c.input(0);
   const int64_t index_rank = c.input(1).shape().rank();
@@ -104,7 +105,8 @@ void GradOfColumns(GradContext& c, int64_t axis) {
   c.SetDx(0, Transpose(summed, back));
 }
 
-// A row of each batch entry's own: dy times the one-hot index, summed over the indices.
+// The gradient where each batch entry has rows of its own: dy times the one-hot index, summed over
+// the indices.
 void GradInBatch(GradContext& c, GatherAxes axes) {
   const Value params = c.input(0);
   if (axes.batch_dims != axes.axis) {
@@ -196,7 +198,7 @@ void PlanGather(PlanContext& context) {
   });
 }
 
-// The index of its batch entry beside each of indices [batch, count]: [batch, count, 2].
+// Puts the number of its batch entry beside each of indices [batch, count]: [batch, count, 2].
 HloValue WithBatch(HloBuilder& hlo, const HloValue& indices) {
   const Shape shape({indices.dim(0), indices.dim(1), 1});
   return hlo.Concatenate({hlo.Iota(indices.dtype, shape, 0), hlo.Reshape(indices, shape)}, 2);

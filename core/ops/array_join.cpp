@@ -69,7 +69,7 @@ Value KnownPart(Value dy, const Shape& shape, int axis, int64_t begin) {
   return Slice(dy, begins, sizes);
 }
 
-// The same by the shapes at run time: it begins at the sum of those before along the axis.
+// Slice i of dy by the shapes at run time: it begins at the sum of those before along the axis.
 Value CountedPart(Value dy, const std::vector<Value>& before, Value x, int axis) {
   Graph& graph = dy.graph();
   std::vector<int64_t> along(static_cast<size_t>(x.shape().rank()), 0);

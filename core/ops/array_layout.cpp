@@ -1,4 +1,4 @@
-// The same elements in another order, or repeated.
+// Ops whose result has x's elements in another order, or repeated.
 
 #include <algorithm>
 
@@ -118,7 +118,7 @@ void TileShape(ShapeContext& context) {
   context.Output(0, shape);
 }
 
-// dy as [multiple, size] for each axis that was repeated, summed over the multiples.
+// Takes dy as [multiple, size] for each axis that was repeated, summed over the multiples.
 void TileGrad(GradContext& c) {
   const std::vector<int64_t> multiples = NeedConstant(c.node(), 1);
   const Shape& shape = c.input(0).shape();
@@ -177,7 +177,7 @@ void BroadcastToShape(ShapeContext& context) {
 
 void BroadcastToGrad(GradContext& c) { c.SetDx(0, SumToShapeOf(c.Dy(), c.input(0))); }
 
-// By the rows of the input, or by those that the shape counts.
+// The rows are those of the input, or those that the shape counts.
 Rows BroadcastToRows(RowContext& context) {
   const Shape& in = context.Input(0);
   const Shape& out = context.Output(0);

@@ -112,10 +112,11 @@ void PlanArg(PlanContext& context) {
   Check(known, "ArgMax of {}", NameOf(context.InputDType(0)));
 }
 
-// The smallest is the largest of what has the other order.
+// x in the other order: its largest is the smallest of x.
 HloTerm Turned(const HloTerm& x) { return IsFloating(x.dtype()) ? -x : Not(x); }
 
-// NaN beats nothing, and in the first place nothing beats it.
+// A NaN becomes -infinity, which beats nothing; in the first place it becomes infinity, which
+// nothing beats. The positions are then the kernel's.
 HloTerm WithoutNan(const HloTerm& x, const HloTerm& place) {
   if (!IsFloating(x.dtype())) return x;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -267,7 +268,7 @@ void PlanInTopK(PlanContext& context) {
   });
 }
 
-// As IsInTopK, of [rows, classes].
+// Does as IsInTopK, of [rows, classes].
 void LowerInTopK(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloTerm scores(hlo, c.Input(0));

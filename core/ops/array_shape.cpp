@@ -59,7 +59,7 @@ Value Squeeze(Value x, const std::vector<int64_t>& axes, std::string_view name) 
 
 namespace {
 
-// dx has x's elements in x's shape.
+// dx has dy's elements in x's shape.
 void ReshapeGrad(GradContext& c) {
   const Shape& shape = c.input(0).shape();
   const auto& dims = shape.dims();
@@ -112,7 +112,7 @@ Tensor RankOf(const Node& node) {
   return shape.known_rank() ? Tensor::Scalar<int32_t>(shape.rank()) : Tensor();
 }
 
-// The numbers are known when the plan is made.
+// A plan for numbers that are known when it is made.
 void PlanNumbers(PlanContext& context, const std::vector<int64_t>& numbers) {
   const Tensor value = Tensor::Of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers)
                            .Cast(context.OutputDType(0));

@@ -68,7 +68,7 @@ std::optional<std::vector<std::vector<int64_t>>> KnownInts(const Node& node, int
   return numbers;
 }
 
-// The same, needed to plan.
+// The numbers of constant inputs, which a plan needs.
 std::vector<std::vector<int64_t>> NeedInts(const PlanContext& context, int first, int last) {
   auto numbers = KnownInts(context.node(), first, last);
   if (!numbers) {
@@ -99,7 +99,7 @@ void StridedSliceGradient(GradContext& c) {
                            MasksOf(c.node())));
 }
 
-// kEach if all rows are taken, in order.
+// Gives kEach if all rows are taken, in order.
 Rows StridedSliceRows(RowContext& context) {
   const auto numbers = KnownInts(context.node(), 1, 3);
   if (!numbers || !context.IsCut(0)) return Rows::kWhole;
@@ -131,7 +131,7 @@ void PlanPick(PlanContext& context, const Shape& whole, const DenseSlice& slice)
   context.Run([=](const Task& task) { copy.Run(task.At(from), task.At(to)); });
 }
 
-// Zeros, then the dense input into a view of the output.
+// Writes zeros, then the dense input into a view of the output.
 void PlanPut(PlanContext& context, int input, const Shape& whole, const DenseSlice& slice) {
   const size_t element = ElementBytes(context.OutputDType(0));
   const StridedCopy copy(slice.sizes, {.strides = StridesOf(Shape(slice.sizes))},
@@ -291,7 +291,7 @@ void PlanPad(PlanContext& context) {
            .sizes = context.InputShape(0).dims()});
 }
 
-// Along one axis, counted upwards: a negative stride begins at its other end.
+// A slice along one axis, counted upwards: a negative stride begins at its other end.
 struct Upwards {
   int64_t begin, stride, size;
   [[nodiscard]] int64_t end() const { return size == 0 ? begin : begin + (size - 1) * stride + 1; }
@@ -316,7 +316,7 @@ HloValue ReversedWhereNegative(HloBuilder& hlo, const HloValue& x, const DenseSl
   return axes.empty() ? x : hlo.Reverse(x, axes);
 }
 
-// As PlanPick.
+// Lowers what PlanPick copies.
 void LowerPick(LowerContext& c, const DenseSlice& slice) {
   std::vector<int64_t> begin;
   std::vector<int64_t> end;
@@ -330,7 +330,7 @@ void LowerPick(LowerContext& c, const DenseSlice& slice) {
   c.Output(0, c.hlo().Reshape(ReversedWhereNegative(c.hlo(), picked, slice), c.OutputShape(0)));
 }
 
-// As PlanPut.
+// Lowers what PlanPut writes.
 void LowerPut(LowerContext& c, int input, const DenseSlice& slice) {
   const Shape& whole = c.OutputShape(0);
   std::vector<int64_t> low;

@@ -143,7 +143,7 @@ void PlanRange(PlanContext& context) {
   Check(known, "Range of {}", NameOf(context.OutputDType(0)));
 }
 
-// bfloat16 counts in float.
+// A range of bfloat16 counts in float.
 void LowerRange(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const DType dtype = c.OutputDType(0);

@@ -14,7 +14,7 @@ namespace {
 bool IsTraining(const Node& node) { return node.Attr<bool>("is_training"); }
 float EpsilonOf(const Node& node) { return node.Attr<float>("epsilon"); }
 
-// Values of a channel.
+// The number of values of a channel.
 int64_t CountOf(const Shape& x) { return x.elements() / x.dim(-1); }
 
 void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
@@ -81,7 +81,7 @@ void BatchNormGradient(GradContext& c) {
   for (int i = 0; i < 3; ++i) c.SetDx(i, grad->output(i));
 }
 
-// The moving value and the batch's, mixed as the op is told.
+// Mixes the moving value and the batch's, as the op is told.
 Value Mixed(const Node& node, Value moving, Value batch) {
   const float factor = node.Attr<float>("exponential_avg_factor");
   if (factor == 1.0F) return batch;

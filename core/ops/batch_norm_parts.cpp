@@ -9,7 +9,7 @@
 namespace tpuest::ops {
 namespace {
 
-// All outputs are [C] of the input's last axis.
+// Gives all outputs the shape [C], C the input's last axis.
 void ChannelShape(ShapeContext& c) {
   const Shape& x = c.Input(0);
   for (int i = 0; i < c.node().outputs(); ++i) {
@@ -110,7 +110,7 @@ void PlanGradApply(PlanContext& context) {
 
 // ---- StableHLO ----------------------------------------------------------------------------------
 
-// Input i in the statistics' dtype.
+// Input i, converted to the statistics' dtype.
 HloTerm StatisticsInput(LowerContext& c, int i, DType dtype) {
   return HloTerm(c.hlo(), c.Input(i)).As(dtype);
 }

@@ -37,7 +37,7 @@ Attrs ConvWindowAttrs(const Node& node) {
   return attrs;
 }
 
-// The ops of one kind of convolution.
+// The ops of one kind of convolution, and of its gradients.
 struct Kind {
   std::string_view forward;
   std::string_view input;
@@ -64,8 +64,8 @@ Value BackpropFilter(const Node& node, Value x, Value filter, Value dy) {
   return x.graph().Add(ConvKindOf(node).filter, {x, SizesOf(filter), dy}, ConvWindowAttrs(node));
 }
 
-// A product for each place of y and each number of the filter, and an addition; the gradients by x
-// and by the filter add up the same products in another order.
+// Counts a product for each place of y and each number of the filter, and an addition; the
+// gradients by x and by the filter add up the same products in another order.
 int64_t ConvFlops(const Node& node) {
   const auto is = [&](std::string_view kind) { return node.type().find(kind) != kind.npos; };
   const bool by_filter = is("BackpropFilter");
@@ -98,7 +98,7 @@ int64_t FlopsProduct(int64_t a, int64_t b) {
   return a == kUnknownDim || b == kUnknownDim ? kUnknownDim : a * b;
 }
 
-// TensorFlow's depthwise kernels take no other.
+// Fails unless both strides are equal: TensorFlow's depthwise kernels take no other.
 void CheckDepthwiseStrides(const ShapeContext& c) {
   const auto& strides = c.node().Attr<std::vector<int64_t>>("strides");
   if (IsDepthwise(c) && strides[1] != strides[2]) {
@@ -199,7 +199,7 @@ constexpr std::string_view kDepthwiseFilter =
     "input: T, filter_sizes: int32, out_backprop: T -> output: T; T: bfloat16|float|double; "
     "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
     "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
-// What the fusion of a bound graph makes.
+// The signature that the fusion of a bound graph uses.
 constexpr std::string_view kFused =
     "input: T, filter: T, bias: T -> output: T; T: bfloat16|float|double; strides: list(int); "
     "padding: string; explicit_paddings: list(int) = []; data_format: string = NHWC; "

@@ -10,8 +10,8 @@ namespace tpuest::ops {
 namespace {
 
 struct Convolution {
-  // Of image, filter and result. XLA's CPU compiler has fast code for these alone, and does not
-  // bring others to them inside of a loop; elsewhere transposing costs nothing.
+  // The layouts of image, filter and result. XLA's CPU compiler has fast code for these alone, and
+  // does not bring others to them inside of a loop; elsewhere transposing costs nothing.
   std::string_view dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   std::vector<int64_t> strides = {1, 1};
   std::vector<int64_t> low = {0, 0};
@@ -42,7 +42,7 @@ std::vector<WindowAxis> AxesOf(const Node& node, const Shape& image, const Shape
   return {windows.height, windows.width};
 }
 
-// [kh, kw, C, M] -> [kh, kw, 1, C*M].
+// Turns a depthwise filter [kh, kw, C, M] into that of groups, [kh, kw, 1, C*M].
 HloValue AsGroups(HloBuilder& hlo, const HloValue& filter) {
   return hlo.Reshape(filter, {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)});
 }
@@ -68,7 +68,7 @@ void LowerConv(LowerContext& c) {
   c.Output(0, Convolve(c.hlo(), image, filter, how, c.OutputShape(0)));
 }
 
-// dy spread by the strides, under the filter turned about.
+// Convolves dy, spread by the strides, with the filter turned about.
 void LowerConvBackpropInput(LowerContext& c) {
   const HloValue dy = c.Input(2);
   HloValue filter = c.hlo().Reverse(c.Input(1), {0, 1});
@@ -91,7 +91,7 @@ void LowerConvBackpropInput(LowerContext& c) {
   c.Output(0, Convolve(c.hlo(), dy, filter, how, c.OutputShape(0)));
 }
 
-// The image under dy, summed over the batch: the image's channels are the batch of it.
+// Convolves the image with dy, summed over the batch: the image's channels are the batch of it.
 void LowerConvBackpropFilter(LowerContext& c) {
   const HloValue image = c.Input(0);
   const HloValue dy = c.Input(2);
@@ -156,7 +156,7 @@ HloValue ReduceWindow(HloBuilder& hlo, std::string_view op, const HloValue& x, d
                 hlo.BinaryRegion(op, x.dtype), x.dtype, result);
 }
 
-// How many elements of the image each window covers, [1, H', W', 1].
+// Counts the elements of the image that each window covers, [1, H', W', 1].
 HloValue Counts(HloBuilder& hlo, DType dtype, const std::vector<WindowAxis>& axes) {
   const HloValue ones = hlo.Full(dtype, {1, axes[0].in, axes[1].in, 1}, 1);
   return ReduceWindow(hlo, "add", ones, 0, HloWindowOf(axes), {1, axes[0].out, axes[1].out, 1});
@@ -191,9 +191,10 @@ std::vector<Place> PlacesOf(const std::vector<WindowAxis>& axes, const HloValue&
 
 }  // namespace
 
-// Place by place of the window, row by row, looks for its largest value, the first of equals (which
-// of them a select_and_scatter takes is the plugin's affair); then dy goes there. x is kept as one
-// value: if it were computed again for this, a last bit could differ, and with it who is largest.
+// Looks, place by place of the window, row by row, for its largest value, the first of equals
+// (which of them a select_and_scatter takes is the plugin's affair); then dy goes there. x is kept
+// as one value: if it were computed again for this, a last bit could differ, and with it who is
+// largest.
 void LowerMaxPoolGrad(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue given = c.Input(0);
@@ -233,7 +234,7 @@ void LowerAvgPool(LowerContext& c) {
   c.Output(0, c.hlo().Binary("divide", sum, Counts(c.hlo(), x.dtype, axes)));
 }
 
-// dy over the counts, spread by the strides, summed under the same window.
+// Sums dy over the counts, spread by the strides, under the same window.
 void LowerAvgPoolGrad(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue dy = c.Input(1);

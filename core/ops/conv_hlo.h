@@ -1,5 +1,5 @@
 #pragma once
-// How windows over images lower to StableHLO.
+// Lowerings of windows over images to StableHLO.
 
 #include "core/backend/hlo/lower.h"
 

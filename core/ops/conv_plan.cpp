@@ -10,7 +10,7 @@
 namespace tpuest::ops {
 namespace {
 
-// image [N, H, W, C], result [N, H', W', F].
+// The sizes of a convolution: image [N, H, W, C], result [N, H', W', F].
 ConvShape ConvShapeOf(const Node& node, const Shape& image, const Shape& filter,
                       const Shape& result) {
   const Windows windows = WindowsOf(node, image.dim(1), image.dim(2), filter.dim(0), filter.dim(1));

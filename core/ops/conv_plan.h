@@ -1,5 +1,5 @@
 #pragma once
-// How convolutions run on the CPU.
+// Plans of convolutions on the CPU.
 
 #include "core/backend/plan.h"
 

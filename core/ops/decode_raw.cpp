@@ -19,13 +19,13 @@ Value DecodeRaw(Value bytes, DType out_type, bool little_endian, std::string_vie
 
 namespace {
 
-// Ops whose result has its input's shape, if the other input is no larger.
+// True for ops whose result has its input's shape, if the other input is no larger.
 bool KeepsShape(const Node& node) {
   static constexpr std::string_view kOps[] = {"Cast", "Identity", "Mul", "Sub", "AddV2", "RealDiv"};
   return std::find(std::begin(kOps), std::end(kOps), node.type()) != std::end(kOps);
 }
 
-// Elements of one row where all dimensions behind the first are known.
+// Counts the elements of one row; nullopt unless all dimensions behind the first are known.
 std::optional<int64_t> ElementsOfRow(const Shape& shape) {
   if (!shape.known_rank() || shape.rank() == 0) return std::nullopt;
   const Shape row(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
@@ -33,8 +33,8 @@ std::optional<int64_t> ElementsOfRow(const Shape& shape) {
   return row.elements();
 }
 
-// Numbers of one string, told by a Reshape of x, whose last axis they are. Rows stay rows: a batch
-// of any size is reshaped to [-1, ...] or [batch, ...].
+// Counts the numbers of one string, as a Reshape of x tells, whose last axis they are. Rows stay
+// rows: a batch of any size is reshaped to [-1, ...] or [batch, ...].
 std::optional<int64_t> CountFromReshape(const Shape& x, const Shape& result) {
   if (x.rank() == 2) return ElementsOfRow(result);
   const Shape strings(std::vector<int64_t>(x.dims().begin(), x.dims().end() - 1));

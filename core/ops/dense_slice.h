@@ -1,5 +1,5 @@
 #pragma once
-// What a StridedSlice picks, axis by axis.
+// A DenseSlice says what a StridedSlice picks, axis by axis.
 
 #include <cstdint>
 #include <string>

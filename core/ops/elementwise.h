@@ -25,7 +25,7 @@ Value Abs(Value x, std::string_view name = "");
 Value Sign(Value x, std::string_view name = "");
 Value Floor(Value x, std::string_view name = "");
 Value Ceil(Value x, std::string_view name = "");
-// Half to even.
+// Rounds half to even.
 Value Round(Value x, std::string_view name = "");
 Value Sin(Value x, std::string_view name = "");
 Value Cos(Value x, std::string_view name = "");
@@ -50,17 +50,18 @@ Value AddV2(Value x, Value y, std::string_view name = "");
 Value Sub(Value x, Value y, std::string_view name = "");
 Value Mul(Value x, Value y, std::string_view name = "");
 Value RealDiv(Value x, Value y, std::string_view name = "");
-// 0 where y is 0.
+// x / y, and 0 where y is 0.
 Value DivNoNan(Value x, Value y, std::string_view name = "");
 Value Maximum(Value x, Value y, std::string_view name = "");
 Value Minimum(Value x, Value y, std::string_view name = "");
 Value SquaredDifference(Value x, Value y, std::string_view name = "");
 Value Pow(Value x, Value y, std::string_view name = "");
-// Rounds down; FloorMod has y's sign.
+// The quotient rounded down, and its rest, which has y's sign. Integers divided by 0 are an Error
+// kData on the CPU.
 Value FloorDiv(Value x, Value y, std::string_view name = "");
 Value FloorMod(Value x, Value y, std::string_view name = "");
 
-// With a number of x's dtype.
+// The functions above with a number, taken in the other operand's dtype.
 Value AddV2(Value x, double y, std::string_view name = "");
 Value Sub(Value x, double y, std::string_view name = "");
 Value Sub(double x, Value y, std::string_view name = "");
@@ -80,8 +81,8 @@ Value GreaterEqual(Value x, Value y, std::string_view name = "");
 Value LogicalAnd(Value x, Value y, std::string_view name = "");
 Value LogicalOr(Value x, Value y, std::string_view name = "");
 
-// How many of the boundaries, in rising order and kept as float, are not above x (int32, int64,
-// float or double); int32. NaN is above all.
+// Counts the boundaries, in rising order and kept as float, that are not above x (int32, int64,
+// float or double) -> int32. NaN is above all.
 Value Bucketize(Value x, const std::vector<double>& boundaries, std::string_view name = "");
 
 // x where condition (bool) holds, else y; all three broadcast (tf.where).

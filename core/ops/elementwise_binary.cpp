@@ -121,7 +121,7 @@ void DivNoNanGrad(GradContext& c) {
   Send(c, 0, [&] { return DivNoNan(c.Dy(), c.input(1)); });
   Send(c, 1, [&] { return Neg(Mul(c.Dy(), DivNoNan(c.output(0), c.input(1)))); });
 }
-// Of equals the first gets the gradient.
+// The gradient of a choice; of equals the first gets it.
 void Choose(GradContext& c, Value first_wins) {
   const Value zero = NumberLike(c.Dy(), 0);
   Send(c, 0, [&] { return SelectV2(first_wins, c.Dy(), zero); });
@@ -134,7 +134,7 @@ void SquaredDifferenceGrad(GradContext& c) {
   Send(c, 0, [&] { return slope; });
   Send(c, 1, [&] { return Neg(slope); });
 }
-// d/dy x^y = x^y log(x), taken as 0 where x is not above 0.
+// d/dx x^y = y x^(y-1); d/dy x^y = x^y log(x), taken as 0 where x is not above 0.
 void PowGrad(GradContext& c) {
   const Value x = c.input(0);
   const Value y = c.input(1);

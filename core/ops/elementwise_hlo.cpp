@@ -5,7 +5,7 @@
 namespace tpuest::ops {
 namespace {
 
-// c[0] x^(n-1) + ... + c[n-1].
+// Horner's rule for c[0] x^(n-1) + ... + c[n-1].
 HloTerm Polynomial(const HloTerm& x, std::span<const double> c) {
   HloTerm sum = x.Like(c[0]);
   for (const double coefficient : c.subspan(1)) sum = sum * x + coefficient;
@@ -62,7 +62,7 @@ HloTerm TanhGradOf(const HloTerm& y, const HloTerm& dy) { return dy * (1.0 - y *
 HloTerm DivNoNanOf(const HloTerm& x, const HloTerm& y) { return Where(Equals(y, 0), 0, x / y); }
 HloTerm SquaredDifferenceOf(const HloTerm& x, const HloTerm& y) { return SquareOf(x - y); }
 
-// Not by the ops "maximum" and "minimum": some devices' ones leave a NaN out.
+// Written without the ops "maximum" and "minimum": some devices' ones leave a NaN out.
 HloTerm MaximumOf(const HloTerm& x, const HloTerm& y) {
   return Where(Either(x < y, Differs(y, y)), y, x);
 }
@@ -70,7 +70,7 @@ HloTerm MinimumOf(const HloTerm& x, const HloTerm& y) {
   return Where(Either(y < x, Differs(y, y)), y, x);
 }
 
-// What is left of x has x's sign: whether it is not that of y.
+// The rest of a division has x's sign; says whether it is not that of y.
 HloTerm IsBelow(const HloTerm& rest, const HloTerm& y) {
   return Both(Differs(rest, 0), Differs(rest < 0, y < 0));
 }
@@ -111,7 +111,7 @@ void LowerMinimum(LowerContext& c) { LowerTwo<MinimumOf>(c); }
 void LowerFloorDiv(LowerContext& c) { LowerTwo<FloorDivOf>(c); }
 void LowerFloorMod(LowerContext& c) { LowerTwo<FloorModOf>(c); }
 
-// A bucket's number is how many boundaries a number is not below. Integers are compared as float.
+// Counts the boundaries that a number is not below. Integers are compared as float.
 void LowerBucketize(LowerContext& c) {
   const auto& boundaries = c.Attr<std::vector<float>>("boundaries");
   const auto count = static_cast<int64_t>(boundaries.size());

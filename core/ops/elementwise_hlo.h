@@ -14,12 +14,12 @@ struct HloName {
   char text[n] = {};
 };
 
-// Output 0 is this StableHLO op of input 0.
+// A lowering whose output 0 is this StableHLO op of input 0.
 template <HloName op>
 void LowerPlain(LowerContext& c) {
   c.Output(0, WideInput(c, 0).Unary(op.text).As(c.OutputDType(0)).value());
 }
-// The same of two inputs.
+// A lowering whose output 0 is this StableHLO op of inputs 0 and 1.
 template <HloName op>
 void LowerPlainPair(LowerContext& c) {
   c.Output(0, WideInput(c, 0).Binary(op.text, WideInput(c, 1)).As(c.OutputDType(0)).value());
@@ -43,7 +43,7 @@ void LowerSigmoidGrad(LowerContext& c);
 void LowerTanhGrad(LowerContext& c);
 void LowerDivNoNan(LowerContext& c);
 void LowerSquaredDifference(LowerContext& c);
-// A NaN on either side is the result.
+// In both of these a NaN on either side is the result.
 void LowerMaximum(LowerContext& c);
 void LowerMinimum(LowerContext& c);
 // Integers divided by 0 give what the device gives.

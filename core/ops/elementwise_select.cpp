@@ -37,7 +37,7 @@ bool ChoosesRows(const Shape& condition, const Shape& x) {
   return condition.known_rank() && x.known_rank() && condition.rank() == 1 && x.rank() > 1;
 }
 
-// The condition's shape with 1s behind it, so that it broadcasts along the rows.
+// The condition's shape with 1s behind it, by which it broadcasts along the rows.
 Shape AsColumn(const Shape& condition, int rank) {
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   dims[0] = condition.dim(0);

@@ -59,7 +59,7 @@ void CosGrad(GradContext& c) { c.SetDx(0, Neg(Mul(c.Dy(), Sin(c.input(0))))); }
 void ReciprocalGrad(GradContext& c) { c.SetDx(0, Neg(Mul(c.Dy(), Square(c.output(0))))); }
 void GradOfSigmoid(GradContext& c) { c.SetDx(0, SigmoidGrad(c.output(0), c.Dy())); }
 void GradOfTanh(GradContext& c) { c.SetDx(0, TanhGrad(c.output(0), c.Dy())); }
-// 2 / sqrt(pi) exp(-x^2).
+// d/dx erf(x) = 2 / sqrt(pi) exp(-x^2).
 void ErfGrad(GradContext& c) {
   const Value slope = Mul(Exp(Neg(Square(c.input(0)))), 2.0 * std::numbers::inv_sqrtpi);
   c.SetDx(0, Mul(c.Dy(), slope));

@@ -101,7 +101,7 @@ class HloTerm {
 [[nodiscard]] inline HloTerm PowOf(const HloTerm& x, const HloTerm& y) {
   return x.Binary("power", y);
 }
-// Of NaN either NaN or y, as the device has it.
+// The extreme of x and a number; where x is NaN it is NaN or y, as the device has it.
 [[nodiscard]] inline HloTerm MaxOf(const HloTerm& x, double y) {
   return x.Binary("maximum", x.Like(y));
 }
@@ -109,7 +109,7 @@ class HloTerm {
   return x.Binary("minimum", x.Like(y));
 }
 
-// An op whose output 0 is fn of its inputs, element by element; bfloat16 is rounded once.
+// A lowering whose output 0 is fn of its inputs, element by element; bfloat16 is rounded once.
 template <HloTerm (*fn)(const HloTerm&)>
 void LowerOne(LowerContext& c) {
   c.Output(0, fn(WideInput(c, 0)).As(c.OutputDType(0)).value());

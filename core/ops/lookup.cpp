@@ -13,7 +13,8 @@
 namespace tpuest::ops {
 namespace {
 
-// Dtypes, shapes and contents, with the lengths of strings.
+// Writes dtype, shape and content, with the lengths of strings, so that other tensors give other
+// bytes.
 std::string KeyBytesOf(const Tensor& tensor) {
   std::string bytes = fmt::format("{}{}:", NameOf(tensor.dtype()), tensor.shape().Text());
   if (tensor.dtype() != DType::kString) {
@@ -25,7 +26,7 @@ std::string KeyBytesOf(const Tensor& tensor) {
   return bytes;
 }
 
-// 0 .. n-1.
+// The numbers 0 .. n-1.
 Tensor Positions(size_t n, DType dtype) {
   std::vector<int64_t> positions(n);
   std::iota(positions.begin(), positions.end(), 0);
@@ -142,7 +143,8 @@ Attrs WithContent(const Node& node) {
 BoundOp BindFind(const Node& node) { return {"_LookupTableFindIn", WithContent(node)}; }
 BoundOp BindSize(const Node& node) { return {"_LookupTableSizeOf", WithContent(node)}; }
 
-// Where each key stands. Keys of 32 and 64 bits are numbers, strings views into the keys' tensor.
+// The position of each key. Keys of 32 and 64 bits are numbers, strings views into the keys'
+// tensor.
 template <class T>
 using RowOf = std::unordered_map<
     std::conditional_t<std::is_same_v<T, std::string_view>, std::string_view, int64_t>, int64_t>;
@@ -152,7 +154,7 @@ const T* DataOf(const Tensor& tensor) {
   return static_cast<const T*>(tensor.raw());
 }
 
-// The same entry twice is one, as in TensorFlow.
+// An entry that comes twice is one, as in TensorFlow.
 template <class T>
 RowOf<T> RowsOf(const Node& node) {
   const auto& keys = node.Attr<Tensor>("table_keys");

@@ -23,17 +23,17 @@ Value LookupTableFind(Value table, Value keys, const Tensor& missing, std::strin
 // The number of keys, int64 [].
 Value LookupTableSize(Value table, std::string_view name = "");
 
-// From a vocabulary's words to their positions as `ids` (int32 or int64), and from positions
-// (int64) to words: the tables of tf.lookup's index_table_from_tensor and
+// Tables from a vocabulary's words to their positions as `ids` (int32 or int64), and from positions
+// (int64) to words: those of tf.lookup's index_table_from_tensor and
 // index_to_string_table_from_tensor.
 Value IndexTable(Graph& graph, const std::vector<std::string>& vocabulary, DType ids,
                  std::string_view name);
 Value WordTable(Graph& graph, const std::vector<std::string>& vocabulary, std::string_view name);
-// From the first `size` lines of a text file, strings or int64 as `keys` says, to their numbers
-// (int64). The file goes into exports as an asset.
+// A table from the first `size` lines of a text file, strings or int64 as `keys` says, to their
+// numbers (int64). The file goes into exports as an asset.
 Value FileTable(Graph& graph, const std::string& path, int64_t size, DType keys,
                 std::string_view name);
-// A lookup in one of the first two: -1 or "UNK" for what is not there.
+// A lookup in an IndexTable or a WordTable: -1 or "UNK" for what is not there.
 Value LookupVocabulary(Value table, Value keys, std::string_view name = "");
 
 OpFamily LookupOps();

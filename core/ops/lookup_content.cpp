@@ -50,7 +50,7 @@ Tensor NeedKnown(const Node& initializer, int input, std::string_view what) {
          fmt::format("its {}, '{}', are no constants", what, initializer.input(input).name()));
 }
 
-// The lines of a file as keys and values.
+// The lines of a file, told apart as keys and values.
 class TextFile {
  public:
   TextFile(const Node& node, const Node& table)

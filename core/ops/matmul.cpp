@@ -50,7 +50,7 @@ void MatMulShape(ShapeContext& c) {
   c.Output(0, {shapes[0].dim(rows_axis), shapes[1].dim(columns_axis)});
 }
 
-// 2 m k n for [m, k] times [k, n].
+// Counts 2 m k n for [m, k] times [k, n].
 int64_t MatMulFlops(const Node& node) {
   const Shape& b = node.input(1).shape();
   const int64_t inner = b.known_rank() ? b.dim(TransposeB(node) ? 1 : 0) : 1;
@@ -119,7 +119,7 @@ const OpDef kMatMulOps[] = {
      .hlo = LowerMatMul,
      .rows = MatMulRows,
      .flops = MatMulFlops},
-    // What the fusion of a bound graph makes.
+    // The fusion of a bound graph makes this one.
     {.name = "_FusedMatMul",
      .signature = "a: T, b: T, bias: T -> product: T; T: bfloat16|float|double; "
                   "transpose_a: bool = false; transpose_b: bool = false; "

@@ -14,7 +14,7 @@ FeatureKind KindOf(DType dtype) {
   return dtype == DType::kFloat ? FeatureKind::kFloat : FeatureKind::kInt64;
 }
 
-// As TensorFlow names what a list of a tf.Example holds.
+// TensorFlow's name of what a list of a tf.Example holds.
 std::string_view TypeNameOf(FeatureKind kind) {
   if (kind == FeatureKind::kBytes) return "string";
   return kind == FeatureKind::kFloat ? "float" : "int64";

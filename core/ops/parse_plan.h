@@ -1,5 +1,5 @@
 #pragma once
-// How a batch of tf.Examples is parsed, for ParseExample and ParseExampleV2.
+// Plans the parsing of a batch of tf.Examples, for ParseExample and ParseExampleV2.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tpuest::ops {
 
-// Where things stand among the inputs and outputs of a node.
+// The positions of keys, defaults and results among the inputs and outputs of a node.
 struct ParseLayout {
   explicit ParseLayout(const Node& node);
 
@@ -33,7 +33,8 @@ struct ParseLayout {
 [[nodiscard]] std::vector<std::string> SparseKeys(const Node& node);
 [[nodiscard]] std::vector<std::string> DenseKeys(const Node& node);
 
-// How many values the examples hold in all under each key. Error kData if one is damaged.
+// Counts the values that the examples hold in all under each key. Error kData if an example is
+// damaged.
 [[nodiscard]] std::vector<int64_t> CountValues(const Tensor& serialized,
                                                const std::vector<std::string>& keys);
 

@@ -30,15 +30,15 @@ struct VarLenFeature {
 std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature>& features,
                                 std::string_view name = "ParseExample");
 
-// The same with lists of any length, their values behind those of `features`: [batch, K] each, K
-// the longest list of the batch, shorter ones filled with -1 (int64), NaN (float) or "", as
+// Parses lists of any length too, their values behind those of `features`: [batch, K] each, K the
+// longest list of the batch, shorter ones filled with -1 (int64), NaN (float) or "", as
 // tf.io.parse_example and SparseToDense of what it gives. K is known only where it runs: here a
 // program that parses such lists is compiled for the examples that it reads (FeedSpec::value).
 std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature>& features,
                                 const std::vector<VarLenFeature>& lists,
                                 std::string_view name = "ParseExample");
 
-// Zeros, or default_value, but for sparse_values at sparse_indices (int64 [n, rank], in rising
+// A tensor of default_value, but for sparse_values at sparse_indices (int64 [n, rank], in rising
 // order).
 Value SparseToDense(Value sparse_indices, Value output_shape, Value sparse_values,
                     Value default_value, std::string_view name = "");

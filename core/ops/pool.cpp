@@ -140,7 +140,7 @@ const OpDef kPoolOps[] = {
      .hlo = LowerMaxPoolGrad,
      .rows = MaxPoolGradRows,
      .flops = OutputFlops},
-    // What the fusion of a bound graph makes: max-pooling, then the activation.
+    // The fusion of a bound graph makes this one: max-pooling, then the activation.
     {.name = "_FusedMaxPool",
      .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
                   "strides: list(int); padding: string; explicit_paddings: list(int) = []; "

@@ -52,7 +52,7 @@ void RandomShape(ShapeContext& context) {
   context.Output(0, ShapeFromValue(context.node().input(0)));
 }
 
-// By the rows that the shape counts.
+// The rows are those that the shape counts.
 Rows RandomRows(RowContext& context) {
   for (int i = 1; i < static_cast<int>(context.node().inputs().size()); ++i) {
     if (context.IsCut(i)) return Rows::kWhole;
@@ -60,7 +60,7 @@ Rows RandomRows(RowContext& context) {
   return context.IsCut(0) ? Rows::kEach : Rows::kWhole;
 }
 
-// Which slice of the global tensor a task draws.
+// The slice of the global tensor that a task draws.
 class SliceOf {
  public:
   explicit SliceOf(PlanContext& context)

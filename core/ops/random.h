@@ -24,10 +24,10 @@ Value RandomUniform(Value shape, DType dtype, std::string_view name = "");  // i
 Value RandomStandardNormal(Value shape, DType dtype, std::string_view name = "");
 // Standard normal, redrawn beyond two standard deviations.
 Value TruncatedNormal(Value shape, DType dtype, std::string_view name = "");
-// In [minval, maxval): scalars, int32 or int64.
+// Integers in [minval, maxval): scalars, int32 or int64.
 Value RandomUniformInt(Value shape, Value minval, Value maxval, std::string_view name = "");
 
-// Of a known shape (initial values).
+// The distributions above over a shape that is known (initial values).
 Value RandomUniform(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
 Value RandomStandardNormal(Graph& graph, const Shape& shape, DType dtype,
                            std::string_view name = "");

@@ -41,7 +41,7 @@ Words Philox(RandomKey key, Words c) {
   return c;
 }
 
-// What a node draws from: scalars of uint64.
+// The source that a node draws from: scalars of uint64.
 struct Source {
   RandomKey key;
   HloTerm step;
@@ -66,7 +66,7 @@ Source SourceOf(LowerContext& c) {
 // Words first .. first + n - 1 of the run's, [n].
 HloTerm WordsFrom(const Source& source, const HloTerm& first, int64_t n) {
   HloBuilder& hlo = first.hlo();
-  // Not aligned, up to three words of the first counter are left out.
+  // If `first` is not aligned, up to three words of the first counter are left out.
   const int64_t counters = (source.aligned ? n + 3 : n + 6) / 4;
   const HloTerm numbers(hlo, hlo.Iota(DType::kUint64, Shape({counters}), 0));
   const HloTerm counter = numbers + ShiftRight(first, 2);
@@ -104,8 +104,8 @@ HloTerm Bits64(const Pairs& pairs) {
   return ShiftLeft(pairs.high.As(DType::kUint64), 32).Binary("or", pairs.low.As(DType::kUint64));
 }
 
-// Box-Muller: sqrt(-2 log u) cos(2 pi v) of u = (low + 1) / 2^32 and v = high / 2^32. In float the
-// logarithm near u = 1 is that of what is missing to it, and v turns from -1/2 to 1/2.
+// Box and Muller's sqrt(-2 log u) cos(2 pi v) of u = (low + 1) / 2^32 and v = high / 2^32. In float
+// the logarithm near u = 1 is that of what is missing to it, and v turns from -1/2 to 1/2.
 HloTerm NormalOf(const Pairs& pairs, DType dtype) {
   const HloTerm u = (pairs.low.As(dtype) + 1) * 0x1p-32;
   const HloTerm missing = Not(pairs.low).As(dtype) * 0x1p-32;
@@ -131,7 +131,7 @@ void LowerRandomUniform(LowerContext& c) {
     const HloTerm bits = ShiftRight(Bits64(PairsFrom(source, n)), 12);
     return Finish(c, bits.As(DType::kDouble) * 0x1p-52);
   }
-  // As many bits as the mantissa has.
+  // A draw has as many bits as the mantissa.
   const int bits = c.OutputDType(0) == DType::kBfloat16 ? 7 : 23;
   const HloTerm words = ShiftRight(WordsFrom(source, source.first, n), 32 - bits);
   Finish(c, words.As(DType::kFloat) * (1.0 / (1 << bits)));
@@ -142,7 +142,7 @@ void LowerRandomNormal(LowerContext& c) {
   Finish(c, NormalOf(pairs, NormalDType(c)));
 }
 
-// All are drawn again until none is outside; those that were inside stay.
+// Draws all again until none is outside; those that were inside stay.
 void LowerTruncatedNormal(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const int64_t n = c.OutputShape(0).elements();

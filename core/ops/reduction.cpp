@@ -56,7 +56,7 @@ Value Any(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string
 
 namespace {
 
-// Which axes of an input of this rank are reduced; nullopt if that is not known yet.
+// Marks the axes of an input of this rank that are reduced; nullopt if that is not known yet.
 std::optional<std::vector<bool>> Reduced(const Node& node, int rank) {
   const Tensor axes = ConstantValue(node.input(1));
   if (!axes.valid()) return std::nullopt;
@@ -107,7 +107,7 @@ Value Spread(GradContext& c, Value dy) {
 
 void SumGrad(GradContext& c) { c.SetDx(0, Spread(c, c.Dy())); }
 
-// How many elements each mean is of, in y's dtype: a number where the shapes are known.
+// Counts the elements that each mean is of, in y's dtype: a number where the shapes are known.
 Value ReducedCount(GradContext& c) {
   const Value x = c.input(0);
   const Shape& shape = x.shape();
@@ -134,8 +134,8 @@ void ExtremeGrad(GradContext& c) {
   c.SetDx(0, Mul(RealDiv(chosen, ties), Kept(c.node(), c.Dy())));
 }
 
-// The product of the others: of all that are not 0 divided by x; where one is 0 only that one has a
-// gradient, and where more are 0 none has.
+// dx is dy times the product of the others: of all that are not 0 divided by x; where one is 0 only
+// that one has a gradient, and where more are 0 none has.
 void ProdGrad(GradContext& c) {
   const Value x = c.input(0);
   const std::vector<int64_t> axes = IntsOf(ConstantValue(c.input(1)));
@@ -197,7 +197,7 @@ void PlanReduction(PlanContext& context) {
   context.Run([=](const Task& task) { reduce.Run(task.At(in), task.At(out), task.At(scratch)); });
 }
 
-// Where a reduction starts; infinities are the ends of what a dtype holds.
+// The start of a reduction; infinities are the ends of what a dtype holds.
 double InitOf(Reduction reduction) {
   switch (reduction) {
     case Reduction::kMax:

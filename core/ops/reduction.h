@@ -20,7 +20,7 @@ Value Min(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false
           std::string_view name = "");
 Value Prod(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
            std::string_view name = "");
-// bool.
+// x and the result are bool.
 Value All(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
           std::string_view name = "");
 Value Any(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,

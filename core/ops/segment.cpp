@@ -134,7 +134,8 @@ void LowerSegmentSum(LowerContext& c) {
   c.Output(0, sums.As(c.OutputDType(0)).value());
 }
 
-// Not made of parts over blocks: rows are summed in their order, and a table is not kept per block.
+// The sums are not made of parts over blocks: rows are summed in their order, and a table is not
+// kept per block.
 const OpDef kSegmentOps[] = {
     {.name = "UnsortedSegmentSum",
      .signature = "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T; "

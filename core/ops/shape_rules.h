@@ -1,5 +1,5 @@
 #pragma once
-// What shape functions, row rules and plans of many ops share.
+// Rules that the shape functions, row rules and plans of many ops share.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,9 @@ namespace tpuest::ops {
 
 // Every output has the shape of input 0.
 void FirstInputShape(ShapeContext& context);
-// All inputs broadcast to output 0.
+// Output 0 is what all inputs broadcast to.
 void BroadcastShape(ShapeContext& context);
-// The shape of all inputs, which must agree.
+// Output 0 has the shape of all inputs, which must agree.
 void SameInputsShape(ShapeContext& context);
 // Every output is a scalar.
 void ScalarShape(ShapeContext& context);
@@ -24,7 +24,7 @@ void NoShape(ShapeContext& context);
 
 // NumPy's broadcast of two shapes, nullopt if they do not fit.
 [[nodiscard]] std::optional<Shape> BroadcastOf(const Shape& a, const Shape& b);
-// What is known from both of two shapes of one tensor, nullopt if they contradict.
+// All that is known from two shapes of one tensor; nullopt if they contradict.
 [[nodiscard]] std::optional<Shape> MergeOf(const Shape& a, const Shape& b);
 // 0 <= result < rank; Fail where the axis is outside.
 [[nodiscard]] int64_t AxisIn(const ShapeContext& context, int64_t axis, int64_t rank);
@@ -36,9 +36,9 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
 
 // The integers of a constant tensor.
 [[nodiscard]] std::vector<int64_t> IntsOf(const Tensor& tensor);
-// A value used as a shape, as far as it is known while the graph is built: constants, Shape, Pack,
-// ConcatV2, StridedSlice and Cast of them; anything else is unknown. Unknown rank if even the
-// length is unknown.
+// The shape that a value stands for, as far as it is known while the graph is built: through
+// constants, Shape, Pack, ConcatV2, StridedSlice and Cast of them; anything else is unknown.
+// Unknown rank if even the length is unknown.
 [[nodiscard]] Shape ShapeFromValue(Value value);
 
 // Row rule: kEach if input 0 and the result keep axis 0, which is the batch.

@@ -141,7 +141,7 @@ void PlanLoss(PlanContext& context) {
   });
 }
 
-// Over the last axis, which stays with 1 element.
+// Reduces the last axis, which stays with 1 element.
 HloTerm ReducedLast(std::string_view op, const HloTerm& x, double init) {
   Shape kept = x.shape();
   kept.set_dim(kept.rank() - 1, 1);
@@ -186,7 +186,7 @@ void LowerSparseLoss(LowerContext& c) {
   OutputLoss(c, Where(known, loss, nan), Where(known, dx, nan));
 }
 
-// Classes with label 0 add nothing, be their logit infinite.
+// Classes with label 0 add nothing, even where their logit is infinite.
 void LowerLoss(LowerContext& c) {
   const HloTerm labels = WideInput(c, 1);
   const SoftmaxTerms row(WideInput(c, 0));

@@ -9,7 +9,7 @@ namespace tpuest::ops {
 
 // exp(x) / sum(exp(x)) over the last axis; x [..., K].
 Value Softmax(Value logits, std::string_view name = "");
-// log of it, without overflow or underflow.
+// The logarithm of Softmax, without overflow or underflow.
 Value LogSoftmax(Value logits, std::string_view name = "");
 
 // loss [N] = -log softmax(logits)[label]; logits [N, K], labels int32 or int64 [N]. A row whose

@@ -13,13 +13,14 @@
 namespace tpuest::ops {
 namespace {
 
-// As the op takes it: a matrix of strings or int64.
+// The value as the op takes it: a matrix of strings or int64.
 Value AsColumns(Value x) {
   if (x.shape().known_rank() && x.shape().rank() == 1) x = ExpandDims(x, 1);
   return x.dtype() == DType::kString || x.dtype() == DType::kInt64 ? x : Cast(x, DType::kInt64);
 }
 
-// [B, crosses] from all crosses in a row, of which -1 are what is left.
+// Shapes the crosses, which come one behind the other, as [B, crosses of a row]; -1 leaves the
+// number that is not known to Reshape.
 Value CrossedRows(Value crosses, const std::vector<Value>& dense) {
   int64_t each = 1;
   for (const Value& x : dense) {
@@ -61,7 +62,7 @@ Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets, uint64_t 
 
 namespace {
 
-// Their number must fit int32, as sizes of shapes do.
+// The number of crosses must fit int32, as sizes of shapes do.
 void CheckCount(const ShapeContext& context, int64_t batch, const std::vector<int64_t>& widths) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   double crosses = batch == kUnknownDim ? 1 : static_cast<double>(batch);
@@ -111,7 +112,7 @@ void SparseCrossShape(ShapeContext& context) {
       .At(node.origin());
 }
 
-// One dense input: what its values are hashed to.
+// One dense input, and what its values are hashed to.
 class Column {
  public:
   Column(PlanContext& context, int i)
@@ -169,7 +170,7 @@ class Crosser {
   }
 
  private:
-  // Their number must fit int32, as sizes of shapes do.
+  // The number of crosses must fit int32, as sizes of shapes do.
   void CountCrosses(const Node& node) {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     const bool empty = batch_ == 0 || std::any_of(columns_.begin(), columns_.end(),
@@ -196,7 +197,7 @@ class Crosser {
     }
   }
 
-  // All crosses that begin with `hash` and end with columns from `at` on.
+  // Writes all crosses that begin with `hash` and end with columns from `at` on.
   void Cross(uint64_t hash, size_t at, const uint64_t* hashes, int64_t*& out) const {
     if (at == columns_.size()) {
       *out++ = static_cast<int64_t>(hash % modulus_);

@@ -22,7 +22,7 @@ void SparseToDenseShape(ShapeContext& context) {
   context.Output(0, ShapeFromValue(context.node().input(1)));
 }
 
-// Where the values go: indices are [n, rank], [n] for a vector, or one number.
+// The places where the values go: indices are [n, rank], [n] for a vector, or one number.
 class Scatter {
  public:
   explicit Scatter(PlanContext& context)

@@ -143,7 +143,7 @@ void ResourceGatherShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
-// What `x` is under another shape.
+// The value that `x` is under another shape.
 Value WithoutReshapes(Value x) {
   while (x.node->type() == "Reshape" || x.node->type() == "ExpandDims") x = x.node->input(0);
   return x;
@@ -176,7 +176,7 @@ Rows ResourceGatherRows(RowContext& context) {
   return context.IsCut(1) ? Rows::kEach : Rows::kWhole;
 }
 
-// Indices of either width, checked against the variable's rows.
+// Reads indices of either width, checked against the variable's rows.
 class Indices {
  public:
   Indices(PlanContext& context, int input)
@@ -272,7 +272,7 @@ constexpr std::string_view kScatter =
     "resource: resource, indices: Tindices, updates: dtype ->; "
     "dtype: bfloat16|float|double|int32|int64; Tindices: int32|int64";
 
-// What a read sees: the value that the step found, unless it waits for something.
+// The value that a read sees: the one that the step found, unless it waits for something.
 HloValue ValueRead(LowerContext& c) {
   return c.node().control_inputs().empty() ? c.VariableAtStart(0) : c.Variable(0);
 }

@@ -9,7 +9,7 @@
 
 namespace tpuest::ops {
 
-// The value now: after the nodes in its control inputs.
+// The value after the nodes in its control inputs; at the start of the step if it has none.
 Value ReadVariableOp(Value handle, std::string_view name = "");
 Node* AssignVariableOp(Value handle, Value value, std::string_view name = "");
 Node* AssignAddVariableOp(Value handle, Value value, std::string_view name = "");
@@ -21,7 +21,7 @@ Value ResourceGather(Value handle, Value indices, std::string_view name = "");
 Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name = "");
 Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string_view name = "");
 
-// dtype and shape of the variable behind a handle.
+// The dtype and shape of the variable behind a handle.
 [[nodiscard]] DType VariableDType(Value handle);
 [[nodiscard]] const Shape& VariableShape(Value handle);
 

@@ -33,7 +33,7 @@ void AsStringShape(ShapeContext& context) {
   FirstInputShape(context);
 }
 
-// "%" + fill + width + precision, ready for a conversion letter.
+// printf's "%" + fill + width + precision, ready for a conversion letter.
 std::string FormatOf(const Node& node, bool real) {
   std::string format = "%" + node.Attr<std::string>("fill");
   const int64_t width = node.Attr<int64_t>("width");

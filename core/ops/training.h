@@ -17,7 +17,8 @@ struct MomentumInputs {
   bool use_nesterov = false;
 };
 Node* ResourceApplyMomentum(const MomentumInputs& inputs, std::string_view name = "");
-// Keras's: accum = momentum accum - lr grad; var += accum, with Nesterov momentum accum - lr grad
+// Keras's form: accum = momentum accum - lr grad; var += accum, with Nesterov momentum accum - lr
+// grad
 Node* ResourceApplyKerasMomentum(const MomentumInputs& inputs, std::string_view name = "");
 // rate = lr sqrt(1 - beta2_power) / (1 - beta1_power); m += (1 - beta1)(grad - m);
 // v += (1 - beta2)(grad^2 - v); var -= rate m / (sqrt(v) + epsilon), with Nesterov
@@ -55,7 +56,7 @@ struct FtrlInputs {
 Node* ResourceApplyFtrl(const FtrlInputs& inputs, std::string_view name = "");
 Node* ResourceApplyFtrlV2(const FtrlInputs& inputs, std::string_view name = "");
 
-// The same formulas on the rows `indices` (int32 or int64 [n]) of grad [n, ...].
+// These apply the formulas above to the rows `indices` (int32 or int64 [n]) of grad [n, ...].
 Node* ResourceSparseApplyKerasMomentum(const MomentumInputs& inputs, Value indices,
                                        std::string_view name = "");
 Node* ResourceSparseApplyRMSProp(const RMSPropInputs& inputs, Value indices,

@@ -6,8 +6,8 @@
 namespace tpuest::ops {
 namespace {
 
-// What an update reads and writes, by the names of the op's inputs. With `indices` a slot is its
-// rows, in the gradient's order; index -1 is no row.
+// An update's reads and writes, by the names of the op's inputs. With `indices` a slot is its rows,
+// in the gradient's order; index -1 is no row.
 class HloUpdate {
  public:
   explicit HloUpdate(LowerContext& c) : c_(c) {
@@ -35,12 +35,12 @@ class HloUpdate {
   LowerContext& c_;
 };
 
-// old + (value - old) share
+// A moving average: old + (value - old) share.
 HloTerm Toward(const HloTerm& old, const HloTerm& value, const HloTerm& share) {
   return old + (value - old) * share;
 }
 
-// RMSProp's step, from the mean square about which it divides.
+// RMSProp's step, given the mean square about which it divides.
 void MoveByRMSProp(const HloUpdate& u, const HloTerm& mean_square) {
   const HloTerm scaled = u.Read("grad") * u.Read("lr") / SqrtOf(mean_square + u.Read("epsilon"));
   const HloTerm mom = u.Slot("mom") * u.Read("momentum") + scaled;

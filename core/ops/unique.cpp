@@ -25,7 +25,7 @@ void UniqueShape(ShapeContext& context) {
   context.Output(1, context.Input(0));
 }
 
-// How many there are is known only when they are there, so y is as long as x.
+// y is as long as x: how many distinct numbers there are is known only when they are there.
 void PaddedShape(ShapeContext& context) {
   context.Output(0, context.Input(0));
   context.Output(1, context.Input(0));
@@ -37,7 +37,7 @@ void PlanUnpadded(PlanContext& context) {
   Check(false, "'{}' is bound before it is planned", context.node().name());
 }
 
-// Slots of an open-addressing table: a power of two, at most half of them taken.
+// The slots of an open-addressing table: a power of two, at most half of them taken.
 int64_t TableSlots(int64_t numbers) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(numbers, 1)))) *
          2;

@@ -1,6 +1,6 @@
 #pragma once
-// What shape functions and plans of the optimizers' ops share: their inputs by name, and their two
-// dtypes.
+// The shape functions and plans of the optimizers' ops share these: their inputs by name, and their
+// two dtypes.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tpuest::ops {
 
-// Where the input called `name` stands in the op's signature.
+// The position of the input called `name` in the op's signature.
 [[nodiscard]] int InputIndex(const Node& node, std::string_view name);
 [[nodiscard]] bool HasInput(const Node& node, std::string_view name);
 
@@ -48,7 +48,7 @@ struct UpdateBuffers {
   size_t count = 0;
   Buffer grad;
 
-  // Where each slot's element `at` is.
+  // Each slot's element `at`.
   template <class T>
   [[nodiscard]] std::array<T*, kMost> At(const Task& task, int64_t at) const {
     std::array<T*, kMost> elements{};
@@ -63,7 +63,7 @@ class UpdateRows {
   explicit UpdateRows(PlanContext& context);
   [[nodiscard]] int64_t count() const { return count_; }
   [[nodiscard]] int64_t elements() const { return elements_; }  // of a row
-  // -1: no row. Error kData if the variable has no such row.
+  // The row of position i; -1 is none. Error kData if the variable has no such row.
   [[nodiscard]] int64_t At(const Task& task, int64_t i) const {
     const int64_t row = wide_ ? task.At<int64_t>(indices_)[i] : task.At<int32_t>(indices_)[i];
     if (row < -1 || row >= rows_) [[unlikely]] {

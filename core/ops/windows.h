@@ -1,5 +1,5 @@
 #pragma once
-// What convolution and pooling share: windows that slide over an NHWC image.
+// Convolution and pooling share these windows that slide over an NHWC image.
 
 #include <string_view>
 
@@ -20,7 +20,7 @@ struct Windows {
 };
 [[nodiscard]] Windows WindowsOf(const Node& node, int64_t in_height, int64_t in_width,
                                 int64_t size_height, int64_t size_width);
-// The same in a shape function: fails where the image is smaller than the window.
+// WindowsOf for a shape function: fails where the image is smaller than the window.
 [[nodiscard]] Windows CheckedWindows(const ShapeContext& context, const Shape& image,
                                      int64_t size_height, int64_t size_width);
 
@@ -29,7 +29,8 @@ struct Windows {
 [[nodiscard]] std::vector<int64_t> OverNhwc(const std::vector<int64_t>& height_width,
                                             std::string_view what);
 
-// For OpDef::grad: differentiating a gradient op is an Error.
+// The OpDef::grad of a gradient op that cannot be differentiated again: an Error kUsage that says
+// so.
 void NoSecondGradient(GradContext& context);
 
 // The shape of x as a value: a constant if it is known, else its ShapeOf.
