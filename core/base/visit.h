@@ -1,5 +1,5 @@
 #pragma once
-// How a set of options is declared once. A plain struct lists its fields in a template Visit:
+// A set of options is declared once: a plain struct lists its fields in a template Visit.
 //
 //   struct MomentumOptimizer {
 //     static constexpr std::string_view kType = "MomentumOptimizer";  // value of `type:`

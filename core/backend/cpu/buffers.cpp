@@ -1,4 +1,4 @@
-// Where every value stands in memory, with as little of it as the lifetimes allow.
+// Finds a place in memory for every value, in as little of it as the lifetimes allow.
 //
 // In: the schedule, and what the planner says of each value while it makes the kernels: this node
 // uses it, it is that one under another shape, it may stand in that one. Out, by Place: a location

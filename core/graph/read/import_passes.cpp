@@ -117,7 +117,7 @@ class Rewriter {
 
   void MakeTwin(pb::NodeDef& node, const std::string& op) {
     const std::string variable = *VariableOf(node.input(0));
-    // What wrote the variable before comes before.
+    // A write whose input is the output of an earlier write waits for that one.
     const std::string before(ParseTensorName(node.input(0)).node);
     if (before != variable) node.add_input("^" + before);
     node.set_input(0, variable);

@@ -36,7 +36,7 @@ struct NodeReaderOptions {
 
 class NodeReader {
  public:
-  // All are kept, not copied.
+  // The arguments are kept, not copied: they outlive the reader.
   NodeReader(const pb::GraphDef& def, Graph& graph, const NodeReaderOptions& options)
       : def_(def), graph_(graph), options_(options) {}
 

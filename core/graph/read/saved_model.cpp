@@ -53,7 +53,7 @@ std::string WithIndex(const std::string& tensor) {
   return tensor.find(':') == std::string::npos ? tensor + ":0" : tensor;
 }
 
-// The message is the one that TensorFlow Serving's users know.
+// The message begins as SavedModelEstimator's.
 void CheckGiven(const std::string& what, const SignatureTensor& expected, const Value& given) {
   if (expected.dtype == given.dtype() && Compatible(expected.shape, given.shape())) return;
   throw Error(Code::kData,
