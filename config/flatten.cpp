@@ -43,7 +43,7 @@ class Flattener {
   }
 
   void Leaf(const Value& value, const std::string& path) {
-    values_.push_back({path, FlowText(value), help_});
+    values_.push_back({path, FlowText(value), help_, changes_bits_});
   }
 
   void Items(const Value& list, const std::string& path) {
@@ -63,21 +63,26 @@ class Flattener {
   void Members(const Value& section, const std::string& path) {
     for (const Member& member : MembersOf(section)) {
       const std::string_view of_section = std::exchange(help_, member.field.help);
+      const bool section_does =
+          std::exchange(changes_bits_, changes_bits_ && member.field.changes_bits);
       Walk(member.value, Joined(path, member.name));
       help_ = of_section;
+      changes_bits_ = section_does;
     }
   }
 
   void Alternative(const Value& variant, const std::string& path) {
     const Type& chosen = *variant.type->alternatives[variant.type->index(variant.at)];
     if (!chosen.name.empty()) {
-      values_.push_back({Joined(path, chosen.type_key), std::string(chosen.name), help_});
+      values_.push_back(
+          {Joined(path, chosen.type_key), std::string(chosen.name), help_, changes_bits_});
     }
     Walk({&chosen, variant.type->chosen(variant.at)}, path);
   }
 
   std::vector<FlatValue> values_;
-  std::string_view help_;  // of the key that is walked
+  std::string_view help_;     // of the key that is walked
+  bool changes_bits_ = true;  // likewise
 };
 
 }  // namespace
@@ -88,10 +93,15 @@ std::vector<FlatValue> FlatValuesOf(const Value& section) {
   return flattener.Take();
 }
 
-std::optional<std::string> FindText(const std::vector<FlatValue>& values, std::string_view path) {
+const FlatValue* FindValue(const std::vector<FlatValue>& values, std::string_view path) {
   const auto found = std::find_if(values.begin(), values.end(),
                                   [&](const FlatValue& value) { return value.path == path; });
-  return found == values.end() ? std::nullopt : std::optional(found->text);
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> FindText(const std::vector<FlatValue>& values, std::string_view path) {
+  const FlatValue* const found = FindValue(values, path);
+  return found == nullptr ? std::nullopt : std::optional(found->text);
 }
 
 std::vector<Difference> DifferencesOf(const std::vector<FlatValue>& a,

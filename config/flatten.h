@@ -15,6 +15,7 @@ struct FlatValue {
   std::string path;  // "optimizer.learning_rate", "layers[2].units", "model.type"
   std::string text;  // YAML flow text
   std::string_view help;
+  bool changes_bits = true;  // false where the key's field, or one that it is below, says so
 };
 
 // All values that are no sections, in the order of Visit. An empty list or map is a value; a
@@ -26,6 +27,9 @@ template <class T>
   return FlatValuesOf(ValueOf(const_cast<T&>(section)));
 }
 
+// The value at a path; null: there is none.
+[[nodiscard]] const FlatValue* FindValue(const std::vector<FlatValue>& values,
+                                         std::string_view path);
 // The text at a path; nullopt where there is no such value.
 [[nodiscard]] std::optional<std::string> FindText(const std::vector<FlatValue>& values,
                                                   std::string_view path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config/variant.h"
 #include "config/writer.h"
@@ -62,12 +63,15 @@ class SchemaLister {
     key.values.insert(key.values.end(), names.begin(), names.end());
     key.required = field.required;
     key.tpuest = field.tpuest;
+    key.changes_bits = changes_bits_ && field.changes_bits;
     if (!field.required && WithoutOptional(*member.value.type).kind != Kind::kSection) {
       key.default_text = FlowText(member.value);
     }
     const std::string here = key.path;
+    const bool section_does = std::exchange(changes_bits_, key.changes_bits);
     keys_.push_back(std::move(key));
     Inside(*member.value.type, member.value.at, here);
+    changes_bits_ = section_does;
   }
 
   // Lists the keys below a value; `at` null: a fresh one's.
@@ -93,6 +97,7 @@ class SchemaLister {
 
   std::vector<SchemaKey> keys_;
   std::vector<const Type*> open_;
+  bool changes_bits_ = true;  // of the key that is walked
 };
 
 // Lists the paths of one job: walks defaults and tree together, the tree deciding where there are

@@ -24,6 +24,7 @@ struct SchemaKey {
   std::vector<std::string> values;  // allowed words, of a string or of `type:`
   bool required = false;
   bool tpuest = false;  // not TensorFlow's own word
+  bool changes_bits = true;  // false where its field, or one that it is below, says so
 };
 
 // The keys in the order of Visit, a section before its keys. A struct inside itself is listed once.

@@ -227,17 +227,26 @@ struct InputFnOptions {
                "neither labels nor id"});
     v("labels", labels,
       {.help = "column of the labels, or a dict of them: {head's name: column}; null: none"});
-    v("id", id, {.help = "column carried along, never fed to the model", .tpuest = true});
+    v("id", id,
+      {.help = "column carried along, never fed to the model",
+       .tpuest = true,
+       .changes_bits = false});
     v("cache", cache,
       {.help = "memory: keep generated and inflated records; plain files are mapped anyway",
-       .values = {"memory"}});
+       .values = {"memory"},
+       .changes_bits = false});
     v("shuffle", shuffle, {.help = "null: in the order of the source"});
     v("repeat", repeat, {.help = "passes; -1: for ever; null: -1 in training, else 1"});
     v("drop_remainder", drop_remainder,
       {.help = "leave out a last short batch; null: true in training, else false"});
     v("num_parallel_calls", num_parallel_calls,
-      {.help = "input workers; auto: as the machine has", .values = {"auto"}});
-    v("prefetch", prefetch, {.help = "batches made ahead; auto: two a worker", .values = {"auto"}});
+      {.help = "input workers; auto: as the machine has",
+       .values = {"auto"},
+       .changes_bits = false});
+    v("prefetch", prefetch,
+      {.help = "batches made ahead; auto: two a worker",
+       .values = {"auto"},
+       .changes_bits = false});
   }
 };
 

@@ -67,9 +67,14 @@ struct TpuestOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("fsync", fsync, {.help = "flush checkpoints to the disk before they count", .tpuest = true});
+    v("fsync", fsync,
+      {.help = "flush checkpoints to the disk before they count",
+       .tpuest = true,
+       .changes_bits = false});
     v("staging_bytes", staging_bytes,
-      {.help = "most bytes of batches that a replica of a device takes at once", .tpuest = true});
+      {.help = "most bytes of batches that a replica of a device takes at once",
+       .tpuest = true,
+       .changes_bits = false});
     v("matmul_precision", matmul_precision,
       {.help =
            "of float32 on a device: default: its own, which rounds on TPUs and newer GPUs; high; "
@@ -77,7 +82,8 @@ struct TpuestOptions {
        .tpuest = true,
        .values = {"default", "high", "highest"}});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
-    v("deadlines", deadlines, {.help = "seconds after which waiting ends", .tpuest = true});
+    v("deadlines", deadlines,
+      {.help = "seconds after which waiting ends", .tpuest = true, .changes_bits = false});
     v("fold", fold,
       {.help = "of cross-validation: the train_spec's records without one fold are trained on, "
                "that fold is what every eval_spec evaluates",
@@ -104,12 +110,14 @@ struct Job {
 
   template <class V>
   void Visit(V& v) {
-    v("version", version, {.help = "of this format: 1", .required = true, .tpuest = true});
-    v("name", name, {.help = "of the run, for ${name}", .tpuest = true});
+    v("version", version,
+      {.help = "of this format: 1", .required = true, .tpuest = true, .changes_bits = false});
+    v("name", name, {.help = "of the run, for ${name}", .tpuest = true, .changes_bits = false});
     v("mode", mode,
       {.help = "what `tpuest run` does",
        .tpuest = true,
-       .values = {"train", "evaluate", "predict", "export", "train_and_evaluate"}});
+       .values = {"train", "evaluate", "predict", "export", "train_and_evaluate"},
+       .changes_bits = false});
     v("base", base,
       {.help = "a file, or a list of them, whose keys this job's go over; the first is the lowest",
        .tpuest = true});
@@ -122,11 +130,14 @@ struct Job {
     v("summaries", summaries,
       {.help = "a host_call: scalars of training that are recorded at every step: loss, "
                "learning_rate, global_norm/gradient_norm, and those of the model by their tags",
-       .tpuest = true});
+       .tpuest = true,
+       .changes_bits = false});
     v("train_spec", train_spec, {.help = "of TrainSpec"});
-    v("eval_spec", eval_spec, {.help = "of EvalSpec: one, or several by name"});
-    v("predict", predict, {.help = "arguments of Estimator.predict"});
-    v("export", export_options, {.help = "arguments of Estimator.export_saved_model"});
+    v("eval_spec", eval_spec,
+      {.help = "of EvalSpec: one, or several by name", .changes_bits = false});
+    v("predict", predict, {.help = "arguments of Estimator.predict", .changes_bits = false});
+    v("export", export_options,
+      {.help = "arguments of Estimator.export_saved_model", .changes_bits = false});
     v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
   }
 };

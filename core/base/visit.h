@@ -45,6 +45,9 @@ struct Field {
   bool tpuest = false;                   // not TensorFlow's own word
   std::vector<std::string_view> values;  // allowed values of a string, if they are few
   bool input_path = false;               // resolved against the job file's folder
+  // False where it is known that a run's losses and parameters depend neither on this key nor on
+  // those below it: where files go, how often something is written, what is evaluated.
+  bool changes_bits = true;
 };
 
 // A value of any kind that its part interprets later: kept as YAML flow text ("[1, 2]", "abc").

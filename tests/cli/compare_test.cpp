@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/run/record/bit_keys.h"
+#include <algorithm>
+
+#include "cli/job/job.h"
 #include "cli/run/record/checkpoint_fingerprint.h"
 #include "core/base/files.h"
 #include "core/io/bundle.h"
@@ -14,20 +16,52 @@
 namespace tpuest::cli {
 namespace {
 
+// What the key's declaration says; "input_fns.<name>.cache" as the schema has it.
+bool ChangesBits(std::string_view path) {
+  static const std::vector<config::SchemaKey> kKeys = config::Schema<Job>();
+  const auto key = std::ranges::find(kKeys, path, &config::SchemaKey::path);
+  REQUIRE_MESSAGE(key != kKeys.end(), path);
+  return key->changes_bits;
+}
+
 TEST_CASE("where files go, how often something is written and the threads change no bit") {
-  CHECK_FALSE(CanChangeBits("run_config.session_config.intra_op_parallelism_threads", "train"));
-  CHECK_FALSE(CanChangeBits("run_config.keep_best.metric", "train"));
-  CHECK_FALSE(CanChangeBits("run_config.tpu_config.iterations_per_loop", "train"));
-  CHECK_FALSE(CanChangeBits("eval_spec.valid.steps", "train"));
-  CHECK_FALSE(CanChangeBits("input_fns.test.source.count", "train"));
-  CHECK_FALSE(CanChangeBits("input_fns.train.prefetch", "train"));
-  CHECK(CanChangeBits("input_fns.train.shuffle.seed", "train"));
-  CHECK(CanChangeBits("input_fns.train", "train"));
-  CHECK(CanChangeBits("run_config.tf_random_seed", "train"));
-  CHECK(CanChangeBits("run_config.tpu_config.num_shards", "train"));
-  CHECK(CanChangeBits("train_spec.hooks[0].type", "train"));
-  CHECK(CanChangeBits("model.layers[0].units", "train"));
-  CHECK(CanChangeBits("names", "train"));  // not `name`
+  CHECK_FALSE(ChangesBits("name"));
+  CHECK_FALSE(ChangesBits("run_config.model_dir"));
+  CHECK_FALSE(ChangesBits("run_config.session_config.intra_op_parallelism_threads"));
+  CHECK_FALSE(ChangesBits("run_config.keep_best.metric"));
+  CHECK_FALSE(ChangesBits("run_config.tpu_config.iterations_per_loop"));
+  CHECK_FALSE(ChangesBits("eval_spec.<name>.steps"));
+  CHECK_FALSE(ChangesBits("train_spec.max_steps"));
+  CHECK_FALSE(ChangesBits("input_fns.<name>.prefetch"));
+  CHECK_FALSE(ChangesBits("tpuest.deadlines.evaluator_secs"));
+  CHECK(ChangesBits("input_fns.<name>.shuffle.seed"));
+  CHECK(ChangesBits("run_config"));
+  CHECK(ChangesBits("run_config.tf_random_seed"));
+  CHECK(ChangesBits("run_config.tpu_config.num_shards"));
+  CHECK(ChangesBits("train_spec.hooks"));
+  CHECK(ChangesBits("model.layers"));
+  CHECK(ChangesBits("tpuest.matmul_precision"));
+}
+
+// A run that trains on an input_fn and has these keys; values tell runs apart.
+ComparedRun RunOf(const std::string& train_input, const std::string& value) {
+  ComparedRun run;
+  run.train_input = train_input;
+  for (const char* const path : {"input_fns.test.source.count", "input_fns.train.source.count"}) {
+    run.keys.push_back({path, value, "", true});
+  }
+  run.keys.push_back({"input_fns.train.prefetch", value, "", false});
+  return run;
+}
+
+TEST_CASE("an input_fn changes bits where a run trains on it") {
+  const auto candidates = [](const std::vector<ComparedRun>& runs) {
+    return CandidatesOf(KeyDifferences(runs), {});
+  };
+  CHECK(candidates({RunOf("train", "1"), RunOf("train", "2")}) ==
+        std::vector<std::string>{"input_fns.train.source.count"});
+  CHECK(candidates({RunOf("tra", "1"), RunOf("tra", "2")}).empty());
+  CHECK(candidates({RunOf("test", "1"), RunOf("train", "2")}).size() == 2);
 }
 
 std::string WriteCheckpoint(const TemporaryFolder& folder, const std::string& name, float bias,

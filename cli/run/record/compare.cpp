@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "cli/job/job.h"
-#include "cli/run/record/bit_keys.h"
 #include "cli/run/record/checkpoint_fingerprint.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
@@ -40,6 +39,26 @@ std::vector<std::string> DifferentPaths(const std::vector<ComparedRun>& runs) {
     }
   }
   return paths;
+}
+
+// Whether the path is outside of input_fns, or at or below the one that the run trains on.
+bool ReachesTraining(std::string_view path, const ComparedRun& run) {
+  constexpr std::string_view kInputs = "input_fns.";
+  if (!path.starts_with(kInputs)) return true;
+  path.remove_prefix(kInputs.size());
+  if (!path.starts_with(run.train_input)) return false;
+  path.remove_prefix(run.train_input.size());
+  return path.empty() || path.front() == '.' || path.front() == '[';
+}
+
+// Whether a key can have made what the runs trained differ.
+bool CanChangeBits(const std::string& path, const std::vector<ComparedRun>& runs) {
+  const auto says_so = [&](const ComparedRun& run) {
+    const config::FlatValue* const value = config::FindValue(run.keys, path);
+    return value != nullptr && value->changes_bits;
+  };
+  const auto reaches = [&](const ComparedRun& run) { return ReachesTraining(path, run); };
+  return std::ranges::any_of(runs, says_so) && std::ranges::any_of(runs, reaches);
 }
 
 bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -95,10 +114,10 @@ ComparedRun ReadRun(const std::string& path, config::Sources& sources) {
 std::vector<KeyDifference> KeyDifferences(const std::vector<ComparedRun>& runs) {
   std::vector<KeyDifference> differences;
   for (const std::string& path : DifferentPaths(runs)) {
-    KeyDifference difference{.path = path, .values = {}, .can_change_bits = false};
+    KeyDifference difference{
+        .path = path, .values = {}, .can_change_bits = CanChangeBits(path, runs)};
     for (const ComparedRun& run : runs) {
       difference.values.push_back(config::FindText(run.keys, path));
-      difference.can_change_bits |= CanChangeBits(path, run.train_input);
     }
     differences.push_back(std::move(difference));
   }

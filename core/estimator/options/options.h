@@ -46,7 +46,8 @@ struct TpuConfig {
     v("iterations_per_loop", iterations_per_loop,
       {.help =
            "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
-           "that time; auto: by the periods of what looks"});
+           "that time; auto: by the periods of what looks",
+       .changes_bits = false});
     v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
     v("per_host_input_for_training", per_host_input_for_training,
       {.help =
@@ -54,9 +55,11 @@ struct TpuConfig {
            "part of the batch, in order; BROADCAST: each gets all of it"});
     v("eval_training_input_configuration", eval_training_input_configuration,
       {.help = "PER_HOST_V1: as per_host_input_for_training; SLICED: outside of training each "
-               "replica gets its part of the batch, also under BROADCAST"});
+               "replica gets its part of the batch, also under BROADCAST",
+       .changes_bits = false});
     v("experimental_host_call_every_n_steps", experimental_host_call_every_n_steps,
-      {.help = "steps from one host_call to the next, counted anew in each loop"});
+      {.help = "steps from one host_call to the next, counted anew in each loop",
+       .changes_bits = false});
   }
 };
 
@@ -114,35 +117,42 @@ struct RunConfig {
   template <class V>
   void Visit(V& v) {
     v("model_dir", model_dir,
-      {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one"});
+      {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one",
+       .changes_bits = false});
     v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
     v("save_summary_steps", save_summary_steps,
-      {.help = "steps from one summary event to the next; 0: none"});
+      {.help = "steps from one summary event to the next; 0: none", .changes_bits = false});
     v("save_checkpoints_steps", save_checkpoints_steps,
-      {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs"});
+      {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs",
+       .changes_bits = false});
     v("save_checkpoints_secs", save_checkpoints_secs,
-      {.help = "seconds from one checkpoint to the next; 600 if neither is given"});
-    v("session_config", session_config, {.help = "of ConfigProto"});
+      {.help = "seconds from one checkpoint to the next; 600 if neither is given",
+       .changes_bits = false});
+    v("session_config", session_config, {.help = "of ConfigProto", .changes_bits = false});
     v("keep_checkpoint_max", keep_checkpoint_max,
-      {.help = "newest checkpoints that are kept; null or 0: all"});
+      {.help = "newest checkpoints that are kept; null or 0: all", .changes_bits = false});
     v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
-      {.help = "and one for every so many hours"});
+      {.help = "and one for every so many hours", .changes_bits = false});
     v("keep_best", keep_best,
       {.help =
            "the best checkpoints of train_and_evaluate's evaluations stay, and `best` names them",
-       .tpuest = true});
+       .tpuest = true,
+       .changes_bits = false});
     v("log_step_count_steps", log_step_count_steps,
-      {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none"});
+      {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none",
+       .changes_bits = false});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
-      {.help = "write graph.pbtxt, .meta and the graph event"});
+      {.help = "write graph.pbtxt, .meta and the graph event", .changes_bits = false});
     v("checkpoint_format", checkpoint_format,
       {.help = "saver: by variables' names; checkpoint: by objects, for tf.train.Checkpoint",
        .tpuest = true,
-       .values = {"saver", "checkpoint"}});
+       .values = {"saver", "checkpoint"},
+       .changes_bits = false});
     v("train_distribute", train_distribute,
       {.help = "with use_tpu: false: replicas of a tf.distribute strategy that train; "
                "train_batch_size is then of one replica"});
-    v("eval_distribute", eval_distribute, {.help = "the same for evaluate and eval_batch_size"});
+    v("eval_distribute", eval_distribute,
+      {.help = "the same for evaluate and eval_batch_size", .changes_bits = false});
     v("tpu_config", tpu_config, {.help = "of TPUConfig"});
   }
 
@@ -170,23 +180,29 @@ struct EstimatorOptions {
     v("use_tpu", use_tpu,
       {.help = "true: num_shards replicas share each batch; false: one replica, batches as given"});
     v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
-    v("eval_batch_size", eval_batch_size, {.help = "null: train_batch_size"});
-    v("predict_batch_size", predict_batch_size, {.help = "null: eval_batch_size"});
+    v("eval_batch_size", eval_batch_size,
+      {.help = "null: train_batch_size", .changes_bits = false});
+    v("predict_batch_size", predict_batch_size,
+      {.help = "null: eval_batch_size", .changes_bits = false});
     v("batch_axis", batch_axis,
       {.help = "where model_fn finds the batch in each feature, by name, and then each label; "
                "[3, 0]: images in HWCN; null: first"});
     v("eval_on_tpu", eval_on_tpu,
-      {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true"});
+      {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true",
+       .changes_bits = false});
     v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
     v("warm_start_from", warm_start_from,
       {.help = "checkpoint prefix, folder or SavedModel whose trainable variables a new run starts "
                "from, or WarmStartSettings",
        .input_path = true});
     v("export_to_tpu", export_to_tpu,
-      {.help = "exports get a MetaGraph with the tags serve, tpu; null: as use_tpu"});
-    v("export_to_cpu", export_to_cpu, {.help = "exports get a MetaGraph with the tag serve"});
+      {.help = "exports get a MetaGraph with the tags serve, tpu; null: as use_tpu",
+       .changes_bits = false});
+    v("export_to_cpu", export_to_cpu,
+      {.help = "exports get a MetaGraph with the tag serve", .changes_bits = false});
     v("export_saved_model_api_version", export_saved_model_api_version,
-      {.help = "1: the TPU's MetaGraph calls the whole model on the TPU; 2: the model decides"});
+      {.help = "1: the TPU's MetaGraph calls the whole model on the TPU; 2: the model decides",
+       .changes_bits = false});
     v("run_config", run_config, {.help = "of RunConfig"});
   }
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
@@ -223,10 +239,11 @@ struct TrainSpec {
   template <class V>
   void Visit(V& v) {
     v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
-    v("steps", steps, {.help = "train for this many more steps"});
-    v("max_steps", max_steps, {.help = "train up to this global step"});
+    v("steps", steps, {.help = "train for this many more steps", .changes_bits = false});
+    v("max_steps", max_steps, {.help = "train up to this global step", .changes_bits = false});
     v("hooks", hooks, {.help = "SessionRunHooks, in this order"});
-    v("saving_listeners", saving_listeners, {.help = "called around every checkpoint"});
+    v("saving_listeners", saving_listeners,
+      {.help = "called around every checkpoint", .changes_bits = false});
   }
   [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
 };
