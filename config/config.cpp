@@ -9,7 +9,7 @@ namespace tpuest::config {
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
                                           const Layers& layers, Sources& sources,
                                           const Value& section, Tree& tree) {
-  std::vector<Fault> faults;
+  Faults faults;
   const Origin of_files{Origin::Kind::kJobFile, ""};
   tree.root = ReadLayers(text, file, of_files, sources, faults);
   for (const std::string& set_file : layers.set_files) {
@@ -23,14 +23,13 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   }
   // ReadLayers has taken the files' own away: what is left came from KEY=VALUE.
   if (const Node* const base = tree.root.Find("base")) {
-    faults.push_back({"base files stand below the job file, not over it", "--set-file FILE", "base",
-                      base->key_place, base->key_width});
+    faults.Add({"base files stand below the job file, not over it", "--set-file FILE", "base",
+                base->key_place, base->key_width});
   }
   ReadInto(tree, section, faults);
-  if (!faults.empty()) {
-    SortByPlace(faults);
-    throw Error(Code::kUsage, std::move(faults));
-  }
+  std::vector<Fault> all = faults.Take();
+  SortByPlace(all);
+  if (!all.empty()) throw Error(Code::kUsage, std::move(all));
   return applied;
 }
 

@@ -94,8 +94,8 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
     hint = fmt::format("known here: {}", Join(keys, ", "));
   }
   const std::string message = fmt::format("unknown key '{}'{}", child.key, InPath());
-  faults_.push_back({message, hint, path_.empty() ? child.key : path_ + "." + child.key,
-                     child.key_place, child.key_width});
+  faults_.Add({message, hint, path_.empty() ? child.key : path_ + "." + child.key, child.key_place,
+               child.key_width});
 }
 
 // A hint where else the job has a key of that name: next to this section, or anywhere; empty if

@@ -24,7 +24,7 @@ bool SameType(const Node& a, const Node& b) {
 
 class LayerReader {
  public:
-  LayerReader(Sources& sources, std::vector<Fault>& faults) : sources_(sources), faults_(faults) {}
+  LayerReader(Sources& sources, Faults& faults) : sources_(sources), faults_(faults) {}
 
   Node Read(std::string_view text, const std::string& file, const Origin& origin) {
     // Absolute, so that a file whose name is written in two ways is still found among its own
@@ -57,8 +57,8 @@ class LayerReader {
       return node.kind == Node::Kind::kScalar && !node.text.empty();
     });
     if (are_names) return files;
-    faults_.push_back({"base: expected a file or a list of files", "base: [common.yaml]", "base",
-                       base.key_place, base.key_width});
+    faults_.Add({"base: expected a file or a list of files", "base: [common.yaml]", "base",
+                 base.key_place, base.key_width});
     return {};
   }
 
@@ -82,7 +82,7 @@ class LayerReader {
   }
 
   Sources& sources_;
-  std::vector<Fault>& faults_;
+  Faults& faults_;
   std::vector<std::string> open_;  // files that are being read, the job's first
 };
 
@@ -107,7 +107,7 @@ Node Merged(Node below, Node above) {
 }
 
 Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
-                Sources& sources, std::vector<Fault>& faults) {
+                Sources& sources, Faults& faults) {
   return LayerReader(sources, faults).Read(text, file, origin);
 }
 

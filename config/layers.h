@@ -8,6 +8,7 @@
 #include "config/diagnostics.h"
 #include "config/overrides.h"
 #include "config/tree.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
@@ -25,7 +26,7 @@ struct Layers {
 // taken out: the first is the lowest, each may have its own. Throws Error kUsage for a file that is
 // not there, that is among its own bases, or that cannot be read at all; other faults are added.
 [[nodiscard]] Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
-                              Sources& sources, std::vector<Fault>& faults);
+                              Sources& sources, Faults& faults);
 
 // The file's text. Throws Error kUsage, which names the nearest file name if there is none of this
 // name.

@@ -330,16 +330,14 @@ class Overrider {
 
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
                                               const Value& defaults, Sources& sources,
-                                              std::vector<Fault>& faults) {
+                                              Faults& faults) {
   std::vector<AppliedOverride> applied;
   Overrider overrider(tree, defaults);
   for (const Override& override : overrides) {
     const int line = sources.AddLine(override.origin, override.text);
-    try {
+    faults.Catch([&] {
       applied.push_back(overrider.Apply(override, Place{override.origin, line, 0}));
-    } catch (const Error& error) {
-      faults.insert(faults.end(), error.faults().begin(), error.faults().end());
-    }
+    });
   }
   return applied;
 }

@@ -8,7 +8,7 @@
 #include "config/diagnostics.h"
 #include "config/reflect.h"
 #include "config/tree.h"
-#include "core/base/error.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
@@ -32,11 +32,11 @@ struct AppliedOverride {
 // left out.
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
                                               const Value& defaults, Sources& sources,
-                                              std::vector<Fault>& faults);
+                                              Faults& faults);
 
 template <class T>
 std::vector<AppliedOverride> ApplyOverrides(Tree& tree, const std::vector<Override>& overrides,
-                                            Sources& sources, std::vector<Fault>& faults) {
+                                            Sources& sources, Faults& faults) {
   T defaults{};
   return ApplyOverridesTo(tree, overrides, ValueOf(defaults), sources, faults);
 }

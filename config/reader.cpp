@@ -83,7 +83,7 @@ void TreeReader::ReadRoot() {
 }
 
 void TreeReader::ReportAt(const Place& place, int width, std::string message, std::string hint) {
-  faults_.push_back({std::move(message), std::move(hint), path_, place, width});
+  faults_.Add({std::move(message), std::move(hint), path_, place, width});
 }
 
 void TreeReader::Report(const Node& node, std::string_view what, std::string hint) {
@@ -269,12 +269,12 @@ void TreeReader::ReadSection(const Node& node, const Value& value, const Type* o
   CheckKeys(node, value, members, of);
 }
 
-void ReadInto(const Tree& tree, const Value& section, std::vector<Fault>& faults) {
+void ReadInto(const Tree& tree, const Value& section, Faults& faults) {
   TreeReader reader(tree, section);
   reader.ReadRoot();
   std::vector<Fault> found = reader.TakeFaults();
   SortByPlace(found);
-  faults.insert(faults.end(), found.begin(), found.end());
+  faults.AddAll(std::move(found));
 }
 
 }  // namespace tpuest::config

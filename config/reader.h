@@ -13,17 +13,17 @@
 
 #include "config/reflect.h"
 #include "config/tree.h"
-#include "core/base/error.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
 // Fills the section from the tree; what the tree does not name keeps its value. Faults carry
 // place, width and key path and are added in the order of the lines; the value is of no use if
 // there are any.
-void ReadInto(const Tree& tree, const Value& section, std::vector<Fault>& faults);
+void ReadInto(const Tree& tree, const Value& section, Faults& faults);
 
 template <class T>
-void Read(const Tree& tree, T& section, std::vector<Fault>& faults) {
+void Read(const Tree& tree, T& section, Faults& faults) {
   ReadInto(tree, ValueOf(section), faults);
 }
 

@@ -13,6 +13,7 @@
 #include "config/scalars.h"
 #include "config/schema.h"
 #include "config/tree.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
@@ -29,7 +30,7 @@ class TreeReader {
   TreeReader(const Tree& tree, const Value& root) : tree_(tree), root_(root) {}
 
   void ReadRoot();
-  [[nodiscard]] std::vector<Fault> TakeFaults() { return std::move(faults_); }
+  [[nodiscard]] std::vector<Fault> TakeFaults() { return faults_.Take(); }
 
  private:
   // Appends to the key paths until destroyed.
@@ -95,7 +96,7 @@ class TreeReader {
 
   const Tree& tree_;
   Value root_;
-  std::vector<Fault> faults_;
+  Faults faults_;
   std::set<std::string> reported_;  // places and messages: an alias is read wherever it is used
   std::string path_;                // "model.layers[1]"
   std::string schema_path_;         // "model.layers[]", as SchemaKey::path has it

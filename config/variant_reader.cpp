@@ -154,7 +154,7 @@ void TreeReader::ReadFirstThatFits(const Node& node, const Value& value,
   for (const size_t alternative : alternatives) {
     // Tried without a trace: a fault of a type that does not fit is no fault of the job.
     if (alternatives.size() == 1) break;
-    std::vector<Fault> kept = std::exchange(faults_, {});
+    Faults kept = std::exchange(faults_, {});
     std::set<std::string> reported = reported_;
     ReadAlternative(node, value, alternative, field);
     const bool fits = faults_.empty();

@@ -46,7 +46,7 @@ Node YamlBuilder::NodeAt(size_t offset, Node::Kind kind) const {
 }
 
 void YamlBuilder::Report(const Place& place, int width, std::string message, std::string hint) {
-  faults_.push_back({std::move(message), std::move(hint), "", place, width});
+  faults_.Add({std::move(message), std::move(hint), "", place, width});
 }
 
 void YamlBuilder::CheckSize(size_t offset, size_t more_nodes, size_t more_depth) {

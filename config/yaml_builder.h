@@ -9,6 +9,7 @@
 
 #include "config/tree.h"
 #include "config/yaml_text.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
@@ -17,7 +18,7 @@ namespace tpuest::config {
 // deep and where quotes never close.
 class YamlBuilder {
  public:
-  YamlBuilder(const YamlText& text, Origin origin, std::vector<Fault>& faults)
+  YamlBuilder(const YamlText& text, Origin origin, Faults& faults)
       : text_(text), origin_(std::move(origin)), faults_(faults) {}
 
   // A value without children. anchor: yaml-cpp's number of it, 0 for none.
@@ -58,7 +59,7 @@ class YamlBuilder {
 
   const YamlText& text_;
   Origin origin_;
-  std::vector<Fault>& faults_;
+  Faults& faults_;
   std::vector<Level> levels_;
   std::map<size_t, Anchored> anchors_;
   size_t nodes_ = 0;

@@ -115,7 +115,7 @@ Error SyntaxError(const YAML::Exception& error, const YamlText& text) {
       .At(text.PlaceOf(text.Offset(error.mark.line, error.mark.column)));
 }
 
-Node Parse(const YamlText& text, const Origin& origin, std::vector<Fault>& faults) {
+Node Parse(const YamlText& text, const Origin& origin, Faults& faults) {
   YamlBuilder builder(text, origin, faults);
   Handler handler(text, builder);
   try {
@@ -131,7 +131,7 @@ Node Parse(const YamlText& text, const Origin& origin, std::vector<Fault>& fault
 }  // namespace
 
 Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
-               Sources& sources, std::vector<Fault>& faults) {
+               Sources& sources, Faults& faults) {
   const YamlText yaml(NormalisedText(text), file);
   // Before anything can be wrong with it: an error shows the line.
   sources.Add(file, yaml.text());
@@ -151,9 +151,9 @@ Node ParseFlowValue(std::string_view text, size_t start, const Place& place, con
   document += "[" + std::string(text.substr(start)) + "\n]";
   const YamlText yaml(std::move(document), place, text);
   CheckEncoding(yaml);
-  std::vector<Fault> faults;
+  Faults faults;
   Node list = Parse(yaml, origin, faults);
-  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
+  faults.ThrowAny(Code::kUsage);
   if (list.children.size() > 1) {
     throw Error(Code::kUsage, fmt::format("expected one value, found {}", list.children.size()),
                 fmt::format("did you mean '[{}]'?", text.substr(start)))

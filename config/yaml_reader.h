@@ -8,6 +8,7 @@
 
 #include "config/diagnostics.h"
 #include "config/tree.h"
+#include "core/base/faults.h"
 
 namespace tpuest::config {
 
@@ -15,7 +16,7 @@ namespace tpuest::config {
 // duplicate keys and the like are added to faults, with the first of duplicates kept. The text is
 // remembered in sources under `file`. An empty text is an empty map.
 [[nodiscard]] Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
-                             Sources& sources, std::vector<Fault>& faults);
+                             Sources& sources, Faults& faults);
 
 // Reads the VALUE of a `KEY=VALUE` that starts at byte `start` of `text`: a YAML flow value. Its
 // places are (place.file, place.line, column in text). Throws Error kUsage.

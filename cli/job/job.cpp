@@ -2,6 +2,7 @@
 
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
+#include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
 #include "core/sharding/batch_size.h"
@@ -28,59 +29,50 @@ class Validator {
 
   std::vector<Fault> Run() {
     if (job_.version != 1) {
-      Say("version", fmt::format("version {} of the job file is not known", job_.version),
-          "version: 1");
+      faults_.Say("version", fmt::format("version {} of the job file is not known", job_.version),
+                  "version: 1");
     }
-    Take(Validate(job_.estimator));
+    faults_.AddAll(Validate(job_.estimator));
     CheckColumns();
     if (job_.optimizer && models::NamesOptimizers(job_.model)) {
-      Say("optimizer", "the model names its optimizers itself, the job has another",
-          "leave out `optimizer`, or move it into `model`");
+      faults_.Say("optimizer", "the model names its optimizers itself, the job has another",
+                  "leave out `optimizer`, or move it into `model`");
     }
     CheckAverages();
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
-    Take(ValidateHooks(job_.predict.hooks, "predict.hooks"));
+    faults_.AddAll(ValidateHooks(job_.predict.hooks, "predict.hooks"));
     CheckKeepBest();
-    Take(Validate(job_.export_options));
+    faults_.AddAll(Validate(job_.export_options));
     const double most = job_.tpuest.data_errors.max_fraction;
     if (!(most >= 0 && most <= 1)) {
-      Say("tpuest.data_errors.max_fraction",
-          fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)), "");
+      faults_.Say("tpuest.data_errors.max_fraction",
+                  fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)), "");
     }
     if (job_.tpuest.staging_bytes < 1) {
-      Say("tpuest.staging_bytes",
+      faults_.Say(
+          "tpuest.staging_bytes",
           fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
     const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
     if (!(evaluator_secs > 0)) {
-      Say("tpuest.deadlines.evaluator_secs",
+      faults_.Say(
+          "tpuest.deadlines.evaluator_secs",
           fmt::format("evaluator_secs is {}; expected more than 0", NumberText(evaluator_secs)),
           "600 is ten minutes");
     }
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
-    return std::move(faults_);
+    return faults_.Take();
   }
 
  private:
-  void Say(std::string key, std::string message, std::string hint) {
-    faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
-  }
-  void Take(const std::vector<Fault>& faults) {
-    faults_.insert(faults_.end(), faults.begin(), faults.end());
-  }
-
   void CheckColumns() {
     const std::vector<Fault> faults = nn::ColumnSet(job_.feature_columns).Faults();
-    Take(faults);
+    faults_.AddAll(faults);
     if (!faults.empty()) return;
-    try {
-      std::ignore = models::ColumnsOf(job_.model, job_.feature_columns);
-    } catch (const Error& error) {
-      Take(error.faults());
-    }
+    faults_.Catch([&] { std::ignore = models::ColumnsOf(job_.model, job_.feature_columns); });
   }
 
   void CheckAverages() {
@@ -88,28 +80,29 @@ class Validator {
     const bool averages = models::KeepsAverages(job_.model) ||
                           (job_.optimizer && nn::AverageOf(*job_.optimizer) != nullptr);
     if (!averages) return;
-    Say("run_config.checkpoint_format",
-        "an object-based checkpoint has no place for an ExponentialMovingAverage",
-        "checkpoint_format: saver");
+    faults_.Say("run_config.checkpoint_format",
+                "an object-based checkpoint has no place for an ExponentialMovingAverage",
+                "checkpoint_format: saver");
   }
 
   void CheckTrain() {
     CheckInput("train_spec.input_fn", job_.train_spec->input_fn);
-    Take(Validate(job_.train_spec->length(), job_.estimator.use_tpu));
-    Take(ValidateHooks(job_.train_spec->hooks, "train_spec.hooks"));
-    Take(ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
+    faults_.AddAll(Validate(job_.train_spec->length(), job_.estimator.use_tpu));
+    faults_.AddAll(ValidateHooks(job_.train_spec->hooks, "train_spec.hooks"));
+    faults_.AddAll(
+        ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
     if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
-      Say("train_spec", "training needs an optimizer",
-          "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
+      faults_.Say("train_spec", "training needs an optimizer",
+                  "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
     }
     CheckBatch("train", job_.estimator.train_batch_size);
   }
 
   void CheckEvaluate() {
-    Take(Validate(*job_.eval_spec));
+    faults_.AddAll(Validate(*job_.eval_spec));
     for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
       CheckInput(named.key + ".input_fn", named.spec->input_fn);
-      Take(ValidateHooks(named.spec->hooks, named.key + ".hooks"));
+      faults_.AddAll(ValidateHooks(named.spec->hooks, named.key + ".hooks"));
     }
     CheckBatch("eval", job_.estimator.eval_batch_size);
   }
@@ -121,8 +114,8 @@ class Validator {
       if (named.label == name) return;
       labels.push_back(named.label);
     }
-    Say(key, fmt::format("'{}' is none of eval_spec", name),
-        fmt::format("there are: {}", labels.empty() ? "none" : Join(labels, ", ")));
+    faults_.Say(key, fmt::format("'{}' is none of eval_spec", name),
+                fmt::format("there are: {}", labels.empty() ? "none" : Join(labels, ", ")));
   }
 
   void CheckKeepBest() {
@@ -137,7 +130,7 @@ class Validator {
     if (Broadcasts(options.run_config.tpu_config)) return;
     const int replicas = ReplicasOf(job_.estimator);
     if (replicas <= 0) return;
-    if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.push_back(*fault);
+    if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.Add(*fault);
   }
 
   void CheckInput(const std::string& key, const std::string& name) {
@@ -145,21 +138,17 @@ class Validator {
     std::vector<std::string> names;
     for (const auto& [known, options] : job_.input_fns) names.push_back(known);
     const auto nearest = Nearest(name, names);
-    Say(key, fmt::format("'{}' is none of input_fns", name),
-        nearest ? fmt::format("did you mean '{}'?", *nearest)
-                : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
+    faults_.Say(key, fmt::format("'{}' is none of input_fns", name),
+                nearest ? fmt::format("did you mean '{}'?", *nearest)
+                        : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
   }
 
   void CheckInputFn(const std::string& name, const InputFnOptions& options) {
-    try {
-      std::ignore = MakeInputFn(options, name);
-    } catch (const Error& error) {
-      Take(error.faults());
-    }
+    faults_.Catch([&] { std::ignore = MakeInputFn(options, name); });
   }
 
   const Job& job_;
-  std::vector<Fault> faults_;
+  Faults faults_;
 };
 
 // Steps of one epoch of the training input, where an optimizer's schedule speaks of epochs.

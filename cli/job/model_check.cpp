@@ -1,5 +1,6 @@
 #include "cli/job/model_check.h"
 
+#include "core/base/faults.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
@@ -54,12 +55,11 @@ void Build(const Job& job, const ModeInput& input) {
 }  // namespace
 
 std::vector<Fault> CheckModel(const Job& job) {
-  try {
+  Faults faults;
+  faults.Catch([&] {
     for (const ModeInput& input : ModeInputs(job)) Build(job, input);
-  } catch (const Error& error) {
-    return error.faults();
-  }
-  return {};
+  });
+  return faults.Take();
 }
 
 }  // namespace tpuest::cli

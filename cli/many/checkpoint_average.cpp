@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/slot_names.h"
 #include "core/io/checkpoint_state.h"
@@ -50,11 +51,8 @@ std::string FormOf(const BundleReader& reader, const std::string& name) {
   return fmt::format("{} {}", NameOf(reader.DTypeOf(name)), reader.ShapeOf(name).Text());
 }
 
-void AddDifferences(const BundleReader& newest, const BundleReader& other,
-                    std::vector<Fault>& faults) {
-  const auto say = [&](std::string message) {
-    faults.push_back({std::move(message), "", "", {}, 0});
-  };
+void AddDifferences(const BundleReader& newest, const BundleReader& other, Faults& faults) {
+  const auto say = [&](std::string message) { faults.Say("", std::move(message)); };
   for (const std::string& name : newest.Names()) {
     if (IsOfTheRun(name)) continue;
     if (!other.Has(name)) {
@@ -71,13 +69,14 @@ void AddDifferences(const BundleReader& newest, const BundleReader& other,
 }
 
 void CheckAlike(const Readers& readers) {
-  std::vector<Fault> faults;
+  Faults faults;
   for (size_t i = 0; i + 1 < readers.size(); ++i) {
     AddDifferences(readers.back(), readers[i], faults);
   }
-  if (faults.empty()) return;
-  faults.back().hint = "checkpoints of one model can be averaged";
-  throw Error(Code::kCheckpoint, std::move(faults));
+  std::vector<Fault> all = faults.Take();
+  if (all.empty()) return;
+  all.back().hint = "checkpoints of one model can be averaged";
+  throw Error(Code::kCheckpoint, std::move(all));
 }
 
 Tensor MeanOf(const Readers& readers, const std::string& name) {

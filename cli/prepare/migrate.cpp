@@ -9,6 +9,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/backend/cpu/program.h"
+#include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/planned_run.h"
@@ -89,17 +90,13 @@ std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleRe
                                          .home = {registry, *backend, log, clock, never}});
     std::set<std::string> known;
     for (const auto& variable : run.model.graph->variables()) known.insert(variable->name);
-    std::vector<Fault> faults;
+    Faults faults;
     for (const std::string& stored : variables.Names()) {
       if (known.contains(stored) || IsOfNoModel(stored)) continue;
-      faults.push_back({fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
-                                    variables.ShapeOf(stored).Text()),
-                        "",
-                        "",
-                        {},
-                        0});
+      faults.Say("", fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
+                                 variables.ShapeOf(stored).Text()));
     }
-    return faults;
+    return faults.Take();
   } catch (const Error& error) {
     if (error.code() != Code::kCheckpoint) throw;
     return error.faults();

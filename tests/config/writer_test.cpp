@@ -152,7 +152,7 @@ TEST_CASE("strings that could be anything else are quoted") {
         "'a'",  "\"a\"", "1_000", "é",   "---", "...",  "<<",   "?",   "99999999999999999999"}) {
     const std::string text = StringText(other);
     CHECK(text.front() == '"');
-    std::vector<Fault> faults;
+    Faults faults;
     Sources sources;
     const Node node = ParseYaml("k: [" + text + "]\n", "t", {}, sources, faults);
     CHECK(node.children.at(0).children.at(0).text == other);
@@ -162,7 +162,7 @@ TEST_CASE("strings that could be anything else are quoted") {
 TEST_CASE("a node as flow text is the same node when read again") {
   const std::string text = "a: [1, \"1\", x, null, {b: \"c, d\", \"e f\": -.5}, \"\"]\n";
   Sources sources;
-  std::vector<Fault> faults;
+  Faults faults;
   const std::string flow = FlowText(ParseYaml(text, "t", {}, sources, faults));
   CHECK(flow == "{a: [1, \"1\", x, null, {b: \"c, d\", e f: -.5}, \"\"]}");
   CHECK(FlowText(ParseYaml(flow, "t", {}, sources, faults)) == flow);

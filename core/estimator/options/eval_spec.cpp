@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/base/faults.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -20,37 +21,35 @@ class EvalSpecValidator {
     std::set<std::string> folders;
     for (const NamedEvalSpec& named : specs) {
       CheckSpec(*named.spec, named.key);
-      Expect(folders.insert(named.name).second, named.key + ".name",
-             fmt::format("two of eval_spec write events to eval{}{}/",
-                         named.name.empty() ? "" : "_", named.name),
-             "give each a name of its own");
+      faults_.Expect(folders.insert(named.name).second, named.key + ".name",
+                     fmt::format("two of eval_spec write events to eval{}{}/",
+                                 named.name.empty() ? "" : "_", named.name),
+                     "give each a name of its own");
       for (const AnyExporter& exporter : named.spec->exporters) {
         names_.push_back(CommonOf(exporter).name);
       }
     }
     for (const NamedEvalSpec& named : specs) CheckExporters(*named.spec, named.key + ".exporters");
-    return std::move(faults_);
+    return faults_.Take();
   }
 
  private:
-  void Expect(bool holds, std::string key, std::string message, std::string hint = "") {
-    if (!holds) faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
-  }
-
   void CheckSpec(const EvalSpec& spec, const std::string& key) {
-    Expect(spec.steps.value_or(1) > 0, key + ".steps",
-           fmt::format("Must specify steps > 0, given: {}", spec.steps.value_or(0)),
-           "null takes the whole input");
-    Expect(spec.start_delay_secs >= 0, key + ".start_delay_secs",
-           fmt::format("Must specify start_delay_secs >= 0, given: {}", spec.start_delay_secs));
-    Expect(spec.throttle_secs >= 0, key + ".throttle_secs",
-           fmt::format("Must specify throttle_secs >= 0, given: {}", spec.throttle_secs));
-    Expect(spec.every_steps.value_or(1) > 0, key + ".every_steps",
-           fmt::format("Must specify every_steps > 0, given: {}", spec.every_steps.value_or(0)),
-           "null evaluates at each checkpoint");
+    faults_.Expect(spec.steps.value_or(1) > 0, key + ".steps",
+                   fmt::format("Must specify steps > 0, given: {}", spec.steps.value_or(0)),
+                   "null takes the whole input");
+    faults_.Expect(
+        spec.start_delay_secs >= 0, key + ".start_delay_secs",
+        fmt::format("Must specify start_delay_secs >= 0, given: {}", spec.start_delay_secs));
+    faults_.Expect(spec.throttle_secs >= 0, key + ".throttle_secs",
+                   fmt::format("Must specify throttle_secs >= 0, given: {}", spec.throttle_secs));
+    faults_.Expect(
+        spec.every_steps.value_or(1) > 0, key + ".every_steps",
+        fmt::format("Must specify every_steps > 0, given: {}", spec.every_steps.value_or(0)),
+        "null evaluates at each checkpoint");
     // It is a part of a folder's name.
-    Expect(spec.name.value_or("").find('/') == std::string::npos, key + ".name",
-           fmt::format("name is '{}', and has a '/'", spec.name.value_or("")));
+    faults_.Expect(spec.name.value_or("").find('/') == std::string::npos, key + ".name",
+                   fmt::format("name is '{}', and has a '/'", spec.name.value_or("")));
   }
 
   void CheckExporters(const EvalSpec& spec, const std::string& key) {
@@ -58,33 +57,37 @@ class EvalSpecValidator {
       const std::string at = fmt::format("{}[{}]", key, i);
       CheckName(CommonOf(spec.exporters[i]).name, at + ".name");
       if (const auto* const latest = std::get_if<LatestExporterOptions>(&spec.exporters[i])) {
-        Expect(latest->exports_to_keep.value_or(1) > 0, at + ".exports_to_keep",
-               fmt::format("`exports_to_keep`, if provided, must be positive number. Got {}",
-                           latest->exports_to_keep.value_or(0)));
+        faults_.Expect(
+            latest->exports_to_keep.value_or(1) > 0, at + ".exports_to_keep",
+            fmt::format("`exports_to_keep`, if provided, must be positive number. Got {}",
+                        latest->exports_to_keep.value_or(0)));
       }
       if (const auto* const best = std::get_if<BestExporterOptions>(&spec.exporters[i])) {
-        Expect(best->exports_to_keep.value_or(1) > 0, at + ".exports_to_keep",
-               fmt::format("`exports_to_keep`, if provided, must be a positive number. Got {}",
-                           best->exports_to_keep.value_or(0)));
+        faults_.Expect(
+            best->exports_to_keep.value_or(1) > 0, at + ".exports_to_keep",
+            fmt::format("`exports_to_keep`, if provided, must be a positive number. Got {}",
+                        best->exports_to_keep.value_or(0)));
       }
     }
   }
 
   void CheckName(const std::string& name, const std::string& key) {
-    Expect(!name.empty(), key,
-           fmt::format("An Exporter cannot have a name that is `None` or empty. All exporter "
-                       "names: {}",
-                       ListText(names_)));
-    Expect(name.find('/') == std::string::npos && name != "..", key,
-           fmt::format("'{}' is no name of a folder in export/", name));
+    faults_.Expect(
+        !name.empty(), key,
+        fmt::format("An Exporter cannot have a name that is `None` or empty. All exporter "
+                    "names: {}",
+                    ListText(names_)));
+    faults_.Expect(name.find('/') == std::string::npos && name != "..", key,
+                   fmt::format("'{}' is no name of a folder in export/", name));
     if (name.empty()) return;
-    Expect(seen_.insert(name).second, key,
-           fmt::format("`exporters` must have unique names. Such a name cannot be `None`. All "
-                       "exporter names: {}",
-                       ListText(names_)));
+    faults_.Expect(
+        seen_.insert(name).second, key,
+        fmt::format("`exporters` must have unique names. Such a name cannot be `None`. All "
+                    "exporter names: {}",
+                    ListText(names_)));
   }
 
-  std::vector<Fault> faults_;
+  Faults faults_;
   std::vector<std::string> names_;
   std::set<std::string> seen_;
 };

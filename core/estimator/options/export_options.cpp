@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/faults.h"
+
 namespace tpuest {
 namespace {
 
@@ -19,26 +21,20 @@ class ExportValidator {
 
   std::vector<Fault> Run() {
     CheckModes();
-    if (options_.verify < 0) {
-      Say("verify", fmt::format("verify is {}, expected 0 or more records", options_.verify));
-    }
+    faults_.Expect(options_.verify >= 0, "verify",
+                   fmt::format("verify is {}, expected 0 or more records", options_.verify));
     if (options_.serving_input_receiver_fn) {
       const auto size = std::visit([](const auto& r) { return r.default_batch_size; },
                                    *options_.serving_input_receiver_fn);
-      if (size.value_or(1) < 1) {
-        Say("serving_input_receiver_fn.default_batch_size",
-            fmt::format("default_batch_size must be positive, got {}", *size), "null takes any");
-      }
+      faults_.Expect(size.value_or(1) >= 1, "serving_input_receiver_fn.default_batch_size",
+                     fmt::format("default_batch_size must be positive, got {}", size.value_or(1)),
+                     "null takes any");
     }
     if (options_.batch_config) CheckBatching(*options_.batch_config);
-    return std::move(faults_);
+    return faults_.Take();
   }
 
  private:
-  void Say(const std::string& key, std::string message, std::string hint = "") {
-    faults_.push_back({std::move(message), std::move(hint), "export." + key, {}, 0});
-  }
-
   void CheckModes() {
     const std::vector<std::string> words = ModeWords(options_);
     const auto known = [](const std::string& word) {
@@ -46,20 +42,17 @@ class ExportValidator {
                          [&](const auto& mode) { return mode.first == word; });
     };
     for (const std::string& word : words) {
-      if (!known(word)) {
-        Say("experimental_mode", fmt::format("'{}' is no mode", word),
-            "PREDICT, EVAL or TRAIN, or a list of them");
-      }
+      faults_.Expect(known(word), "experimental_mode", fmt::format("'{}' is no mode", word),
+                     "PREDICT, EVAL or TRAIN, or a list of them");
     }
-    if (words.empty()) {
-      Say("experimental_mode", "No valid modes for exporting found. Got [].", "PREDICT");
-    }
+    faults_.Expect(!words.empty(), "experimental_mode",
+                   "No valid modes for exporting found. Got [].", "PREDICT");
   }
 
   // What TensorFlow's BatchFunction demands.
   void CheckBatching(const BatchConfigOptions& batch) {
     const auto expect = [&](bool holds, const char* key, const std::string& message) {
-      if (!holds) Say(std::string("batch_config.") + key, message);
+      faults_.Expect(holds, std::string("batch_config.") + key, message);
     };
     expect(batch.num_batch_threads > 0, "num_batch_threads",
            fmt::format("num_batch_threads must be positive, got {}", batch.num_batch_threads));
@@ -83,7 +76,7 @@ class ExportValidator {
   }
 
   const ExportOptions& options_;
-  std::vector<Fault> faults_;
+  Faults faults_{"export"};
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/faults.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -14,17 +15,17 @@ const Moments kTrainMoments = {"begin", "end", "checkpoint_saved"};
 const Moments kEvalMoments = {"begin", "end", "evaluated"};
 const Moments kPredictMoments = {"begin", "end"};
 
-// Gathers the faults of one hook.
+// What is expected of one hook.
 class HookCheck {
  public:
-  HookCheck(std::string section, Moments moments)
-      : section_(std::move(section)), moments_(std::move(moments)) {}
+  HookCheck(std::string section, const Moments& moments)
+      : faults_(std::move(section)), moments_(moments) {}
 
   void operator()(const StopAtStepHookOptions& hook) {
-    Expect(hook.num_steps || hook.last_step, "",
-           "One of num_steps or last_step must be specified.");
-    Expect(!hook.num_steps || !hook.last_step, "last_step",
-           "Only one of num_steps or last_step can be specified.");
+    faults_.Expect(hook.num_steps || hook.last_step, "",
+                   "One of num_steps or last_step must be specified.");
+    faults_.Expect(!hook.num_steps || !hook.last_step, "last_step",
+                   "Only one of num_steps or last_step can be specified.");
   }
   void operator()(const CheckpointSaverHookOptions& hook) {
     CheckTimer(hook.save_secs.has_value(), hook.save_steps.has_value(), "save_steps");
@@ -34,18 +35,19 @@ class HookCheck {
   void operator()(const LoggingTensorHookOptions& hook) {
     const bool both = hook.every_n_iter && hook.every_n_secs;
     const bool none = !hook.every_n_iter && !hook.every_n_secs;
-    Expect(!both && (!none || hook.at_end), "",
-           "either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.");
+    faults_.Expect(
+        !both && (!none || hook.at_end), "",
+        "either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.");
     if (hook.every_n_iter) {
-      Expect(*hook.every_n_iter > 0, "every_n_iter",
-             fmt::format("invalid every_n_iter={}.", *hook.every_n_iter));
+      faults_.Expect(*hook.every_n_iter > 0, "every_n_iter",
+                     fmt::format("invalid every_n_iter={}.", *hook.every_n_iter));
     }
     ExpectPositive(hook.every_n_secs, "every_n_secs");
   }
   void operator()(const StepCounterHookOptions& hook) {
-    Expect(hook.every_n_steps.has_value() != hook.every_n_secs.has_value(), "every_n_secs",
-           "exactly one of every_n_steps and every_n_secs should be provided.",
-           "every_n_steps: null with every_n_secs");
+    faults_.Expect(hook.every_n_steps.has_value() != hook.every_n_secs.has_value(), "every_n_secs",
+                   "exactly one of every_n_steps and every_n_secs should be provided.",
+                   "every_n_steps: null with every_n_secs");
     ExpectPositive(hook.every_n_steps, "every_n_steps");
     ExpectPositive(hook.every_n_secs, "every_n_secs");
   }
@@ -61,65 +63,62 @@ class HookCheck {
   }
   void operator()(const NanTensorHookOptions& /*hook*/) {}
   void operator()(const ExecHookOptions& hook) {
-    Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());
+    faults_.Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());
     for (const std::string& moment : hook.on) {
-      Expect(std::find(moments_.begin(), moments_.end(), moment) != moments_.end(), "on",
-             fmt::format("'{}' is no moment of this run", moment), MomentsText());
+      faults_.Expect(std::find(moments_.begin(), moments_.end(), moment) != moments_.end(), "on",
+                     fmt::format("'{}' is no moment of this run", moment), MomentsText());
     }
-    Expect(!hook.command.empty() && !hook.command.front().empty(), "command",
-           "ExecHook has no command", "command: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
+    faults_.Expect(!hook.command.empty() && !hook.command.front().empty(), "command",
+                   "ExecHook has no command",
+                   "command: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
   }
   void operator()(const StopIfHigherHookOptions& hook) { CheckShared(hook); }
   void operator()(const StopIfLowerHookOptions& hook) { CheckShared(hook); }
   void operator()(const StopIfNoIncreaseHookOptions& hook) { CheckShared(hook); }
   void operator()(const StopIfNoDecreaseHookOptions& hook) { CheckShared(hook); }
 
-  [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
+  [[nodiscard]] std::vector<Fault> Take() { return faults_.Take(); }
 
  private:
   [[nodiscard]] std::string MomentsText() const {
     return "there are: " + Join({moments_.begin(), moments_.end()}, ", ");
   }
-  void Expect(bool holds, std::string_view key, std::string message, std::string hint = "") {
-    if (holds) return;
-    std::string path = key.empty() ? section_ : fmt::format("{}.{}", section_, key);
-    faults_.push_back({std::move(message), std::move(hint), std::move(path), {}, 0});
-  }
   template <class T>
   void ExpectPositive(const std::optional<T>& value, std::string_view key) {
-    if (!value) return;
-    Expect(*value > 0, key, fmt::format("{} must be positive, got {}", key, *value));
+    faults_.ExpectPositive(value, key, key);
   }
   void CheckTimer(bool has_secs, bool has_steps, std::string_view key) {
-    Expect(!has_secs || !has_steps, key, "Can not provide both every_secs and every_steps.");
-    Expect(has_secs || has_steps, "", "Either every_secs or every_steps should be provided.");
+    faults_.Expect(!has_secs || !has_steps, key,
+                   "Can not provide both every_secs and every_steps.");
+    faults_.Expect(has_secs || has_steps, "",
+                   "Either every_secs or every_steps should be provided.");
   }
   void CheckShared(const EarlyStoppingOptions& hook) {
-    Expect(hook.run_every_secs.has_value() != hook.run_every_steps.has_value(), "run_every_steps",
-           "Only one of `run_every_secs` and `run_every_steps` must be set.",
-           "run_every_secs: null with run_every_steps");
+    faults_.Expect(hook.run_every_secs.has_value() != hook.run_every_steps.has_value(),
+                   "run_every_steps",
+                   "Only one of `run_every_secs` and `run_every_steps` must be set.",
+                   "run_every_secs: null with run_every_steps");
     ExpectPositive(hook.run_every_secs, "run_every_secs");
     ExpectPositive(hook.run_every_steps, "run_every_steps");
-    Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir name a folder each",
-           "leave one of them out");
-    Expect(!hook.metric_name.empty(), "metric_name", "metric_name is empty");
+    faults_.Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir name a folder each",
+                   "leave one of them out");
+    faults_.Expect(!hook.metric_name.empty(), "metric_name", "metric_name is empty");
   }
 
-  std::string section_;
-  Moments moments_;
-  std::vector<Fault> faults_;
+  Faults faults_;
+  const Moments& moments_;
 };
 
 template <class Hook>
 std::vector<Fault> CheckAll(const std::vector<Hook>& hooks, std::string_view section,
                             const Moments& moments) {
-  std::vector<Fault> faults;
+  Faults faults;
   for (size_t i = 0; i < hooks.size(); ++i) {
     HookCheck check(fmt::format("{}[{}]", section, i), moments);
     std::visit(check, hooks[i]);
-    for (Fault& fault : check.Take()) faults.push_back(std::move(fault));
+    faults.AddAll(check.Take());
   }
-  return faults;
+  return faults.Take();
 }
 
 }  // namespace
@@ -139,19 +138,16 @@ std::vector<Fault> ValidateHooks(const std::vector<AnyPredictHook>& hooks,
 
 std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& listeners,
                                      std::string_view section) {
-  std::vector<Fault> faults;
+  Faults faults;
   for (size_t i = 0; i < listeners.size(); ++i) {
     const auto& listener = std::get<CheckpointSaverListenerOptions>(listeners[i]);
     const bool runs = !listener.begin.empty() || !listener.before_save.empty() ||
                       !listener.after_save.empty() || !listener.end.empty();
-    if (runs) continue;
-    faults.push_back({"CheckpointSaverListener never runs: it has no command",
-                      "after_save: [rsync, -a, \"{model_dir}/\", \"backup:/\"]",
-                      fmt::format("{}[{}]", section, i),
-                      {},
-                      0});
+    faults.Expect(runs, fmt::format("{}[{}]", section, i),
+                  "CheckpointSaverListener never runs: it has no command",
+                  "after_save: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
   }
-  return faults;
+  return faults.Take();
 }
 
 }  // namespace tpuest

@@ -1,8 +1,10 @@
 #include "core/estimator/options/options.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
+#include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/sharding/batch_size.h"
 
@@ -22,30 +24,13 @@ constexpr std::string_view kIterationsPerLoop =
     "time in seconds, minutes, hours respectively. Examples of valid values: `3600s`, `60m`, "
     "`1h`.";
 
-// Gathers faults; keys stand under one section.
-class Faults {
- public:
-  void Expect(bool holds, std::string key, std::string message, std::string hint = "") {
-    if (!holds) faults_.push_back({std::move(message), std::move(hint), std::move(key), {}, 0});
-  }
-  // TensorFlow's check_positive_integer.
-  template <class T>
-  void ExpectPositive(const std::optional<T>& value, const std::string& key,
-                      std::string_view name) {
-    if (value) Expect(*value > 0, key, fmt::format("{} must be positive, got {}", name, *value));
-  }
-  // A batch's rows are counted in 32 bits where TensorFlow's ops have shapes of int32.
-  void ExpectBatchSize(const std::optional<int64_t>& value, const std::string& name) {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    ExpectPositive(value, name, name);
-    Expect(value.value_or(0) <= kMost, name,
-           fmt::format("{} must be at most {}, got {}", name, kMost, value.value_or(0)));
-  }
-  [[nodiscard]] std::vector<Fault> Take() { return std::move(faults_); }
-
- private:
-  std::vector<Fault> faults_;
-};
+// A batch's rows are counted in 32 bits where TensorFlow's ops have shapes of int32.
+void CheckRows(const std::optional<int64_t>& value, std::string_view name, Faults& faults) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  faults.ExpectPositive(value, name, name);
+  faults.Expect(value.value_or(0) <= kMost, name,
+                fmt::format("{} must be at most {}, got {}", name, kMost, value.value_or(0)));
+}
 
 bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault; }
 
@@ -214,14 +199,11 @@ std::vector<Fault> Validate(const EstimatorOptions& options) {
   for (const int64_t axis : options.batch_axis.value_or(std::vector<int64_t>())) {
     faults.Expect(axis >= 0, "batch_axis", fmt::format("Dimension {} must be >= 0", axis));
   }
-  faults.ExpectBatchSize(options.train_batch_size, "train_batch_size");
-  faults.ExpectBatchSize(options.eval_batch_size, "eval_batch_size");
-  faults.ExpectBatchSize(options.predict_batch_size, "predict_batch_size");
-  std::vector<Fault> all = faults.Take();
-  if (options.warm_start_from) {
-    for (Fault& fault : Validate(*options.warm_start_from)) all.push_back(std::move(fault));
-  }
-  return all;
+  CheckRows(options.train_batch_size, "train_batch_size", faults);
+  CheckRows(options.eval_batch_size, "eval_batch_size", faults);
+  CheckRows(options.predict_batch_size, "predict_batch_size", faults);
+  if (options.warm_start_from) faults.AddAll(Validate(*options.warm_start_from));
+  return faults.Take();
 }
 
 std::vector<Fault> Validate(const TrainLength& length, bool use_tpu) {

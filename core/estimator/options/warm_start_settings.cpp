@@ -1,5 +1,6 @@
 #include "core/estimator/options/warm_start_settings.h"
 
+#include "core/base/faults.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -37,27 +38,27 @@ std::string VocabText(const VocabInfo& info) {
       info.old_vocab_size, backup, info.axis);
 }
 
-void CheckVocab(const VocabInfo& info, const std::string& key, std::vector<Fault>& faults) {
-  const auto expect = [&](bool holds, const std::string& field, std::string message,
-                          std::string hint = "") {
-    if (holds) return;
-    faults.push_back({std::move(message), std::move(hint), key + "." + field, {}, 0});
-  };
-  expect(info.axis == 0 || info.axis == 1, "axis",
-         fmt::format("The only supported values for the axis argument are 0 and 1.  Provided axis: "
-                     "{}",
-                     info.axis));
+std::vector<Fault> CheckVocab(const VocabInfo& info, const std::string& key) {
+  Faults faults(key);
+  faults.Expect(
+      info.axis == 0 || info.axis == 1, "axis",
+      fmt::format("The only supported values for the axis argument are 0 and 1.  Provided axis: "
+                  "{}",
+                  info.axis));
   const char* const all =
       "Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, "
       "prev_vocab_path}.";
-  expect(!info.new_vocab.empty(), "new_vocab", all, "new_vocab is the file of the new words");
-  expect(!info.old_vocab.empty(), "old_vocab", all, "old_vocab is the file of the old words");
-  expect(info.new_vocab_size > 0, "new_vocab_size", all, "new_vocab_size is more than 0");
-  expect(info.num_oov_buckets >= 0, "num_oov_buckets",
-         fmt::format("num_oov_buckets must be >= 0, got {}", info.num_oov_buckets));
-  expect(
+  faults.Expect(!info.new_vocab.empty(), "new_vocab", all,
+                "new_vocab is the file of the new words");
+  faults.Expect(!info.old_vocab.empty(), "old_vocab", all,
+                "old_vocab is the file of the old words");
+  faults.Expect(info.new_vocab_size > 0, "new_vocab_size", all, "new_vocab_size is more than 0");
+  faults.Expect(info.num_oov_buckets >= 0, "num_oov_buckets",
+                fmt::format("num_oov_buckets must be >= 0, got {}", info.num_oov_buckets));
+  faults.Expect(
       info.old_vocab_size == -1 || info.old_vocab_size > 0, "old_vocab_size",
       fmt::format("old_vocab_size must be positive, or -1 for all, got {}", info.old_vocab_size));
+  return faults.Take();
 }
 
 }  // namespace
@@ -82,21 +83,17 @@ std::string PythonText(const WarmStartSettings& settings) {
 }
 
 std::vector<Fault> Validate(const WarmStartFrom& from) {
-  std::vector<Fault> faults;
+  Faults faults;
   const bool is_path = std::holds_alternative<std::string>(from);
   const std::string key = "warm_start_from";
-  if (PathOf(from).empty()) {
-    faults.push_back({"`ckpt_to_initialize_from` MUST be set in WarmStartSettings",
-                      "name a checkpoint's prefix (without .index) or its folder",
-                      is_path ? key : key + ".ckpt_to_initialize_from",
-                      {},
-                      0});
-  }
-  if (is_path) return faults;
+  faults.Expect(!PathOf(from).empty(), is_path ? key : key + ".ckpt_to_initialize_from",
+                "`ckpt_to_initialize_from` MUST be set in WarmStartSettings",
+                "name a checkpoint's prefix (without .index) or its folder");
+  if (is_path) return faults.Take();
   for (const auto& [name, info] : std::get<WarmStartSettings>(from).var_name_to_vocab_info) {
-    CheckVocab(info, key + ".var_name_to_vocab_info." + name, faults);
+    faults.AddAll(CheckVocab(info, key + ".var_name_to_vocab_info." + name));
   }
-  return faults;
+  return faults.Take();
 }
 
 }  // namespace tpuest

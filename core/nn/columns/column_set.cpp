@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/nn/columns/column_checks.h"
@@ -270,15 +271,9 @@ std::map<std::string, FeatureSpec> ColumnSet::ParseSpec(
 }
 
 std::vector<Fault> ColumnSet::Faults() const {
-  std::vector<Fault> faults;
-  for (const auto& [name, column] : columns_) {
-    try {
-      CheckColumn(*this, column);
-    } catch (const Error& error) {
-      faults.insert(faults.end(), error.faults().begin(), error.faults().end());
-    }
-  }
-  return faults;
+  tpuest::Faults faults;
+  for (const auto& [name, column] : columns_) faults.Catch([&] { CheckColumn(*this, column); });
+  return faults.Take();
 }
 
 const Place& PlaceOf(const FeatureColumn& column) {
