@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "cli/host/child_process.h"
 #include "cli/run/record/series.h"
 #include "core/base/text.h"
 
@@ -40,12 +39,20 @@ PoolTasks::Next SweepRun::Next(const Trial& trial) {
   return PoolTasks::Next::kSkip;
 }
 
-pid_t SweepRun::Start(const Trial& trial) {
+ChildProcess SweepRun::Start(const Trial& trial) {
   folder_.NoteExit(trial, std::nullopt);
   log().Info("{}: {}", trial.name, Join(trial.Overrides(), " "));
   running_.insert(trial.name);
   looked_ = -1;
-  return StartChild(WordsOf(trial), folder_.LogOf(trial));
+  try {
+    return ChildProcess(ProgramCall{.words = WordsOf(trial),
+                                    .program = kThisProgram,
+                                    .log = folder_.LogOf(trial),
+                                    .supervised = true});
+  } catch (const Error& error) {
+    if (error.code() != Code::kResource) throw;
+    throw Error(error.code(), error.message(), "--jobs N asks for fewer");
+  }
 }
 
 void SweepRun::Ended(const Trial& trial, int exit_code) {
@@ -84,7 +91,7 @@ std::string SweepRun::StatusText() const {
 }
 
 std::vector<std::string> SweepRun::WordsOf(const Trial& trial) const {
-  std::vector<std::string> words = {record_.command, record_.job};
+  std::vector<std::string> words = {"tpuest", record_.command, record_.job};
   for (const std::string& file : record_.set_files) words.insert(words.end(), {"--set-file", file});
   words.insert(words.end(), record_.overrides.begin(), record_.overrides.end());
   for (const std::string& own : trial.Overrides()) words.push_back(own);

@@ -1,8 +1,6 @@
 #pragma once
 // Runs the trials of a sweep as children of this process.
 
-#include <sys/types.h>
-
 #include <map>
 #include <optional>
 #include <set>
@@ -28,7 +26,7 @@ class SweepRun {
 
  private:
   [[nodiscard]] PoolTasks::Next Next(const Trial& trial);
-  [[nodiscard]] pid_t Start(const Trial& trial);
+  [[nodiscard]] ChildProcess Start(const Trial& trial);
   void Ended(const Trial& trial, int exit_code);
   void ShowStatus();
   [[nodiscard]] std::string StatusText() const;

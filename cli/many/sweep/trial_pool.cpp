@@ -1,13 +1,10 @@
 #include "cli/many/sweep/trial_pool.h"
 
-#include <sys/wait.h>
-
 #include <csignal>
 #include <ctime>
 #include <deque>
 #include <map>
 
-#include "cli/host/child_process.h"
 #include "core/base/error.h"
 
 namespace tpuest::cli {
@@ -66,7 +63,7 @@ class Pool {
       waiting_.pop_front();
       const PoolTasks::Next next = tasks_.next(task);
       if (next == PoolTasks::Next::kWait) held.push_back(task);
-      if (next == PoolTasks::Next::kStart) children_[tasks_.start(task)] = task;
+      if (next == PoolTasks::Next::kStart) children_.emplace(task, tasks_.start(task));
     }
     waiting_.insert(waiting_.begin(), held.begin(), held.end());
   }
@@ -85,26 +82,26 @@ class Pool {
   // One SIGCHLD may stand for several children.
   void Reap() {
     for (auto child = children_.begin(); child != children_.end();) {
-      int status = 0;
-      if (waitpid(child->first, &status, WNOHANG) != child->first) {
+      const std::optional<ProcessEnd> end = child->second.Poll();
+      if (!end) {
         ++child;
         continue;
       }
-      const size_t task = child->second;
+      const size_t task = child->first;
       child = children_.erase(child);
-      tasks_.ended(task, ExitCodeOf(status));
+      tasks_.ended(task, end->ShellCode());
     }
   }
 
   void PassOn(int signal) const {
-    for (const auto& [child, task] : children_) kill(-child, signal);
+    for (const auto& [task, child] : children_) child.Signal(signal);
   }
 
   FetchedSignals signals_;
   size_t at_once_;
   const PoolTasks& tasks_;
   std::deque<size_t> waiting_;
-  std::map<pid_t, size_t> children_;
+  std::map<size_t, ChildProcess> children_;  // by task
   std::optional<int> stopped_;
 };
 

@@ -1,11 +1,11 @@
 #pragma once
 // Runs children, so many at a time, and passes on the signals that end them.
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <functional>
 #include <optional>
+
+#include "core/base/child_process.h"
 
 namespace tpuest::cli {
 
@@ -13,7 +13,7 @@ struct PoolTasks {
   // What to do with a task that has not been started: it may wait for a process that is not ours.
   enum class Next { kStart, kSkip, kWait };
   std::function<Next(size_t task)> next;
-  std::function<pid_t(size_t task)> start;
+  std::function<ChildProcess(size_t task)> start;
   std::function<void(size_t task, int exit_code)> ended;
   // Called some times a second.
   std::function<void()> meanwhile;

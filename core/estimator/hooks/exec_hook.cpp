@@ -1,14 +1,8 @@
 #include "core/estimator/hooks/exec_hook.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
+#include "core/base/child_process.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -24,26 +18,16 @@ std::string WithValues(std::string text,
   return text;
 }
 
-// How the command ended: "" for exit code 0.
-std::string Outcome(const std::vector<std::string>& arguments) {
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int fault = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (fault != 0) return fmt::format("could not be started: {}", std::strerror(fault));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return fmt::format("was lost: {}", std::strerror(errno));
+// What went wrong with the command; "" for exit code 0.
+std::string FaultOf(const std::vector<std::string>& words, const std::string& text) {
+  ProcessEnd end;
+  try {
+    end = ChildProcess(ProgramCall{.words = words}).Wait();
+  } catch (const Error& error) {
+    return error.message();
   }
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  const int code = WEXITSTATUS(status);
-  return code == 0 ? "" : fmt::format("ended with exit code {}", code);
+  if (end.signal != 0) return fmt::format("'{}' was ended by signal {}", text, end.signal);
+  return end.code == 0 ? "" : fmt::format("'{}' ended with exit code {}", text, end.code);
 }
 
 }  // namespace
@@ -59,9 +43,9 @@ void CommandRunner::Run(const std::vector<std::string>& command, int64_t global_
   }
   const std::string text = Join(arguments, " ");
   home_->log.Info("{}: {}", name_, text);
-  const std::string outcome = Outcome(arguments);
-  if (outcome.empty()) return;
-  const std::string message = fmt::format("{}: '{}' {}", name_, text, outcome);
+  const std::string fault = FaultOf(arguments, text);
+  if (fault.empty()) return;
+  const std::string message = fmt::format("{}: {}", name_, fault);
   if (check_) throw Error(Code::kGate, message, "check: false makes this a warning");
   home_->log.Warning("{}", message);
 }

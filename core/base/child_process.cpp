@@ -1,0 +1,200 @@
+#include "core/base/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+// A file of the parent's that the child takes over under another number.
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags)
+      : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+    if (number_ >= 0) return;
+    throw Error(Code::kUsage, fmt::format("{}: cannot be written ({})", path, strerror(errno)));
+  }
+  ~OpenFile() { ::close(number_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// All that the child needs is there before it is made: other threads may hold locks that nobody
+// gives back in it, so it calls nothing but what is safe in a signal handler.
+struct Prepared {
+  const char* program;
+  char* const* words;
+  int input;
+  int output;
+  bool supervised;
+  pid_t parent;
+};
+
+// In the child. Returns, with errno, only where the program cannot be run.
+void Become(const Prepared& prepared) {
+  if (prepared.supervised) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != prepared.parent) _exit(128 + SIGTERM);  // died before it could be told
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(prepared.input, STDIN_FILENO);
+  dup2(prepared.output, STDOUT_FILENO);
+  dup2(prepared.output, STDERR_FILENO);
+  execvp(prepared.program, prepared.words);
+}
+
+[[noreturn]] void ThrowNotStarted(const std::string& what, int number) {
+  throw Error(Code::kResource,
+              fmt::format("'{}' could not be started: {}", what, std::strerror(number)));
+}
+
+void WriteAll(int to, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(to, bytes, size);
+    if (written <= 0) return;
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+ProcessEnd EndOf(int status) {
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+  return {.code = WEXITSTATUS(status)};
+}
+
+}  // namespace
+
+int ProcessEnd::ShellCode() const {
+  constexpr int kSignalled = 128;
+  return signal != 0 ? kSignalled + signal : code;
+}
+
+// Between the two runs a pipe: what is said in it is an answer, or the errno of a program that
+// could not be run. A program that runs closes its end without a word.
+ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervised) {
+  std::vector<std::string> words = call.words;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  const OpenFile input("/dev/null", O_RDONLY);
+  std::optional<OpenFile> log;
+  if (call.log) log.emplace(*call.log, O_WRONLY | O_CREAT | O_APPEND);
+  const Prepared prepared{.program = call.program.c_str(),
+                          .words = pointers.data(),
+                          .input = input.number(),
+                          .output = log ? log->number() : STDERR_FILENO,
+                          .supervised = call.supervised,
+                          .parent = getpid()};
+  const std::string what = Join(call.words, " ");
+  const int refused = Start([&](int to) {
+    Become(prepared);
+    const int number = errno;
+    WriteAll(to, reinterpret_cast<const char*>(&number), sizeof number);
+  });
+  if (refused != 0) ThrowNotStarted(what, refused);
+  int number = 0;
+  ssize_t size = 0;
+  do {
+    size = ::read(from_, &number, sizeof number);
+  } while (size < 0 && errno == EINTR);
+  if (size == 0) return;
+  Wait();
+  ThrowNotStarted(what, number);
+}
+
+ChildProcess::ChildProcess(const std::function<std::string()>& question) {
+  const int refused = Start([&](int to) {
+    const std::string answer = question();
+    WriteAll(to, answer.data(), answer.size());
+  });
+  if (refused != 0) ThrowNotStarted("a copy of this process", refused);
+}
+
+int ChildProcess::Start(const std::function<void(int to)>& body) {
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+  from_ = ends[0];
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    body(ends[1]);
+    _exit(0);
+  }
+  const int number = errno;
+  ::close(ends[1]);
+  if (pid_ < 0) {
+    ::close(from_);
+    return number;
+  }
+  // Here too: a signal may be passed on before the child has come to it.
+  if (supervised_) setpgid(pid_, pid_);
+  return 0;
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) {
+    Signal(supervised_ ? SIGTERM : SIGKILL);
+    Wait();
+  }
+  if (from_ >= 0) ::close(from_);
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      from_(std::exchange(other.from_, -1)),
+      supervised_(other.supervised_) {}
+
+std::optional<std::string> ChildProcess::Answer(double deadline_secs) {
+  const SystemClock clock;
+  const double end = clock.Seconds() + deadline_secs;
+  std::string answer;
+  char buffer[4096];
+  while (true) {
+    const double left = end - clock.Seconds();
+    if (left <= 0) return std::nullopt;
+    pollfd waited{.fd = from_, .events = POLLIN, .revents = 0};
+    if (::poll(&waited, 1, static_cast<int>(left * 1000) + 1) <= 0) continue;
+    const ssize_t size = ::read(from_, buffer, sizeof buffer);
+    if (size <= 0) return answer;
+    answer.append(buffer, static_cast<size_t>(size));
+  }
+}
+
+void ChildProcess::Signal(int number) const {
+  if (pid_ > 0) ::kill(supervised_ ? -pid_ : pid_, number);
+}
+
+std::optional<ProcessEnd> ChildProcess::Poll() {
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = -1;
+  return EndOf(status);
+}
+
+ProcessEnd ChildProcess::Wait() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+  pid_ = -1;
+  return EndOf(status);
+}
+
+}  // namespace tpuest

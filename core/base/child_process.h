@@ -1,0 +1,67 @@
+#pragma once
+// The one place where processes are started: another program, or a function of this one that may
+// abort or hang.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tpuest {
+
+// A program and its arguments. Its input is empty.
+struct ProgramCall {
+  std::vector<std::string> words;     // as the program gets them: its name, then its arguments
+  std::string program = words.at(0);  // a path, or a name that PATH finds
+  // stdout and stderr are added to this file; nullopt: both go to this process's stderr.
+  std::optional<std::string> log = std::nullopt;
+  // In a process group of its own, and sent SIGTERM when the thread that starts it ends.
+  bool supervised = false;
+};
+
+// This program again.
+inline constexpr const char* kThisProgram = "/proc/self/exe";
+
+struct ProcessEnd {
+  int code = 0;    // that it left with
+  int signal = 0;  // that ended it; 0: it left by itself
+
+  // As a shell says it: the code, or 128 + n for signal n.
+  [[nodiscard]] int ShellCode() const;
+};
+
+// A child that has been started. It does not outlive the object, which ends it (with SIGTERM where
+// it is supervised, so that it may save) and waits. For one thread.
+class ChildProcess {
+ public:
+  // Returns once the program runs. Error kResource where it cannot be started, kUsage for a log
+  // that cannot be written.
+  explicit ChildProcess(const ProgramCall& call);
+  // Runs the function in a copy of this process, which ends without destructors. No thread may run
+  // beside the caller. Error kResource where the machine refuses.
+  explicit ChildProcess(const std::function<std::string()>& question);
+  ~ChildProcess();
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+
+  // What the function returned, or as much as it could; nullopt: nothing within so long.
+  [[nodiscard]] std::optional<std::string> Answer(double deadline_secs);
+  // To its group where it has one.
+  void Signal(int number) const;
+  // Its end; nullopt: it has not come.
+  [[nodiscard]] std::optional<ProcessEnd> Poll();
+  // Once, unless Poll has had it.
+  ProcessEnd Wait();
+
+ private:
+  // The errno of a machine that refuses; 0: it runs.
+  [[nodiscard]] int Start(const std::function<void(int to)>& body);
+
+  pid_t pid_ = -1;  // -1: ended, or moved from
+  int from_ = -1;   // where the child speaks
+  bool supervised_ = false;
+};
+
+}  // namespace tpuest
