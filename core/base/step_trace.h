@@ -1,6 +1,5 @@
 #pragma once
-// A trace tells what ran when in one step: an event a kernel, by thread. It is written in Chrome's
-// Trace Event Format (chrome://tracing, Perfetto): JSON objects with times in microseconds.
+// A trace tells what ran when in one step: an event a kernel, by thread.
 
 #include <mutex>
 #include <string>
@@ -31,8 +30,6 @@ class StepTrace {
   // The events of a step that is over: nobody may be adding to them.
   [[nodiscard]] const std::vector<Event>& events() const { return events_; }
   void Clear() { events_.clear(); }
-  // One lane a thread; times count from the first event.
-  [[nodiscard]] std::string ChromeTrace() const;
 
  private:
   const Clock& clock_;

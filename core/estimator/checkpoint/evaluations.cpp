@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::string SettledPath(const std::string& model_dir) {
   return JoinPath(PrivateDir(model_dir), "evaluated.json");

@@ -8,19 +8,28 @@
 namespace tpuest {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+// A number with just these digits: 1, where a double would be written as 1.0. Null if it is not
+// finite.
 template <class T>
-std::string JsonOf(T value) {
-  return std::isfinite(value) ? NumberText(value) : "null";
+Json JsonOf(T value, const std::string& digits) {
+  return std::isfinite(value) ? Json::parse(digits) : Json();
 }
 
-std::string JsonOf(const Tensor& value) {
+template <class T>
+Json JsonOf(T value) {
+  return JsonOf(value, NumberText(value));
+}
+
+Json JsonOf(const Tensor& value) {
   if (value.dtype() == DType::kFloat) return JsonOf(*value.data<float>());
   return JsonOf(value.AsDouble(0));
 }
 
 // The step of a line; nullopt if it is no whole object with one.
 std::optional<int64_t> StepOf(const std::string& line) {
-  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) {
     return std::nullopt;
   }
@@ -62,24 +71,22 @@ void MetricsLog::Keep(const std::function<bool(const std::string& line)>& keeps)
 }
 
 void MetricsLog::Append(const StepLine& line) {
-  std::string text = fmt::format(R"({{"step":{},"loss":{})", line.step, JsonOf(line.loss));
-  if (line.learning_rate)
-    text += fmt::format(R"(,"learning_rate":{})", JsonOf(*line.learning_rate));
-  text += fmt::format(R"(,"examples_per_sec":{:.6g},"input_wait":{:.4g}}})", line.examples_per_sec,
-                      line.input_wait);
-  Write(text);
+  Json object = {{"step", line.step}, {"loss", JsonOf(line.loss)}};
+  if (line.learning_rate) object["learning_rate"] = JsonOf(*line.learning_rate);
+  const double rate = line.examples_per_sec;
+  object["examples_per_sec"] = JsonOf(rate, fmt::format("{:.6g}", rate));
+  object["input_wait"] = JsonOf(line.input_wait, fmt::format("{:.4g}", line.input_wait));
+  Write(object.dump());
 }
 
 void MetricsLog::AppendEvaluation(int64_t step, const std::string& name,
                                   const std::map<std::string, Tensor>& metrics) {
-  std::string values;
+  Json values = Json::object();
   for (const auto& [key, value] : metrics) {
     if (value.dtype() == DType::kString || value.elements() != 1) continue;
-    values += fmt::format("{}{}:{}", values.empty() ? "" : ",", nlohmann::json(key).dump(),
-                          JsonOf(value));
+    values[key] = JsonOf(value);
   }
-  Write(fmt::format(R"({{"step":{},"eval":{},"metrics":{{{}}}}})", step,
-                    nlohmann::json(name).dump(), values));
+  Write(Json({{"step", step}, {"eval", name}, {"metrics", std::move(values)}}).dump());
 }
 
 void MetricsLog::Write(const std::string& line) {

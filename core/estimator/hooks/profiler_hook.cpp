@@ -1,6 +1,7 @@
 #include "core/estimator/hooks/profiler_hook.h"
 
 #include "core/base/files.h"
+#include "core/estimator/hooks/chrome_trace.h"
 
 namespace tpuest {
 
@@ -30,7 +31,7 @@ void ProfilerHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
   if (!traced_ || values.global_step < *traced_) return;
   const std::string path = JoinPath(output_dir_, fmt::format("timeline-{}.json", *traced_));
   home_->log.Info("Saving timeline for {} into '{}'.", *traced_, path);
-  WriteFileAtomically(path, trace_->ChromeTrace(), false);
+  WriteFileAtomically(path, ChromeTrace(*trace_), false);
   timer_.Trigger(*traced_, home_->clock.Seconds());
 }
 

@@ -1,5 +1,6 @@
 #include "core/estimator/hooks/profiler_hook.h"
 
+#include "core/estimator/hooks/chrome_trace.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -21,9 +22,9 @@ TEST_CASE("ProfilerHook writes a trace of a step every so often, not of the firs
     const std::string path = folder.File(fmt::format("profile/timeline-{}.json", step));
     REQUIRE(FileExists(path));
     const std::string trace = ReadFile(path);
-    CHECK(trace.starts_with("{\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"thread_name\""));
+    CHECK(trace.starts_with("{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"thread_name\""));
     CHECK(trace.find("\"name\":\"MatMul\",\"pid\":0,\"tid\":0,") != std::string::npos);
-    CHECK(trace.ends_with("}\n]}\n"));
+    CHECK(trace.ends_with("}]}\n"));
   }
   CHECK(home.Logged("Saving timeline for 5 into '" + folder.File("profile/timeline-5.json")));
 }
@@ -33,16 +34,16 @@ TEST_CASE("a trace counts time from its first event") {
   StepTrace trace(home.clock);
   trace.Add({"dense/MatMul", "MatMul", 1, 10.5, 10.75});
   trace.Add({"a\"b", "Relu", 0, 10.0, 10.25});
-  CHECK(trace.ChromeTrace() ==
-        "{\"traceEvents\":[\n"
+  CHECK(ChromeTrace(trace) ==
+        "{\"traceEvents\":["
         "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":0,\"args\":{\"name\":\"step "
-        "thread 0\"}},\n"
+        "thread 0\"}},"
         "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":1,\"args\":{\"name\":\"step "
-        "thread 1\"}},\n"
-        "{\"ph\":\"X\",\"cat\":\"Op\",\"name\":\"MatMul\",\"pid\":0,\"tid\":1,\"ts\":500000.000,"
-        "\"dur\":250000.000,\"args\":{\"name\":\"dense/MatMul\",\"op\":\"MatMul\"}},\n"
-        "{\"ph\":\"X\",\"cat\":\"Op\",\"name\":\"Relu\",\"pid\":0,\"tid\":0,\"ts\":0.000,"
-        "\"dur\":250000.000,\"args\":{\"name\":\"a\\\"b\",\"op\":\"Relu\"}}\n"
+        "thread 1\"}},"
+        "{\"ph\":\"X\",\"cat\":\"Op\",\"name\":\"MatMul\",\"pid\":0,\"tid\":1,\"ts\":500000.0,"
+        "\"dur\":250000.0,\"args\":{\"name\":\"dense/MatMul\",\"op\":\"MatMul\"}},"
+        "{\"ph\":\"X\",\"cat\":\"Op\",\"name\":\"Relu\",\"pid\":0,\"tid\":0,\"ts\":0.0,"
+        "\"dur\":250000.0,\"args\":{\"name\":\"a\\\"b\",\"op\":\"Relu\"}}"
         "]}\n");
 }
 
