@@ -26,6 +26,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
     faults.Add({"base files stand below the job file, not over it", "--set-file FILE", "base",
                 base->key_place, base->key_width});
   }
+  sources.SetJob(tree);
   ReadInto(tree, section, faults);
   std::vector<Fault> all = faults.Take();
   SortByPlace(all);

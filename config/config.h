@@ -8,9 +8,7 @@
 //     loaded = LoadJob<Job>("job.yaml", {.overrides = {{"train_batch_size=256"}}}, sources);
 //     ... loaded.job; WriteResolved(loaded.job, loaded.tree) ...
 //   } catch (const Error& error) {
-//     std::vector<Fault> faults = error.faults();
-//     Locate(loaded.tree, faults);  // later errors name only a key
-//     fmt::print(stderr, "{}", Render(faults, sources));
+//     fmt::print(stderr, "{}", Render(Placed(error, sources).faults(), sources));
 //   }
 
 #include <string>
@@ -37,8 +35,8 @@ struct Loaded {
 };
 
 // Reads `text`, the contents of job file `file`, and its layers into the section. Throws Error
-// kUsage with every fault, in the order of the lines. `name` falls back on the file's name without
-// its extension in ${name}.
+// kUsage with every fault, in the order of the lines; later errors of the job name only a key.
+// `name` falls back on the file's name without its extension in ${name}.
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
                                           const Layers& layers, Sources& sources,
                                           const Value& section, Tree& tree);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config/utf8.h"
 #include "core/base/text.h"
@@ -74,6 +75,16 @@ const std::string* Sources::Line(const std::string& file, int line) const {
 bool Sources::HoldsArguments(const std::string& file) const {
   const auto found = files_.find(file);
   return found != files_.end() && found->second.arguments;
+}
+
+Error Placed(const Error& error, const Sources& sources) {
+  std::vector<Fault> faults = error.faults();
+  if (sources.job()) Locate(*sources.job(), faults);
+  if (error.code() == Code::kUsage) {
+    SortByPlace(faults);
+    DropRepeated(faults);
+  }
+  return {error.code(), std::move(faults)};
 }
 
 std::string Render(const Fault& fault, const Sources& sources) {

@@ -10,10 +10,12 @@
 //         = 'max_steps' takes a number of steps
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/tree.h"
 #include "core/base/error.h"
 
 namespace tpuest::config {
@@ -21,7 +23,7 @@ namespace tpuest::config {
 // The file name that stands for `KEY=VALUE` arguments.
 inline constexpr std::string_view kCommandLine = "command line";
 
-// The texts that places point into, by file name.
+// The texts that places point into, by file name, and the job that keys are of.
 class Sources {
  public:
   // Remembers a file's text; replaces what was there under the name.
@@ -35,13 +37,22 @@ class Sources {
   // True for a "file" that AddLine made.
   [[nodiscard]] bool HoldsArguments(const std::string& file) const;
 
+  // What faults that name a key are about: the job that was read last.
+  void SetJob(const Tree& job) { job_ = job; }
+  [[nodiscard]] const std::optional<Tree>& job() const { return job_; }
+
  private:
   struct Text {
     std::vector<std::string> lines;
     bool arguments = false;
   };
   std::map<std::string, Text> files_;
+  std::optional<Tree> job_;
 };
+
+// The error as it is told: a fault that names a key has its place in the job, and what is wrong
+// with a job (kUsage) comes in the order of its lines, each once.
+[[nodiscard]] Error Placed(const Error& error, const Sources& sources);
 
 // The fault's text with a newline at the end. A hint that starts with "did you mean" follows the
 // carets, another stands in a line of its own.

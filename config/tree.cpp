@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <tuple>
 
 #include "config/diagnostics.h"
@@ -138,12 +139,6 @@ void Locate(const Tree& tree, std::vector<Fault>& faults) {
   }
 }
 
-Error Located(const Tree& tree, const Error& error) {
-  std::vector<Fault> faults = error.faults();
-  Locate(tree, faults);
-  return {error.code(), std::move(faults)};
-}
-
 std::string PathBeside(const std::string& file, const std::string& name) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   return folder.empty() ? name : (folder / name).lexically_normal().string();
@@ -155,6 +150,16 @@ void SortByPlace(std::vector<Fault>& faults) {
   };
   std::stable_sort(faults.begin(), faults.end(),
                    [&](const Fault& a, const Fault& b) { return order(a) < order(b); });
+}
+
+void DropRepeated(std::vector<Fault>& faults) {
+  std::set<std::string> seen;
+  std::erase_if(faults, [&](const Fault& fault) {
+    const Place& place = fault.place;
+    return place.line > 0 && !seen.insert(fmt::format("{}:{}:{}: {}", place.file, place.line,
+                                                      place.column, fault.message))
+                                  .second;
+  });
 }
 
 }  // namespace tpuest::config

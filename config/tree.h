@@ -83,13 +83,13 @@ struct Span {
 // stands in it.
 void Locate(const Tree& tree, std::vector<Fault>& faults);
 
-// The error with its faults' places found as by Locate; it keeps its code.
-[[nodiscard]] Error Located(const Tree& tree, const Error& error);
-
 // The path of a file that another one names: beside that one, unless it is absolute.
 [[nodiscard]] std::string PathBeside(const std::string& file, const std::string& name);
 
 // Sorts faults in the order of the job's lines, then the command line's.
 void SortByPlace(std::vector<Fault>& faults);
+
+// A section that is merged into another is checked in both: what is said of a place is said once.
+void DropRepeated(std::vector<Fault>& faults);
 
 }  // namespace tpuest::config

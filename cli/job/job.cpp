@@ -185,11 +185,7 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
   }
-  try {
-    ApplyFold(loaded.job);
-  } catch (const Error& error) {
-    throw config::Located(loaded.tree, error);
-  }
+  ApplyFold(loaded.job);
   return loaded;
 }
 

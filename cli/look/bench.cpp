@@ -251,13 +251,9 @@ int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
                 "tpuest bench step job.yaml, or tpuest bench input job.yaml");
   }
   const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  try {
-    const Job job = WithoutFolder(loaded.job);
-    return invocation.subject == "step" ? BenchTheStep(invocation, job)
-                                        : BenchTheInput(invocation, job);
-  } catch (const Error& error) {
-    throw config::Located(loaded.tree, error);
-  }
+  const Job job = WithoutFolder(loaded.job);
+  return invocation.subject == "step" ? BenchTheStep(invocation, job)
+                                      : BenchTheInput(invocation, job);
 }
 
 }  // namespace

@@ -203,19 +203,15 @@ int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
   const SystemClock clock;
   Console console(invocation, clock);
   const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  try {
-    const Planned planned = PlanJob(invocation, loaded, console.log());
-    Print(invocation, planned);
-    if (!planned.compile || planned.compile->fits()) return 0;
-    // The document has said it already.
-    const Error error =
-        ShortageError(planned.compile->topology.name, *planned.compile->size.shortage);
-    const std::string text = config::Render(error.faults(), sources);
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    return static_cast<int>(error.code());
-  } catch (const Error& error) {
-    throw config::Located(loaded.tree, error);
-  }
+  const Planned planned = PlanJob(invocation, loaded, console.log());
+  Print(invocation, planned);
+  if (!planned.compile || planned.compile->fits()) return 0;
+  // The document has said it already.
+  const Error error =
+      ShortageError(planned.compile->topology.name, *planned.compile->size.shortage);
+  const std::string text = config::Render(error.faults(), sources);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return static_cast<int>(error.code());
 }
 
 }  // namespace

@@ -10,10 +10,8 @@ namespace {
 
 int RunValidate(const Invocation& invocation, config::Sources& sources) {
   const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  if (std::vector<Fault> faults = CheckModel(loaded.job); !faults.empty()) {
-    config::Locate(loaded.tree, faults);
-    throw Error(Code::kUsage, std::move(faults));
-  }
+  std::vector<Fault> faults = CheckModel(loaded.job);
+  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
   if (invocation.json) {
     PrintDocument("validate", {{"path", loaded.tree.root.place.file}, {"valid", true}});
   } else {

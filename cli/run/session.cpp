@@ -1,17 +1,15 @@
-#include "cli/run/session.h"
-
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <new>
-#include <set>
 #include <system_error>
 
 #include "cli/host/signals.h"
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
 #include "cli/run/input_files.h"
+#include "cli/run/session.h"
 #include "cli/shell/report.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
@@ -94,17 +92,6 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   return overrides;
 }
 
-// A section that is merged into another is checked in both.
-void DropRepeated(std::vector<Fault>& faults) {
-  std::set<std::string> seen;
-  std::erase_if(faults, [&](const Fault& fault) {
-    const Place& place = fault.place;
-    return place.line > 0 && !seen.insert(fmt::format("{}:{}:{}: {}", place.file, place.line,
-                                                      place.column, fault.message))
-                                  .second;
-  });
-}
-
 }  // namespace
 
 void CheckNoArguments(const Invocation& invocation) {
@@ -133,12 +120,7 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
     if (BaseName(given) != folder) model_dir = JoinPath(*model_dir, folder);
   }
   std::vector<Fault> faults = ValidateJob(loaded.job);
-  if (!faults.empty()) {
-    config::Locate(loaded.tree, faults);
-    config::SortByPlace(faults);
-    DropRepeated(faults);
-    throw Error(Code::kUsage, std::move(faults));
-  }
+  if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
   return loaded;
 }
 
@@ -164,12 +146,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .device_options = DeviceOptionsOf(loaded_.job.tpuest),
                            .hparams = HParamsOf(loaded_.tree),
                            .dry_run = invocation.dry_run};
-  try {
-    estimator_ =
-        std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
-  } catch (const Error& error) {
-    throw config::Located(loaded_.tree, error);
-  }
+  estimator_ =
+      std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
   ListBadRecords();
 }
 
@@ -196,13 +174,9 @@ void Session::LogOverrides() {
 }
 
 void Session::ReadEnvironment() {
-  try {
-    const TfConfig config = ReadTfConfig();
-    CheckTask(config, invocation_);
-    ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
-  } catch (const Error& error) {
-    throw config::Located(loaded_.tree, error);
-  }
+  const TfConfig config = ReadTfConfig();
+  CheckTask(config, invocation_);
+  ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
 }
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
@@ -273,9 +247,8 @@ int Session::Run(const std::function<int()>& body) {
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
     return exit_code;
   } catch (const Error& error) {
-    Error located = config::Located(loaded_.tree, error);
-    NoteFailure(located.code(), located.faults());
-    throw located;
+    NoteFailure(error.code(), error.faults());
+    throw;
   } catch (const std::exception& error) {
     NoteFailure(Code::kInternal, {{error.what(), "", "", {}, 0}});
     throw;

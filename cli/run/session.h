@@ -22,7 +22,7 @@ namespace tpuest::cli {
 void CheckNoArguments(const Invocation& invocation);
 
 // The job of an invocation with its flags as overrides: from the job file, or from the run that
-// --checkpoint or --model-dir names. Error kUsage with every fault located.
+// --checkpoint or --model-dir names. Error kUsage with every fault.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
 class Session {
@@ -40,8 +40,8 @@ class Session {
   [[nodiscard]] std::optional<std::string> Checkpoint(
       const std::string& configured = "latest") const;
 
-  // Runs `body`, and places the faults that it throws. Where a run has started, its outcome is put
-  // into run.json and its faults into the log.
+  // Runs `body`. Where a run has started, its outcome is put into run.json and the faults that it
+  // throws into the log.
   int Run(const std::function<int()>& body);
 
   // The train_spec's input; which files it opens is kept for run.json.

@@ -45,7 +45,7 @@ int Guarded(const Invocation& invocation,
     FlushStdout();
     return exit_code;
   } catch (const Error& error) {
-    return Say(invocation, error.code(), error.faults(), sources);
+    return Say(invocation, error.code(), config::Placed(error, sources).faults(), sources);
   } catch (const std::bad_alloc&) {
     return Say(invocation, Code::kResource,
                {{"out of memory", "a smaller batch or a smaller model needs less", "", {}, 0}},

@@ -9,7 +9,7 @@
 namespace tpuest::cli {
 
 // Runs `body` in the folder of -C, and turns whatever it throws into what is printed and the exit
-// code.
+// code. Here alone do faults that name a key find their places.
 int Guarded(const Invocation& invocation, const std::function<int(config::Sources& sources)>& body);
 
 }  // namespace tpuest::cli

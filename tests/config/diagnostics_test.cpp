@@ -59,6 +59,27 @@ TEST_CASE("what a terminal would obey is not printed") {
         "j:1:1: error: m\n    1 | a?[31m?\n      | ^\n");
 }
 
+TEST_CASE("faults that name a key are told at its place, in the job's order, each once") {
+  Sources sources;
+  const Loaded<Sample> loaded =
+      ParseJob<Sample>("version: 1\nbatch: 3\nname: x\n", "job.yaml", {}, sources);
+  const std::vector<Fault> faults = {{"second", "", "name", {}, 0},
+                                     {"first", "", "batch", {}, 0},
+                                     {"second", "", "name", {}, 0},
+                                     {"elsewhere", "", "batch", {"data.csv", 7, 1}, 0}};
+  const Error placed = Placed(Error(Code::kUsage, faults), sources);
+  REQUIRE(placed.faults().size() == 3);
+  CHECK(placed.faults()[0].message == "first");
+  CHECK(placed.faults()[0].place.column == 8);
+  CHECK(placed.faults()[1].place.line == 3);
+  CHECK(placed.faults()[2].place.file == "data.csv");
+  // Of anything but a job they stay as they were thrown: the first says what the others are of.
+  const Error other = Placed(Error(Code::kResource, faults), sources);
+  REQUIRE(other.faults().size() == 4);
+  CHECK(other.faults()[0].message == "second");
+  CHECK(Placed(Error(Code::kUsage, faults), Sources()).faults()[0].place.line == 0);
+}
+
 TEST_CASE("a job is read from its file, and a missing one comes with the nearest name") {
   const TemporaryFolder folder;
   std::ofstream(folder.File("mnist_cnn.yaml")) << "version: 1\nname: ${name}_\n" << std::flush;
