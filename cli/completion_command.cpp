@@ -1,7 +1,7 @@
 // tpuest completion bash|zsh|fish: a script for the shell, which asks the program itself
 
 #include "cli/commands.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 
 namespace tpuest::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/host/build_info.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 
 namespace tpuest::cli {
 namespace {

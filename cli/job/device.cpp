@@ -1,5 +1,6 @@
 #include "cli/job/device.h"
 
+#include "cli/job/job.h"
 #include "core/base/files.h"
 
 namespace tpuest::cli {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/job/job.h"
+#include "cli/job/job_fwd.h"
 #include "core/backend/pjrt/plugin.h"
 #include "core/backend/pjrt/program.h"
 

@@ -1,6 +1,7 @@
 #include "cli/job/eval_tasks.h"
 
 #include "cli/job/export_args.h"
+#include "cli/job/job.h"
 
 namespace tpuest::cli {
 

@@ -1,9 +1,10 @@
 #pragma once
 // A job's EvalSpecs joined with their inputs and what their exporters export.
 
+#include <string_view>
 #include <vector>
 
-#include "cli/job/job.h"
+#include "cli/job/job_fwd.h"
 #include "core/estimator/train_and_evaluate.h"
 
 namespace tpuest::cli {

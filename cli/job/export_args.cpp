@@ -1,5 +1,6 @@
 #include "cli/job/export_args.h"
 
+#include "cli/job/job.h"
 #include "core/base/text.h"
 #include "core/estimator/export/serving.h"
 #include "core/estimator/options/export_options.h"

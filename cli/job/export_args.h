@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "cli/job/job.h"
+#include "cli/job/job_fwd.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/options/eval_spec.h"
 #include "data/options.h"

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "cli/job/job.h"
+
 namespace tpuest::cli {
 namespace {
 

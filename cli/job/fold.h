@@ -1,7 +1,10 @@
 #pragma once
 // tpuest.fold: what it makes of a job's inputs.
 
-#include "cli/job/job.h"
+#include <string>
+
+#include "cli/job/job_fwd.h"
+#include "data/fold_options.h"
 
 namespace tpuest::cli {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/job/job_fwd.h"
 #include "config/config.h"
 #include "core/estimator/contract/contract.h"
 #include "core/estimator/options/eval_spec.h"
@@ -141,8 +142,6 @@ struct Job {
     v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
   }
 };
-
-using LoadedJob = config::Loaded<Job>;
 
 // Reads the job; the one place where the visitors meet the whole of it.
 [[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,

@@ -1,5 +1,6 @@
 #include "cli/job/model_check.h"
 
+#include "cli/job/job.h"
 #include "core/base/faults.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/model_builder.h"

@@ -1,7 +1,10 @@
 #pragma once
 // Whether the job's model can be built, as far as that can be told without a file.
 
-#include "cli/job/job.h"
+#include <vector>
+
+#include "cli/job/job_fwd.h"
+#include "core/base/error.h"
 
 namespace tpuest::cli {
 

@@ -1,6 +1,7 @@
 #include "cli/job/schema.h"
 
 #include "cli/job/job.h"
+#include "cli/shell/json.h"
 #include "config/variant.h"
 
 namespace tpuest::cli {

@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "cli/job/device.h"
+#include "cli/job/job.h"
 #include "cli/look/commands.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/text.h"

@@ -9,7 +9,7 @@
 #include "cli/look/commands.h"
 #include "cli/look/rerun.h"
 #include "cli/run/record/series.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
 #include "core/estimator/contract/wrapped_stream.h"

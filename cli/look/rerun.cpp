@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "cli/job/job.h"
 #include "cli/run/record/folder.h"
 #include "core/base/files.h"
 #include "core/io/checkpoint_state.h"

@@ -10,7 +10,7 @@
 #include "cli/look/verify_export.h"
 #include "cli/run/record/compare.h"
 #include "cli/run/record/folder.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/saved_state.h"

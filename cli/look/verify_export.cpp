@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/job/export_args.h"
+#include "cli/job/job.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"

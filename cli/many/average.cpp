@@ -3,7 +3,7 @@
 #include "cli/many/checkpoint_average.h"
 #include "cli/many/commands.h"
 #include "cli/run/record/folder.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/io/checkpoint_state.h"
 

@@ -3,6 +3,7 @@
 #include "cli/many/commands.h"
 #include "cli/many/compare_folds.h"
 #include "cli/many/compare_report.h"
+#include "cli/shell/json.h"
 
 namespace tpuest::cli {
 namespace {

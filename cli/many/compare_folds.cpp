@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/run/record/folder.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
 

@@ -5,7 +5,7 @@
 #include "cli/many/run_list.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"

@@ -5,7 +5,7 @@
 #include "cli/many/commands.h"
 #include "cli/many/plot/svg.h"
 #include "cli/many/plot/terminal.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 
 namespace tpuest::cli {

@@ -1,10 +1,11 @@
 #include "cli/many/run_list.h"
 
+#include "cli/job/job.h"
 #include "cli/many/sweep/best.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
 #include "cli/run/record/series.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"

@@ -5,12 +5,14 @@
 #include <charconv>
 
 #include "cli/host/task_index.h"
+#include "cli/job/job.h"
 #include "cli/many/commands.h"
 #include "cli/many/sweep/invocation.h"
 #include "cli/many/sweep/report.h"
 #include "cli/many/sweep/run.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
+#include "cli/shell/json.h"
 #include "config/tree.h"
 #include "core/base/text.h"
 

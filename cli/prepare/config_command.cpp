@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "cli/job/job.h"
 #include "cli/job/schema.h"
 #include "cli/prepare/commands.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 

@@ -3,7 +3,7 @@
 #include "data/examples/convert.h"
 
 #include "cli/prepare/commands.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -2,7 +2,7 @@
 
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 

@@ -6,7 +6,7 @@
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/starter_job.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "config/scalars.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

@@ -3,11 +3,12 @@
 #include <memory>
 #include <set>
 
+#include "cli/job/job.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrate/job.h"
 #include "cli/prepare/migrate/sequential.h"
 #include "cli/run/session.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/faults.h"
 #include "core/base/files.h"

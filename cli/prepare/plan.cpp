@@ -5,11 +5,13 @@
 #include <new>
 
 #include "cli/job/device.h"
+#include "cli/job/job.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/plan_compile.h"
 #include "cli/prepare/plan_report.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
+#include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/estimator/step/step_program.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
 

@@ -1,5 +1,6 @@
 #include "cli/prepare/plan_report.h"
 
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/shell/json.h"
+
 namespace tpuest::cli {
 
 Json MetricsJson(const EvaluateResult& result) {

@@ -1,12 +1,13 @@
 // tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best|all] [--name NAME]
 //   [--fail-if METRIC<NUMBER]... [--follow]
 
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_gates.h"
 #include "cli/run/eval_report.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/hooks/hook_factory.h"

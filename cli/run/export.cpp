@@ -3,10 +3,11 @@
 #include <cstdio>
 
 #include "cli/job/export_args.h"
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/estimator/options/export_options.h"
 #include "data/pipeline/serving.h"

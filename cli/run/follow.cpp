@@ -4,11 +4,12 @@
 #include <ctime>
 
 #include "cli/job/eval_tasks.h"
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/heap.h"
 
 namespace tpuest::cli {

@@ -6,11 +6,12 @@
 #include <cstring>
 #include <memory>
 
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/prediction_writer.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "data/pipeline/input_fn.h"

@@ -1,6 +1,6 @@
 #include "cli/run/prediction_writer.h"
 
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 
 namespace tpuest::cli {
 namespace {

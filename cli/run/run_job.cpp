@@ -1,5 +1,6 @@
 // tpuest run JOB.yaml: what the job's `mode:` says
 
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"

@@ -1,3 +1,5 @@
+#include "cli/run/session.h"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,9 +10,8 @@
 #include "cli/host/signals.h"
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
+#include "cli/job/job.h"
 #include "cli/run/input_files.h"
-#include "cli/run/session.h"
-#include "cli/shell/report.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -127,10 +128,10 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
 Session::Session(const Invocation& invocation, config::Sources& sources)
     : invocation_(invocation),
       console_(invocation, clock_),
-      loaded_(LoadInvocationJob(invocation, sources)),
+      loaded_(std::make_unique<LoadedJob>(LoadInvocationJob(invocation, sources))),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
       backend_(MakeCpuBackend()),
-      device_(invocation.device, ReplicasOf(loaded_.job.estimator),
+      device_(invocation.device, ReplicasOf(loaded_->job.estimator),
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   HandleSignals(process_stop);
   LogOverrides();
@@ -141,20 +142,22 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .clock = clock_,
                            .stop = process_stop,
                            .progress = &console_,
-                           .fsync = loaded_.job.tpuest.fsync,
+                           .fsync = loaded_->job.tpuest.fsync,
                            .device = device_.backend(),
-                           .device_options = DeviceOptionsOf(loaded_.job.tpuest),
-                           .hparams = HParamsOf(loaded_.tree),
+                           .device_options = DeviceOptionsOf(loaded_->job.tpuest),
+                           .hparams = HParamsOf(loaded_->tree),
                            .dry_run = invocation.dry_run};
   estimator_ =
-      std::make_unique<Estimator>(MakeJobModelFn(loaded_.job), loaded_.job.estimator, home);
+      std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), loaded_->job.estimator, home);
   ListBadRecords();
 }
 
 Session::~Session() { console_.Clear(); }
 
+const Job& Session::job() const { return loaded_->job; }
+
 void Session::ListBadRecords() {
-  for (auto& [name, input] : loaded_.job.input_fns) {
+  for (auto& [name, input] : loaded_->job.input_fns) {
     input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
       const std::lock_guard lock(bad_records_mutex_);
       if (invocation_.dry_run) {
@@ -168,7 +171,7 @@ void Session::ListBadRecords() {
 }
 
 void Session::LogOverrides() {
-  for (const config::AppliedOverride& applied : loaded_.overrides) {
+  for (const config::AppliedOverride& applied : loaded_->overrides) {
     if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
   }
 }
@@ -176,7 +179,7 @@ void Session::LogOverrides() {
 void Session::ReadEnvironment() {
   const TfConfig config = ReadTfConfig();
   CheckTask(config, invocation_);
-  ApplyTfConfig(config, loaded_.job.estimator.run_config, log());
+  ApplyTfConfig(config, loaded_->job.estimator.run_config, log());
 }
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
@@ -204,9 +207,9 @@ InputFn Session::TrainInput() {
 }
 
 void Session::WriteJob() {
-  Job resolved = loaded_.job;
+  Job resolved = loaded_->job;
   resolved.estimator = estimator_->options();
-  folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_.tree));
+  folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_->tree));
 }
 
 void Session::StartRun() {

@@ -9,11 +9,12 @@
 #include <string>
 
 #include "cli/job/device.h"
-#include "cli/job/job.h"
+#include "cli/job/job_fwd.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
+#include "config/diagnostics.h"
 #include "core/estimator/estimator.h"
 
 namespace tpuest::cli {
@@ -32,7 +33,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  [[nodiscard]] const Job& job() const { return loaded_.job; }
+  [[nodiscard]] const Job& job() const;
   [[nodiscard]] Estimator& estimator() { return *estimator_; }
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
@@ -75,7 +76,7 @@ class Session {
   const Invocation& invocation_;
   SystemClock clock_;
   Console console_;
-  LoadedJob loaded_;
+  std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
   Device device_;

@@ -2,8 +2,9 @@
 
 #include <cstdlib>
 
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/error.h"
+#include "core/estimator/options/options.h"
 
 namespace tpuest::cli {
 namespace {

@@ -11,7 +11,12 @@
 
 #include "cli/shell/invocation.h"
 #include "core/base/log.h"
-#include "core/estimator/options/options.h"
+
+namespace tpuest {
+
+struct RunConfig;
+
+}  // namespace tpuest
 
 namespace tpuest::cli {
 

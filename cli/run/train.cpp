@@ -1,9 +1,10 @@
 // tpuest train JOB.yaml
 
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/estimator/hooks/hook_factory.h"
 
 namespace tpuest::cli {

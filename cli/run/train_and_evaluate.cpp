@@ -3,12 +3,13 @@
 #include "core/estimator/train_and_evaluate.h"
 
 #include "cli/job/eval_tasks.h"
+#include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
 #include "cli/run/session.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/common_flags.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/heap.h"
 #include "core/estimator/hooks/hook_factory.h"
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/shell/json.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

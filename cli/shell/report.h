@@ -1,8 +1,7 @@
 #pragma once
 // Results as JSON: the one document of --json, and its error.
 
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +17,6 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json JsonNumber(float value);
 // A scalar, or nested lists in the tensor's shape.
 [[nodiscard]] Json JsonOf(const Tensor& tensor);
-
-template <class T>
-[[nodiscard]] Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 // {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout.
 void PrintDocument(std::string_view command, const Json& fields);

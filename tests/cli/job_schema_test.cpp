@@ -4,6 +4,7 @@
 
 #include "cli/job/job.h"
 #include "cli/job/schema.h"
+#include "cli/shell/json.h"
 
 namespace tpuest::cli {
 namespace {

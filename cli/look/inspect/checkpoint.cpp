@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cli/look/inspect/tensor_statistics.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

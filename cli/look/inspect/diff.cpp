@@ -4,7 +4,7 @@
 
 #include "cli/look/inspect/checkpoint.h"
 #include "cli/look/inspect/tensor_statistics.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
 

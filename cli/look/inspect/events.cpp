@@ -1,6 +1,6 @@
 #include "cli/look/inspect/events.h"
 
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/text.h"
 #include "core/io/events/event_reader.h"
 

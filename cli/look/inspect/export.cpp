@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/job/job.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/job/job.h"
+#include "cli/job/job_fwd.h"
 #include "cli/many/sweep/folder.h"
 #include "cli/run/record/series.h"
 #include "core/estimator/contract/metric_order.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cli/run/record/json.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/crc32c.h"

@@ -8,7 +8,7 @@
 #include "cli/run/record/checkpoint_fingerprint.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"

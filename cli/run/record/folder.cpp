@@ -9,7 +9,7 @@
 #include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
 #include "cli/run/record/json.h"
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"

@@ -1,5 +1,6 @@
 #include "cli/run/record/json.h"
 
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "cli/shell/report.h"
+#include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
