@@ -9,8 +9,10 @@
 #include "cli/look/inspect/records.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
+#include "core/io/saved_model_folder.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {
@@ -45,7 +47,8 @@ Found FindInFolder(const std::string& path) {
   }
   std::string hint;
   for (const std::string& name : ListDirectory(path)) {
-    if (EndsWith(name, ".index")) hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
+    if (EndsWith(name, kIndexEnding))
+      hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
   }
   throw Error(Code::kData,
               fmt::format("{}: there is no checkpoint, SavedModel or event file here", path), hint);
@@ -64,8 +67,7 @@ bool HoldsEvents(const std::string& path) {
 
 Found FindFile(const std::string& path, bool verify) {
   if (EndsWith(path, ".pbtxt") || EndsWith(path, ".pb")) return {Kind::kGraph, path};
-  const bool is_named_so = BaseName(path).find(".tfevents.") != std::string::npos;
-  if (is_named_so || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
+  if (IsEventFile(path) || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
   if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
   throw Error(
       Code::kData,
@@ -78,7 +80,7 @@ Found FindFile(const std::string& path, bool verify) {
 // `verify`: a file is a TFRecord file, whatever it begins with.
 Found Find(const std::string& given, bool verify) {
   // A folder's state file stands for the folder.
-  const bool is_state = BaseName(given) == "checkpoint" && FileExists(given);
+  const bool is_state = BaseName(given) == kCheckpointState && FileExists(given);
   const std::string path = is_state ? FolderOf(given) : given;
   if (const auto folder = SavedModelFolder(path)) return {Kind::kSavedModel, *folder};
   if (DirectoryExists(path)) return FindInFolder(path);
@@ -91,7 +93,7 @@ Found Find(const std::string& given, bool verify) {
 // The variables of a checkpoint or SavedModel; `flag` asks for them.
 std::string VariablesOf(const Found& found, std::string_view flag) {
   if (found.kind == Kind::kCheckpoint) return found.path;
-  if (found.kind == Kind::kSavedModel) return JoinPath(found.path, "variables/variables");
+  if (found.kind == Kind::kSavedModel) return SavedModelVariables(found.path);
   throw Error(Code::kUsage, fmt::format("--{}: {} is no checkpoint", flag, found.path));
 }
 

@@ -5,6 +5,7 @@
 #include "cli/job/job.h"
 #include "cli/run/record/folder.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

@@ -13,6 +13,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/checkpoint_state.h"
 
@@ -67,7 +68,7 @@ std::optional<std::string> ParseFrom(const VerifyInvocation& invocation, const N
   if (given == "start") return std::nullopt;
   const bool is_step = given.find_first_not_of("0123456789") == std::string::npos;
   std::string prefix =
-      is_step ? JoinPath(run.model_dir, "model.ckpt-" + given) : CheckpointPrefix(given);
+      is_step ? CheckpointAt(run.model_dir, std::stoll(given)) : CheckpointPrefix(given);
   if (!CheckpointExists(prefix)) {
     throw Error(Code::kCheckpoint, fmt::format("--from {}: there is no such checkpoint", given),
                 fmt::format("'tpuest inspect {}' shows the newest; --from start needs none",

@@ -8,8 +8,10 @@
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest::cli {
@@ -23,7 +25,7 @@ std::string CheckpointOf(const std::string& folder, const std::string& model_dir
   const std::string name(nn::kGlobalStepName);
   if (variables.Has(name)) {
     const int64_t step = *variables.Read(name).data<int64_t>();
-    std::string prefix = JoinPath(model_dir, fmt::format("model.ckpt-{}", step));
+    std::string prefix = CheckpointAt(model_dir, step);
     if (CheckpointExists(prefix)) return prefix;
     log.Warning("{} is gone: the export is compared with the model on its own variables", prefix);
   }

@@ -5,6 +5,7 @@
 #include "cli/run/record/folder.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
@@ -81,8 +82,8 @@ void TakeJob(const std::string& newest, const std::string& folder) {
 }
 
 void WriteCheckpoint(const CheckpointAverage& average, const std::string& prefix) {
-  const std::string meta = average.newest() + ".meta";
-  if (FileExists(meta)) WriteFileAtomically(prefix + ".meta", ReadFile(meta));
+  const std::string meta = MetaGraphPath(average.newest());
+  if (FileExists(meta)) WriteFileAtomically(MetaGraphPath(prefix), ReadFile(meta));
   WriteBundle(prefix, average.tensors);
 }
 
@@ -94,7 +95,7 @@ std::string PrefixFor(const CheckpointAverage& average, const std::string& outpu
                 "name another prefix");
   }
   if (!ReadCheckpointState(output)) {
-    return JoinPath(output, fmt::format("model.ckpt-{}", average.global_step.value_or(0)));
+    return CheckpointAt(output, average.global_step.value_or(0));
   }
   throw Error(Code::kUsage, fmt::format("{}: holds checkpoints already", output),
               "name a new folder, or a prefix as DIR/average.ckpt");

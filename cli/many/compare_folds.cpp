@@ -9,6 +9,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

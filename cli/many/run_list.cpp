@@ -8,6 +8,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
@@ -84,7 +85,7 @@ void AddRunJson(const std::string& model_dir, ListedRun& run) {
 }
 
 bool IsRun(const std::string& folder) {
-  return RunFolder::ExistsIn(folder) || FileExists(JoinPath(folder, "checkpoint"));
+  return RunFolder::ExistsIn(folder) || FileExists(CheckpointStatePath(folder));
 }
 
 // A state file that is damaged or names what is gone.

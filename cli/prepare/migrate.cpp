@@ -13,6 +13,7 @@
 #include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/planned_run.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
@@ -33,13 +34,15 @@ void Declare(FlagSet& flags, MigrateInvocation& to) {
 
 constexpr size_t kShownNames = 12;
 
-std::string GraphPath(const std::string& model_dir, const std::string& prefix) {
-  for (const std::string& path : {JoinPath(model_dir, "graph.pbtxt"), prefix + ".meta"}) {
+std::string GraphFileOf(const std::string& model_dir, const std::string& prefix) {
+  const std::string graph = GraphPath(model_dir);
+  const std::string meta = MetaGraphPath(prefix);
+  for (const std::string& path : {graph, meta}) {
     if (FileExists(path)) return path;
   }
   throw Error(
       Code::kCheckpoint,
-      fmt::format("{}: there is no graph.pbtxt and no {}.meta", model_dir, BaseName(prefix)),
+      fmt::format("{}: there is no {} and no {}", model_dir, BaseName(graph), BaseName(meta)),
       "without a graph the model can only be guessed from 'tpuest inspect'");
 }
 
@@ -144,7 +147,7 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
     throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint here", model_dir));
   }
   const BundleReader variables(*prefix);
-  const SeenGraph graph(GraphPath(model_dir, *prefix));
+  const SeenGraph graph(GraphFileOf(model_dir, *prefix));
   const MigratedColumns columns = FindColumns(graph, variables);
   std::optional<MigratedModel> model = FindModel(graph, variables, columns);
   if (!model) {

@@ -10,6 +10,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "core/io/checkpoint_state.h"
 

@@ -9,6 +9,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/options/export_options.h"
 #include "data/pipeline/serving.h"
 
@@ -39,7 +40,7 @@ ExportArgs ArgsOf(Session& session) {
   const ExportOptions& options = job.export_options;
   ExportArgs args = ExportArgsOf(job);
   args.export_dir_base =
-      options.export_dir_base.value_or(JoinPath(session.estimator().model_dir(), "export"));
+      options.export_dir_base.value_or(ExportDir(session.estimator().model_dir()));
   args.checkpoint = session.Checkpoint(options.checkpoint_path);
   if (options.verify > 0 && args.input_receivers.contains(Mode::kPredict)) {
     args.verify = VerifyArgsOf(job, options.verify);

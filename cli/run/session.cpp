@@ -16,6 +16,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
@@ -188,7 +189,7 @@ std::optional<std::string> Session::Checkpoint(const std::string& configured) co
   if (given == "best") return BestCheckpoint(estimator_->model_dir());
   if (DirectoryExists(given)) return given;
   const std::string prefix = IsNumber(given)
-                                 ? JoinPath(estimator_->model_dir(), "model.ckpt-" + given)
+                                 ? CheckpointAt(estimator_->model_dir(), std::stoll(given))
                                  : CheckpointPrefix(given);
   if (!CheckpointExists(prefix)) {
     throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),

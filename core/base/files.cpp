@@ -17,6 +17,9 @@
 namespace tpuest {
 namespace {
 
+// Between a file's name and the process that writes it.
+constexpr std::string_view kTemporary = ".tmp.";
+
 namespace fs = std::filesystem;
 
 // errno as an Error: a full disk is the machine's, permission the user's, the rest the data's.
@@ -164,6 +167,10 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return paths;
 }
 
+bool IsTemporaryName(std::string_view name) {
+  return name.find(kTemporary) != std::string_view::npos;
+}
+
 std::string JoinPath(std::string_view folder, std::string_view name) {
   if (folder.empty() || name.starts_with('/')) return std::string(name);
   return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
@@ -182,7 +189,7 @@ std::string BaseName(std::string_view path) {
 
 AtomicFile::AtomicFile(std::string path, bool fsync)
     : path_(std::move(path)),
-      temporary_(fmt::format("{}.tmp.{}", path_, ::getpid())),
+      temporary_(fmt::format("{}{}{}", path_, kTemporary, ::getpid())),
       fsync_(fsync) {
   if (IsWrittenInPlace(path_)) {
     temporary_.clear();

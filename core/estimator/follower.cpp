@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/io/checkpoint_state.h"
 
@@ -161,7 +162,7 @@ std::optional<std::string> Follower::Ended(const View& view) const {
 void Follower::ThrowFailed() const {
   throw Error(Code::kLost,
               fmt::format("{}: the trainer failed after step {}", args_.model_dir, step()),
-              fmt::format("{}/.tpuest/log.txt says why", args_.model_dir));
+              fmt::format("{} says why", LogPath(args_.model_dir)));
 }
 
 void Follower::ThrowLost(const View& view) const {

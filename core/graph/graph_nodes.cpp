@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/io/checkpoint_state.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 
@@ -14,7 +15,7 @@ pb::GraphDef ReadGraph(const std::string& path) {
   pb::GraphDef graph;
   if (path.ends_with(".pbtxt")) {
     FromText(ReadFile(path), graph, path, Code::kData);
-  } else if (path.ends_with(".meta")) {
+  } else if (path.ends_with(kMetaGraphEnding)) {
     pb::MetaGraphDef meta;
     FromBytes(ReadFile(path), meta, path, Code::kData);
     graph = std::move(*meta.mutable_graph_def());

@@ -25,7 +25,9 @@ struct NamedTensor {
 // differ.
 void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync = true);
 
-// Paths of a bundle's files.
+// Paths of a bundle's files, and how they go on after the prefix.
+inline constexpr std::string_view kIndexEnding = ".index";
+inline constexpr std::string_view kDataEnding = ".data-";  // then the shard, "00000-of-00001"
 [[nodiscard]] std::string BundleIndexPath(std::string_view prefix);
 [[nodiscard]] std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
 

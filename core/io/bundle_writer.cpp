@@ -87,10 +87,12 @@ std::string HeaderBytes() {
 
 }  // namespace
 
-std::string BundleIndexPath(std::string_view prefix) { return fmt::format("{}.index", prefix); }
+std::string BundleIndexPath(std::string_view prefix) {
+  return fmt::format("{}{}", prefix, kIndexEnding);
+}
 
 std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
-  return fmt::format("{}.data-{:05}-of-{:05}", prefix, shard, num_shards);
+  return fmt::format("{}{}{:05}-of-{:05}", prefix, kDataEnding, shard, num_shards);
 }
 
 void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync) {

@@ -21,6 +21,10 @@ std::string Relative(const std::string& folder, const std::string& prefix) {
 
 }  // namespace
 
+std::string CheckpointStatePath(const std::string& folder) {
+  return JoinPath(folder, kCheckpointState);
+}
+
 std::optional<CheckpointState> ReadCheckpointState(const std::string& folder,
                                                    std::string_view name) {
   const std::string path = JoinPath(folder, name);
@@ -63,7 +67,7 @@ std::optional<std::string> LatestCheckpoint(const std::string& folder) {
   const std::vector<std::string>& all = state->all_model_checkpoint_paths;
   const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
   if (found != all.rend()) return *found;
-  const std::string path = JoinPath(folder, "checkpoint");
+  const std::string path = CheckpointStatePath(folder);
   throw Error(Code::kCheckpoint,
               fmt::format("{}: names {}, and no checkpoint that it names is there", path,
                           state->model_checkpoint_path),
@@ -71,16 +75,16 @@ std::optional<std::string> LatestCheckpoint(const std::string& folder) {
 }
 
 std::string CheckpointPrefix(const std::string& path) {
-  for (const std::string_view ending : {".index", ".meta"}) {
+  for (const std::string_view ending : {kIndexEnding, kMetaGraphEnding}) {
     if (path.ends_with(ending)) return path.substr(0, path.size() - ending.size());
   }
-  const size_t data = path.rfind(".data-");
+  const size_t data = path.rfind(kDataEnding);
   const bool in_name = data != std::string::npos && path.find('/', data) == std::string::npos;
   return in_name ? path.substr(0, data) : path;
 }
 
-std::string SavedModelVariables(const std::string& folder) {
-  return JoinPath(folder, "variables/variables");
+std::string MetaGraphPath(const std::string& prefix) {
+  return fmt::format("{}{}", prefix, kMetaGraphEnding);
 }
 
 bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndexPath(prefix)); }
@@ -88,22 +92,11 @@ bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndex
 void RemoveCheckpoint(const std::string& prefix) {
   RemoveFile(BundleIndexPath(prefix));
   const std::string folder = DirName(prefix).empty() ? "." : DirName(prefix);
-  const std::string data = BaseName(prefix) + ".data-";
+  const std::string data = fmt::format("{}{}", BaseName(prefix), kDataEnding);
   for (const std::string& name : ListDirectory(folder)) {
     if (name.starts_with(data)) RemoveFile(JoinPath(folder, name));
   }
-  RemoveFile(prefix + ".meta");
-}
-
-std::map<int64_t, std::string> CheckpointsIn(const std::string& folder) {
-  std::map<int64_t, std::string> checkpoints;
-  if (!DirectoryExists(folder)) return checkpoints;
-  for (const std::string& name : ListDirectory(folder)) {
-    if (!name.starts_with("model.ckpt-") || !name.ends_with(".index")) continue;
-    const std::string prefix = JoinPath(folder, CheckpointPrefix(name));
-    if (const auto step = StepOfCheckpoint(prefix)) checkpoints[*step] = prefix;
-  }
-  return checkpoints;
+  RemoveFile(MetaGraphPath(prefix));
 }
 
 std::optional<int64_t> StepOfCheckpoint(std::string_view prefix) {

@@ -4,7 +4,6 @@
 // of Code::kCheckpoint.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,12 +22,16 @@ struct CheckpointState {
   bool operator==(const CheckpointState&) const = default;
 };
 
+// The state file's own name, which TensorFlow looks for.
+inline constexpr std::string_view kCheckpointState = "checkpoint";
+[[nodiscard]] std::string CheckpointStatePath(const std::string& folder);
+
 // nullopt if there is no such file.
 [[nodiscard]] std::optional<CheckpointState> ReadCheckpointState(
-    const std::string& folder, std::string_view name = "checkpoint");
+    const std::string& folder, std::string_view name = kCheckpointState);
 // Replaces the file atomically.
 void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
-                          std::string_view name = "checkpoint", bool fsync = true);
+                          std::string_view name = kCheckpointState, bool fsync = true);
 
 // The prefix of the newest checkpoint that the file "checkpoint" names and whose index exists;
 // nullopt if the file is missing or names none. An Error if it names some and all are gone.
@@ -37,16 +40,14 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 // The prefix that one of a checkpoint's files belongs to: "m-1" of "m-1.index", "m-1.meta" and
 // "m-1.data-00000-of-00001". Other paths are prefixes already.
 [[nodiscard]] std::string CheckpointPrefix(const std::string& path);
-// The prefix of the variables of the SavedModel in this folder, if it is one.
-[[nodiscard]] std::string SavedModelVariables(const std::string& folder);
+// The file with the MetaGraph of a checkpoint, and its ending.
+inline constexpr std::string_view kMetaGraphEnding = ".meta";
+[[nodiscard]] std::string MetaGraphPath(const std::string& prefix);
 
 // Says whether the checkpoint's index exists; the index is written last, so then all of it does.
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
 // Removes the files of a checkpoint, its index first, with its ".meta".
 void RemoveCheckpoint(const std::string& prefix);
-// The checkpoints "model.ckpt-N" of a folder whose index is there: prefixes by step. None where
-// there is no folder.
-[[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& folder);
 // 5 for "runs/mnist/model.ckpt-5"; nullopt without such a number.
 [[nodiscard]] std::optional<int64_t> StepOfCheckpoint(std::string_view prefix);
 

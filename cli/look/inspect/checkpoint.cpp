@@ -129,7 +129,7 @@ class CheckpointPrinter {
 Json ShardsOf(const std::string& prefix) {
   Json shards = Json::array();
   const std::string folder = DirName(prefix).empty() ? "." : std::string(DirName(prefix));
-  const std::string beginning = BaseName(prefix) + ".data-";
+  const std::string beginning = fmt::format("{}{}", BaseName(prefix), kDataEnding);
   for (const std::string& name : ListDirectory(folder)) {
     if (!name.starts_with(beginning)) continue;
     shards.push_back({{"file", name}, {"bytes", FileSize(JoinPath(folder, name))}});

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/graph/read/saved_model.h"
 #include "core/io/bundle.h"
+#include "core/io/saved_model_folder.h"
 
 namespace tpuest::cli {
 namespace {
@@ -41,7 +42,7 @@ Json SignaturesJson(const MetaGraphInfo& meta) {
 // Empty where the SavedModel has none.
 Json VariablesJson(const std::string& folder) {
   Json json = Json::object();
-  const std::string prefix = JoinPath(folder, "variables/variables");
+  const std::string prefix = SavedModelVariables(folder);
   if (!FileExists(BundleIndexPath(prefix))) return json;
   const BundleReader reader(prefix);
   for (const std::string& name : reader.Names()) {
@@ -54,7 +55,7 @@ Json VariablesJson(const std::string& folder) {
 // Files below assets/ and assets.extra/.
 Json AssetsJson(const std::string& folder) {
   Json assets = Json::array();
-  for (const char* const part : {"assets", "assets.extra"}) {
+  for (const std::string_view part : {kAssets, kAssetsExtra}) {
     const std::string below = JoinPath(folder, part);
     if (!DirectoryExists(below)) continue;
     for (const std::string& name : ListDirectory(below)) {
@@ -120,7 +121,7 @@ void PrintModel(const SavedModel& model, const Json& assets, const Json& variabl
 
 std::optional<std::string> SavedModelFolder(const std::string& path) {
   const std::string base = BaseName(path);
-  const bool is_file = (base == "saved_model.pb" || base == "saved_model.pbtxt") &&
+  const bool is_file = (base == SavedModelName(false) || base == SavedModelName(true)) &&
                        FileExists(path) && !DirectoryExists(path);
   const std::string folder = is_file ? DirName(path) : path;
   if (!is_file && !IsSavedModel(path)) return {};

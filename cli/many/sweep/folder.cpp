@@ -6,7 +6,7 @@
 #include "cli/run/record/json.h"
 #include "cli/shell/json.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/crc32c.h"
 
 namespace tpuest::cli {
@@ -154,8 +154,7 @@ void SweepFolder::NoteExit(const Trial& trial, std::optional<int> exit_code) con
 
 TrialStatus SweepFolder::StatusOf(const Trial& trial,
                                   const std::vector<std::string>& overrides) const {
-  const std::string folder = PrivateDir(RunOf(trial));
-  if (FileLock::IsHeld(JoinPath(folder, "lock"))) return {"running", std::nullopt};
+  if (FileLock::IsHeld(LockPath(RunOf(trial)))) return {"running", std::nullopt};
   const std::optional<int> noted = ReadExit(ExitPath(trial));
   const Json run = ReadRunJson(RunOf(trial)).value_or(Json::object());
   std::vector<std::string> expected = overrides;

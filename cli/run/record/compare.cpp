@@ -11,6 +11,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

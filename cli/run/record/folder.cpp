@@ -12,7 +12,9 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 
 namespace tpuest::cli {
 namespace {
@@ -45,7 +47,7 @@ std::optional<std::string> RunOfExport(const fs::path& exported) {
   const fs::path dir = Above(exported);
   const fs::path above = Above(dir);
   std::vector<fs::path> candidates = {dir, above};
-  if (Named(above).filename() == "export") candidates.push_back(Above(above));
+  if (IsExportDir(Named(above).filename().string())) candidates.push_back(Above(above));
   for (const fs::path& candidate : candidates) {
     if (FileExists(ResolvedJobPath(candidate.string()))) return candidate.string();
   }
@@ -54,32 +56,27 @@ std::optional<std::string> RunOfExport(const fs::path& exported) {
 
 }  // namespace
 
-std::string ResolvedJobPath(const std::string& model_dir) {
-  return JoinPath(model_dir, ".tpuest/job.resolved.yaml");
-}
-
 std::string ModelDirOf(const std::string& checkpoint) {
   const std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
   if (FileExists(ResolvedJobPath(folder))) return folder;
   const fs::path plain = PlainPath(folder);
-  if (plain.filename() == "variables") return RunOfExport(Above(plain)).value_or(folder);
+  if (plain.filename() == kVariables) return RunOfExport(Above(plain)).value_or(folder);
   if (!CheckpointExists(SavedModelVariables(folder))) return folder;
   return RunOfExport(plain).value_or(folder);
 }
 
-RunFolder::RunFolder(const std::string& model_dir) : folder_(JoinPath(model_dir, ".tpuest")) {
-  MakeDirectories(folder_);
+RunFolder::RunFolder(const std::string& model_dir) : model_dir_(model_dir) {
+  MakeDirectories(PrivateDir(model_dir));
 }
 
 bool RunFolder::ExistsIn(const std::string& model_dir) {
-  return DirectoryExists(JoinPath(model_dir, ".tpuest"));
+  return DirectoryExists(PrivateDir(model_dir));
 }
 
 // A run that starts holds its lock before run.json speaks of it. One that ends lets it go before
 // run.json does: for a moment it seems gone.
 TrainerState RunFolder::StateOf(const std::string& model_dir) {
-  const std::string folder = JoinPath(model_dir, ".tpuest");
-  if (FileLock::IsHeld(JoinPath(folder, "lock"))) return TrainerState::kTraining;
+  if (FileLock::IsHeld(LockPath(model_dir))) return TrainerState::kTraining;
   const std::optional<Json> read = ReadRunJson(model_dir);
   if (!read) return TrainerState::kNone;
   const Json& run = *read;
@@ -91,14 +88,12 @@ TrainerState RunFolder::StateOf(const std::string& model_dir) {
   return run["status"] == "done" ? TrainerState::kDone : TrainerState::kFailed;
 }
 
-std::string RunFolder::log_path() const { return JoinPath(folder_, "log.txt"); }
+std::string RunFolder::log_path() const { return LogPath(model_dir_); }
 
 void RunFolder::WriteJob(const std::optional<std::string>& source_file,
                          const std::string& resolved) const {
-  if (source_file) {
-    WriteFileAtomically(JoinPath(folder_, "job.source.yaml"), ReadFile(*source_file));
-  }
-  WriteFileAtomically(JoinPath(folder_, "job.resolved.yaml"), resolved);
+  if (source_file) WriteFileAtomically(SourceJobPath(model_dir_), ReadFile(*source_file));
+  WriteFileAtomically(ResolvedJobPath(model_dir_), resolved);
 }
 
 void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
@@ -134,14 +129,13 @@ void RunFolder::WriteRun() const {
                     {"end", end_ ? Json(*end_) : Json()},
                     {"status", status_},
                     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
-  WriteFileAtomically(JoinPath(folder_, "run.json"),
+  WriteFileAtomically(RunJsonPath(model_dir_),
                       run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                       /*fsync=*/false);
 }
 
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
-  const std::string folder = JoinPath(model_dir, ".tpuest");
-  std::string path = JoinPath(folder, "bad_records.tsv");
+  std::string path = BadRecordsPath(model_dir);
   std::string text = FileExists(path) ? ReadFile(path) : "file\tline\twhy\n";
   const std::vector<std::string> lines = Split(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());
@@ -152,7 +146,7 @@ std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRec
     const std::string line = fmt::format("{}\t{}\t{}", record.file, record.line, why);
     if (!known.contains(line)) text += line + "\n";
   }
-  MakeDirectories(folder);
+  MakeDirectories(PrivateDir(model_dir));
   WriteFileAtomically(path, text, false);
   return path;
 }

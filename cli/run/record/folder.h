@@ -11,8 +11,6 @@
 
 namespace tpuest::cli {
 
-// <model_dir>/.tpuest/job.resolved.yaml, from which evaluate and predict take their job.
-[[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
 // The model_dir of a checkpoint prefix, or the folder itself; of a SavedModel, the run that it was
 // exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
@@ -37,7 +35,7 @@ class RunFolder {
  private:
   void WriteRun() const;
 
-  std::string folder_;
+  std::string model_dir_;
   std::string command_line_;
   std::vector<std::string> overrides_;
   std::string device_;
@@ -49,8 +47,7 @@ class RunFolder {
   std::optional<int> exit_code_;
 };
 
-// Adds lines "file, line, why" to model_dir's .tpuest/bad_records.tsv, those that it lacks; returns
-// its path.
+// Adds lines "file, line, why" to BadRecordsPath, those that it lacks; returns the path.
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad);
 
 }  // namespace tpuest::cli

@@ -2,13 +2,9 @@
 
 #include "cli/shell/json.h"
 #include "core/base/files.h"
-#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest::cli {
-
-std::string RunJsonPath(const std::string& model_dir) {
-  return JoinPath(PrivateDir(model_dir), "run.json");
-}
 
 std::optional<Json> ReadRunJson(const std::string& model_dir) {
   const std::string path = RunJsonPath(model_dir);

@@ -8,7 +8,6 @@
 
 namespace tpuest::cli {
 
-[[nodiscard]] std::string RunJsonPath(const std::string& model_dir);
 // nullopt: there is no such file; without a key where it is damaged.
 [[nodiscard]] std::optional<Json> ReadRunJson(const std::string& model_dir);
 

@@ -9,7 +9,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest::cli {
 namespace {
@@ -53,10 +53,6 @@ class SeriesReader {
 
   RunSeries run_;
 };
-
-std::string PathOf(const std::string& model_dir) {
-  return JoinPath(PrivateDir(model_dir), "metrics.jsonl");
-}
 
 }  // namespace
 
@@ -105,13 +101,13 @@ RunSeries ParseRunSeries(const std::string& text) {
 }
 
 RunSeries ReadRunSeries(const std::string& model_dir) {
-  const std::string path = PathOf(model_dir);
+  const std::string path = MetricsPath(model_dir);
   return FileExists(path) ? ParseRunSeries(ReadFile(path)) : RunSeries();
 }
 
 std::optional<int64_t> LastLoggedStep(const std::string& model_dir) {
   constexpr std::streamoff kTail = 4096;  // holds several lines
-  std::ifstream file(PathOf(model_dir), std::ios::binary | std::ios::ate);
+  std::ifstream file(MetricsPath(model_dir), std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;
   const std::streamoff size = file.tellg();
   file.seekg(std::max<std::streamoff>(0, size - kTail));

@@ -7,29 +7,28 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/contract/metric_order.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
 namespace {
 
-constexpr const char* kBest = "best";
-
 bool Holds(const std::vector<std::string>& prefixes, const std::string& prefix) {
   return std::find(prefixes.begin(), prefixes.end(), prefix) != prefixes.end();
 }
 
 std::vector<std::string> BestOf(const std::string& model_dir) {
-  const auto state = ReadCheckpointState(model_dir, kBest);
+  const auto state = ReadCheckpointState(model_dir, kBestState);
   return state ? state->all_model_checkpoint_paths : std::vector<std::string>();
 }
 
 // The worst first, so that the best stands where "checkpoint" has the newest.
 void WriteBest(const std::string& model_dir, const std::vector<std::string>& prefixes, bool fsync) {
-  if (prefixes.empty()) return RemoveFile(JoinPath(model_dir, kBest));
+  if (prefixes.empty()) return RemoveFile(JoinPath(model_dir, kBestState));
   WriteCheckpointState(
       model_dir, {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes},
-      kBest, fsync);
+      kBestState, fsync);
 }
 
 }  // namespace

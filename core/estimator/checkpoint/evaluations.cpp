@@ -8,16 +8,12 @@
 #include <string_view>
 
 #include "core/base/files.h"
-#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string SettledPath(const std::string& model_dir) {
-  return JoinPath(PrivateDir(model_dir), "evaluated.json");
-}
 
 bool IsEvaluation(const Json& line, const std::string& label, int64_t step) {
   return line.is_object() && line.value("eval", Json()) == label &&
@@ -37,7 +33,7 @@ std::string_view TakeLine(std::string_view& rest) {
 std::map<std::string, float> EvaluationAt(const std::string& model_dir, const std::string& label,
                                           int64_t step) {
   std::map<std::string, float> metrics;
-  const std::string path = JoinPath(PrivateDir(model_dir), "metrics.jsonl");
+  const std::string path = MetricsPath(model_dir);
   if (!FileExists(path)) return metrics;
   const MappedFile file(path);
   std::string_view rest = file.bytes();
@@ -56,7 +52,7 @@ std::map<std::string, float> EvaluationAt(const std::string& model_dir, const st
 }
 
 std::optional<int64_t> ReadSettledStep(const std::string& model_dir) {
-  const std::string path = SettledPath(model_dir);
+  const std::string path = SettledStepPath(model_dir);
   if (!FileExists(path)) return std::nullopt;
   const Json object = Json::parse(ReadFile(path), nullptr, false);
   if (!object.is_object() || !object.contains("global_step")) return std::nullopt;
@@ -65,7 +61,7 @@ std::optional<int64_t> ReadSettledStep(const std::string& model_dir) {
 }
 
 void WriteSettledStep(const std::string& model_dir, int64_t step) {
-  WriteFileAtomically(SettledPath(model_dir), fmt::format("{{\"global_step\": {}}}\n", step),
+  WriteFileAtomically(SettledStepPath(model_dir), fmt::format("{{\"global_step\": {}}}\n", step),
                       /*fsync=*/false);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest {
 namespace {
@@ -38,10 +39,7 @@ std::optional<int64_t> StepOf(const std::string& line) {
 
 }  // namespace
 
-std::string PrivateDir(const std::string& model_dir) { return JoinPath(model_dir, ".tpuest"); }
-
-MetricsLog::MetricsLog(const std::string& model_dir)
-    : path_(JoinPath(PrivateDir(model_dir), "metrics.jsonl")) {
+MetricsLog::MetricsLog(const std::string& model_dir) : path_(MetricsPath(model_dir)) {
   MakeDirectories(PrivateDir(model_dir));
 }
 

@@ -50,7 +50,4 @@ class MetricsLog {
   std::unique_ptr<AppendFile> file_;  // opened by the first line
 };
 
-// The folder .tpuest of a model_dir.
-[[nodiscard]] std::string PrivateDir(const std::string& model_dir);
-
 }  // namespace tpuest

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/object_variables.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -67,13 +69,10 @@ SavedState LoadPrefix(const std::string& prefix) {
 
 // A run whose state file is gone starts afresh, as TensorFlow does, but not silently.
 void WarnOfLostState(const std::string& model_dir, Log& log) {
-  if (!DirectoryExists(model_dir)) return;
-  for (const std::string& name : ListDirectory(model_dir)) {
-    if (!name.starts_with("model.ckpt-") || !name.ends_with(".index")) continue;
-    log.Warning("{}: is missing, so {} and what else is there is passed over",
-                JoinPath(model_dir, "checkpoint"), name);
-    return;
-  }
+  const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
+  if (there.empty()) return;
+  log.Warning("{}: is missing, so {} and what else is there is passed over",
+              CheckpointStatePath(model_dir), BundleIndexPath(BaseName(there.begin()->second)));
 }
 
 // The last of `count` checkpoints, none of which can be read.
@@ -84,7 +83,7 @@ void WarnOfLostState(const std::string& model_dir, Log& log) {
   }
   if (faults.front().hint.empty()) {
     faults.front().hint = fmt::format("bring the files back, or remove {} to start afresh",
-                                      JoinPath(model_dir, "checkpoint"));
+                                      CheckpointStatePath(model_dir));
   }
   throw Error(last.code(), std::move(faults));
 }
@@ -138,7 +137,7 @@ std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
   const CheckpointState state = *ReadCheckpointState(model_dir);
   if (*latest != state.model_checkpoint_path) {
     log.Warning("{}: is missing, {} names it; {} is taken",
-                BundleIndexPath(state.model_checkpoint_path), JoinPath(model_dir, "checkpoint"),
+                BundleIndexPath(state.model_checkpoint_path), CheckpointStatePath(model_dir),
                 *latest);
   }
   std::vector<std::string> candidates = Candidates(state);

@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/graph/write/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
@@ -49,11 +50,11 @@ void Saver::Recover(const std::string& restored) {
   kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
 }
 
-std::string Saver::base_path() const { return JoinPath(args_.model_dir, "model.ckpt"); }
+std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 
 void Saver::Save(int64_t step) {
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
-  const std::string prefix = fmt::format("{}-{}", base_path(), step);
+  const std::string prefix = CheckpointAt(args_.model_dir, step);
   try {
     Write(prefix);
   } catch (const std::exception&) {
@@ -85,7 +86,8 @@ std::vector<NamedTensor> Saver::Variables() const {
 void Saver::Write(const std::string& prefix) {
   std::vector<NamedTensor> tensors = Variables();
   for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
-  if (meta_graph_.valid()) WriteFileAtomically(prefix + ".meta", meta_graph_.get(), args_.fsync);
+  if (meta_graph_.valid())
+    WriteFileAtomically(MetaGraphPath(prefix), meta_graph_.get(), args_.fsync);
   WriteBundle(prefix, std::move(tensors), args_.fsync);
 }
 
@@ -93,7 +95,7 @@ void Saver::WriteState() const {
   CheckpointState state;
   for (const Kept& kept : kept_) state.all_model_checkpoint_paths.push_back(kept.prefix);
   state.model_checkpoint_path = kept_.back().prefix;
-  WriteCheckpointState(args_.model_dir, state, "checkpoint", args_.fsync);
+  WriteCheckpointState(args_.model_dir, state, kCheckpointState, args_.fsync);
 }
 
 // One for every keep_checkpoint_every_n_hours stays, and what was kept as the best.
@@ -105,14 +107,6 @@ void Saver::RemoveOld(const std::deque<Kept>& old) {
     } else {
       RemoveCheckpoint(kept.prefix);
     }
-  }
-}
-
-void RemoveTemporaryFiles(const std::string& model_dir) {
-  for (const std::string& name : ListDirectory(model_dir)) {
-    const bool ours = name.starts_with("model.ckpt-") || name.starts_with("checkpoint.") ||
-                      name.starts_with("graph.pbtxt.");
-    if (ours && name.find(".tmp.") != std::string::npos) RemoveFile(JoinPath(model_dir, name));
   }
 }
 

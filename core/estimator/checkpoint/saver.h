@@ -61,7 +61,4 @@ class Saver {
   std::optional<int64_t> last_step_;
 };
 
-// Removes what a killed process left under temporary names.
-void RemoveTemporaryFiles(const std::string& model_dir);
-
 }  // namespace tpuest

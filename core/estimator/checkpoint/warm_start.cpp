@@ -9,6 +9,7 @@
 #include "core/estimator/checkpoint/warm_start_source.h"
 #include "core/estimator/checkpoint/warm_start_variables.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/optimizers/moving_average.h"
 
 namespace tpuest {

@@ -7,6 +7,7 @@
 #include "core/estimator/checkpoint/object_variables.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {

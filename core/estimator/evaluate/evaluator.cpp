@@ -5,6 +5,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
@@ -146,9 +147,8 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   home.log.Info("Saving dict for global step {}: {}", step, DictText(result));
   const std::string named = args.name.empty() ? "eval" : args.name;
   const std::string label = args.label.empty() ? named : args.label;
-  const std::string folder = args.name.empty() ? "eval" : "eval_" + args.name;
   const double now = home.clock.WallSeconds();
-  EventWriter& events = EventsIn(JoinPath(context_.model_dir, folder), now);
+  EventWriter& events = EventsIn(EvalDir(context_.model_dir, args.name), now);
   for (const auto& [at, scalars] : summaries_) events.Summary(now, at, scalars);
   std::vector<SummaryValue> values;
   for (const auto& [name, value] : result.metrics) {

@@ -11,6 +11,7 @@ namespace tpuest {
 namespace {
 
 constexpr int kTries = 10;
+constexpr std::string_view kUnfinished = "temp-";  // and the seconds
 
 }  // namespace
 
@@ -19,7 +20,7 @@ ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
   auto second = static_cast<int64_t>(now);
   for (int attempt = 1; attempt <= kTries; ++attempt, ++second) {
     path_ = JoinPath(base, std::to_string(second));
-    temporary_ = JoinPath(base, fmt::format("temp-{}", second));
+    temporary_ = JoinPath(base, fmt::format("{}{}", kUnfinished, second));
     if (!DirectoryExists(path_) && !DirectoryExists(temporary_)) {
       MakeDirectories(temporary_);
       return;
@@ -52,6 +53,13 @@ std::vector<std::string> ExportsIn(const std::string& base) {
     if (is_time) paths.push_back(JoinPath(base, name));
   }
   return paths;
+}
+
+void RemoveUnfinishedExports(const std::string& base) {
+  if (!DirectoryExists(base)) return;
+  for (const std::string& name : ListDirectory(base)) {
+    if (name.starts_with(kUnfinished)) RemoveTree(JoinPath(base, name));
+  }
 }
 
 double TimeOfNewest(const std::string& base, double now) {

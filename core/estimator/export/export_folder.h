@@ -31,6 +31,8 @@ class ExportFolder {
 
 // The exports in `base`, oldest first: only names of exactly 10 digits are one's.
 [[nodiscard]] std::vector<std::string> ExportsIn(const std::string& base);
+// Removes from `base` what was left by exports that were cut.
+void RemoveUnfinishedExports(const std::string& base);
 // The time for a new export that is to be the newest one there, though some may have been made in
 // the same second.
 [[nodiscard]] double TimeOfNewest(const std::string& base, double now);

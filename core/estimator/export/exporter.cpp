@@ -11,6 +11,7 @@
 #include "core/estimator/step/int64_check.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/scaffold.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
 
@@ -285,17 +286,17 @@ void Exporter::Write(const std::string& folder, std::vector<Part>& parts, const 
   }
   const std::string bytes = ToSavedModel(specs, args.as_text);
   const std::vector<NamedTensor> variables = Variables(parts, saved);
-  MakeDirectories(JoinPath(folder, "variables"));
-  WriteBundle(JoinPath(folder, "variables/variables"), variables, fsync);
+  const std::string prefix = SavedModelVariables(folder);
+  MakeDirectories(DirName(prefix));
+  WriteBundle(prefix, variables, fsync);
   const auto copy = [&](const std::string& source, std::string_view to, const std::string& name) {
     const std::string path = JoinPath(JoinPath(folder, to), name);
     MakeDirectories(DirName(path));
     WriteFileAtomically(path, ReadFile(source), fsync);
   };
-  for (const auto& [name, source] : assets) copy(source, "assets", name);
-  for (const auto& [name, source] : args.assets_extra) copy(source, "assets.extra", name);
-  const char* const name = args.as_text ? "saved_model.pbtxt" : "saved_model.pb";
-  WriteFileAtomically(JoinPath(folder, name), bytes, fsync);
+  for (const auto& [name, source] : assets) copy(source, kAssets, name);
+  for (const auto& [name, source] : args.assets_extra) copy(source, kAssetsExtra, name);
+  WriteFileAtomically(SavedModelPath(folder, args.as_text), bytes, fsync);
 }
 
 }  // namespace tpuest

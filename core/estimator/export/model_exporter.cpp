@@ -6,9 +6,11 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/export/export_folder.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -126,7 +128,7 @@ class BestExporter final : public ModelExporter {
 }  // namespace
 
 std::string ModelExporter::Folder(const std::string& model_dir) const {
-  return JoinPath(JoinPath(model_dir, "export"), name_);
+  return ExporterDir(model_dir, name_);
 }
 
 std::unique_ptr<ModelExporter> MakeExporter(const AnyExporter& options, Log& log) {
@@ -141,17 +143,14 @@ std::unique_ptr<ModelExporter> MakeExporter(const AnyExporter& options, Log& log
 
 void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
                         Log& log) {
-  const std::string folder = JoinPath(JoinPath(model_dir, "export"), name);
+  const std::string folder = ExporterDir(model_dir, name);
   for (const std::string& path : ExportsIn(folder)) {
     const std::optional<int64_t> step = StepOfExport(path);
     if (!step || *step <= last_step) continue;
     log.Info("{} is of step {}, past where this run goes on: it is removed", path, *step);
     RemoveTree(path);
   }
-  if (!DirectoryExists(folder)) return;
-  for (const std::string& entry : ListDirectory(folder)) {
-    if (entry.starts_with("temp-")) RemoveTree(JoinPath(folder, entry));
-  }
+  RemoveUnfinishedExports(folder);
 }
 
 }  // namespace tpuest

@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/events/event_reader.h"
 
 namespace tpuest {
@@ -94,8 +95,7 @@ EarlyStoppingHook::EarlyStoppingHook(const EarlyStoppingOptions& options, Should
 void EarlyStoppingHook::Begin(HookHome& home) {
   home_ = &home;
   if (options_.eval_dir) return;
-  options_.eval_dir =
-      JoinPath(home.model_dir, options_.eval ? "eval_" + *options_.eval : std::string("eval"));
+  options_.eval_dir = EvalDir(home.model_dir, options_.eval.value_or(""));
 }
 
 void EarlyStoppingHook::AfterCreateSession(const SessionInfo& session) {

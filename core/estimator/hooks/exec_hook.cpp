@@ -4,6 +4,7 @@
 
 #include "core/base/child_process.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 
 namespace tpuest {
 namespace {
@@ -34,7 +35,7 @@ std::string FaultOf(const std::vector<std::string>& words, const std::string& te
 
 void CommandRunner::Run(const std::vector<std::string>& command, int64_t global_step) const {
   if (command.empty()) return;
-  const std::string checkpoint = fmt::format("{}/model.ckpt-{}", home_->model_dir, global_step);
+  const std::string checkpoint = CheckpointAt(home_->model_dir, global_step);
   std::vector<std::string> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(WithValues(argument, {{"{model_dir}", home_->model_dir},

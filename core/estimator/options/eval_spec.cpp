@@ -21,10 +21,10 @@ class EvalSpecValidator {
     std::set<std::string> folders;
     for (const NamedEvalSpec& named : specs) {
       CheckSpec(*named.spec, named.key);
-      faults_.Expect(folders.insert(named.name).second, named.key + ".name",
-                     fmt::format("two of eval_spec write events to eval{}{}/",
-                                 named.name.empty() ? "" : "_", named.name),
-                     "give each a name of its own");
+      faults_.Expect(
+          folders.insert(named.name).second, named.key + ".name",
+          fmt::format("two of eval_spec write events to {}/", EvalFolderName(named.name)),
+          "give each a name of its own");
       for (const AnyExporter& exporter : named.spec->exporters) {
         names_.push_back(CommonOf(exporter).name);
       }
@@ -93,6 +93,10 @@ class EvalSpecValidator {
 };
 
 }  // namespace
+
+std::string EvalFolderName(std::string_view name) {
+  return name.empty() ? "eval" : fmt::format("eval_{}", name);
+}
 
 std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs) {
   if (const auto* const one = std::get_if<EvalSpec>(&specs)) {

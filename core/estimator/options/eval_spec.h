@@ -108,8 +108,10 @@ struct NamedEvalSpec {
   const EvalSpec* spec = nullptr;
   std::string key;    // in the job: "eval_spec" or "eval_spec.test"
   std::string label;  // in results and metrics.jsonl: its key among several, its name, or "eval"
-  std::string name;   // events go to eval_<name>/; empty: eval/
+  std::string name;   // of the folder that its events go to
 };
+// The folder, below model_dir, of an evaluation's events: eval_<name>; eval of one without a name.
+[[nodiscard]] std::string EvalFolderName(std::string_view name);
 // In the order of their keys; they point into `specs`.
 [[nodiscard]] std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs);
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/check_numerics_hook.h"
 #include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
@@ -80,7 +81,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
 }
 
 void TrainSession::WriteGraph() {
-  WriteFileAtomically(JoinPath(context_.model_dir, "graph.pbtxt"), ToGraphDefText(*model_.graph),
+  WriteFileAtomically(GraphPath(context_.model_dir), ToGraphDefText(*model_.graph),
                       context_.home.fsync);
   events_.Graph(clock_.WallSeconds(), start_, ToGraphDef(*model_.graph));
 }

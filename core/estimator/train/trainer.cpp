@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
@@ -28,8 +29,7 @@ void MakeRunFolders(const std::string& model_dir) {
 }
 
 std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
-  const std::string folder = PrivateDir(model_dir);
-  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(JoinPath(folder, "lock"));
+  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(LockPath(model_dir));
   if (lock != nullptr) return lock;
   throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
               "wait for it, or name another model_dir")

@@ -14,6 +14,7 @@
 #include "core/graph/write/node_def.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
+#include "core/io/saved_model_folder.h"
 
 namespace tpuest {
 namespace {
@@ -139,7 +140,7 @@ class Importer {
     std::map<std::string, std::string> paths;
     for (const pb::AssetFileDef& asset : AssetsOf(request_.meta)) {
       const std::string node(ParseTensorName(asset.tensor_info().name()).node);
-      paths[node] = JoinPath(JoinPath(request_.folder, "assets"), asset.filename());
+      paths[node] = JoinPath(JoinPath(request_.folder, kAssets), asset.filename());
     }
     if (paths.empty()) return;
     for (pb::NodeDef& node : *graph.mutable_node()) {

@@ -10,6 +10,7 @@
 #include "core/io/bundle.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
+#include "core/io/saved_model_folder.h"
 
 namespace tpuest {
 namespace {
@@ -93,30 +94,24 @@ struct SavedModel::State {
 
   const BundleReader* Bundle() {
     if (bundle == nullptr && !folder.empty()) {
-      bundle = std::make_unique<BundleReader>(JoinPath(folder, "variables/variables"));
+      bundle = std::make_unique<BundleReader>(SavedModelVariables(folder));
     }
     return bundle.get();
   }
 };
 
-bool IsSavedModel(const std::string& path) {
-  return FileExists(JoinPath(path, "saved_model.pb")) ||
-         FileExists(JoinPath(path, "saved_model.pbtxt"));
-}
-
 SavedModel::SavedModel(std::string folder) : state_(std::make_unique<State>()) {
   state_->folder = std::move(folder);
-  const std::string binary = JoinPath(state_->folder, "saved_model.pb");
-  const std::string text = JoinPath(state_->folder, "saved_model.pbtxt");
+  const std::string binary = SavedModelPath(state_->folder, false);
+  const std::string text = SavedModelPath(state_->folder, true);
   if (FileExists(binary)) {
     FromBytes(ReadFile(binary), state_->proto, binary, Code::kData);
   } else if (FileExists(text)) {
     FromText(ReadFile(text), state_->proto, text, Code::kData);
   } else {
     throw Error(Code::kData,
-                fmt::format("SavedModel file does not exist at: {}/{{saved_model.pbtxt|"
-                            "saved_model.pb}}",
-                            state_->folder));
+                fmt::format("SavedModel file does not exist at: {}/{{{}|{}}}", state_->folder,
+                            SavedModelName(true), SavedModelName(false)));
   }
   if (state_->proto.saved_model_schema_version() > kSchemaVersion ||
       state_->proto.meta_graphs_size() == 0) {
@@ -173,7 +168,7 @@ const MetaGraphInfo& SavedModel::Find(const std::vector<std::string>& tags) cons
 // Looks for the file first: a SavedModel without variables has no variables folder, and that is no
 // fault.
 std::optional<int64_t> SavedModel::GlobalStep() const {
-  if (!FileExists(BundleIndexPath(JoinPath(state_->folder, "variables/variables")))) return {};
+  if (!FileExists(BundleIndexPath(SavedModelVariables(state_->folder)))) return {};
   const BundleReader* const bundle = state_->Bundle();
   if (bundle == nullptr || !bundle->Has("global_step")) return {};
   const Tensor step = bundle->Read("global_step");

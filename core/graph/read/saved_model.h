@@ -32,9 +32,6 @@ struct MetaGraphInfo {
   std::map<std::string, SignatureInfo> signatures;
 };
 
-// Whether `path` is a folder with a saved_model.pb or saved_model.pbtxt.
-[[nodiscard]] bool IsSavedModel(const std::string& path);
-
 class SavedModel {
  public:
   // Reads and checks what the folder describes, no variables yet. Error kData for a file that is

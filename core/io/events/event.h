@@ -12,6 +12,9 @@
 
 namespace tpuest {
 
+// How a file is named as an event file, between what precedes and the time of its begin.
+inline constexpr std::string_view kEventFile = ".tfevents.";
+
 // A distribution: counts[i] values lie below limits[i] and not below limits[i - 1].
 struct HistogramData {
   double min = 0;

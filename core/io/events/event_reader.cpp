@@ -22,6 +22,10 @@ bool EventReader::Next(EventData& event) {
   }
 }
 
+bool IsEventFile(std::string_view path) {
+  return BaseName(path).find(kEventFile) != std::string::npos;
+}
+
 std::vector<EventData> ReadEvents(const std::string& path) {
   EventReader reader(path);
   std::vector<EventData> events;
@@ -35,7 +39,7 @@ std::vector<std::string> EventFiles(const std::string& folder) {
   if (!DirectoryExists(folder)) return paths;
   for (const std::string& name : ListDirectory(folder)) {
     // The ten digits of seconds sort as they count.
-    if (name.find(".tfevents.") != std::string::npos) paths.push_back(JoinPath(folder, name));
+    if (IsEventFile(name)) paths.push_back(JoinPath(folder, name));
   }
   return paths;
 }

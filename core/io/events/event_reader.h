@@ -3,6 +3,7 @@
 // cannot be opened is an Error (kData, or kUsage where a permission is missing).
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/io/events/event.h"
@@ -23,6 +24,9 @@ class EventReader {
   RecordReader records_;
   std::string damage_;
 };
+
+// Whether a path is named as an event file.
+[[nodiscard]] bool IsEventFile(std::string_view path);
 
 // All events of a file, up to its end or damage.
 [[nodiscard]] std::vector<EventData> ReadEvents(const std::string& path);

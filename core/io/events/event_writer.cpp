@@ -23,7 +23,7 @@ std::string HostName() {
 std::string FreshPath(const std::string& folder, double now, std::string_view suffix) {
   for (auto seconds = static_cast<int64_t>(now);; ++seconds) {
     std::string path = JoinPath(
-        folder, fmt::format("events.out.tfevents.{:010}.{}{}", seconds, HostName(), suffix));
+        folder, fmt::format("events.out{}{:010}.{}{}", kEventFile, seconds, HostName(), suffix));
     if (!FileExists(path)) return path;
   }
 }

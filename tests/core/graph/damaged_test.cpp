@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/io/saved_model_folder.h"
 #include "tests/core/graph/saved_models.h"
 #include "tests/core/io/testdata.h"
 

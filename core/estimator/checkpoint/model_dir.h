@@ -1,0 +1,68 @@
+#pragma once
+// Every name below a model_dir, each made here and nowhere else:
+//
+//   checkpoint, best               state files (core/io/checkpoint_state.h): the newest, the best
+//   model.ckpt-<step>.*            checkpoints; .index and .data-* are core/io/bundle.h's
+//   graph.pbtxt                    the training graph
+//   events.out.tfevents.*          core/io/events; the same in
+//   eval/, eval_<name>/            an evaluation's events
+//   export/<exporter>/<seconds>/   SavedModels (core/io/saved_model_folder.h)
+//   .tpuest/                       what TensorFlow does not have: metrics.jsonl, evaluated.json,
+//                                  bad_records.tsv, run.json, log.txt, the job and the lock
+//
+// Functions give the path that begins with model_dir as it was given; nothing is looked up on disk
+// unless said.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+// The state file of keep_best, to ReadCheckpointState.
+inline constexpr std::string_view kBestState = "best";
+
+// <model_dir>/model.ckpt, which a dash and the step follow.
+[[nodiscard]] std::string CheckpointBase(const std::string& model_dir);
+// The prefix <model_dir>/model.ckpt-<step>.
+[[nodiscard]] std::string CheckpointAt(const std::string& model_dir, int64_t step);
+// The checkpoints "model.ckpt-N" of a folder whose index is there: prefixes by step. None where
+// there is no folder.
+[[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
+[[nodiscard]] std::string GraphPath(const std::string& model_dir);
+// Removes what a killed process left under temporary names.
+void RemoveTemporaryFiles(const std::string& model_dir);
+
+// ---- evaluations and exports --------------------------------------------------------------------
+
+// The events of an evaluation: EvalFolderName's folder.
+[[nodiscard]] std::string EvalDir(const std::string& model_dir, std::string_view name);
+// Where exports go that name no folder.
+[[nodiscard]] std::string ExportDir(const std::string& model_dir);
+// The exports of an exporter of eval_spec.
+[[nodiscard]] std::string ExporterDir(const std::string& model_dir, std::string_view exporter);
+// Whether a folder has the name of ExportDir.
+[[nodiscard]] bool IsExportDir(std::string_view folder_name);
+
+// ---- .tpuest ------------------------------------------------------------------------------------
+
+[[nodiscard]] std::string PrivateDir(const std::string& model_dir);
+// A line of JSON for each logged step and each evaluation (MetricsLog).
+[[nodiscard]] std::string MetricsPath(const std::string& model_dir);
+// Which step's evaluations and exports are done.
+[[nodiscard]] std::string SettledStepPath(const std::string& model_dir);
+// Records that were left out: file, line, why.
+[[nodiscard]] std::string BadRecordsPath(const std::string& model_dir);
+// What the run was called with, and how it ended.
+[[nodiscard]] std::string RunJsonPath(const std::string& model_dir);
+[[nodiscard]] std::string LogPath(const std::string& model_dir);
+// The job as it was written, and with every value put in: evaluate and predict take the latter.
+[[nodiscard]] std::string SourceJobPath(const std::string& model_dir);
+[[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
+// Held by the process that trains.
+[[nodiscard]] std::string LockPath(const std::string& model_dir);
+
+}  // namespace tpuest
