@@ -11,11 +11,12 @@
 #include "cli/job/job.h"
 #include "cli/job/recipes.h"
 #include "cli/run/record/folder.h"
+#include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
 namespace {
@@ -211,8 +212,8 @@ Words StepsOf(const Line& line) {
 Words CheckpointsOf(const Line& line) {
   Words steps = StepsOf(line);
   if (steps.empty()) return {};
-  steps.insert(steps.end(), {"latest", "best"});
-  if (line.command->name == "evaluate") steps.emplace_back("all");
+  steps.insert(steps.end(), {std::string(kLatest), std::string(kBestState)});
+  if (line.command->name == "evaluate") steps.emplace_back(kAllCheckpoints);
   return steps;
 }
 

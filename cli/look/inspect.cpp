@@ -9,6 +9,7 @@
 #include "cli/look/inspect/records.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
@@ -41,7 +42,7 @@ std::string FolderOf(const std::string& path) {
 }
 
 Found FindInFolder(const std::string& path) {
-  if (const auto latest = LatestCheckpoint(path)) return {Kind::kCheckpoint, *latest};
+  if (const auto latest = FindCheckpoint(path)) return {Kind::kCheckpoint, *latest};
   if (std::vector<std::string> files = EventFiles(path); !files.empty()) {
     return {Kind::kEvents, path, std::move(files)};
   }
@@ -84,8 +85,7 @@ Found Find(const std::string& given, bool verify) {
   const std::string path = is_state ? FolderOf(given) : given;
   if (const auto folder = SavedModelFolder(path)) return {Kind::kSavedModel, *folder};
   if (DirectoryExists(path)) return FindInFolder(path);
-  const std::string prefix = CheckpointPrefix(path);
-  if (CheckpointExists(prefix)) return {Kind::kCheckpoint, prefix};
+  if (const auto prefix = FindCheckpoint(path)) return {Kind::kCheckpoint, *prefix};
   if (FileExists(path)) return FindFile(path, verify);
   throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
 }

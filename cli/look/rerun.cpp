@@ -5,6 +5,7 @@
 #include "cli/job/job.h"
 #include "cli/run/record/folder.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
@@ -69,8 +70,8 @@ NamedRun RunOf(const Invocation& invocation) {
   const std::string& path = named[0];
   NamedRun run{.model_dir = ModelDirOf(path), .checkpoint = std::nullopt};
   if (!DirectoryExists(path)) {
-    run.checkpoint = CheckpointPrefix(path);
-    if (!CheckpointExists(*run.checkpoint)) {
+    run.checkpoint = FindCheckpoint(path);
+    if (!run.checkpoint) {
       throw Error(Code::kCheckpoint, fmt::format("{}: there is no such run or checkpoint", path));
     }
   }

@@ -13,6 +13,7 @@
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/checkpoint_state.h"
@@ -66,10 +67,8 @@ std::optional<std::string> ParseFrom(const VerifyInvocation& invocation, const N
   if (!invocation.from) return CheckpointBefore(run.model_dir, step);
   const std::string& given = *invocation.from;
   if (given == "start") return std::nullopt;
-  const bool is_step = given.find_first_not_of("0123456789") == std::string::npos;
-  std::string prefix =
-      is_step ? CheckpointAt(run.model_dir, std::stoll(given)) : CheckpointPrefix(given);
-  if (!CheckpointExists(prefix)) {
+  std::optional<std::string> prefix = FindCheckpoint(given, run.model_dir);
+  if (!prefix) {
     throw Error(Code::kCheckpoint, fmt::format("--from {}: there is no such checkpoint", given),
                 fmt::format("'tpuest inspect {}' shows the newest; --from start needs none",
                             run.model_dir));
@@ -242,7 +241,7 @@ int RunVerify(const VerifyInvocation& invocation, config::Sources& sources) {
     if (const auto folder = SavedModelFolder(path)) {
       return VerifyExportOf(invocation, *folder, sources);
     }
-    if (FileExists(path) && !CheckpointExists(CheckpointPrefix(path))) {
+    if (FileExists(path) && !FindCheckpoint(path)) {
       throw Error(
           Code::kUsage, fmt::format("{}: is no run, checkpoint or SavedModel", path),
           fmt::format("the checksums of a TFRecord file: tpuest inspect --verify {}", path));

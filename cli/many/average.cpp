@@ -5,6 +5,7 @@
 #include "cli/run/record/folder.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
@@ -21,16 +22,6 @@ void Declare(FlagSet& flags, AverageInvocation& to) {
   flags.Text("--output", to.output, "DIR|PREFIX",
              "a folder that gets a checkpoint, its state file and the job; or a prefix, "
              "DIR/x.ckpt");
-}
-
-std::string Prefix(const std::string& given) {
-  std::string prefix = CheckpointPrefix(given);
-  if (CheckpointExists(prefix)) return prefix;
-  if (DirectoryExists(given)) {
-    if (auto latest = LatestCheckpoint(given)) return *std::move(latest);
-  }
-  throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", given),
-              "name prefixes, as runs/mnist/model.ckpt-1000, or --last N and a run's folder");
 }
 
 // The last so many checkpoints that a run has kept and believes in.
@@ -63,7 +54,7 @@ std::vector<std::string> PrefixesOf(const AverageInvocation& invocation) {
                 "tpuest average --last 3 runs/mnist --output runs/mnist_average");
   }
   std::vector<std::string> prefixes;
-  for (const std::string& each : given) prefixes.push_back(Prefix(each));
+  for (const std::string& each : given) prefixes.push_back(ResolveCheckpoint(each));
   return prefixes;
 }
 

@@ -71,7 +71,7 @@ EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
 // The checkpoints that --checkpoint names, oldest first; nullopt: the newest, if there is any.
 std::vector<std::optional<std::string>> CheckpointsFor(Session& session,
                                                        const EvaluateInvocation& invocation) {
-  if (invocation.checkpoint != "all") return {session.Checkpoint()};
+  if (invocation.checkpoint != kAllCheckpoints) return {session.Checkpoint()};
   const std::string& model_dir = session.estimator().model_dir();
   std::vector<std::optional<std::string>> prefixes;
   for (const auto& [step, prefix] : CheckpointsIn(model_dir)) prefixes.emplace_back(prefix);
@@ -89,7 +89,7 @@ class Evaluator {
       : session_(session),
         invocation_(invocation),
         wanted_(SpecsFor(session.job(), invocation.name)),
-        all_(invocation.checkpoint == "all") {
+        all_(invocation.checkpoint == kAllCheckpoints) {
     for (const std::string& text : invocation.fail_if) gates_.push_back(ParseEvalGate(text));
   }
 
@@ -159,7 +159,7 @@ int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
       fields = evaluator.Evaluate(checkpoint);
       evaluations.push_back(fields);
     }
-    if (invocation.checkpoint == "all") {
+    if (invocation.checkpoint == kAllCheckpoints) {
       fields = {{"global_step", fields["global_step"]}, {"evaluations", evaluations}};
     }
     if (invocation.json) PrintDocument("evaluate", fields);

@@ -15,9 +15,8 @@
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
 namespace tpuest::cli {
@@ -25,15 +24,10 @@ namespace {
 
 StopSignal process_stop;  // signal handlers set it, so it outlives every session
 
-bool IsNumber(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 // Where a run exists the job is optional: this is that run's folder.
 std::optional<std::string> NamedRun(const Invocation& invocation) {
   const std::optional<std::string>& checkpoint = invocation.checkpoint;
-  if (checkpoint && *checkpoint != "latest" && *checkpoint != "best" && *checkpoint != "all" &&
-      !IsNumber(*checkpoint)) {
+  if (checkpoint && *checkpoint != kAllCheckpoints && !IsNameInRun(*checkpoint)) {
     return ModelDirOf(*checkpoint);
   }
   return invocation.model_dir;
@@ -48,10 +42,9 @@ std::string JobPath(const Invocation& invocation) {
         Code::kUsage, fmt::format("'{}' needs a job file", command),
         fmt::format("tpuest {} job.yaml, or --model-dir or --checkpoint of a run", command));
   }
-  const bool names_nothing =
-      !DirectoryExists(*run) ||
-      (run != invocation.model_dir && !DirectoryExists(*invocation.checkpoint) &&
-       !CheckpointExists(CheckpointPrefix(*invocation.checkpoint)));
+  const bool names_nothing = !DirectoryExists(*run) || (run != invocation.model_dir &&
+                                                        !DirectoryExists(*invocation.checkpoint) &&
+                                                        !FindCheckpoint(*invocation.checkpoint));
   if (names_nothing) {
     throw Error(Code::kCheckpoint,
                 fmt::format("{}: there is no such checkpoint or model_dir",
@@ -185,17 +178,9 @@ void Session::ReadEnvironment() {
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
   const std::string given = invocation_.checkpoint.value_or(configured);
-  if (given == "latest" || given == estimator_->model_dir()) return std::nullopt;
-  if (given == "best") return BestCheckpoint(estimator_->model_dir());
-  if (DirectoryExists(given)) return given;
-  const std::string prefix = IsNumber(given)
-                                 ? CheckpointAt(estimator_->model_dir(), std::stoll(given))
-                                 : CheckpointPrefix(given);
-  if (!CheckpointExists(prefix)) {
-    throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", prefix),
-                fmt::format("'tpuest inspect {}' lists what is there", estimator_->model_dir()));
-  }
-  return prefix;
+  const std::string& model_dir = estimator_->model_dir();
+  if (given == kLatest || given == model_dir) return std::nullopt;
+  return ResolveCheckpoint(given, model_dir);
 }
 
 InputFn Session::TrainInput() {

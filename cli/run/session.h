@@ -15,9 +15,13 @@
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
 #include "config/diagnostics.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/estimator.h"
 
 namespace tpuest::cli {
+
+// --checkpoint of evaluate: each of the run's, oldest first.
+inline constexpr std::string_view kAllCheckpoints = "all";
 
 // Error kUsage where words are left that are neither a job file nor KEY=VALUE.
 void CheckNoArguments(const Invocation& invocation);
@@ -39,7 +43,7 @@ class Session {
   [[nodiscard]] Log& log() { return console_.log(); }
   // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
   [[nodiscard]] std::optional<std::string> Checkpoint(
-      const std::string& configured = "latest") const;
+      const std::string& configured = std::string(kLatest)) const;
 
   // Runs `body`. Where a run has started, its outcome is put into run.json and the faults that it
   // throws into the log.

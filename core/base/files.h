@@ -31,6 +31,8 @@ void RenameFolder(const std::string& from, const std::string& to, bool fsync = t
 [[nodiscard]] std::vector<std::string> ListDirectory(const std::string& path);
 // Files that match a shell pattern, sorted; a path without *, ?, [ matches itself if it exists.
 [[nodiscard]] std::vector<std::string> Glob(const std::string& pattern);
+// Whether a file is one that an AtomicFile has begun.
+[[nodiscard]] bool IsTemporaryName(std::string_view name);
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 [[nodiscard]] std::string DirName(std::string_view path);
 [[nodiscard]] std::string BaseName(std::string_view path);

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/object_variables.h"
 #include "core/io/checkpoint_state.h"
-#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -118,15 +118,7 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   return point;
 }
 
-SavedState LoadCheckpoint(const std::string& path) {
-  const std::string exported = SavedModelVariables(path);
-  if (CheckpointExists(exported)) return LoadPrefix(exported);
-  if (CheckpointExists(path) || !DirectoryExists(path)) return LoadPrefix(path);
-  const std::optional<std::string> latest = LatestCheckpoint(path);
-  if (latest) return LoadPrefix(*latest);
-  throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint in this folder", path),
-              "train first, or name a checkpoint's prefix");
-}
+SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }
 
 std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
   const std::optional<std::string> latest = LatestCheckpoint(model_dir);

@@ -47,8 +47,7 @@ struct SavedState {
 [[nodiscard]] std::vector<NamedTensor> ResumeEntries(const ResumePoint& point);
 [[nodiscard]] ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors);
 
-// Error kCheckpoint for one that is missing or damaged. `path` is a prefix, a SavedModel's folder,
-// or a folder with checkpoints: its newest.
+// Error kCheckpoint for one that is missing or damaged. `path`: as FindCheckpoint takes it.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a

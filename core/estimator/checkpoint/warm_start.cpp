@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/vocabulary_remap.h"
 #include "core/estimator/checkpoint/warm_start_source.h"
 #include "core/estimator/checkpoint/warm_start_variables.h"
@@ -256,7 +257,7 @@ std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& grap
   home.log.Info("Warm-starting with WarmStartSettings: {}", PythonText(settings));
   std::string prefix;
   try {
-    prefix = WarmStartPrefix(settings.ckpt_to_initialize_from);
+    prefix = ResolveCheckpoint(settings.ckpt_to_initialize_from);
   } catch (Error& error) {
     throw std::move(error).Key(kKey);
   }

@@ -2,30 +2,12 @@
 
 #include <algorithm>
 
-#include "core/base/files.h"
 #include "core/estimator/checkpoint/object_values.h"
 #include "core/estimator/checkpoint/object_variables.h"
 #include "core/estimator/checkpoint/saved_state.h"
-#include "core/io/checkpoint_state.h"
-#include "core/io/saved_model_folder.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
-
-std::string WarmStartPrefix(const std::string& from) {
-  std::string saved_model = SavedModelVariables(from);
-  if (CheckpointExists(saved_model)) return saved_model;
-  if (CheckpointExists(from)) return from;
-  if (DirectoryExists(from)) {
-    const std::optional<std::string> latest = LatestCheckpoint(from);
-    if (latest) return *latest;
-    throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint in this folder", from),
-                "name a folder with a file \"checkpoint\", or a prefix such as model.ckpt-1000");
-  }
-  throw Error(Code::kCheckpoint,
-              fmt::format("{}: there is no checkpoint {}", from, BundleIndexPath(from)),
-              "name a checkpoint's prefix (without .index) or its folder");
-}
 
 WarmStartSource::WarmStartSource(const std::string& prefix, const Graph& graph,
                                  const std::vector<const Variable*>& variables)

@@ -13,10 +13,6 @@
 
 namespace tpuest {
 
-// The prefix that `from` means: itself, a SavedModel's variables, or a folder's newest. Error
-// kCheckpoint if there is none.
-[[nodiscard]] std::string WarmStartPrefix(const std::string& from);
-
 class WarmStartSource {
  public:
   // `variables` are the graph's that values are wanted for.
