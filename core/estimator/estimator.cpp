@@ -47,8 +47,8 @@ void LogPlaces(const EstimatorContext& context) {
 EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
                              const EstimatorHome& home) {
   if (!model_fn) throw Error(Code::kUsage, "model_fn must be provided to Estimator.");
-  ThrowFaults(Validate(options));
   options.run_config.Resolve();
+  ThrowFaults(Validate(options));
   EstimatorContext context{
       .model_fn = std::move(model_fn), .options = std::move(options), .home = home};
   context.model_fn = WithBatchAxis(std::move(context.model_fn), context.options.batch_axis);

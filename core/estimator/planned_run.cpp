@@ -71,11 +71,10 @@ MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
   VariableStore variables;
   const WeightSummaries weights(args.home.backend, variables, run.model);
   const RunConfig& config = args.options.run_config;
-  const CompileOptions options{
-      .replicas = run.replicas,
-      .threads = ThreadsOf(config),
-      .steps_per_call = StepsPerCall(config.tpu_config.iterations_per_loop),
-      .device = args.home.device_options};
+  const CompileOptions options{.replicas = run.replicas,
+                               .threads = ThreadsOf(config),
+                               .steps_per_call = StepsPerCall(*config.tpu_config.loop),
+                               .device = args.home.device_options};
   return StepProgram(args.home.backends(), variables,
                      TrainProgramArgs(run.model, weights, shapes, options))
       .memory();

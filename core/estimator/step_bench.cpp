@@ -42,13 +42,12 @@ class Bench {
  private:
   std::shared_ptr<StepProgram> Compile(const std::vector<Shape>& shapes, StepTrace* trace) {
     const RunConfig& config = args_.options.run_config;
-    const CompileOptions options{
-        .replicas = run_.replicas,
-        .threads = ThreadsOf(config),
-        .seed = kSeed,
-        .steps_per_call = StepsPerCall(config.tpu_config.iterations_per_loop),
-        .device = args_.home.device_options,
-        .trace = trace};
+    const CompileOptions options{.replicas = run_.replicas,
+                                 .threads = ThreadsOf(config),
+                                 .seed = kSeed,
+                                 .steps_per_call = StepsPerCall(*config.tpu_config.loop),
+                                 .device = args_.home.device_options,
+                                 .trace = trace};
     StepProgramArgs args = TrainProgramArgs(run_.model, weights_, shapes, options);
     args.broadcast = run_.broadcast;
     return std::make_shared<StepProgram>(args_.home.backends(), variables_, args);

@@ -44,9 +44,8 @@ std::optional<IterationsPerLoopCounter> ParseIterationsPerLoop(const IterationsP
   return IterationsPerLoopCounter{number * seconds, Unit::kSeconds};
 }
 
-int64_t StepsPerCall(const IterationsPerLoop& value) {
-  const auto counter = ParseIterationsPerLoop(value);
-  return counter->unit == Unit::kCount ? counter->value : kStepsPerCall;
+int64_t StepsPerCall(const IterationsPerLoopCounter& counter) {
+  return counter.unit == Unit::kCount ? counter.value : kStepsPerCall;
 }
 
 void IterationCountEstimator::Update(double runtime_secs, int64_t count) {

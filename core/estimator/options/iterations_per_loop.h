@@ -25,7 +25,7 @@ struct IterationsPerLoopCounter {
 [[nodiscard]] std::optional<IterationsPerLoopCounter> ParseIterationsPerLoop(
     const IterationsPerLoop& value);
 // Steps that a device is given at once, at most.
-[[nodiscard]] int64_t StepsPerCall(const IterationsPerLoop& value);
+[[nodiscard]] int64_t StepsPerCall(const IterationsPerLoopCounter& counter);
 
 // How many steps fit into a time, by the last `capacity` loops: TensorFlow's
 // IterationCountEstimator. Its first answer is 1; it keeps an answer once the time of a step and of

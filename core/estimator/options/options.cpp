@@ -34,16 +34,12 @@ void CheckRows(const std::optional<int64_t>& value, std::string_view name, Fault
 
 bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault; }
 
-// Not negative, if it is given and not null.
-bool IsNatural(const std::optional<int64_t>& value) {
-  return !IsGiven(value) || value.value_or(0) >= 0;
-}
+bool IsNatural(const std::optional<int64_t>& value) { return value.value_or(0) >= 0; }
 
 void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
   const std::string key = "run_config.tpu_config.";
-  faults.Expect(ParseIterationsPerLoop(config.iterations_per_loop).has_value(),
-                key + "iterations_per_loop", std::string(kIterationsPerLoop),
-                "auto follows the periods of saves and logs");
+  faults.Expect(config.loop.has_value(), key + "iterations_per_loop",
+                std::string(kIterationsPerLoop), "auto follows the periods of saves and logs");
   faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
   const std::string& in_eval = config.eval_training_input_configuration;
   faults.Expect(
@@ -64,8 +60,7 @@ void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
 }
 
 void CheckSaving(const RunConfig& config, Faults& faults) {
-  const bool both = IsGiven(config.save_checkpoints_steps) && config.save_checkpoints_steps &&
-                    IsGiven(config.save_checkpoints_secs) && config.save_checkpoints_secs;
+  const bool both = config.save_checkpoints_steps && config.save_checkpoints_secs;
   faults.Expect(!both, "run_config.save_checkpoints_secs",
                 "`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.",
                 "leave one of them out");
@@ -168,6 +163,7 @@ void RunConfig::Resolve() {
   if (!has_steps) save_checkpoints_steps.reset();
   if (!has_secs) save_checkpoints_secs.reset();
   if (!has_steps && !has_secs) save_checkpoints_secs = 600;
+  tpu_config.loop = ParseIterationsPerLoop(tpu_config.iterations_per_loop);
 }
 
 int ReplicasOf(const EstimatorOptions& options) {

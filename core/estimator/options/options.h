@@ -36,6 +36,8 @@ using InputPipelineConfig = std::variant<bool, std::string>;
 
 struct TpuConfig {
   IterationsPerLoop iterations_per_loop = int64_t{2};
+  // What it says, once RunConfig::Resolve has read it; nullopt: nothing that can be taken.
+  std::optional<IterationsPerLoopCounter> loop;
   std::optional<int> num_shards;
   InputPipelineConfig per_host_input_for_training = true;
   std::string eval_training_input_configuration = "PER_HOST_V1";
@@ -156,7 +158,8 @@ struct RunConfig {
     v("tpu_config", tpu_config, {.help = "of TPUConfig"});
   }
 
-  // Puts in what absent values mean: after it no value is kUseDefault. Idempotent.
+  // Puts in what absent values mean, after it no value is kUseDefault, and reads
+  // iterations_per_loop. Idempotent.
   void Resolve();
 };
 
@@ -213,9 +216,10 @@ struct EstimatorOptions {
 // Whether every replica gets the whole batch in training.
 [[nodiscard]] bool Broadcasts(const TpuConfig& config);
 
-// Everything that can be told wrong before data or a model is seen, with TensorFlow's messages and
-// each fault's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas are checked
-// when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
+// Everything that can be told wrong of resolved options before data or a model is seen, with
+// TensorFlow's messages and each fault's key ("run_config.tpu_config.num_shards"). Batch sizes
+// against replicas are checked when a mode first runs, as in TensorFlow
+// (core/sharding/batch_size.h).
 [[nodiscard]] std::vector<Fault> Validate(const EstimatorOptions& options);
 
 // How long to train. At most one may be set.

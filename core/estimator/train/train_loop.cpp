@@ -23,9 +23,8 @@ constexpr double kRateSeconds = 0.5;
 
 TrainLoop::TrainLoop(TrainLoopArgs args)
     : args_(std::move(args)),
-      length_(
-          *ParseIterationsPerLoop(args_.context.options.run_config.tpu_config.iterations_per_loop),
-          args_.period, args_.context.home.log) {
+      length_(*args_.context.options.run_config.tpu_config.loop, args_.period,
+              args_.context.home.log) {
   step_ = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   OpenWindow(args_.context.home.clock.Seconds());
 }

@@ -30,8 +30,7 @@ Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec
 }
 
 bool EndsLoopsAtPeriods(const RunConfig& config) {
-  const auto counter = ParseIterationsPerLoop(config.tpu_config.iterations_per_loop);
-  return counter->unit == IterationsPerLoopCounter::Unit::kAuto;
+  return config.tpu_config.loop->unit == IterationsPerLoopCounter::Unit::kAuto;
 }
 
 }  // namespace

@@ -197,13 +197,12 @@ bool Trainer::Broadcasts() const {
 }
 
 CompileOptions Trainer::Options(StepTrace* trace) const {
-  return {
-      .replicas = context_.ReplicasIn(Mode::kTrain),
-      .threads = context_.threads,
-      .seed = *context_.seed,
-      .steps_per_call = StepsPerCall(context_.options.run_config.tpu_config.iterations_per_loop),
-      .device = context_.home.device_options,
-      .trace = trace};
+  return {.replicas = context_.ReplicasIn(Mode::kTrain),
+          .threads = context_.threads,
+          .seed = *context_.seed,
+          .steps_per_call = StepsPerCall(*context_.options.run_config.tpu_config.loop),
+          .device = context_.home.device_options,
+          .trace = trace};
 }
 
 std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,

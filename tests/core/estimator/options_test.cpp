@@ -9,16 +9,21 @@ namespace {
 
 EstimatorOptions Good() { return Options("runs/x", 8, 16); }
 
+std::vector<Fault> FaultsOf(EstimatorOptions options) {
+  options.run_config.Resolve();
+  return Validate(options);
+}
+
 // The only fault of the options.
 Fault FaultOf(const EstimatorOptions& options) {
-  const std::vector<Fault> faults = Validate(options);
+  const std::vector<Fault> faults = FaultsOf(options);
   REQUIRE(faults.size() == 1);
   return faults.front();
 }
 
 }  // namespace
 
-TEST_CASE("good options have no faults") { CHECK(Validate(Good()).empty()); }
+TEST_CASE("good options have no faults") { CHECK(FaultsOf(Good()).empty()); }
 
 TEST_CASE("TPUConfig takes positive numbers") {
   EstimatorOptions options = Good();
@@ -35,7 +40,7 @@ TEST_CASE("batch sizes are positive, and train_batch_size is needed on TPU") {
   options.train_batch_size.reset();
   CHECK(FaultOf(options).message == "`train_batch_size` cannot be `None`");
   options.use_tpu = false;
-  CHECK(Validate(options).empty());
+  CHECK(FaultsOf(options).empty());
   options = Good();
   options.eval_batch_size = -1;
   CHECK(FaultOf(options).message == "eval_batch_size must be positive, got -1");
@@ -77,7 +82,7 @@ TEST_CASE("every fault is told at once") {
   options.train_batch_size = 0;
   options.run_config.save_summary_steps = -1;
   options.run_config.tpu_config.num_shards = -2;
-  CHECK(Validate(options).size() == 3);
+  CHECK(FaultsOf(options).size() == 3);
 }
 
 TEST_CASE("checkpoints are saved every 600 seconds unless one of the two is given") {

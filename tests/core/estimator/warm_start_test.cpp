@@ -225,6 +225,7 @@ TEST_CASE("settings that cannot be are told before anything is read") {
   settings.var_name_to_vocab_info["emb"].new_vocab_size = 0;
   EstimatorOptions options = Options("run");
   options.warm_start_from = settings;
+  options.run_config.Resolve();
   const std::vector<Fault> faults = Validate(options);
   REQUIRE(faults.size() == 2);
   CHECK(faults[0].message ==
