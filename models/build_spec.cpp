@@ -11,29 +11,13 @@
 namespace tpuest::models {
 namespace {
 
-ExportKind KindOf(nn::SignatureKind kind) {
-  switch (kind) {
-    case nn::SignatureKind::kPredict:
-      return ExportKind::kPredict;
-    case nn::SignatureKind::kClassification:
-      return ExportKind::kClassification;
-    case nn::SignatureKind::kRegression:
-      return ExportKind::kRegression;
-  }
-  return ExportKind::kPredict;
-}
-
 // The head's metrics, those of the job in the place of its own of the same name.
 EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::ExtraMetric>& extra) {
   nn::MetricBuilders builders = nn::ExtraMetricBuilders(extra, outputs.metric_tensors);
   builders.insert(outputs.metrics.begin(), outputs.metrics.end());
   return {.fn =
               [builders = std::move(builders)](Graph& graph, const nn::Tensors& tensors) {
-                std::map<std::string, MetricOps> metrics;
-                for (const auto& [name, metric] : nn::BuildMetrics(graph, builders, tensors)) {
-                  metrics[name] = {metric.value, metric.update};
-                }
-                return metrics;
+                return nn::BuildMetrics(graph, builders, tensors);
               },
           .tensors = outputs.metric_tensors};
 }
@@ -207,12 +191,11 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   }
   const nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
 
-  TPUEstimatorSpec spec{.mode = parts.mode, .predictions = outputs.predictions};
+  TPUEstimatorSpec spec{.mode = parts.mode,
+                        .predictions = outputs.predictions,
+                        .export_outputs = outputs.export_outputs};
   if (parts.mode != Mode::kTrain && UsesAverages(parts)) {
     spec.scaffold_fn = [&graph] { return Scaffold{.restore_names = nn::AveragesToRestore(graph)}; };
-  }
-  for (const auto& [key, signature] : outputs.signatures) {
-    spec.export_outputs[key] = {KindOf(signature.kind), signature.outputs};
   }
   if (parts.mode == Mode::kPredict) {
     if (parts.params.use_tpu) spec.inference_on_tpu = WholeModel(parts);

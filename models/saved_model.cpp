@@ -5,14 +5,14 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/graph/write/meta_graph.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest::models {
 namespace {
 
-// TensorFlow's names in an eval MetaGraph: its signature's method, and its keys of metrics,
-// "metrics/<name>/value" and "metrics/<name>/update_op".
-constexpr std::string_view kEvalMethod = "tensorflow/supervised/eval";
+// TensorFlow's keys of metrics in an eval MetaGraph: "metrics/<name>/value" and
+// "metrics/<name>/update_op".
 constexpr std::string_view kMetricPrefix = "metrics/";
 constexpr std::string_view kValueSuffix = "/value";
 constexpr std::string_view kUpdateSuffix = "/update_op";
@@ -49,7 +49,7 @@ class Builder {
     const Chosen chosen = Serving();
     TPUEstimatorSpec spec{.mode = Mode::kPredict};
     spec.predictions = Import(chosen, MatchInputs(chosen.signature));
-    spec.export_outputs["serving_default"] = {ExportKind::kPredict, spec.predictions};
+    spec.export_outputs[kDefaultSignature] = {ExportKind::kPredict, spec.predictions};
     return spec;
   }
 
@@ -108,11 +108,11 @@ class Builder {
 
   Chosen Serving() const {
     if (!options_.outputs.empty()) return NamedTensors();
-    const MetaGraphInfo* meta = saved_->FindOrNull({"serve"});
-    if (meta == nullptr) meta = saved_->FindOrNull({"serve", "tpu"});
-    if (meta == nullptr) std::ignore = saved_->Find({"serve"});
-    std::string name = options_.signature.value_or("predict");
-    if (!options_.signature && !meta->signatures.contains(name)) name = "serving_default";
+    const MetaGraphInfo* meta = saved_->FindOrNull({kServeTag});
+    if (meta == nullptr) meta = saved_->FindOrNull({kServeTag, kTpuTag});
+    if (meta == nullptr) std::ignore = saved_->Find({kServeTag});
+    std::string name = options_.signature.value_or(kPredictSignature);
+    if (!options_.signature && !meta->signatures.contains(name)) name = kDefaultSignature;
     const auto found = meta->signatures.find(name);
     if (found != meta->signatures.end()) return {meta, found->second};
     std::vector<std::string> names;

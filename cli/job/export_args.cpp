@@ -96,7 +96,7 @@ ExportArgs ExportArgsOf(const Job& job) {
   ExportArgs args{.assets_extra = options.assets_extra,
                   .as_text = options.as_text,
                   .strip_default_attrs = options.strip_default_attrs,
-                  .batch_config = options.Batching()};
+                  .batch_config = options.batch_config};
   for (const Mode mode : options.Modes()) {
     args.input_receivers[mode] = mode == Mode::kPredict
                                      ? ServingReceiver(job, options.serving_input_receiver_fn)
@@ -110,7 +110,7 @@ ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter) {
   ExportArgs args{.assets_extra = exporter.assets_extra,
                   .as_text = exporter.as_text,
                   .strip_default_attrs = options.strip_default_attrs,
-                  .batch_config = options.Batching()};
+                  .batch_config = options.batch_config};
   args.input_receivers[Mode::kPredict] =
       ServingReceiver(job, ReceiverOf(job, exporter.serving_input_receiver_fn));
   return args;

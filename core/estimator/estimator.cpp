@@ -10,7 +10,7 @@
 #include "core/estimator/evaluate/evaluator.h"
 #include "core/estimator/evaluate/predictor.h"
 #include "core/estimator/export/export_verifier.h"
-#include "core/estimator/export/exporter.h"
+#include "core/estimator/export/saved_model_writer.h"
 #include "core/estimator/follower.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"
@@ -88,7 +88,7 @@ class Estimator::Impl {
         trainer(context),
         evaluator(context),
         predictor(context),
-        exporter(context) {}
+        saved_models(context) {}
   // Leaves no temporary folder behind in which nothing came to be.
   ~Impl() {
     if (context.model_dir_is_temporary) ::rmdir(context.model_dir.c_str());
@@ -100,7 +100,7 @@ class Estimator::Impl {
   Trainer trainer;
   Evaluator evaluator;
   Predictor predictor;
-  Exporter exporter;
+  SavedModelWriter saved_models;
 };
 
 Estimator::Estimator(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home)
@@ -127,7 +127,7 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
       PythonText(config.save_checkpoints_steps), PythonText(config.save_checkpoints_secs));
   EvalRunner runner({.context = context,
                      .evaluator = impl_->evaluator,
-                     .exporter = impl_->exporter,
+                     .saved_models = impl_->saved_models,
                      .tasks = std::move(tasks),
                      .goal = [this] { return impl_->trainer.goal(); }});
   if (!length.max_steps && !length.steps) {
@@ -140,7 +140,8 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
   if (context.home.dry_run) {
     for (const EvalTask& task : runner.tasks()) {
       (void)impl_->evaluator.Evaluate(task.input_fn, task.args);
-      for (const ExporterTask& exported : task.exporters) impl_->exporter.TryBuild(exported.args);
+      for (const ExporterTask& exported : task.exporters)
+        impl_->saved_models.TryBuild(exported.args);
     }
     return result;
   }
@@ -159,7 +160,7 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
   EstimatorContext& context = impl_->context;
   EvalRunner runner({.context = context,
                      .evaluator = impl_->evaluator,
-                     .exporter = impl_->exporter,
+                     .saved_models = impl_->saved_models,
                      .tasks = std::move(tasks),
                      .goal = [&args] { return args.max_steps; }});
   if (!args.max_steps) {
@@ -193,7 +194,7 @@ PredictResult Estimator::Predict(const InputFn& input_fn, const PredictArgs& arg
 }
 
 ExportResult Estimator::ExportSavedModel(const ExportArgs& args) {
-  return impl_->exporter.Export(args);
+  return impl_->saved_models.Write(args);
 }
 
 VerifyResult Estimator::VerifySavedModel(const std::string& folder, const VerifyArgs& args,

@@ -79,9 +79,9 @@ void EvalRunner::Export(size_t task, const Evaluated& evaluated, const std::stri
       args.export_dir_base = base;
       args.is_newest = true;
       args.checkpoint = checkpoint;
-      return args_.exporter.Export(args).path;
+      return args_.saved_models.Write(args).path;
     };
-    ModelExporter& exporter = *exporters_[task][i];
+    Exporter& exporter = *exporters_[task][i];
     const std::optional<std::string> path = exporter.Export(evaluated, save);
     if (path) exports_[exporter.name()] = *path;
   }

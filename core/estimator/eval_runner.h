@@ -12,7 +12,7 @@
 #include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/evaluate/evaluator.h"
 #include "core/estimator/export/exporter.h"
-#include "core/estimator/export/model_exporter.h"
+#include "core/estimator/export/saved_model_writer.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/train_and_evaluate.h"
 
@@ -21,7 +21,7 @@ namespace tpuest {
 struct EvalRunnerArgs {
   EstimatorContext& context;
   Evaluator& evaluator;
-  Exporter& exporter;
+  SavedModelWriter& saved_models;
   std::vector<EvalTask> tasks;
   std::function<std::optional<int64_t>()> goal;  // global step; nullopt: there is none
 };
@@ -53,8 +53,8 @@ class EvalRunner {
   [[nodiscard]] bool Judges(size_t task) const;
 
   EvalRunnerArgs args_;
-  std::vector<std::vector<std::unique_ptr<ModelExporter>>> exporters_;  // of each task
-  std::optional<BestCheckpoints> best_;                                 // nullopt: none are kept
+  std::vector<std::vector<std::unique_ptr<Exporter>>> exporters_;  // of each task
+  std::optional<BestCheckpoints> best_;                            // nullopt: none are kept
   std::map<std::string, EvaluateResult> results_;
   std::map<std::string, std::string> exports_;
 };

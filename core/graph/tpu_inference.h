@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/visit.h"
 #include "core/graph/graph.h"
 
 namespace tpuest {
@@ -17,6 +18,19 @@ struct BatchConfig {
   int64_t batch_timeout_micros = 0;
   std::vector<int64_t> allowed_batch_sizes;  // rising, the last is max_batch_size; empty: any
   int64_t max_enqueued_batches = 100;
+
+  template <class V>
+  void Visit(V& v) {
+    v("num_batch_threads", num_batch_threads,
+      {.help = "batches that run at a time", .required = true});
+    v("max_batch_size", max_batch_size,
+      {.help = "examples in a batch at most; 0: requests are not gathered", .required = true});
+    v("batch_timeout_micros", batch_timeout_micros,
+      {.help = "microseconds to wait for a batch to fill", .required = true});
+    v("allowed_batch_sizes", allowed_batch_sizes,
+      {.help = "sizes that batches are padded to, rising; the last is max_batch_size; []: any"});
+    v("max_enqueued_batches", max_enqueued_batches, {.help = "batches that wait at most"});
+  }
 };
 
 // The computation begins at `inputs` and gives `results`. Between them everything goes to the TPU

@@ -28,7 +28,7 @@ TPUEstimatorSpec OwnModelFn(Graph& graph, const ModelInputs& inputs, Mode mode,
     spec.eval_metrics = EvalMetrics{
         .fn =
             [](Graph& host, const std::map<std::string, Value>& tensors) {
-              const nn::Metric mean =
+              const MetricOps mean =
                   nn::MeanMetric(host, "mean_error", tensors.at("error"), Value());
               return std::map<std::string, MetricOps>{{"mean_error", {mean.value, mean.update}}};
             },

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/export_output.h"
 #include "core/graph/graph.h"
+#include "core/graph/metric_ops.h"
 #include "core/graph/tpu_inference.h"
 #include "core/nn/label_range.h"
 #include "core/nn/labels.h"
@@ -105,23 +107,12 @@ struct Params {
   std::optional<BatchConfig> batch_config;
 };
 
-// A streaming metric: `update` adds a batch to local variables, `value` [] reads the result.
-struct MetricOps {
-  Value value;
-  Node* update = nullptr;
-};
 // Builds the metrics on tensors that hold the whole global batch; runs after the device.
 using MetricFn = std::function<std::map<std::string, MetricOps>(
     Graph& graph, const std::map<std::string, Value>& tensors)>;
 struct EvalMetrics {
   MetricFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each
-};
-
-enum class ExportKind { kPredict, kClassification, kRegression };
-struct ExportOutput {
-  ExportKind kind = ExportKind::kPredict;
-  std::map<std::string, Value> outputs;
 };
 
 // A model_fn's call of inference_on_tpu, for exports of API version 2: what follows from `inputs`

@@ -1,60 +1,57 @@
 #pragma once
-// Estimator::ExportSavedModel.
+// tf.estimator's exporters: what they make of an evaluation, in export/<name>/<seconds>.
+//
+// Which exports a run has made so far is told by the exports themselves: each holds the global step
+// of its variables. So a run that was cut and goes on exports and keeps what one in a piece would.
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "core/estimator/checkpoint/saved_state.h"
-#include "core/estimator/export/signatures.h"
-#include "core/estimator/step/estimator_context.h"
-#include "core/graph/write/meta_graph.h"
+#include "core/base/log.h"
+#include "core/estimator/options/eval_spec.h"
 
 namespace tpuest {
 
+// An evaluation that has ended.
+struct Evaluated {
+  std::string model_dir;
+  std::string label;  // in metrics.jsonl
+  int64_t global_step = 0;
+  std::map<std::string, float> metrics;
+  bool is_the_final_export = false;  // the run is complete with this step
+};
+
+// Writes a SavedModel to a new folder in `base`, named by the time; returns its path.
+using SaveModel = std::function<std::string(const std::string& base)>;
+
 class Exporter {
  public:
-  explicit Exporter(EstimatorContext& context) : context_(context) {}
+  explicit Exporter(std::string name) : name_(std::move(name)) {}
+  virtual ~Exporter() = default;
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
 
-  ExportResult Export(const ExportArgs& args);
-  // Throws what Export would throw before it looks for a checkpoint.
-  void TryBuild(const ExportArgs& args) const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // The path of the new export, if it made one.
+  virtual std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) = 0;
+
+ protected:
+  // <model_dir>/export/<name>
+  [[nodiscard]] std::string Folder(const std::string& model_dir) const;
 
  private:
-  // One MetaGraph on its way out.
-  struct Part {
-    std::unique_ptr<Graph> graph;
-    TPUEstimatorSpec spec;
-    ServingInputReceiver receiver;
-    Signatures signatures;
-    std::vector<std::string> tags;
-    std::optional<TpuInference> tpu;
-    std::vector<ExportAsset> assets;
-    std::map<std::string, std::string> restore_names;  // of its scaffold
-  };
-
-  void CheckArgs(const ExportArgs& args) const;
-  [[nodiscard]] static ExportResult ResultOf(const std::vector<Part>& parts,
-                                             const SavedState& saved, std::string path);
-  // The checkpoint that `path` names, the newest of model_dir, or what a warm start takes.
-  [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
-  [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;
-  [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args) const;
-  // Finds the files that the parts' graphs name: where they are, by their name in assets/.
-  [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
-  [[nodiscard]] TpuInference CallOf(const Part& part) const;
-  // The variables of all parts, each once. A SavedModel has one value of each for all its modes;
-  // the last mode's stay, so that servers get the moving averages, and a warning says so.
-  // TensorFlow writes the first mode's.
-  [[nodiscard]] std::vector<NamedTensor> Variables(const std::vector<Part>& parts,
-                                                   const SavedState& saved) const;
-  void Write(const std::string& folder, std::vector<Part>& parts, const SavedState& saved,
-             const ExportArgs& args) const;
-
-  EstimatorContext& context_;
+  std::string name_;
 };
+
+[[nodiscard]] std::unique_ptr<Exporter> MakeExporter(const AnyExporter& options, Log& log);
+
+// Removes from export/<name> what a cut run has left: exports of later steps than `last_step`, and
+// unfinished ones.
+void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
+                        Log& log);
 
 }  // namespace tpuest

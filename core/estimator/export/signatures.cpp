@@ -5,17 +5,10 @@
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/graph/export_output.h"
 
 namespace tpuest {
 namespace {
-
-constexpr const char* kDefault = "serving_default";
-constexpr const char* kPredictKey = "predict";
-constexpr const char* kClassify = "tensorflow/serving/classify";
-constexpr const char* kRegress = "tensorflow/serving/regress";
-constexpr const char* kPredict = "tensorflow/serving/predict";
-constexpr const char* kTrain = "tensorflow/supervised/training";
-constexpr const char* kEval = "tensorflow/supervised/eval";
 
 using Tensors = std::map<std::string, Value>;
 
@@ -33,8 +26,8 @@ std::string NoExamples(const Tensors& inputs, std::string_view what) {
 class SignatureBuilder {
  public:
   explicit SignatureBuilder(const TPUEstimatorSpec& spec) : outputs_(spec.export_outputs) {
-    if (outputs_.empty()) outputs_[kDefault] = {ExportKind::kPredict, spec.predictions};
-    if (outputs_.contains(kDefault)) return;
+    if (outputs_.empty()) outputs_[kDefaultSignature] = {ExportKind::kPredict, spec.predictions};
+    if (outputs_.contains(kDefaultSignature)) return;
     if (outputs_.size() > 1) {
       throw Error(Code::kUsage,
                   "Multiple `export_outputs` were provided, but none of them are specified as the "
@@ -43,7 +36,7 @@ class SignatureBuilder {
                   "call one of them serving_default");
     }
     const ExportOutput only = outputs_.begin()->second;
-    outputs_[kDefault] = only;
+    outputs_[kDefaultSignature] = only;
   }
 
   Signatures Run(const ServingInputReceiver& receiver) {
@@ -74,10 +67,11 @@ class SignatureBuilder {
   }
 
   void GiveDefault() {
-    const auto predict = signatures_.included.find(kPredictKey);
-    if (signatures_.included.contains(kDefault) || predict == signatures_.included.end()) return;
+    const auto predict = signatures_.included.find(kPredictSignature);
+    if (signatures_.included.contains(kDefaultSignature) || predict == signatures_.included.end())
+      return;
     const ExportSignature signature = predict->second;
-    signatures_.included[kDefault] = signature;
+    signatures_.included[kDefaultSignature] = signature;
     signatures_.note = "serving_default is the signature predict, since its own is excluded";
   }
 
@@ -99,11 +93,11 @@ std::string KeysOf(const Signatures& signatures, std::string_view method) {
 const char* MethodOf(ExportKind kind) {
   switch (kind) {
     case ExportKind::kPredict:
-      return kPredict;
+      return kPredictMethod;
     case ExportKind::kClassification:
-      return kClassify;
+      return kClassifyMethod;
     case ExportKind::kRegression:
-      return kRegress;
+      return kRegressMethod;
   }
   return "";
 }
@@ -115,7 +109,7 @@ Signatures ServingSignatures(const TPUEstimatorSpec& spec, const ServingInputRec
 Signatures SupervisedSignatures(const TPUEstimatorSpec& spec, const ServingInputReceiver& receiver,
                                 const std::map<std::string, std::pair<Value, Value>>& metrics) {
   const bool trains = spec.mode == Mode::kTrain;
-  ExportSignature signature{trains ? kTrain : kEval, receiver.receiver_tensors, {}};
+  ExportSignature signature{trains ? kTrainMethod : kEvalMethod, receiver.receiver_tensors, {}};
   signature.outputs["loss"] = spec.loss;
   for (const auto& [key, value] : spec.predictions) signature.outputs["predictions/" + key] = value;
   for (const auto& [name, metric] : metrics) {
@@ -129,11 +123,11 @@ Signatures SupervisedSignatures(const TPUEstimatorSpec& spec, const ServingInput
 
 void LogSignatures(const Signatures& signatures, Log& log) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kMethods = {
-      {{"Classify", kClassify},
-       {"Regress", kRegress},
-       {"Predict", kPredict},
-       {"Train", kTrain},
-       {"Eval", kEval}}};
+      {{"Classify", kClassifyMethod},
+       {"Regress", kRegressMethod},
+       {"Predict", kPredictMethod},
+       {"Train", kTrainMethod},
+       {"Eval", kEvalMethod}}};
   for (const auto& [name, method] : kMethods) {
     log.Info("Signatures INCLUDED in export for {}: {}", name, KeysOf(signatures, method));
   }
@@ -146,8 +140,8 @@ void LogSignatures(const Signatures& signatures, Log& log) {
   if (!signatures.note.empty()) log.Info("{}", signatures.note);
   if (signatures.included.empty()) {
     log.Warning("Export includes no signatures!");
-  } else if (!signatures.included.contains(kDefault) && !signatures.included.contains("train") &&
-             !signatures.included.contains("eval")) {
+  } else if (!signatures.included.contains(kDefaultSignature) &&
+             !signatures.included.contains("train") && !signatures.included.contains("eval")) {
     log.Warning("Export includes no default signature!");
   }
 }

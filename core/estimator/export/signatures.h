@@ -16,7 +16,6 @@ struct Signatures {
   std::string note;                             // what tpuest did beyond TensorFlow; may be empty
 };
 
-// "tensorflow/serving/predict"
 [[nodiscard]] const char* MethodOf(ExportKind kind);
 
 // Of PREDICT: a signature for each export_output, and "<alternative>:<key>" for other receivers.

@@ -50,7 +50,7 @@ class ExportValidator {
   }
 
   // What TensorFlow's BatchFunction demands.
-  void CheckBatching(const BatchConfigOptions& batch) {
+  void CheckBatching(const BatchConfig& batch) {
     const auto expect = [&](bool holds, const char* key, const std::string& message) {
       faults_.Expect(holds, std::string("batch_config.") + key, message);
     };
@@ -88,15 +88,6 @@ std::vector<Mode> ExportOptions::Modes() const {
     if (std::find(words.begin(), words.end(), name) != words.end()) modes.push_back(mode);
   }
   return modes;
-}
-
-std::optional<BatchConfig> ExportOptions::Batching() const {
-  if (!batch_config) return std::nullopt;
-  return BatchConfig{.num_batch_threads = batch_config->num_batch_threads,
-                     .max_batch_size = batch_config->max_batch_size,
-                     .batch_timeout_micros = batch_config->batch_timeout_micros,
-                     .allowed_batch_sizes = batch_config->allowed_batch_sizes,
-                     .max_enqueued_batches = batch_config->max_enqueued_batches};
 }
 
 std::vector<Fault> Validate(const ExportOptions& options) { return ExportValidator(options).Run(); }

@@ -36,27 +36,6 @@ struct BothReceivers : ReceiverOptions {
 };
 using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers>;
 
-struct BatchConfigOptions {
-  int64_t num_batch_threads = 1;
-  int64_t max_batch_size = 0;
-  int64_t batch_timeout_micros = 0;
-  std::vector<int64_t> allowed_batch_sizes;
-  int64_t max_enqueued_batches = 100;
-
-  template <class V>
-  void Visit(V& v) {
-    v("num_batch_threads", num_batch_threads,
-      {.help = "batches that run at a time", .required = true});
-    v("max_batch_size", max_batch_size,
-      {.help = "examples in a batch at most; 0: requests are not gathered", .required = true});
-    v("batch_timeout_micros", batch_timeout_micros,
-      {.help = "microseconds to wait for a batch to fill", .required = true});
-    v("allowed_batch_sizes", allowed_batch_sizes,
-      {.help = "sizes that batches are padded to, rising; the last is max_batch_size; []: any"});
-    v("max_enqueued_batches", max_enqueued_batches, {.help = "batches that wait at most"});
-  }
-};
-
 struct ExportOptions {
   std::optional<std::string> export_dir_base;
   std::optional<AnyReceiver> serving_input_receiver_fn;
@@ -65,7 +44,7 @@ struct ExportOptions {
   bool as_text = false;
   bool strip_default_attrs = true;
   std::string checkpoint_path = "latest";
-  std::optional<BatchConfigOptions> batch_config;
+  std::optional<BatchConfig> batch_config;
   int64_t verify = 0;
 
   template <class V>
@@ -92,7 +71,6 @@ struct ExportOptions {
 
   // The modes to export, each once.
   [[nodiscard]] std::vector<Mode> Modes() const;
-  [[nodiscard]] std::optional<BatchConfig> Batching() const;
 };
 
 // With each fault's key ("export.batch_config.allowed_batch_sizes").

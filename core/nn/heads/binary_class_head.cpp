@@ -22,13 +22,13 @@ void SetPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOutputs
                          {"class_ids", class_ids},
                          {"all_class_ids", AllClassIds(two_class_logits)}};
   AddClassNames(vocabulary, outputs.predictions);
-  const HeadSignature classify{
-      SignatureKind::kClassification,
+  const ExportOutput classify{
+      ExportKind::kClassification,
       {{"scores", probabilities}, {"classes", outputs.predictions.at("all_classes")}}};
-  outputs.signatures = {{"serving_default", classify},
-                        {"classification", classify},
-                        {"regression", {SignatureKind::kRegression, {{"outputs", logistic}}}},
-                        {"predict", {SignatureKind::kPredict, outputs.predictions}}};
+  outputs.export_outputs = {{kDefaultSignature, classify},
+                            {"classification", classify},
+                            {"regression", {ExportKind::kRegression, {{"outputs", logistic}}}},
+                            {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
 void SetMetrics(const BinaryClassHead& head, HeadOutputs& outputs) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/graph/export_output.h"
 #include "core/graph/graph.h"
 #include "core/nn/label_range.h"
 #include "core/nn/labels.h"
@@ -25,15 +26,9 @@ struct HeadInputs {
   std::vector<Value> regularization_losses;  // float32 [] each, added to the loss
 };
 
-enum class SignatureKind { kPredict, kClassification, kRegression };
-struct HeadSignature {
-  SignatureKind kind = SignatureKind::kPredict;
-  std::map<std::string, Value> outputs;
-};
-
 struct HeadOutputs {
   std::map<std::string, Value> predictions;
-  std::map<std::string, HeadSignature> signatures;  // export_outputs by key
+  std::map<std::string, ExportOutput> export_outputs;
   // The rest is empty without labels.
   Value loss;  // float32 [], with regularization_losses
   // What metrics are built from, all [B, ...]: logits, labels [B, D], losses [B, D], weights

@@ -8,7 +8,7 @@
 namespace tpuest::nn {
 namespace {
 
-using ConfusionMetric = Metric (*)(Graph&, const std::string&, Value, Value, Value, double);
+using ConfusionMetric = MetricOps (*)(Graph&, const std::string&, Value, Value, Value, double);
 
 HeadMetrics::Build Confusion(ConfusionMetric metric, const std::string& scores, double threshold) {
   return [=](Graph& graph, const std::string& name, const Tensors& t) {

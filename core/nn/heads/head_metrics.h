@@ -15,7 +15,7 @@ namespace tpuest::nn {
 class HeadMetrics {
  public:
   // Builds a metric of this name.
-  using Build = std::function<Metric(Graph&, const std::string& name, const Tensors&)>;
+  using Build = std::function<MetricOps(Graph&, const std::string& name, const Tensors&)>;
 
   HeadMetrics(HeadOutputs& outputs, const std::optional<std::string>& head_name)
       : outputs_(outputs), suffix_(head_name ? "/" + *head_name : "") {}

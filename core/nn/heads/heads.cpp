@@ -61,11 +61,11 @@ std::set<std::string> WeightColumnsOf(const AnyHead& head) {
   return column.empty() ? std::set<std::string>() : std::set<std::string>{column};
 }
 
-std::map<std::string, Metric> BuildMetrics(Graph& graph, const MetricBuilders& builders,
-                                           const Tensors& tensors) {
+std::map<std::string, MetricOps> BuildMetrics(Graph& graph, const MetricBuilders& builders,
+                                              const Tensors& tensors) {
   const AfterScope after(graph);
   const NameScope scope(graph, "metrics");
-  std::map<std::string, Metric> metrics;
+  std::map<std::string, MetricOps> metrics;
   for (const auto& [name, build] : builders) metrics[name] = build(graph, tensors);
   return metrics;
 }

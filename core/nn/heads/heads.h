@@ -34,8 +34,8 @@ using AnyHead =
 [[nodiscard]] std::set<std::string> WeightColumnsOf(const AnyHead& head);
 
 // The metrics of one graph, built in an AfterScope.
-[[nodiscard]] std::map<std::string, Metric> BuildMetrics(Graph& graph,
-                                                         const MetricBuilders& builders,
-                                                         const Tensors& tensors);
+[[nodiscard]] std::map<std::string, MetricOps> BuildMetrics(Graph& graph,
+                                                            const MetricBuilders& builders,
+                                                            const Tensors& tensors);
 
 }  // namespace tpuest::nn

@@ -17,12 +17,12 @@ void SetClassPredictions(Value logits, const LabelVocabulary& vocabulary, HeadOu
                          {"class_ids", class_ids},
                          {"all_class_ids", AllClassIds(logits)}};
   AddClassNames(vocabulary, outputs.predictions);
-  const HeadSignature classify{
-      SignatureKind::kClassification,
+  const ExportOutput classify{
+      ExportKind::kClassification,
       {{"scores", probabilities}, {"classes", outputs.predictions.at("all_classes")}}};
-  outputs.signatures = {{"serving_default", classify},
-                        {"classification", classify},
-                        {"predict", {SignatureKind::kPredict, outputs.predictions}}};
+  outputs.export_outputs = {{kDefaultSignature, classify},
+                            {"classification", classify},
+                            {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
 }  // namespace

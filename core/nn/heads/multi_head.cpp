@@ -13,8 +13,6 @@ namespace tpuest::nn {
 namespace {
 
 constexpr const char* kLoss = "loss";
-constexpr const char* kDefault = "serving_default";
-constexpr const char* kPredict = "predict";
 constexpr const char* kRegularization = "regularization_loss";
 constexpr const char* kWeights = "weights";
 constexpr const char* kExampleWeight = "example_weight";
@@ -78,20 +76,20 @@ class Merger {
   }
 
   HeadOutputs Finish(const std::string& scope_name) {
-    merged_.signatures[kPredict] = {SignatureKind::kPredict, merged_predict_};
+    merged_.export_outputs[kPredictSignature] = {ExportKind::kPredict, merged_predict_};
     if (!losses_.empty()) SetLoss(scope_name);
     return std::move(merged_);
   }
 
  private:
   void AddSignatures(const std::string& name, const HeadOutputs& head) {
-    for (const auto& [key, signature] : head.signatures) {
-      merged_.signatures[key == kDefault ? name : name + "/" + key] = signature;
-      if (key != kPredict) continue;
+    for (const auto& [key, signature] : head.export_outputs) {
+      merged_.export_outputs[key == kDefaultSignature ? name : name + "/" + key] = signature;
+      if (key != kPredictSignature) continue;
       for (const auto& [k, value] : signature.outputs) merged_predict_[name + "/" + k] = value;
     }
-    if (!merged_.signatures.contains(kDefault)) {
-      merged_.signatures[kDefault] = head.signatures.at(kDefault);
+    if (!merged_.export_outputs.contains(kDefaultSignature)) {
+      merged_.export_outputs[kDefaultSignature] = head.export_outputs.at(kDefaultSignature);
     }
   }
 

@@ -47,11 +47,11 @@ void SetPredictions(const MultiLabelHead& head, Value logits, HeadOutputs& outpu
   const Value classes = ClassNames(head.label_vocabulary, AllClassIds(logits));
   outputs.predictions = {
       {"logits", logits}, {"probabilities", probabilities}, {"classes", classes}};
-  const HeadSignature classify{SignatureKind::kClassification,
-                               {{"scores", probabilities}, {"classes", classes}}};
-  outputs.signatures = {{"serving_default", classify},
-                        {"classification", classify},
-                        {"predict", {SignatureKind::kPredict, outputs.predictions}}};
+  const ExportOutput classify{ExportKind::kClassification,
+                              {{"scores", probabilities}, {"classes", classes}}};
+  outputs.export_outputs = {{kDefaultSignature, classify},
+                            {"classification", classify},
+                            {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
 // Words [B] or [B, K] as multi-hot float32 [B, n_classes]; "" is no word.

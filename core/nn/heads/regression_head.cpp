@@ -19,10 +19,10 @@ void SetPredictions(const RegressionHead& head, Value logits, HeadOutputs& outpu
       head.inverse_link_fn ? InverseLink(*head.inverse_link_fn, logits) : logits;
   outputs.predictions = {{"predictions", predicted}};
   if (head.inverse_link_fn) outputs.predictions["logits"] = logits;
-  const HeadSignature regress{SignatureKind::kRegression, {{"outputs", predicted}}};
-  outputs.signatures = {{"serving_default", regress},
-                        {"regression", regress},
-                        {"predict", {SignatureKind::kPredict, outputs.predictions}}};
+  const ExportOutput regress{ExportKind::kRegression, {{"outputs", predicted}}};
+  outputs.export_outputs = {{kDefaultSignature, regress},
+                            {"regression", regress},
+                            {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
 }  // namespace

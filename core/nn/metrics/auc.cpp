@@ -81,8 +81,8 @@ Value Area(Graph& graph, const ThresholdCounts& counts, const AucSpec& spec) {
 
 }  // namespace
 
-Metric AucMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
-                 Value weights, const AucSpec& spec) {
+MetricOps AucMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
+                    Value weights, const AucSpec& spec) {
   const NameScope scope(graph, name);
   const ThresholdCounts counts =
       CountAtThresholds(graph, name, predictions, labels, weights,

@@ -46,8 +46,8 @@ Pair PairOf(const ThresholdCounts& counts, Tradeoff tradeoff) {
 
 }  // namespace
 
-Metric ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell, Value predictions,
-                       Value labels, Value weights, double threshold) {
+MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                          Value predictions, Value labels, Value weights, double threshold) {
   const NameScope scope(graph, name);
   const ThresholdCounts counts =
       CountAtThresholds(graph, name, predictions, labels, weights, {static_cast<float>(threshold)});
@@ -55,8 +55,9 @@ Metric ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell
   return {ops::Cast(count, DType::kFloat), counts.update};
 }
 
-Metric TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff, Value predictions,
-                      Value labels, Value weights, double least, int num_thresholds) {
+MetricOps TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
+                         Value predictions, Value labels, Value weights, double least,
+                         int num_thresholds) {
   const NameScope scope(graph, name);
   const ThresholdCounts counts = CountAtThresholds(graph, name, predictions, labels, weights,
                                                    EvenThresholds(num_thresholds, 0.0, 1.0));

@@ -16,7 +16,7 @@ Variable* AddSum(Graph& graph, const std::string& name) {
                            {.trainable = false, .local = true});
 }
 
-Metric Ratio(Value numerator, Value denominator, Node* update) {
+MetricOps Ratio(Value numerator, Value denominator, Node* update) {
   return {ops::Cast(ops::DivNoNan(numerator, denominator), DType::kFloat), update};
 }
 
@@ -55,14 +55,14 @@ Decisions Decide(Value predictions, Value labels, double threshold) {
 
 }  // namespace
 
-Metric MeanMetric(Graph& graph, const std::string& name, Value values, Value weights) {
+MetricOps MeanMetric(Graph& graph, const std::string& name, Value values, Value weights) {
   const NameScope scope(graph, name);
   const WeightedSum sum = AddUp(graph, name, values, weights);
   return Ratio(sum.total, sum.count, sum.update);
 }
 
-Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Value predictions,
-                                  Value labels, Value weights) {
+MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Value predictions,
+                                     Value labels, Value weights) {
   const NameScope scope(graph, name);
   const Value squares = ops::SquaredDifference(Wide(predictions), Wide(labels));
   const WeightedSum sum = AddUp(graph, name, squares, weights);
@@ -70,7 +70,7 @@ Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Value p
   return {ops::Cast(ops::Sqrt(mean), DType::kFloat), sum.update};
 }
 
-Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, Value weights) {
+MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, Value weights) {
   if (a.dtype() != b.dtype()) {
     a = ops::Cast(a, DType::kFloat);
     b = ops::Cast(b, DType::kFloat);
@@ -78,14 +78,14 @@ Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, V
   return MeanMetric(graph, name, ops::Equal(a, b), weights);
 }
 
-Metric AccuracyBaseline(Graph& graph, const std::string& name, Value labels, Value weights) {
+MetricOps AccuracyBaseline(Graph& graph, const std::string& name, Value labels, Value weights) {
   const NameScope scope(graph, name);
   const WeightedSum sum = AddUp(graph, name, labels, weights);
   return Ratio(ops::Maximum(sum.total, ops::Sub(sum.count, sum.total)), sum.count, sum.update);
 }
 
-Metric PrecisionMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
-                       Value weights, double threshold) {
+MetricOps PrecisionMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
+                          Value weights, double threshold) {
   const NameScope scope(graph, name);
   const Decisions is = Decide(predictions, labels, threshold);
   // The mean of "label is positive" where the prediction is.
@@ -93,16 +93,16 @@ Metric PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
   return MeanMetric(graph, name, is.actual, w);
 }
 
-Metric RecallMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
-                    Value weights, double threshold) {
+MetricOps RecallMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
+                       Value weights, double threshold) {
   const NameScope scope(graph, name);
   const Decisions is = Decide(predictions, labels, threshold);
   const Value w = weights.valid() ? ops::Mul(is.actual, Wide(weights)) : is.actual;
   return MeanMetric(graph, name, is.predicted, w);
 }
 
-Metric BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
-                            Value weights, double threshold) {
+MetricOps BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions,
+                               Value labels, Value weights, double threshold) {
   const Value cut = graph.ScalarOf(DType::kFloat, threshold, "threshold");
   const Value predicted = ops::Greater(ops::Cast(predictions, DType::kFloat), cut);
   return AccuracyMetric(graph, name, labels, ops::Cast(predicted, DType::kFloat), weights);

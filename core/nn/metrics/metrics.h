@@ -10,48 +10,46 @@
 #include <string>
 
 #include "core/graph/graph.h"
+#include "core/graph/metric_ops.h"
 
 namespace tpuest::nn {
-
-struct Metric {
-  Value value;             // float32 []
-  Node* update = nullptr;  // adds the batch
-};
 
 using Tensors = std::map<std::string, Value>;
 
 // Builds a metric on a head's tensors (core/nn/heads/head.h).
-using MetricBuilder = std::function<Metric(Graph&, const Tensors&)>;
+using MetricBuilder = std::function<MetricOps(Graph&, const Tensors&)>;
 using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in results
 
 // Sum of w v over the sum of w, kept in "<name>/total" and "<name>/count"; 0 where nothing has
 // weight (Keras's Mean).
-[[nodiscard]] Metric MeanMetric(Graph& graph, const std::string& name, Value values, Value weights);
+[[nodiscard]] MetricOps MeanMetric(Graph& graph, const std::string& name, Value values,
+                                   Value weights);
 
 // The square root of the mean squared difference (Keras's RootMeanSquaredError).
-[[nodiscard]] Metric RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
-                                                Value predictions, Value labels, Value weights);
+[[nodiscard]] MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
+                                                   Value predictions, Value labels, Value weights);
 
 // How often a equals b: MeanMetric of equality. Of one shape; compared in float32 if their dtypes
 // differ.
-[[nodiscard]] Metric AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b,
-                                    Value weights);
+[[nodiscard]] MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b,
+                                       Value weights);
 
 // max(p, 1 - p) where p is the mean label: what always predicting one class would reach.
-[[nodiscard]] Metric AccuracyBaseline(Graph& graph, const std::string& name, Value labels,
-                                      Value weights);
+[[nodiscard]] MetricOps AccuracyBaseline(Graph& graph, const std::string& name, Value labels,
+                                         Value weights);
 
 // What predictions above a threshold are worth: Keras's Precision and Recall. A label counts as
 // positive if it is not 0; predictions [B, D] are positive where they exceed the threshold.
-[[nodiscard]] Metric PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
+[[nodiscard]] MetricOps PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
+                                        Value labels, Value weights, double threshold = 0.5);
+[[nodiscard]] MetricOps RecallMetric(Graph& graph, const std::string& name, Value predictions,
                                      Value labels, Value weights, double threshold = 0.5);
-[[nodiscard]] Metric RecallMetric(Graph& graph, const std::string& name, Value predictions,
-                                  Value labels, Value weights, double threshold = 0.5);
 
 // How often the label, 0 or 1, is what the prediction says at the threshold: Keras's
 // BinaryAccuracy.
-[[nodiscard]] Metric BinaryAccuracyMetric(Graph& graph, const std::string& name, Value predictions,
-                                          Value labels, Value weights, double threshold = 0.5);
+[[nodiscard]] MetricOps BinaryAccuracyMetric(Graph& graph, const std::string& name,
+                                             Value predictions, Value labels, Value weights,
+                                             double threshold = 0.5);
 
 enum class AucCurve { kRoc, kPr };
 
@@ -71,16 +69,16 @@ struct AucSpec {
 
 // The area under the curve by Keras's AUC: thresholds -1e-7, i / (n - 1), 1 + 1e-7. predictions
 // [B, D] in [0, 1]; each of the D is an example of its own.
-[[nodiscard]] Metric AucMetric(Graph& graph, const std::string& name, Value predictions,
-                               Value labels, Value weights, const AucSpec& spec);
+[[nodiscard]] MetricOps AucMetric(Graph& graph, const std::string& name, Value predictions,
+                                  Value labels, Value weights, const AucSpec& spec);
 
 enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFalseNegatives };
 
 // The weight of the predictions above the threshold, or not above it, whose label is not 0, or is:
 // Keras's TruePositives and its kin.
-[[nodiscard]] Metric ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
-                                     Value predictions, Value labels, Value weights,
-                                     double threshold = 0.5);
+[[nodiscard]] MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                                        Value predictions, Value labels, Value weights,
+                                        double threshold = 0.5);
 
 // sensitivity = recall = TP / (TP + FN), specificity = TN / (TN + FP), precision = TP / (TP + FP).
 enum class Tradeoff {
@@ -92,9 +90,9 @@ enum class Tradeoff {
 
 // The best of the one at thresholds 0, i / (n - 1), 1 where the other is at least `least`, or 0:
 // Keras's SensitivityAtSpecificity and its kin. predictions [B, D] in [0, 1].
-[[nodiscard]] Metric TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
-                                    Value predictions, Value labels, Value weights, double least,
-                                    int num_thresholds = 200);
+[[nodiscard]] MetricOps TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
+                                       Value predictions, Value labels, Value weights, double least,
+                                       int num_thresholds = 200);
 
 // 1 where the label's score [B, C] is among the k largest of its row, of equals the first, else 0:
 // float32 [B, 1].

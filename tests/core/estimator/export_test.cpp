@@ -366,7 +366,7 @@ TEST_CASE("options of an export that cannot be") {
   CHECK(Validate(options).size() == 1);
   options.experimental_mode = "SERVE";
   options.verify = -1;
-  options.batch_config = BatchConfigOptions{.max_batch_size = 8, .allowed_batch_sizes = {4, 4, 6}};
+  options.batch_config = BatchConfig{.max_batch_size = 8, .allowed_batch_sizes = {4, 4, 6}};
   const std::vector<Fault> faults = Validate(options);
   REQUIRE(faults.size() == 4);
   CHECK(faults[2].message == "allowed_batch_sizes entries must be monotonically increasing");

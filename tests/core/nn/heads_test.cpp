@@ -79,7 +79,7 @@ TEST_CASE("binary predictions have tf.estimator's keys and values") {
   CHECK(outputs.predictions.size() == 7);
   CHECK_FALSE(outputs.loss.valid());
   std::vector<std::string> keys;
-  for (const auto& [key, signature] : outputs.signatures) keys.push_back(key);
+  for (const auto& [key, signature] : outputs.export_outputs) keys.push_back(key);
   CHECK(keys ==
         std::vector<std::string>{"classification", "predict", "regression", "serving_default"});
 }
@@ -274,7 +274,7 @@ TEST_CASE("a vocabulary names a binary head's classes and takes strings as label
   CHECK(session.Floats(outputs.predictions.at("class_ids")) == std::vector<float>{1, 0});
   CHECK(session.Floats(outputs.predictions.at("all_class_ids")) == std::vector<float>{0, 1, 0, 1});
   CHECK(outputs.predictions.at("classes").node->after());
-  CHECK(outputs.signatures.at("classification").outputs.at("classes") ==
+  CHECK(outputs.export_outputs.at("classification").outputs.at("classes") ==
         outputs.predictions.at("all_classes"));
 }
 

@@ -24,7 +24,8 @@ float Streamed(int64_t batch, bool weighted, const Build& build) {
   const Value predictions = input("predictions");
   const Value labels = input("labels");
   const Value weights = input("weights");
-  const Metric metric = build(session.graph(), predictions, labels, weighted ? weights : Value{});
+  const MetricOps metric =
+      build(session.graph(), predictions, labels, weighted ? weights : Value{});
   session.Initialize();
   for (int64_t i = 0; i < 8; i += batch) {
     const auto rows = [&](const std::vector<float>& all) {
@@ -39,21 +40,21 @@ float Streamed(int64_t batch, bool weighted, const Build& build) {
   return session.Float(metric.value);
 }
 
-Metric Mean(Graph& graph, Value predictions, Value /*labels*/, Value weights) {
+MetricOps Mean(Graph& graph, Value predictions, Value /*labels*/, Value weights) {
   return MeanMetric(graph, "mean", predictions, weights);
 }
 template <AucCurve curve, int thresholds>
-Metric Auc(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps Auc(Graph& graph, Value predictions, Value labels, Value weights) {
   return AucMetric(graph, "auc", predictions, labels, weights,
                    {.curve = curve, .num_thresholds = thresholds});
 }
-Metric Precision(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps Precision(Graph& graph, Value predictions, Value labels, Value weights) {
   return PrecisionMetric(graph, "precision", predictions, labels, weights);
 }
-Metric Recall(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps Recall(Graph& graph, Value predictions, Value labels, Value weights) {
   return RecallMetric(graph, "recall", predictions, labels, weights);
 }
-Metric Baseline(Graph& graph, Value /*predictions*/, Value labels, Value weights) {
+MetricOps Baseline(Graph& graph, Value /*predictions*/, Value labels, Value weights) {
   return AccuracyBaseline(graph, "baseline", labels, weights);
 }
 
@@ -76,7 +77,7 @@ TEST_CASE("areas under the curves are Keras's") {
 }
 
 template <AucCurve curve, AucSummation summation>
-Metric AucBy(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps AucBy(Graph& graph, Value predictions, Value labels, Value weights) {
   return AucMetric(graph, "auc", predictions, labels, weights,
                    {.curve = curve, .summation = summation});
 }
@@ -102,8 +103,8 @@ TEST_CASE("of a matrix every element is an example, weighed by its row") {
     return AucMetric(session.graph(), name, session.Const(shape, doubled),
                      session.Const(shape, {0, 1, 0, 1}), session.Const(weights, w), {});
   };
-  const Metric matrix = area("matrix", {2, 2}, {2, 1});
-  const Metric column = area("column", {4, 1}, {4, 1});
+  const MetricOps matrix = area("matrix", {2, 2}, {2, 1});
+  const MetricOps column = area("column", {4, 1}, {4, 1});
   session.Initialize();
   session.Step(matrix.update);
   session.Step(column.update);
@@ -112,7 +113,7 @@ TEST_CASE("of a matrix every element is an example, weighed by its row") {
 }
 
 template <ConfusionCell cell>
-Metric Cell(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps Cell(Graph& graph, Value predictions, Value labels, Value weights) {
   return ConfusionMetric(graph, "cell", cell, predictions, labels, weights, 0.45);
 }
 
@@ -126,7 +127,7 @@ TEST_CASE("what is right and wrong at a threshold is counted by weight") {
 }
 
 template <Tradeoff tradeoff, int percent>
-Metric Best(Graph& graph, Value predictions, Value labels, Value weights) {
+MetricOps Best(Graph& graph, Value predictions, Value labels, Value weights) {
   return TradeoffMetric(graph, "best", tradeoff, predictions, labels, weights, percent / 100.0);
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("the baseline is what one class for all would reach") {
 TEST_CASE("a metric without weight is 0") {
   Session session;
   const Value ones = session.Const({2, 1}, {1, 1});
-  const Metric metric = MeanMetric(session.graph(), "m", ones, session.Const({2, 1}, {0, 0}));
+  const MetricOps metric = MeanMetric(session.graph(), "m", ones, session.Const({2, 1}, {0, 0}));
   session.Initialize();
   session.Step(metric.update);
   CHECK(session.Float(metric.value) == 0);

@@ -81,8 +81,8 @@ TEST_CASE("multi-label predictions have tf.estimator's keys, values and signatur
   CHECK(Near(session.Floats(outputs.predictions.at("probabilities")),
              {0.26894143, 0.7310586, 0.5, 0.8807971}));
   CHECK(MoreTextsOf(session.Get(outputs.predictions.at("classes"))) == Texts{"0", "1", "0", "1"});
-  CHECK(KeysOf(outputs.signatures) == Texts{"classification", "predict", "serving_default"});
-  CHECK(outputs.signatures.at("serving_default").kind == SignatureKind::kClassification);
+  CHECK(KeysOf(outputs.export_outputs) == Texts{"classification", "predict", "serving_default"});
+  CHECK(outputs.export_outputs.at("serving_default").kind == ExportKind::kClassification);
   const HeadOutputs named = BuildHead(
       MultiLabelHead{.n_classes = 2, .label_vocabulary = {"cat", "dog"}}, {.logits = logits});
   CHECK(MoreTextsOf(session.Get(named.predictions.at("classes"))) ==
@@ -168,7 +168,7 @@ TEST_CASE("an inverse link makes predictions of logits, and leaves the loss to t
   const HeadOutputs outputs = BuildHead(head, {.logits = inputs.logits});
   CHECK(KeysOf(outputs.predictions) == Texts{"logits", "predictions"});
   CHECK(Near(session.Floats(outputs.predictions.at("predictions")), {1, 2.7182818}));
-  CHECK(Near(session.Floats(outputs.signatures.at("regression").outputs.at("outputs")),
+  CHECK(Near(session.Floats(outputs.export_outputs.at("regression").outputs.at("outputs")),
              {1, 2.7182818}));
 }
 
@@ -192,8 +192,8 @@ TEST_CASE("a logistic regression is a binary class's loss with a regression's me
   CHECK(KeysOf(result.metrics) == Texts{"average_loss", "label/mean", "prediction/mean"});
   const HeadOutputs outputs = BuildHead(LogisticRegressionHead{}, {.logits = inputs.logits});
   CHECK(KeysOf(outputs.predictions) == Texts{"logits", "predictions"});
-  CHECK(KeysOf(outputs.signatures) == Texts{"predict", "regression", "serving_default"});
-  CHECK(outputs.signatures.at("serving_default").kind == SignatureKind::kRegression);
+  CHECK(KeysOf(outputs.export_outputs) == Texts{"predict", "regression", "serving_default"});
+  CHECK(outputs.export_outputs.at("serving_default").kind == ExportKind::kRegression);
 }
 
 TEST_CASE("a job's metrics read what the head has") {

@@ -76,14 +76,14 @@ TEST_CASE("predictions and signatures of several heads") {
   HeadInputs inputs = Batch(session);
   inputs.labels = {};
   const HeadOutputs outputs = BuildHead(Three(), inputs);
-  CHECK(HeadKeysOf(outputs.signatures) == Texts{"clicks", "clicks/classification", "clicks/predict",
+  CHECK(HeadKeysOf(outputs.export_outputs) == Texts{"clicks", "clicks/classification", "clicks/predict",
                                                 "clicks/regression", "kind", "kind/classification",
                                                 "kind/predict", "predict", "price", "price/predict",
                                                 "price/regression", "serving_default"});
-  CHECK(outputs.signatures.at("serving_default").outputs ==
-        outputs.signatures.at("clicks").outputs);
-  CHECK(outputs.signatures.at("price").kind == SignatureKind::kRegression);
-  CHECK(outputs.signatures.at("predict").outputs == outputs.predictions);
+  CHECK(outputs.export_outputs.at("serving_default").outputs ==
+        outputs.export_outputs.at("clicks").outputs);
+  CHECK(outputs.export_outputs.at("price").kind == ExportKind::kRegression);
+  CHECK(outputs.export_outputs.at("predict").outputs == outputs.predictions);
   CHECK(HeadKeysOf(outputs.predictions) ==
         Texts{"clicks/all_class_ids", "clicks/all_classes", "clicks/class_ids", "clicks/classes",
               "clicks/logistic", "clicks/logits", "clicks/probabilities", "kind/all_class_ids",

@@ -1,4 +1,4 @@
-#include "core/estimator/export/model_exporter.h"
+#include "core/estimator/export/exporter.h"
 
 #include <limits>
 
@@ -13,7 +13,7 @@ struct Bench {
   TemporaryFolder folder;
   Log log;
   int64_t next = 1500000000;
-  std::unique_ptr<ModelExporter> exporter;
+  std::unique_ptr<Exporter> exporter;
 
   explicit Bench(const AnyExporter& options) : exporter(MakeExporter(options, log)) {}
   bool Exports(const std::map<std::string, float>& metrics, bool is_final = false) {
