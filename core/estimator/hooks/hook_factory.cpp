@@ -32,38 +32,29 @@ Made Make(const ProfilerHookOptions& o) {
 }
 Made Make(const ExecHookOptions& o) { return std::make_unique<ExecHook>(o); }
 
-Made StopIfCrossed(const EarlyStoppingOptions& o, double threshold, bool higher_is_better) {
+template <Direction stops>
+Made Make(const StopIfCrossedOptions<stops>& o) {
   const ThresholdRule rule{.metric_name = o.metric_name,
-                           .threshold = threshold,
-                           .higher_is_better = higher_is_better,
+                           .threshold = o.threshold,
+                           .higher_is_better = o.kHigher,
                            .min_steps = o.min_steps};
   return std::make_unique<EarlyStoppingHook>(o,
                                              [rule](const EvalMetricsBySteps& metrics, Log& log) {
                                                return ThresholdCrossed(metrics, rule, log);
                                              });
 }
-Made Make(const StopIfHigherHookOptions& o) { return StopIfCrossed(o, o.threshold, true); }
-Made Make(const StopIfLowerHookOptions& o) { return StopIfCrossed(o, o.threshold, false); }
 
-Made StopIfNoBetter(const EarlyStoppingOptions& o, const ImprovementRule& rule) {
+template <Direction better>
+Made Make(const StopIfNoBetterOptions<better>& o) {
+  const ImprovementRule rule{.metric_name = o.metric_name,
+                             .max_steps_without_improvement = o.max_steps_without,
+                             .higher_is_better = o.kHigher,
+                             .min_steps = o.min_steps,
+                             .min_delta = o.min_delta};
   return std::make_unique<EarlyStoppingHook>(o,
                                              [rule](const EvalMetricsBySteps& metrics, Log& log) {
                                                return ImprovementEnded(metrics, rule, log);
                                              });
-}
-Made Make(const StopIfNoIncreaseHookOptions& o) {
-  return StopIfNoBetter(o, {.metric_name = o.metric_name,
-                            .max_steps_without_improvement = o.max_steps_without_increase,
-                            .higher_is_better = true,
-                            .min_steps = o.min_steps,
-                            .min_delta = o.min_delta});
-}
-Made Make(const StopIfNoDecreaseHookOptions& o) {
-  return StopIfNoBetter(o, {.metric_name = o.metric_name,
-                            .max_steps_without_improvement = o.max_steps_without_decrease,
-                            .higher_is_better = false,
-                            .min_steps = o.min_steps,
-                            .min_delta = o.min_delta});
 }
 
 template <class Hook>

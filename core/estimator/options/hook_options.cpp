@@ -27,11 +27,7 @@ class HookCheck {
     faults_.Expect(!hook.num_steps || !hook.last_step, "last_step",
                    "Only one of num_steps or last_step can be specified.");
   }
-  void operator()(const CheckpointSaverHookOptions& hook) {
-    CheckTimer(hook.save_secs.has_value(), hook.save_steps.has_value(), "save_steps");
-    ExpectPositive(hook.save_secs, "save_secs");
-    ExpectPositive(hook.save_steps, "save_steps");
-  }
+  void operator()(const CheckpointSaverHookOptions& hook) { CheckSaves(hook); }
   void operator()(const LoggingTensorHookOptions& hook) {
     const bool both = hook.every_n_iter && hook.every_n_secs;
     const bool none = !hook.every_n_iter && !hook.every_n_secs;
@@ -51,16 +47,7 @@ class HookCheck {
     ExpectPositive(hook.every_n_steps, "every_n_steps");
     ExpectPositive(hook.every_n_secs, "every_n_secs");
   }
-  void operator()(const SummarySaverHookOptions& hook) {
-    CheckTimer(hook.save_secs.has_value(), hook.save_steps.has_value(), "save_steps");
-    ExpectPositive(hook.save_secs, "save_secs");
-    ExpectPositive(hook.save_steps, "save_steps");
-  }
-  void operator()(const ProfilerHookOptions& hook) {
-    CheckTimer(hook.save_secs.has_value(), hook.save_steps.has_value(), "save_steps");
-    ExpectPositive(hook.save_secs, "save_secs");
-    ExpectPositive(hook.save_steps, "save_steps");
-  }
+  void operator()(const SaveTimes& hook) { CheckSaves(hook); }
   void operator()(const NanTensorHookOptions& /*hook*/) {}
   void operator()(const ExecHookOptions& hook) {
     faults_.Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());
@@ -72,10 +59,7 @@ class HookCheck {
                    "ExecHook has no command",
                    "command: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
   }
-  void operator()(const StopIfHigherHookOptions& hook) { CheckShared(hook); }
-  void operator()(const StopIfLowerHookOptions& hook) { CheckShared(hook); }
-  void operator()(const StopIfNoIncreaseHookOptions& hook) { CheckShared(hook); }
-  void operator()(const StopIfNoDecreaseHookOptions& hook) { CheckShared(hook); }
+  void operator()(const EarlyStoppingOptions& hook) { CheckShared(hook); }
 
   [[nodiscard]] std::vector<Fault> Take() { return faults_.Take(); }
 
@@ -87,11 +71,14 @@ class HookCheck {
   void ExpectPositive(const std::optional<T>& value, std::string_view key) {
     faults_.ExpectPositive(value, key, key);
   }
-  void CheckTimer(bool has_secs, bool has_steps, std::string_view key) {
-    faults_.Expect(!has_secs || !has_steps, key,
+  template <class Hook>
+  void CheckSaves(const Hook& hook) {
+    faults_.Expect(!hook.save_secs || !hook.save_steps, "save_steps",
                    "Can not provide both every_secs and every_steps.");
-    faults_.Expect(has_secs || has_steps, "",
+    faults_.Expect(hook.save_secs || hook.save_steps, "",
                    "Either every_secs or every_steps should be provided.");
+    ExpectPositive(hook.save_secs, "save_secs");
+    ExpectPositive(hook.save_steps, "save_steps");
   }
   void CheckShared(const EarlyStoppingOptions& hook) {
     faults_.Expect(hook.run_every_secs.has_value() != hook.run_every_steps.has_value(),

@@ -27,6 +27,8 @@ struct StopAtStepHookOptions {
   }
 };
 
+inline constexpr std::string_view kOutputDirHelp = "folder of its events; null: model_dir";
+
 struct CheckpointSaverHookOptions {
   static constexpr std::string_view kType = "CheckpointSaverHook";
   std::optional<int64_t> save_secs;
@@ -68,21 +70,31 @@ struct StepCounterHookOptions {
   void Visit(V& v) {
     v("every_n_steps", every_n_steps, {.help = "at least so many steps from one to the next"});
     v("every_n_secs", every_n_secs, {.help = "seconds; then every_n_steps must be null"});
-    v("output_dir", output_dir, {.help = "folder of its events; null: model_dir"});
+    v("output_dir", output_dir, {.help = kOutputDirHelp});
   }
 };
 
-struct SummarySaverHookOptions {
-  static constexpr std::string_view kType = "SummarySaverHook";
+// Hooks that write once in so many steps or seconds.
+struct SaveTimes {
   std::optional<int64_t> save_steps;
   std::optional<double> save_secs;
+
+  // `help`: of the steps.
+  template <class V>
+  void VisitTimes(V& v, std::string_view help) {
+    v("save_steps", save_steps, {.help = help});
+    v("save_secs", save_secs, {.help = "seconds from one to the next"});
+  }
+};
+
+struct SummarySaverHookOptions : SaveTimes {
+  static constexpr std::string_view kType = "SummarySaverHook";
   std::optional<std::string> output_dir;
 
   template <class V>
   void Visit(V& v) {
-    v("save_steps", save_steps, {.help = "steps from one event to the next"});
-    v("save_secs", save_secs, {.help = "seconds from one to the next"});
-    v("output_dir", output_dir, {.help = "folder of its events; null: model_dir"});
+    VisitTimes(v, "steps from one event to the next");
+    v("output_dir", output_dir, {.help = kOutputDirHelp});
   }
 };
 
@@ -97,25 +109,32 @@ struct NanTensorHookOptions {
   }
 };
 
-struct ProfilerHookOptions {
+struct ProfilerHookOptions : SaveTimes {
   static constexpr std::string_view kType = "ProfilerHook";
-  std::optional<int64_t> save_steps;
-  std::optional<double> save_secs;
   std::string output_dir;
 
   template <class V>
   void Visit(V& v) {
-    v("save_steps", save_steps, {.help = "steps from one trace to the next"});
-    v("save_secs", save_secs, {.help = "seconds from one to the next"});
+    VisitTimes(v, "steps from one trace to the next");
     v("output_dir", output_dir, {.help = "folder of timeline-<step>.json, for Chrome or Perfetto"});
   }
 };
 
-struct ExecHookOptions {
+// Of what runs commands.
+struct CommandOptions {
+  bool check = false;
+
+  template <class V>
+  void VisitCheck(V& v) {
+    v("check", check,
+      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+  }
+};
+
+struct ExecHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ExecHook";
   std::vector<std::string> on;
   std::vector<std::string> command;
-  bool check = false;
 
   template <class V>
   void Visit(V& v) {
@@ -127,8 +146,7 @@ struct ExecHookOptions {
       {.help = "program and arguments; {model_dir}, {checkpoint}, {global_step} are put in",
        .required = true,
        .tpuest = true});
-    v("check", check,
-      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+    VisitCheck(v);
   }
 };
 
@@ -153,57 +171,47 @@ struct EarlyStoppingOptions {
   }
 };
 
-struct StopIfHigherHookOptions : EarlyStoppingOptions {
-  static constexpr std::string_view kType = "stop_if_higher_hook";
+// Where a metric may go.
+enum class Direction { kHigher, kLower };
+
+template <Direction stops>
+struct StopIfCrossedOptions : EarlyStoppingOptions {
+  static constexpr bool kHigher = stops == Direction::kHigher;
+  static constexpr std::string_view kType = kHigher ? "stop_if_higher_hook" : "stop_if_lower_hook";
   double threshold = 0;
 
   template <class V>
   void Visit(V& v) {
     VisitShared(v);
-    v("threshold", threshold, {.help = "stop above this", .required = true});
+    v("threshold", threshold,
+      {.help = kHigher ? "stop above this" : "stop below this", .required = true});
   }
 };
+using StopIfHigherHookOptions = StopIfCrossedOptions<Direction::kHigher>;
+using StopIfLowerHookOptions = StopIfCrossedOptions<Direction::kLower>;
 
-struct StopIfLowerHookOptions : EarlyStoppingOptions {
-  static constexpr std::string_view kType = "stop_if_lower_hook";
-  double threshold = 0;
-
-  template <class V>
-  void Visit(V& v) {
-    VisitShared(v);
-    v("threshold", threshold, {.help = "stop below this", .required = true});
-  }
-};
-
-struct StopIfNoIncreaseHookOptions : EarlyStoppingOptions {
-  static constexpr std::string_view kType = "stop_if_no_increase_hook";
-  int64_t max_steps_without_increase = 0;
+// `better`: where it should go.
+template <Direction better>
+struct StopIfNoBetterOptions : EarlyStoppingOptions {
+  static constexpr bool kHigher = better == Direction::kHigher;
+  static constexpr std::string_view kType =
+      kHigher ? "stop_if_no_increase_hook" : "stop_if_no_decrease_hook";
+  int64_t max_steps_without = 0;
   double min_delta = 0;
 
   template <class V>
   void Visit(V& v) {
     VisitShared(v);
-    v("max_steps_without_increase", max_steps_without_increase,
+    v(kHigher ? "max_steps_without_increase" : "max_steps_without_decrease", max_steps_without,
       {.help = "stop so many steps after the best evaluation", .required = true});
     v("min_delta", min_delta,
-      {.help = "what is better by no more than this is no increase", .tpuest = true});
+      {.help = kHigher ? "what is better by no more than this is no increase"
+                       : "what is better by no more than this is no decrease",
+       .tpuest = true});
   }
 };
-
-struct StopIfNoDecreaseHookOptions : EarlyStoppingOptions {
-  static constexpr std::string_view kType = "stop_if_no_decrease_hook";
-  int64_t max_steps_without_decrease = 0;
-  double min_delta = 0;
-
-  template <class V>
-  void Visit(V& v) {
-    VisitShared(v);
-    v("max_steps_without_decrease", max_steps_without_decrease,
-      {.help = "stop so many steps after the best evaluation", .required = true});
-    v("min_delta", min_delta,
-      {.help = "what is better by no more than this is no decrease", .tpuest = true});
-  }
-};
+using StopIfNoIncreaseHookOptions = StopIfNoBetterOptions<Direction::kHigher>;
+using StopIfNoDecreaseHookOptions = StopIfNoBetterOptions<Direction::kLower>;
 
 // Hooks of train_spec.
 using AnyHook =
@@ -217,13 +225,12 @@ using AnyEvalHook = std::variant<NanTensorHookOptions, ExecHookOptions>;
 using AnyPredictHook = std::variant<ExecHookOptions>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
-struct CheckpointSaverListenerOptions {
+struct CheckpointSaverListenerOptions : CommandOptions {
   static constexpr std::string_view kType = "CheckpointSaverListener";
   std::vector<std::string> begin;
   std::vector<std::string> before_save;
   std::vector<std::string> after_save;
   std::vector<std::string> end;
-  bool check = false;
 
   template <class V>
   void Visit(V& v) {
@@ -231,8 +238,7 @@ struct CheckpointSaverListenerOptions {
     v("before_save", before_save, {.help = "command before a checkpoint", .tpuest = true});
     v("after_save", after_save, {.help = "command after a checkpoint", .tpuest = true});
     v("end", end, {.help = "command after the last checkpoint", .tpuest = true});
-    v("check", check,
-      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+    VisitCheck(v);
   }
 };
 using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;

@@ -12,7 +12,18 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kSidesHelp = "one integer, or height and width";
-inline constexpr std::string_view kPaddingHelp = "same: of as many steps as the input has";
+inline constexpr std::string_view kEqualSidesHelp =
+    "one integer, or height and width, which are equal";
+
+// kernel_size, strides and padding.
+template <class V, class Layer>
+void VisitWindow(V& v, Layer& layer, std::string_view strides) {
+  v("kernel_size", layer.kernel_size, {.help = kSidesHelp, .required = true});
+  v("strides", layer.strides, {.help = strides});
+  v("padding", layer.padding,
+    {.help = "same: of as many steps as the input has",
+     .values = {"valid", "same", "VALID", "SAME"}});
+}
 
 // Variables kernel [height, width, channels, filters], bias [filters].
 struct Conv2D {
@@ -36,18 +47,14 @@ struct Conv2D {
   template <class V>
   void Visit(V& v) {
     v("filters", filters, {.help = "output channels", .required = true});
-    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
-    v("strides", strides, {.help = kSidesHelp});
-    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    VisitWindow(v, *this, kSidesHelp);
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
-    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
-    v("use_bias", use_bias, {.help = "add a bias"});
+    VisitActivation(v, *this);
     v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
-    v("trainable", trainable, {.help = "false: its variables keep their values"});
-    v("name", name, {.help = "prefix of its variables; default: conv2d, conv2d_1, ..."});
+    VisitVariables(v, *this, "prefix of its variables; default: conv2d, conv2d_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -75,19 +82,15 @@ struct DepthwiseConv2D {
 
   template <class V>
   void Visit(V& v) {
-    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
-    v("strides", strides, {.help = "one integer, or height and width, which are equal"});
-    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    VisitWindow(v, *this, kEqualSidesHelp);
     v("depth_multiplier", depth_multiplier, {.help = "filters a channel"});
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
-    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
-    v("use_bias", use_bias, {.help = "add a bias"});
+    VisitActivation(v, *this);
     v("depthwise_initializer", depthwise_initializer, {.help = "first values of the kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
-    v("trainable", trainable, {.help = "false: its variables keep their values"});
-    v("name", name, {.help = "prefix of its variables; default: depthwise_conv2d, ..."});
+    VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv2d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -120,21 +123,17 @@ struct SeparableConv2D {
   template <class V>
   void Visit(V& v) {
     v("filters", filters, {.help = "output channels", .required = true});
-    v("kernel_size", kernel_size, {.help = kSidesHelp, .required = true});
-    v("strides", strides, {.help = "one integer, or height and width, which are equal"});
-    v("padding", padding, {.help = kPaddingHelp, .values = {"valid", "same", "VALID", "SAME"}});
+    VisitWindow(v, *this, kEqualSidesHelp);
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
     v("depth_multiplier", depth_multiplier, {.help = "depthwise filters a channel"});
-    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
-    v("use_bias", use_bias, {.help = "add a bias"});
+    VisitActivation(v, *this);
     v("depthwise_initializer", depthwise_initializer, {.help = "of the depthwise kernel"});
     v("pointwise_initializer", pointwise_initializer, {.help = "of the pointwise kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
     v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
-    v("trainable", trainable, {.help = "false: its variables keep their values"});
-    v("name", name, {.help = "prefix of its variables; default: separable_conv2d, ..."});
+    VisitVariables(v, *this, "prefix of its variables; default: separable_conv2d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

@@ -30,14 +30,12 @@ struct Dense {
   template <class V>
   void Visit(V& v) {
     v("units", units, {.help = "outputs", .required = true});
-    v("activation", activation, {.help = "null: linear", .values = ActivationNames()});
-    v("use_bias", use_bias, {.help = "add a bias"});
+    VisitActivation(v, *this);
     v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
-    v("trainable", trainable, {.help = "false: its variables keep their values"});
-    v("name", name, {.help = "prefix of its variables; default: dense, dense_1, ..."});
+    VisitVariables(v, *this, "prefix of its variables; default: dense, dense_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

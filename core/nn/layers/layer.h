@@ -8,11 +8,31 @@
 
 #include "core/base/error.h"
 #include "core/graph/graph.h"
+#include "core/nn/activations.h"
 #include "core/nn/initializers.h"
 #include "core/nn/name_patterns.h"
 #include "core/nn/regularizers.h"
 
 namespace tpuest::nn {
+
+// ---- arguments ----------------------------------------------------------------------------------
+// Layers are plain structs, built by naming their fields; what several take is listed here.
+
+// activation and use_bias.
+template <class V, class Layer>
+void VisitActivation(V& v, Layer& layer) {
+  v("activation", layer.activation, {.help = "null: linear", .values = ActivationNames()});
+  v("use_bias", layer.use_bias, {.help = "add a bias"});
+}
+
+// trainable and name, the last arguments of a layer with variables. `name`: what it is by default.
+template <class V, class Layer>
+void VisitVariables(V& v, Layer& layer, std::string_view name) {
+  v("trainable", layer.trainable, {.help = "false: its variables keep their values"});
+  v("name", layer.name, {.help = name});
+}
+
+// ---- building -----------------------------------------------------------------------------------
 
 // The model that layers are added to, and what they leave for its train_op and loss.
 struct LayerContext {

@@ -4,50 +4,28 @@
 #include "core/ops/reduction.h"
 
 namespace tpuest::nn {
-namespace {
-
-template <class Layer>
-ops::PoolOptions PoolWindowOf(const Layer& layer) {
-  return {.ksize = HeightAndWidth(layer.pool_size, "pool_size"),
-          .strides = HeightAndWidth(layer.strides.value_or(layer.pool_size), "strides"),
-          .padding = PaddingName(layer.padding)};
-}
-
-using Pool = Value (*)(Value, const ops::PoolOptions&, std::string_view);
-using Reduce = Value (*)(Value, const std::vector<int64_t>&, bool, std::string_view);
-
-template <class Layer>
-Value ApplyPool(const Layer& layer, LayerContext& context, Value x, Pool pool) {
-  const LayerScope scope(context, layer.name, Layer::kType, layer.place);
+template <PoolKind kind>
+Value Pooling2D<kind>::Apply(LayerContext& context, Value x) const {
+  const LayerScope scope(context, name, kType, place);
   (void)scope.Channels(x, 4);
   const NameScope nodes = scope.Nodes();
-  return scope.Output(pool(x, PoolWindowOf(layer), ""));
+  const ops::PoolOptions window{.ksize = HeightAndWidth(pool_size, "pool_size"),
+                                .strides = HeightAndWidth(strides.value_or(pool_size), "strides"),
+                                .padding = PaddingName(padding)};
+  return scope.Output(kind == PoolKind::kMax ? ops::MaxPool(x, window) : ops::AvgPool(x, window));
 }
 
-template <class Layer>
-Value ApplyGlobalPool(const Layer& layer, LayerContext& context, Value x, Reduce reduce) {
-  const LayerScope scope(context, layer.name, Layer::kType, layer.place);
+template <PoolKind kind>
+Value GlobalPooling2D<kind>::Apply(LayerContext& context, Value x) const {
+  const LayerScope scope(context, name, kType, place);
   (void)scope.Channels(x, 4);
   const NameScope nodes = scope.Nodes();
-  return scope.Output(reduce(x, {1, 2}, false, ""));
+  return scope.Output(kind == PoolKind::kMax ? ops::Max(x, {1, 2}) : ops::Mean(x, {1, 2}));
 }
 
-}  // namespace
-
-Value MaxPooling2D::Apply(LayerContext& context, Value x) const {
-  return ApplyPool(*this, context, x, ops::MaxPool);
-}
-
-Value AveragePooling2D::Apply(LayerContext& context, Value x) const {
-  return ApplyPool(*this, context, x, ops::AvgPool);
-}
-
-Value GlobalAveragePooling2D::Apply(LayerContext& context, Value x) const {
-  return ApplyGlobalPool(*this, context, x, ops::Mean);
-}
-
-Value GlobalMaxPooling2D::Apply(LayerContext& context, Value x) const {
-  return ApplyGlobalPool(*this, context, x, ops::Max);
-}
+template struct Pooling2D<PoolKind::kMax>;
+template struct Pooling2D<PoolKind::kAverage>;
+template struct GlobalPooling2D<PoolKind::kMax>;
+template struct GlobalPooling2D<PoolKind::kAverage>;
 
 }  // namespace tpuest::nn

@@ -15,15 +15,59 @@ namespace tpuest::nn {
 
 inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
 
-struct AccuracyOptions {
-  static constexpr std::string_view kType = "accuracy";
-  std::string name = "accuracy";
+// Metrics that take a name alone.
+enum class PlainMetric { kAccuracy, kMeanAbsoluteError, kMeanSquaredError, kRootMeanSquaredError };
+[[nodiscard]] constexpr std::string_view NameOf(PlainMetric metric) {
+  constexpr std::string_view kNames[] = {"accuracy", "mean_absolute_error", "mean_squared_error",
+                                         "root_mean_squared_error"};
+  return kNames[static_cast<int>(metric)];
+}
+
+template <PlainMetric metric>
+struct PlainOptions {
+  static constexpr std::string_view kType = NameOf(metric);
+  std::string name{kType};
   Place place;
   template <class V>
   void Visit(V& v) {
     v("name", name, {.help = kMetricNameHelp});
   }
 };
+using AccuracyOptions = PlainOptions<PlainMetric::kAccuracy>;
+using MeanAbsoluteErrorOptions = PlainOptions<PlainMetric::kMeanAbsoluteError>;
+using MeanSquaredErrorOptions = PlainOptions<PlainMetric::kMeanSquaredError>;
+using RootMeanSquaredErrorOptions = PlainOptions<PlainMetric::kRootMeanSquaredError>;
+
+// Metrics of what a threshold makes of probabilities.
+enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
+[[nodiscard]] constexpr std::string_view NameOf(ThresholdMetric metric) {
+  constexpr std::string_view kNames[] = {"precision", "recall", "binary_accuracy"};
+  return kNames[static_cast<int>(metric)];
+}
+[[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
+  constexpr std::string_view kNames[] = {"true_positives", "true_negatives", "false_positives",
+                                         "false_negatives"};
+  return kNames[static_cast<int>(cell)];
+}
+
+// `metric`: a ThresholdMetric or a ConfusionCell.
+template <auto metric>
+struct ThresholdOptions {
+  static constexpr std::string_view kType = NameOf(metric);
+  double threshold = 0.5;
+  std::string name{kType};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("name", name, {.help = kMetricNameHelp});
+  }
+};
+using PrecisionOptions = ThresholdOptions<ThresholdMetric::kPrecision>;
+using RecallOptions = ThresholdOptions<ThresholdMetric::kRecall>;
+using BinaryAccuracyOptions = ThresholdOptions<ThresholdMetric::kBinaryAccuracy>;
+template <ConfusionCell cell>
+using ConfusionOptions = ThresholdOptions<cell>;
 
 // The fraction of examples whose label is among the k classes of highest score.
 struct RecallAtKOptions {
@@ -36,26 +80,6 @@ struct RecallAtKOptions {
   void Visit(V& v) {
     v("k", k, {.help = "how many classes", .required = true});
     v("name", name, {.help = "in results; default: recall_at_<k>"});
-  }
-};
-
-struct MeanAbsoluteErrorOptions {
-  static constexpr std::string_view kType = "mean_absolute_error";
-  std::string name = "mean_absolute_error";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("name", name, {.help = kMetricNameHelp});
-  }
-};
-
-struct MeanSquaredErrorOptions {
-  static constexpr std::string_view kType = "mean_squared_error";
-  std::string name = "mean_squared_error";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("name", name, {.help = kMetricNameHelp});
   }
 };
 
@@ -77,40 +101,6 @@ struct AucOptions {
   }
 };
 
-struct PrecisionOptions {
-  static constexpr std::string_view kType = "precision";
-  double threshold = 0.5;
-  std::string name = "precision";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("threshold", threshold, {.help = "a probability above it is a positive"});
-    v("name", name, {.help = kMetricNameHelp});
-  }
-};
-
-struct RecallOptions {
-  static constexpr std::string_view kType = "recall";
-  double threshold = 0.5;
-  std::string name = "recall";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("threshold", threshold, {.help = "a probability above it is a positive"});
-    v("name", name, {.help = kMetricNameHelp});
-  }
-};
-
-struct RootMeanSquaredErrorOptions {
-  static constexpr std::string_view kType = "root_mean_squared_error";
-  std::string name = "root_mean_squared_error";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("name", name, {.help = kMetricNameHelp});
-  }
-};
-
 // The mean of one of the head's tensors.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
@@ -124,37 +114,6 @@ struct MeanOptions {
        .required = true,
        .values = {"labels", "logits", "predictions", "probabilities", "logistic", "class_ids"}});
     v("name", name, {.help = "in results; default: <values>/mean"});
-  }
-};
-
-struct BinaryAccuracyOptions {
-  static constexpr std::string_view kType = "binary_accuracy";
-  double threshold = 0.5;
-  std::string name = "binary_accuracy";
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("threshold", threshold, {.help = "a probability above it is a positive"});
-    v("name", name, {.help = kMetricNameHelp});
-  }
-};
-
-[[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
-  constexpr std::string_view kNames[] = {"true_positives", "true_negatives", "false_positives",
-                                         "false_negatives"};
-  return kNames[static_cast<int>(cell)];
-}
-
-template <ConfusionCell cell>
-struct ConfusionOptions {
-  static constexpr std::string_view kType = NameOf(cell);
-  double threshold = 0.5;
-  std::string name{kType};
-  Place place;
-  template <class V>
-  void Visit(V& v) {
-    v("threshold", threshold, {.help = "a probability above it is a positive"});
-    v("name", name, {.help = kMetricNameHelp});
   }
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/visit.h"
 #include "core/nn/optimizers/schedules.h"
+#include "core/nn/optimizers/shared_options.h"
 
 namespace tpuest::nn {
 
@@ -46,7 +47,7 @@ struct SGD {
   void Visit(V& v) {
     options.Visit(v);
     v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
-    v("nesterov", nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+    v("nesterov", nesterov, {.help = kNesterovHelp});
   }
 };
 
@@ -56,17 +57,15 @@ struct Adam {
   static constexpr std::string_view kType = "Adam";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
+  AdamDecays decays;
   double epsilon = 1e-7;
   Place place;
 
   template <class V>
   void Visit(V& v) {
     options.Visit(v);
-    v("beta_1", beta_1, {.help = "decay of the mean of gradients"});
-    v("beta_2", beta_2, {.help = "decay of the mean of their squares"});
-    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+    decays.Visit(v);
+    v("epsilon", epsilon, {.help = kRootEpsilonHelp});
   }
 };
 
@@ -90,7 +89,7 @@ struct RMSprop {
     v("rho", rho, {.help = "decay of the mean of squared gradients"});
     v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
     v("epsilon", epsilon, {.help = "added to the root; with momentum under it"});
-    v("centered", centered, {.help = "subtract the squared mean gradient"});
+    v("centered", centered, {.help = kCenteredHelp});
   }
 };
 
@@ -106,7 +105,7 @@ struct Adagrad {
   template <class V>
   void Visit(V& v) {
     options.Visit(v);
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "n before step 0"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = kAccumulatorHelp});
     v("epsilon", epsilon, {.help = "added to the root of n"});
   }
 };
@@ -116,24 +115,13 @@ struct Ftrl {
   static constexpr std::string_view kType = "Ftrl";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
-  double learning_rate_power = -0.5;
-  double initial_accumulator_value = 0.1;
-  double l1_regularization_strength = 0.0;
-  double l2_regularization_strength = 0.0;
-  double l2_shrinkage_regularization_strength = 0.0;
-  double beta = 0.0;
+  FtrlOptions ftrl;
   Place place;
 
   template <class V>
   void Visit(V& v) {
     options.Visit(v);
-    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
-    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
-    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
-    v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
-      {.help = "at least 0; a penalty on the weights' size"});
-    v("beta", beta, {.help = "the paper's"});
+    ftrl.Visit(v);
   }
 };
 

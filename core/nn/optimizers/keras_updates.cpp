@@ -80,8 +80,8 @@ Node* Dense(const Adam& o, const Step& step, Value gradient) {
                                  .beta1_power = step.beta_1_power,
                                  .beta2_power = step.beta_2_power,
                                  .lr = step.rate(),
-                                 .beta1 = step.Number(o.beta_1, "beta_1"),
-                                 .beta2 = step.Number(o.beta_2, "beta_2"),
+                                 .beta1 = step.Number(o.decays.beta_1, "beta_1"),
+                                 .beta2 = step.Number(o.decays.beta_2, "beta_2"),
                                  .epsilon = step.Number(o.epsilon, "epsilon"),
                                  .grad = gradient});
 }
@@ -90,11 +90,11 @@ Node* Sparse(const Adam& o, const Step& step, const IndexedSlices& slices) {
   const UniqueRows rows = SumDuplicates(slices);
   const Variable& m = step.Slot("m");
   const Variable& v = step.Slot("v");
-  const Value of_m = Spread(step, ops::Mul(rows.sums, OneLess(o.beta_1)), rows.indices);
-  const Value of_v =
-      Spread(step, ops::Mul(ops::Mul(rows.sums, rows.sums), OneLess(o.beta_2)), rows.indices);
-  const Value next_m = Decayed(m.value, o.beta_1, of_m);
-  const Value next_v = Decayed(v.value, o.beta_2, of_v);
+  const Value of_m = Spread(step, ops::Mul(rows.sums, OneLess(o.decays.beta_1)), rows.indices);
+  const Value of_v = Spread(
+      step, ops::Mul(ops::Mul(rows.sums, rows.sums), OneLess(o.decays.beta_2)), rows.indices);
+  const Value next_m = Decayed(m.value, o.decays.beta_1, of_m);
+  const Value next_v = Decayed(v.value, o.decays.beta_2, of_v);
   const Value one = step.Number(1.0, "one");
   const Value rate = ops::Mul(step.rate(), ops::RealDiv(ops::Sqrt(ops::Sub(one, step.beta_2_power)),
                                                         ops::Sub(one, step.beta_1_power)));
@@ -198,24 +198,24 @@ Node* Sparse(const Adagrad& o, const Step& step, const IndexedSlices& slices) {
 
 // The paper's beta comes in as a part of l2: l2 + beta / (2 lr).
 Value L2WithBeta(const Ftrl& o, const Step& step) {
-  const Value l2 = step.Number(o.l2_regularization_strength, "l2_regularization_strength");
-  if (o.beta == 0.0) return l2;
-  return ops::AddV2(l2, ops::RealDiv(step.Number(o.beta, "beta"), ops::Mul(step.rate(), 2.0)));
+  const Value l2 = step.Number(o.ftrl.l2_regularization_strength, "l2_regularization_strength");
+  if (o.ftrl.beta == 0.0) return l2;
+  return ops::AddV2(l2, ops::RealDiv(step.Number(o.ftrl.beta, "beta"), ops::Mul(step.rate(), 2.0)));
 }
 
 ops::FtrlInputs Inputs(const Ftrl& o, const Step& step, Value gradient) {
   ops::FtrlInputs inputs{
       .var = step.variable.handle,
-      .accum = step.Slot("accumulator", o.initial_accumulator_value).handle,
+      .accum = step.Slot("accumulator", o.ftrl.initial_accumulator_value).handle,
       .linear = step.Slot("linear").handle,
       .grad = gradient,
       .lr = step.rate(),
-      .l1 = step.Number(o.l1_regularization_strength, "l1_regularization_strength"),
+      .l1 = step.Number(o.ftrl.l1_regularization_strength, "l1_regularization_strength"),
       .l2 = L2WithBeta(o, step),
-      .lr_power = step.Number(o.learning_rate_power, "learning_rate_power")};
-  if (o.l2_shrinkage_regularization_strength > 0.0) {
-    inputs.l2_shrinkage =
-        step.Number(o.l2_shrinkage_regularization_strength, "l2_shrinkage_regularization_strength");
+      .lr_power = step.Number(o.ftrl.learning_rate_power, "learning_rate_power")};
+  if (o.ftrl.l2_shrinkage_regularization_strength > 0.0) {
+    inputs.l2_shrinkage = step.Number(o.ftrl.l2_shrinkage_regularization_strength,
+                                      "l2_shrinkage_regularization_strength");
   }
   return inputs;
 }
@@ -262,17 +262,17 @@ void CheckArguments(const Adagrad& o) {
 }
 
 void CheckArguments(const Ftrl& o) {
-  RequireZeroOrMore("initial_accumulator_value", o.initial_accumulator_value);
-  if (o.learning_rate_power > 0.0) {
+  RequireZeroOrMore("initial_accumulator_value", o.ftrl.initial_accumulator_value);
+  if (o.ftrl.learning_rate_power > 0.0) {
     throw Error(Code::kUsage,
                 fmt::format("`learning_rate_power` needs to be negative or zero. Received: "
                             "learning_rate_power={}.",
-                            NumberText(o.learning_rate_power)));
+                            NumberText(o.ftrl.learning_rate_power)));
   }
-  RequireZeroOrMore("l1_regularization_strength", o.l1_regularization_strength);
-  RequireZeroOrMore("l2_regularization_strength", o.l2_regularization_strength);
+  RequireZeroOrMore("l1_regularization_strength", o.ftrl.l1_regularization_strength);
+  RequireZeroOrMore("l2_regularization_strength", o.ftrl.l2_regularization_strength);
   RequireZeroOrMore("l2_shrinkage_regularization_strength",
-                     o.l2_shrinkage_regularization_strength);
+                    o.ftrl.l2_shrinkage_regularization_strength);
 }
 
 void CheckCommon(const KerasOptions& o) {
@@ -300,14 +300,16 @@ void CheckCommon(const KerasOptions& o) {
 using Numbers = std::vector<std::pair<std::string_view, double>>;
 
 Numbers NumbersOf(const SGD& o) { return {{"momentum", o.momentum}}; }
-Numbers NumbersOf(const Adam& o) { return {{"beta_1", o.beta_1}, {"beta_2", o.beta_2}}; }
+Numbers NumbersOf(const Adam& o) {
+  return {{"beta_1", o.decays.beta_1}, {"beta_2", o.decays.beta_2}};
+}
 Numbers NumbersOf(const RMSprop& o) { return {{"momentum", o.momentum}, {"rho", o.rho}}; }
 Numbers NumbersOf(const Adagrad& /*o*/) { return {}; }
 Numbers NumbersOf(const Ftrl& o) {
-  return {{"beta", o.beta},
-          {"l1_regularization_strength", o.l1_regularization_strength},
-          {"l2_regularization_strength", o.l2_regularization_strength},
-          {"learning_rate_power", o.learning_rate_power}};
+  return {{"beta", o.ftrl.beta},
+          {"l1_regularization_strength", o.ftrl.l1_regularization_strength},
+          {"l2_regularization_strength", o.ftrl.l2_regularization_strength},
+          {"learning_rate_power", o.ftrl.learning_rate_power}};
 }
 
 }  // namespace
@@ -354,8 +356,8 @@ KerasUpdates::KerasUpdates(const KerasOptimizer& optimizer, KerasState state)
   const auto* const adam = std::get_if<Adam>(&optimizer);
   if (adam == nullptr) return;
   const Value step = ops::AddV2(ops::Cast(state_.iterations, DType::kFloat), 1.0);
-  beta_1_power_ = ops::Pow(state_.graph.ScalarOf(DType::kFloat, adam->beta_1), step);
-  beta_2_power_ = ops::Pow(state_.graph.ScalarOf(DType::kFloat, adam->beta_2), step);
+  beta_1_power_ = ops::Pow(state_.graph.ScalarOf(DType::kFloat, adam->decays.beta_1), step);
+  beta_2_power_ = ops::Pow(state_.graph.ScalarOf(DType::kFloat, adam->decays.beta_2), step);
 }
 
 Node* KerasUpdates::Apply(const Variable& variable, const Gradient& gradient) const {

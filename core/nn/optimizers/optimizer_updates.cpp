@@ -88,25 +88,25 @@ Node* Dense(const RMSPropOptimizer& o, const Update& u, Value gradient) {
 
 // The paper's beta comes in as a part of l2: l2 + beta / (2 lr).
 Value L2WithBeta(const FtrlOptimizer& o, const Update& u) {
-  const Value l2 = Number(u, o.l2_regularization_strength, "l2_regularization_strength");
-  if (o.beta == 0.0) return l2;
+  const Value l2 = Number(u, o.ftrl.l2_regularization_strength, "l2_regularization_strength");
+  if (o.ftrl.beta == 0.0) return l2;
   const Value rate = ops::Mul(ops::Maximum(u.learning_rate, 1e-36), 2.0);
-  return ops::AddV2(ops::RealDiv(o.beta, rate), l2);
+  return ops::AddV2(ops::RealDiv(o.ftrl.beta, rate), l2);
 }
 
 ops::FtrlInputs Inputs(const FtrlOptimizer& o, const Update& u, Value gradient) {
   ops::FtrlInputs inputs{
       .var = u.variable.handle,
-      .accum = Slot(u, "Ftrl", o.initial_accumulator_value).handle,
+      .accum = Slot(u, "Ftrl", o.ftrl.initial_accumulator_value).handle,
       .linear = Slot(u, "Ftrl_1").handle,
       .grad = gradient,
       .lr = u.learning_rate,
-      .l1 = Number(u, o.l1_regularization_strength, "l1_regularization_strength"),
+      .l1 = Number(u, o.ftrl.l1_regularization_strength, "l1_regularization_strength"),
       .l2 = L2WithBeta(o, u),
-      .lr_power = Number(u, o.learning_rate_power, "learning_rate_power")};
-  if (o.l2_shrinkage_regularization_strength > 0.0) {
-    inputs.l2_shrinkage =
-        Number(u, o.l2_shrinkage_regularization_strength, "l2_shrinkage_regularization_strength");
+      .lr_power = Number(u, o.ftrl.learning_rate_power, "learning_rate_power")};
+  if (o.ftrl.l2_shrinkage_regularization_strength > 0.0) {
+    inputs.l2_shrinkage = Number(u, o.ftrl.l2_shrinkage_regularization_strength,
+                                 "l2_shrinkage_regularization_strength");
   }
   return inputs;
 }
@@ -156,8 +156,8 @@ Value Mix(Value mean, Value x, double decay) {
 Node* Dense(const AdamWeightDecayOptimizer& o, const Update& u, Value gradient) {
   const Variable& m = Slot(u, "adam_m");
   const Variable& v = Slot(u, "adam_v");
-  const Value next_m = Mix(m.value, gradient, o.beta_1);
-  const Value next_v = Mix(v.value, ops::Square(gradient), o.beta_2);
+  const Value next_m = Mix(m.value, gradient, o.decays.beta_1);
+  const Value next_v = Mix(v.value, ops::Square(gradient), o.decays.beta_2);
   Value step = ops::RealDiv(next_m, ops::AddV2(ops::Sqrt(next_v), o.epsilon));
   const bool decays = o.weight_decay_rate != 0.0 &&
                       !NamePatterns(o.exclude_from_weight_decay).Match(u.variable.name);
@@ -202,14 +202,14 @@ void RequireNotNegative(std::string_view name, double value) {
 }
 
 void CheckArguments(const FtrlOptimizer& o) {
-  RequireNotNegative("initial_accumulator_value", o.initial_accumulator_value);
-  RequireNotNegative("l1_regularization_strength", o.l1_regularization_strength);
-  RequireNotNegative("l2_regularization_strength", o.l2_regularization_strength);
+  RequireNotNegative("initial_accumulator_value", o.ftrl.initial_accumulator_value);
+  RequireNotNegative("l1_regularization_strength", o.ftrl.l1_regularization_strength);
+  RequireNotNegative("l2_regularization_strength", o.ftrl.l2_regularization_strength);
   RequireNotNegative("l2_shrinkage_regularization_strength",
-                     o.l2_shrinkage_regularization_strength);
-  if (o.learning_rate_power > 0.0) {
+                     o.ftrl.l2_shrinkage_regularization_strength);
+  if (o.ftrl.learning_rate_power > 0.0) {
     throw Error(Code::kUsage, fmt::format("learning_rate_power {} needs to be negative or zero",
-                                          NumberText(o.learning_rate_power)));
+                                          NumberText(o.ftrl.learning_rate_power)));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/visit.h"
 #include "core/nn/optimizers/moving_average.h"
 #include "core/nn/optimizers/schedules.h"
+#include "core/nn/optimizers/shared_options.h"
 
 namespace tpuest::nn {
 
@@ -73,8 +74,8 @@ struct MomentumOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("momentum", momentum, {.help = "fraction of the last update kept", .required = true});
-    v("use_nesterov", use_nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+    v("momentum", momentum, {.help = kMomentumHelp, .required = true});
+    v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
     gradients.Visit(v);
   }
 };
@@ -93,9 +94,9 @@ struct AdamOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp});
-    v("beta1", beta1, {.help = "decay of the mean of gradients"});
-    v("beta2", beta2, {.help = "decay of the mean of their squares"});
-    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+    v("beta1", beta1, {.help = kMeanHelp});
+    v("beta2", beta2, {.help = kSquaresHelp});
+    v("epsilon", epsilon, {.help = kRootEpsilonHelp});
     gradients.Visit(v);
   }
 };
@@ -111,7 +112,7 @@ struct AdagradOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "n before step 0"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = kAccumulatorHelp});
     gradients.Visit(v);
   }
 };
@@ -132,9 +133,9 @@ struct RMSPropOptimizer {
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
     v("decay", decay, {.help = "of the mean of squared gradients"});
-    v("momentum", momentum, {.help = "fraction of the last update kept"});
+    v("momentum", momentum, {.help = kMomentumHelp});
     v("epsilon", epsilon, {.help = "added under the root"});
-    v("centered", centered, {.help = "subtract the squared mean gradient"});
+    v("centered", centered, {.help = kCenteredHelp});
     gradients.Visit(v);
   }
 };
@@ -144,25 +145,14 @@ struct RMSPropOptimizer {
 struct FtrlOptimizer {
   static constexpr std::string_view kType = "FtrlOptimizer";
   LearningRate learning_rate;
-  double learning_rate_power = -0.5;
-  double initial_accumulator_value = 0.1;
-  double l1_regularization_strength = 0.0;
-  double l2_regularization_strength = 0.0;
-  double l2_shrinkage_regularization_strength = 0.0;
-  double beta = 0.0;
+  FtrlOptions ftrl;
   GradientOptions gradients;
   Place place;
 
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
-    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
-    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
-    v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
-      {.help = "at least 0; a penalty on the weights' size"});
-    v("beta", beta, {.help = "the paper's"});
+    ftrl.Visit(v);
     gradients.Visit(v);
   }
 };
@@ -184,12 +174,12 @@ struct LARSOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("momentum", momentum, {.help = "fraction of the last update kept"});
+    v("momentum", momentum, {.help = kMomentumHelp});
     v("weight_decay", weight_decay, {.help = "of the scaled variables"});
     v("eeta", eeta, {.help = "the paper's trust coefficient"});
     v("epsilon", epsilon, {.help = "added below the line"});
     v("skip_list", skip_list, {.help = "parts of names of variables that are not scaled"});
-    v("use_nesterov", use_nesterov, {.help = "look ahead, Sutskever et al. 2013"});
+    v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
     gradients.Visit(v);
   }
 };
@@ -200,8 +190,7 @@ struct AdamWeightDecayOptimizer {
   static constexpr std::string_view kType = "AdamWeightDecayOptimizer";
   LearningRate learning_rate;
   double weight_decay_rate = 0.0;
-  double beta_1 = 0.9;
-  double beta_2 = 0.999;
+  AdamDecays decays;
   double epsilon = 1e-6;
   std::vector<std::string> exclude_from_weight_decay;
   GradientOptions gradients;
@@ -211,9 +200,8 @@ struct AdamWeightDecayOptimizer {
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
     v("weight_decay_rate", weight_decay_rate, {.help = "fraction of the weight, times the rate"});
-    v("beta_1", beta_1, {.help = "decay of the mean of gradients"});
-    v("beta_2", beta_2, {.help = "decay of the mean of their squares"});
-    v("epsilon", epsilon, {.help = "added to the root of the latter"});
+    decays.Visit(v);
+    v("epsilon", epsilon, {.help = kRootEpsilonHelp});
     v("exclude_from_weight_decay", exclude_from_weight_decay,
       {.help = "patterns of names, e.g. LayerNorm, bias"});
     gradients.Visit(v);

@@ -14,37 +14,39 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kRateHelp = "rate at step 0";
-inline constexpr std::string_view kStaircaseHelp = "decay at whole multiples of decay_steps only";
+
+enum class WarmupShape { kLinear, kConstant };
+
+// How training begins, up to step warmup_steps.
+template <WarmupShape shape>
+struct WarmupOptions {
+  static constexpr bool kIsConstant = shape == WarmupShape::kConstant;
+  static constexpr std::string_view kType = kIsConstant ? "constant" : "linear";
+  Period warmup_steps;
+  double warmup_learning_rate = 0.0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
+    v("warmup_learning_rate", warmup_learning_rate,
+      {.help = kIsConstant ? "rate until then" : kRateHelp, .required = kIsConstant});
+  }
+};
 
 // From warmup_learning_rate at step 0 in a straight line to the schedule's first rate.
-struct LinearWarmup {
-  static constexpr std::string_view kType = "linear";
-  Period warmup_steps;
-  double warmup_learning_rate = 0.0;
-
-  template <class V>
-  void Visit(V& v) {
-    v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
-    v("warmup_learning_rate", warmup_learning_rate, {.help = "rate at step 0"});
-  }
-};
-
+using LinearWarmup = WarmupOptions<WarmupShape::kLinear>;
 // warmup_learning_rate for as long as it lasts.
-struct ConstantWarmup {
-  static constexpr std::string_view kType = "constant";
-  Period warmup_steps;
-  double warmup_learning_rate = 0.0;
-
-  template <class V>
-  void Visit(V& v) {
-    v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
-    v("warmup_learning_rate", warmup_learning_rate, {.help = "rate until then", .required = true});
-  }
-};
+using ConstantWarmup = WarmupOptions<WarmupShape::kConstant>;
 
 // Takes the place of the schedule while global_step < warmup_steps; the schedule itself is not
 // shifted.
 using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
+
+// The last argument of every schedule.
+template <class V>
+void VisitWarmup(V& v, Warmup& warmup) {
+  v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+}
 
 struct ConstantRate {
   static constexpr std::string_view kType = "constant";
@@ -55,13 +57,29 @@ struct ConstantRate {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = "the rate", .required = true});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    VisitWarmup(v, warmup);
   }
 };
 
-// learning_rate * decay_rate ^ (global_step / decay_steps)
-struct ExponentialDecay {
-  static constexpr std::string_view kType = "exponential_decay";
+// What a rate goes by that falls with progress = global_step / decay_steps.
+enum class Decay { kExponential, kNaturalExp, kInverseTime };
+
+struct DecayWords {
+  std::string_view type;
+  std::string_view decay_steps;  // help
+  std::string_view decay_rate;
+};
+[[nodiscard]] constexpr DecayWords WordsOf(Decay decay) {
+  constexpr DecayWords kWords[] = {
+      {"exponential_decay", "steps for one factor decay_rate", "factor"},
+      {"natural_exp_decay", "steps for one factor e^-rate", "exponent"},
+      {"inverse_time_decay", "steps for one decay_rate", "how fast the divisor grows"}};
+  return kWords[static_cast<int>(decay)];
+}
+
+template <Decay decay>
+struct DecayOptions {
+  static constexpr std::string_view kType = WordsOf(decay).type;
   double learning_rate = 0.0;
   Period decay_steps;
   double decay_rate = 0.0;
@@ -72,52 +90,19 @@ struct ExponentialDecay {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("decay_steps", decay_steps, {.help = "steps for one factor decay_rate", .required = true});
-    v("decay_rate", decay_rate, {.help = "factor", .required = true});
-    v("staircase", staircase, {.help = kStaircaseHelp});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    v("decay_steps", decay_steps, {.help = WordsOf(decay).decay_steps, .required = true});
+    v("decay_rate", decay_rate, {.help = WordsOf(decay).decay_rate, .required = true});
+    v("staircase", staircase, {.help = "decay at whole multiples of decay_steps only"});
+    VisitWarmup(v, warmup);
   }
 };
 
-// learning_rate * exp(-decay_rate * global_step / decay_steps)
-struct NaturalExpDecay {
-  static constexpr std::string_view kType = "natural_exp_decay";
-  double learning_rate = 0.0;
-  Period decay_steps;
-  double decay_rate = 0.0;
-  bool staircase = false;
-  Warmup warmup;
-  Place place;
-
-  template <class V>
-  void Visit(V& v) {
-    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("decay_steps", decay_steps, {.help = "steps for one factor e^-rate", .required = true});
-    v("decay_rate", decay_rate, {.help = "exponent", .required = true});
-    v("staircase", staircase, {.help = kStaircaseHelp});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
-  }
-};
-
-// learning_rate / (1 + decay_rate * global_step / decay_steps)
-struct InverseTimeDecay {
-  static constexpr std::string_view kType = "inverse_time_decay";
-  double learning_rate = 0.0;
-  Period decay_steps;
-  double decay_rate = 0.0;
-  bool staircase = false;
-  Warmup warmup;
-  Place place;
-
-  template <class V>
-  void Visit(V& v) {
-    v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("decay_steps", decay_steps, {.help = "steps for one decay_rate", .required = true});
-    v("decay_rate", decay_rate, {.help = "how fast the divisor grows", .required = true});
-    v("staircase", staircase, {.help = kStaircaseHelp});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
-  }
-};
+// learning_rate * decay_rate ^ progress
+using ExponentialDecay = DecayOptions<Decay::kExponential>;
+// learning_rate * exp(-decay_rate * progress)
+using NaturalExpDecay = DecayOptions<Decay::kNaturalExp>;
+// learning_rate / (1 + decay_rate * progress)
+using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 
 // (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most decay_steps, or
 // with decay_steps grown to its next multiple (cycle).
@@ -138,7 +123,7 @@ struct PolynomialDecay {
     v("end_learning_rate", end_learning_rate, {.help = "rate at the end"});
     v("power", power, {.help = "of the polynomial"});
     v("cycle", cycle, {.help = "begin again beyond decay_steps"});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    VisitWarmup(v, warmup);
   }
 };
 
@@ -154,7 +139,7 @@ struct PiecewiseConstant {
   void Visit(V& v) {
     v("boundaries", boundaries, {.help = "last steps of all values but one", .required = true});
     v("values", values, {.help = "rates, one more than boundaries", .required = true});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    VisitWarmup(v, warmup);
   }
 };
 
@@ -173,7 +158,7 @@ struct CosineDecay {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
     v("decay_steps", decay_steps, {.help = "steps of half a wave", .required = true});
     v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    VisitWarmup(v, warmup);
   }
 };
 
@@ -196,7 +181,7 @@ struct CosineDecayRestarts {
     v("t_mul", t_mul, {.help = "length of a period, times the one before"});
     v("m_mul", m_mul, {.help = "first rate of a period, times the one before"});
     v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
-    v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+    VisitWarmup(v, warmup);
   }
 };
 

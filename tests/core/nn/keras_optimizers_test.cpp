@@ -187,10 +187,10 @@ TEST_CASE("Adagrad") {
 }
 
 TEST_CASE("Ftrl with both penalties and beta") {
-  const KerasOptimizer optimizer = Ftrl{.options = {.learning_rate = 0.1},
-                                        .l1_regularization_strength = 0.01,
-                                        .l2_regularization_strength = 0.02,
-                                        .beta = 0.3};
+  const KerasOptimizer optimizer = Ftrl{
+      .options = {.learning_rate = 0.1},
+      .ftrl = {
+          .l1_regularization_strength = 0.01, .l2_regularization_strength = 0.02, .beta = 0.3}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.357831985, -1.42988586, 0.136283681}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {1.81712019, 54.0900955, 3.83163285}));
@@ -206,8 +206,8 @@ TEST_CASE("Ftrl with both penalties and beta") {
 }
 
 TEST_CASE("Ftrl shrinks the rows that it touches") {
-  const KerasOptimizer optimizer =
-      Ftrl{.options = {.learning_rate = 0.1}, .l2_shrinkage_regularization_strength = 0.05};
+  const KerasOptimizer optimizer = Ftrl{.options = {.learning_rate = 0.1},
+                                        .ftrl = {.l2_shrinkage_regularization_strength = 0.05}};
   Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.422062904, -1.52243268, 0.147204742}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {2.19571781, 59.5254135, 4.31881046}));
@@ -412,9 +412,9 @@ std::string MessageOf(const KerasOptimizer& optimizer) {
 }
 
 TEST_CASE("Keras's arguments out of range are refused in its words") {
-  CHECK(MessageOf(Ftrl{.learning_rate_power = 0.5}) ==
+  CHECK(MessageOf(Ftrl{.ftrl = {.learning_rate_power = 0.5}}) ==
         "`learning_rate_power` needs to be negative or zero. Received: learning_rate_power=0.5.");
-  CHECK(MessageOf(Ftrl{.l1_regularization_strength = -1}) ==
+  CHECK(MessageOf(Ftrl{.ftrl = {.l1_regularization_strength = -1}}) ==
         "`l1_regularization_strength` needs to be positive or zero. Received: "
         "l1_regularization_strength=-1.");
   CHECK(MessageOf(SGD{.momentum = 1.5}) ==

@@ -119,17 +119,17 @@ TEST_CASE("centered RMSProp keeps the mean gradient between its two slots") {
 }
 
 TEST_CASE("Ftrl with both penalties") {
-  Trained after(FtrlOptimizer{.learning_rate = 0.1,
-                              .l1_regularization_strength = 0.01,
-                              .l2_regularization_strength = 0.02});
+  Trained after(FtrlOptimizer{
+      .learning_rate = 0.1,
+      .ftrl = {.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.02}});
   CHECK(Near(after["w"], {0.50908345, -1.6219064, 0.208856642}));
   CHECK(Near(after["w/Ftrl"], {1.76283741, 39.4456329, 3.69770527}));
   CHECK(Near(after["w/Ftrl_1"], {-6.78956032, 101.939934, -4.03454638}));
 }
 
 TEST_CASE("Ftrl with beta and shrinkage") {
-  Trained after(FtrlOptimizer{
-      .learning_rate = 0.1, .l2_shrinkage_regularization_strength = 0.05, .beta = 0.3});
+  Trained after(FtrlOptimizer{.learning_rate = 0.1,
+                              .ftrl = {.l2_shrinkage_regularization_strength = 0.05, .beta = 0.3}});
   CHECK(Near(after["w"], {0.395654202, -1.5028919, 0.178420052}));
   CHECK(Near(after["w/Ftrl"], {1.4949249, 36.2230377, 3.2939744}));
   CHECK(Near(after["w/Ftrl_1"], {-6.02451277, 94.9610901, -3.77346087}));
@@ -248,10 +248,11 @@ std::string MessageOf(const AnyOptimizer& optimizer) {
 }
 
 TEST_CASE("arguments out of range are refused in TensorFlow's words") {
-  CHECK(MessageOf(FtrlOptimizer{.learning_rate = 0.1, .learning_rate_power = 0.5}) ==
+  CHECK(MessageOf(FtrlOptimizer{.learning_rate = 0.1, .ftrl = {.learning_rate_power = 0.5}}) ==
         "learning_rate_power 0.5 needs to be negative or zero");
-  CHECK(MessageOf(FtrlOptimizer{.learning_rate = 0.1, .l1_regularization_strength = -1}) ==
-        "l1_regularization_strength -1 needs to be positive or zero");
+  CHECK(
+      MessageOf(FtrlOptimizer{.learning_rate = 0.1, .ftrl = {.l1_regularization_strength = -1}}) ==
+      "l1_regularization_strength -1 needs to be positive or zero");
   CHECK(MessageOf(AdagradOptimizer{.learning_rate = 0.1, .initial_accumulator_value = 0}) ==
         "initial_accumulator_value must be positive: 0");
   CHECK(MessageOf(GradientDescentOptimizer{.learning_rate = 0.1,

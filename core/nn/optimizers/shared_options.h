@@ -1,0 +1,49 @@
+#pragma once
+// What optimizers of tf.train and of Keras have in common.
+
+#include <string_view>
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kMeanHelp = "decay of the mean of gradients";
+inline constexpr std::string_view kSquaresHelp = "decay of the mean of their squares";
+inline constexpr std::string_view kRootEpsilonHelp = "added to the root of the latter";
+inline constexpr std::string_view kMomentumHelp = "fraction of the last update kept";
+inline constexpr std::string_view kNesterovHelp = "look ahead, Sutskever et al. 2013";
+inline constexpr std::string_view kCenteredHelp = "subtract the squared mean gradient";
+inline constexpr std::string_view kAccumulatorHelp = "n before step 0";
+
+// McMahan et al. 2013: the arguments of FtrlOptimizer and Ftrl.
+struct FtrlOptions {
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  double l1_regularization_strength = 0.0;
+  double l2_regularization_strength = 0.0;
+  double l2_shrinkage_regularization_strength = 0.0;
+  double beta = 0.0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+    v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
+      {.help = "at least 0; a penalty on the weights' size"});
+    v("beta", beta, {.help = "the paper's"});
+  }
+};
+
+// Decays of Adam's two means where they are called beta_1 and beta_2.
+struct AdamDecays {
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+
+  template <class V>
+  void Visit(V& v) {
+    v("beta_1", beta_1, {.help = kMeanHelp});
+    v("beta_2", beta_2, {.help = kSquaresHelp});
+  }
+};
+
+}  // namespace tpuest::nn
