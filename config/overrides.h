@@ -34,11 +34,4 @@ std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Over
                                               const Value& defaults, Sources& sources,
                                               Faults& faults);
 
-template <class T>
-std::vector<AppliedOverride> ApplyOverrides(Tree& tree, const std::vector<Override>& overrides,
-                                            Sources& sources, Faults& faults) {
-  T defaults{};
-  return ApplyOverridesTo(tree, overrides, ValueOf(defaults), sources, faults);
-}
-
 }  // namespace tpuest::config

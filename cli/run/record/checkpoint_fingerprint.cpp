@@ -24,14 +24,6 @@ Fingerprints FingerprintsOf(const std::string& prefix) {
   return variables;
 }
 
-uint64_t Fingerprint(const Fingerprints& variables) {
-  uint64_t all = 0;
-  for (const auto& [name, fingerprint] : variables) {
-    all = FingerprintCat64(all, FingerprintCat64(Fingerprint64(name), fingerprint));
-  }
-  return all;
-}
-
 std::vector<std::string> DifferentNames(const Fingerprints& a, const Fingerprints& b) {
   std::vector<std::string> names;
   for (const auto& [name, fingerprint] : a) {

@@ -14,8 +14,6 @@ namespace tpuest::cli {
 // fingerprint once in 2^32.
 using Fingerprints = std::map<std::string, uint64_t>;
 [[nodiscard]] Fingerprints FingerprintsOf(const std::string& prefix);
-// Of all of them as one.
-[[nodiscard]] uint64_t Fingerprint(const Fingerprints& variables);
 
 // The names whose fingerprints differ, or that one of them lacks; sorted.
 [[nodiscard]] std::vector<std::string> DifferentNames(const Fingerprints& a, const Fingerprints& b);

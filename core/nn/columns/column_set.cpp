@@ -291,10 +291,6 @@ bool IsCategorical(const FeatureColumn& column) {
       column);
 }
 
-bool IsDense(const FeatureColumn& column) {
-  return !IsCategorical(column) || std::holds_alternative<BucketizedColumn>(column);
-}
-
 std::vector<int64_t> DimsOf(const ColumnShape& shape, const std::string& key) {
   const auto* const one = std::get_if<int64_t>(&shape);
   std::vector<int64_t> dims =

@@ -69,8 +69,6 @@ class ColumnSet {
 
 [[nodiscard]] const Place& PlaceOf(const FeatureColumn& column);
 [[nodiscard]] bool IsCategorical(const FeatureColumn& column);
-// Bucketized columns are both.
-[[nodiscard]] bool IsDense(const FeatureColumn& column);
 // No column may have more buckets or numbers: no memory holds what is learned of them, and products
 // of two such sizes with a batch could not be counted.
 inline constexpr int64_t kMostOfAColumn = int64_t{1} << 40;
