@@ -25,14 +25,12 @@ TPUEstimatorSpec OwnModelFn(Graph& graph, const ModelInputs& inputs, Mode mode,
   spec.loss = ops::Mean(ops::Sub(ops::Mul(small, error), ops::Mul(ops::Square(small), 0.5)));
   if (mode == Mode::kEval) {
     // Runs on the host, on the rows of all replicas.
-    spec.eval_metrics = EvalMetrics{
-        .fn =
-            [](Graph& host, const std::map<std::string, Value>& tensors) {
-              const MetricOps mean =
-                  nn::MeanMetric(host, "mean_error", tensors.at("error"), Value());
-              return std::map<std::string, MetricOps>{{"mean_error", {mean.value, mean.update}}};
-            },
-        .tensors = {{"error", error}}};
+    const MetricFn metric_fn = [](Graph& host, const std::map<std::string, Value>& tensors) {
+      std::map<std::string, MetricOps> metrics;
+      metrics["mean_error"] = nn::MeanMetric(host, "mean_error", tensors.at("error"), Value());
+      return metrics;
+    };
+    spec.eval_metrics = EvalMetrics{.fn = metric_fn, .tensors = {{"error", error}}};
     return spec;
   }
   const nn::AdamOptimizer adam{.learning_rate = 0.01};
