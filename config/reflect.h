@@ -118,10 +118,17 @@ consteval Type MakeType();
 template <class T>
 inline constexpr Type kTypeOf = reflect::MakeType<T>();
 
+// The same as a function. A type that costs the compiler much is made in one source, which
+// instantiates this explicitly; all others see `extern template`.
+template <class T>
+[[nodiscard]] const Type* TypeOf() {
+  return &kTypeOf<T>;
+}
+
 // The value is only looked at where the caller promises so; Visit is not const.
 template <class T>
 [[nodiscard]] Value ValueOf(T& value) {
-  return {&kTypeOf<T>, &value};
+  return {TypeOf<T>(), &value};
 }
 
 // True if a struct's kType or one of its aliases is that name.
@@ -139,7 +146,7 @@ class Lister {
   explicit Lister(std::vector<Member>& members) : members_(members) {}
   template <class T>
   void operator()(std::string_view name, T& value, const Field& field = {}) {
-    Add(name, {&kTypeOf<T>, &value}, field);
+    Add(name, {TypeOf<T>(), &value}, field);
   }
 
  private:

@@ -93,6 +93,12 @@ struct TpuestOptions {
 };
 
 struct Job {
+  // It is moved, not copied: the copies of its variants are much to compile, and nobody wants one.
+  Job();
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  ~Job();
+
   int version = 0;
   std::optional<std::string> name;
   std::optional<std::string> mode;
@@ -173,3 +179,19 @@ struct Job {
 [[nodiscard]] std::string ServedInput(const Job& job);
 
 }  // namespace tpuest::cli
+
+// Each is code for hundreds of options: made in the *_types.cpp alone.
+namespace tpuest::config {
+extern template const Type* TypeOf<cli::Job>();
+extern template const Type* TypeOf<models::AnyModel>();
+extern template const Type* TypeOf<std::map<std::string, InputFnOptions>>();
+extern template const Type* TypeOf<nn::FeatureColumns>();
+extern template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();
+extern template const Type* TypeOf<RunConfig>();
+extern template const Type* TypeOf<std::optional<WarmStartFrom>>();
+extern template const Type* TypeOf<cli::PredictOptions>();
+extern template const Type* TypeOf<ExportOptions>();
+extern template const Type* TypeOf<cli::TpuestOptions>();
+extern template const Type* TypeOf<std::optional<TrainSpec>>();
+extern template const Type* TypeOf<std::optional<EvalSpecs>>();
+}  // namespace tpuest::config

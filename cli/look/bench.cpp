@@ -34,10 +34,9 @@ constexpr double kMuchWaiting = 0.1;  // share of a step; then the input is what
 constexpr double kWorthIt = 1.1;      // times as fast; less is noise
 
 // What is measured is a run that starts fresh and leaves nothing.
-Job WithoutFolder(Job job) {
+void ForgetFolder(Job& job) {
   job.estimator.run_config.model_dir.reset();
   job.estimator.warm_start_from.reset();
-  return job;
 }
 
 double SecondsOf(const BenchInvocation& invocation) {
@@ -251,10 +250,10 @@ int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
                     : fmt::format("bench measures no '{}'", invocation.subject),
                 "tpuest bench step job.yaml, or tpuest bench input job.yaml");
   }
-  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  const Job job = WithoutFolder(loaded.job);
-  return invocation.subject == "step" ? BenchTheStep(invocation, job)
-                                      : BenchTheInput(invocation, job);
+  LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  ForgetFolder(loaded.job);
+  return invocation.subject == "step" ? BenchTheStep(invocation, loaded.job)
+                                      : BenchTheInput(invocation, loaded.job);
 }
 
 }  // namespace

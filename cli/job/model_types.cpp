@@ -1,0 +1,8 @@
+// The models of a job, as config reads and writes them.
+#include "cli/job/job.h"
+
+namespace tpuest::config {
+template const Type* TypeOf<models::AnyModel>();
+template const Type* TypeOf<nn::FeatureColumns>();
+template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();
+}  // namespace tpuest::config
