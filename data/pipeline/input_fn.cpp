@@ -6,6 +6,7 @@
 #include "data/examples/example_parser.h"
 #include "data/pipeline/fold.h"
 #include "data/pipeline/pipeline.h"
+#include "data/sources/open_source.h"
 
 namespace tpuest {
 namespace {

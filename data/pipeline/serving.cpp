@@ -9,6 +9,7 @@
 #include "data/examples/example_parser.h"
 #include "data/examples/map_nodes.h"
 #include "data/pipeline/input_fn.h"
+#include "data/sources/open_source.h"
 
 namespace tpuest {
 namespace {
