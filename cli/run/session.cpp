@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "cli/host/signals.h"
 #include "cli/job/fold.h"
@@ -193,9 +194,11 @@ InputFn Session::TrainInput() {
 }
 
 void Session::WriteJob() {
-  Job resolved = loaded_->job;
-  resolved.estimator = estimator_->options();
-  folder_->WriteJob(invocation_.job, ResolvedText(resolved, loaded_->tree));
+  // The file has the options as the Estimator resolved them; the job keeps those that were given.
+  const EstimatorOptions given = std::exchange(loaded_->job.estimator, estimator_->options());
+  const std::string text = ResolvedText(loaded_->job, loaded_->tree);
+  loaded_->job.estimator = given;
+  folder_->WriteJob(invocation_.job, text);
 }
 
 void Session::StartRun() {
