@@ -13,7 +13,7 @@
 namespace tpuest::nn {
 namespace {
 
-// x Phi(x), by the error function (Hendrycks & Gimpel 2016).
+// gelu: x Phi(x), by the error function (Hendrycks & Gimpel 2016).
 Value Gelu(Value x) {
   const Value phi = ops::AddV2(ops::Erf(ops::Mul(x, 1 / std::numbers::sqrt2)), 1.0);
   return ops::Mul(ops::Mul(x, 0.5), phi);

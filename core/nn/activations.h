@@ -8,10 +8,11 @@
 
 namespace tpuest::nn {
 
-// "linear", "relu", ...
+// The names that a job may use: "linear", "relu", ....
 [[nodiscard]] const std::vector<std::string_view>& ActivationNames();
 
-// The activation of x, of x's shape and dtype. Error kUsage for a name that is not in the list.
+// The activation of x, of x's shape and dtype. Throws Error kUsage for a name that is not in the
+// list.
 [[nodiscard]] Value Activate(std::string_view activation, Value x);
 
 }  // namespace tpuest::nn

@@ -11,7 +11,7 @@
 namespace tpuest::nn {
 namespace {
 
-// A standard normal cut at two standard deviations has this one.
+// The standard deviation of a standard normal that is cut at two of its own: Keras divides by it.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
 struct Fans {
@@ -19,7 +19,7 @@ struct Fans {
   double out = 1;
 };
 
-// A kernel is [window..., inputs, outputs].
+// The fans of a kernel [window..., inputs, outputs], as Keras counts them.
 Fans FansOf(const Shape& shape) {
   if (shape.rank() == 0) return {};
   if (shape.rank() == 1) {
@@ -110,7 +110,7 @@ Value Initial(const LecunNormal& /*init*/, const Target& v) {
   return Initial(VarianceScaling{.scale = 1}, v);
 }
 
-// Whether the bytes of `shape` can be counted.
+// True if the bytes of `shape` can be counted.
 bool IsCountable(DType dtype, const Shape& shape) {
   int64_t bytes = SizeOf(dtype);
   for (const int64_t dim : shape.dims()) {

@@ -11,6 +11,7 @@
 
 namespace tpuest::nn {
 
+// tf.keras.initializers: each struct is named as its class; plain ones have no arguments.
 struct ZerosInitializer {
   static constexpr std::string_view kType = "zeros";
   static constexpr std::string_view kAliases[] = {"Zeros", "zeros_initializer"};
@@ -59,7 +60,7 @@ struct RandomNormalInitializer {
   }
 };
 
-// Values beyond two standard deviations are drawn again.
+// Normal numbers; those beyond two standard deviations are drawn again.
 struct TruncatedNormalInitializer {
   static constexpr std::string_view kType = "truncated_normal";
   static constexpr std::string_view kAliases[] = {"TruncatedNormal"};
@@ -133,9 +134,9 @@ using Initializer =
                  RandomNormalInitializer, TruncatedNormalInitializer, VarianceScaling,
                  GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal>;
 
-// The initial value of the variable `name`, a function of (run's seed, name). To be called outside
-// any name scope: random nodes are named "<name>/Initializer/...". Error kResource where
-// memory cannot hold it.
+// The initial value of the variable `name`, of `shape` and `dtype`, a function of (run's seed,
+// name). To be called outside any name scope: random nodes are named "<name>/Initializer/...".
+// Throws Error kResource where memory cannot hold it.
 [[nodiscard]] Value InitialValue(Graph& graph, const std::string& name, DType dtype,
                                  const Shape& shape, const Initializer& initializer);
 

@@ -9,7 +9,7 @@
 
 namespace tpuest::nn {
 
-// build(); its errors that know no nearer place have this one.
+// The result of build(); its errors that know no nearer place have this one.
 template <class Build>
 decltype(auto) AtPlace(const Place& place, Build&& build) {
   try {
@@ -20,14 +20,14 @@ decltype(auto) AtPlace(const Place& place, Build&& build) {
   }
 }
 
-// The same, and its nodes come from there too.
+// The result of build() likewise; the nodes that it adds have the place as their origin.
 template <class Build>
 decltype(auto) AtPlace(Graph& graph, const Place& place, Build&& build) {
   const OriginScope origin(graph, place);
   return AtPlace(place, std::forward<Build>(build));
 }
 
-// Error kUsage at a place.
+// Throws Error kUsage at a place.
 [[noreturn]] inline void Refuse(const Place& place, std::string message, std::string hint = "") {
   throw Error(Code::kUsage, std::move(message), std::move(hint)).At(place);
 }

@@ -9,13 +9,13 @@ namespace {
 
 constexpr size_t kWordsInHint = 10;
 
-// As short as its dtype allows: 1.2, not 1.2000000476837158.
+// The label as short as its dtype allows: 1.2, not 1.2000000476837158.
 std::string LabelText(const Tensor& labels, double label) {
   return labels.dtype() == DType::kFloat ? fmt::format("{}", static_cast<float>(label))
                                          : NumberText(label);
 }
 
-// What is wrong with element i, or "".
+// The fault of element i, or "".
 std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& range) {
   const double label = labels.AsDouble(i);
   if (label >= range.min && label <= range.max) return "";  // NaN is in no range
@@ -23,7 +23,7 @@ std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& ran
                      label < range.min ? range.below : range.above);
 }
 
-// A word without an id has -1.
+// The fault of a word, or "": on the device it would have the id -1, which is below the range.
 std::string FaultOfWord(const Tensor& labels, int64_t i, const LabelRange& range) {
   const std::string_view label = labels.strings()[static_cast<size_t>(i)];
   if (range.lists && label.empty()) return "";

@@ -1,6 +1,6 @@
 #pragma once
-// What a head's labels may be. Checked on the host, batch by batch, before they are fed: on the
-// device a label outside would only make the loss NaN.
+// The labels that a head takes. They are checked on the host, batch by batch, before they are fed:
+// on the device a label outside would only make the loss NaN.
 
 #include <cstdint>
 #include <optional>
@@ -11,17 +11,19 @@
 
 namespace tpuest::nn {
 
+// The numbers min..max, or the words of a vocabulary.
 struct LabelRange {
   double min = 0;
   double max = 0;
-  std::string below;  // what to say of a label < min
-  std::string above;  // of a label > max
-  // Not empty: labels are strings, each one of these.
+  std::string below;  // the message for a label < min
+  std::string above;  // the message for a label > max
+  // Words, if it is not empty: labels are strings, each one of these.
   std::vector<std::string> vocabulary = {};
-  // With a vocabulary: labels are lists of words, where "" is none, or numbers in the range.
+  // True with a vocabulary: labels are lists of words, where "" is none, or numbers in the range.
   bool lists = false;
 };
 
+// A label that its head does not take.
 struct LabelFault {
   int64_t row = 0;      // in the batch
   std::string message;  // "label is 10: Labels must be <= n_classes - 1"
@@ -32,7 +34,7 @@ struct LabelFault {
 [[nodiscard]] std::optional<LabelFault> FindLabelFault(const Tensor& labels, int64_t rows,
                                                        const LabelRange& range);
 
-// What labels may be: "labels of this head go from 0 to 9".
+// A hint: "labels of this head go from 0 to 9".
 [[nodiscard]] std::string LabelHint(const LabelRange& range);
 
 }  // namespace tpuest::nn

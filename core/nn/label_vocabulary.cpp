@@ -33,7 +33,7 @@ Value LabelIds(Value labels, const LabelVocabulary& vocabulary) {
                             NameOf(labels.dtype())),
                 "without label_vocabulary, labels are the numbers of the classes");
   }
-  // Of 32 bits: what reaches the device.
+  // Ids have 32 bits, for they reach the device.
   const Value table = ops::IndexTable(labels.graph(), vocabulary, DType::kInt32, "class_id_lookup");
   return ops::LookupVocabulary(table, labels, "label_ids");
 }

@@ -11,14 +11,14 @@
 
 namespace tpuest::nn {
 
-// Empty: labels are numbers.
+// The classes' names in the order of their ids; empty: labels are numbers.
 using LabelVocabulary = std::vector<std::string>;
 
-// Error kUsage, in TensorFlow's words, unless it is empty or has n_classes different words.
+// Throws Error kUsage, in TensorFlow's words, unless it is empty or has n_classes different words.
 void CheckLabelVocabulary(const LabelVocabulary& vocabulary, int64_t n_classes);
 
 // The ids of string labels, int32 of their shape; -1 for a word that is not in the vocabulary.
-// Error kUsage, in TensorFlow's words, for labels of another dtype.
+// Throws Error kUsage, in TensorFlow's words, for labels of another dtype.
 [[nodiscard]] Value LabelIds(Value labels, const LabelVocabulary& vocabulary);
 
 // Adds to predictions that have class_ids and all_class_ids the strings "classes" and "all_classes"

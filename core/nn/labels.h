@@ -1,5 +1,5 @@
 #pragma once
-// What labels are: one thing, or a dict of them by head, as tf.estimator.MultiHead takes them.
+// Labels: one thing, or a dict of them by head, as tf.estimator.MultiHead takes them.
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace tpuest::nn {
 
-// T stands for what is known of one label: a column, its spec, its tensor, its placeholder, what it
-// may be. An element that is not valid() is none.
+// A T for each label, whatever is known of it: a column, its spec, its tensor, its placeholder, its
+// range. An element that is not valid() is none.
 template <class T>
 class Labels {
  public:
@@ -23,15 +23,15 @@ class Labels {
   Labels(T only) {  // NOLINT(google-explicit-constructor): most models have one label
     if (IsValid(only)) items_.emplace("", std::move(only));
   }
-  // By head; names are not empty.
+  // Labels by head; names are not empty.
   explicit Labels(Dict dict) : items_(std::move(dict)) {}
 
-  // There are labels.
+  // True if there are labels.
   [[nodiscard]] bool valid() const { return !items_.empty(); }
   [[nodiscard]] size_t size() const { return items_.size(); }
   [[nodiscard]] bool is_dict() const { return valid() && !items_.begin()->first.empty(); }
 
-  // The one label. Error kUsage for a dict; there must be labels.
+  // The one label. Throws Error kUsage for a dict; there must be labels.
   [[nodiscard]] const T& only() const {
     Check(valid(), "there are no labels");
     if (is_dict()) {
@@ -42,7 +42,7 @@ class Labels {
     }
     return items_.begin()->second;
   }
-  // Of a dict, by head; nullptr if there is none.
+  // A dict's label of this head; nullptr if there is none.
   [[nodiscard]] const T* Find(const std::string& head) const {
     const auto found = items_.find(head);
     return head.empty() || found == items_.end() ? nullptr : &found->second;
@@ -57,7 +57,7 @@ class Labels {
   [[nodiscard]] auto begin() const { return items_.begin(); }
   [[nodiscard]] auto end() const { return items_.end(); }
 
-  // The same labels by head with f(item), or f(head, item), for each.
+  // Labels under the same names, with f(item), or f(head, item), for each.
   template <class F>
   [[nodiscard]] auto Map(F f) const {
     const auto apply = [&](const std::string& name, const T& item) {

@@ -14,10 +14,10 @@
 namespace tpuest::nn {
 namespace {
 
-// 1 wherever `losses` has an element.
+// A tensor of 1 wherever `losses` has an element: weights [B, 1] times it count each element.
 Value Ones(Value losses) { return ops::OnesLike(losses); }
 
-// What the weighted sum is divided by; not valid(): nothing.
+// The divisor of the weighted sum; not valid(): there is none.
 Value Divisor(Value losses, Value weights, Value example_weight, LossReduction reduction) {
   switch (reduction) {
     case LossReduction::kSum:
@@ -58,7 +58,7 @@ Value SparseSoftmaxCrossEntropy(Value logits, Value labels, double label_smoothi
 }
 
 Value SigmoidCrossEntropy(Value logits, Value labels) {
-  // Selected, not by max and abs, so that the gradient at 0 is 1/2 - z.
+  // Sides are selected, not found by max and abs, so that the gradient at 0 is 1/2 - z.
   const Value zero = logits.graph().ScalarOf(logits.dtype(), 0.0);
   const Value positive = ops::GreaterEqual(logits, zero);
   const Value negative = ops::Neg(logits);
@@ -122,7 +122,7 @@ Value ReduceLoss(Value losses, const LossWeights& weights, LossReduction reducti
     sum = ops::CrossReplicaSum(sum, weights.replicas);
     divisor = ops::CrossReplicaSum(divisor, weights.replicas);
   }
-  // Without weights the divisor is a count, and an empty batch should show.
+  // The divisor is a count where there are no weights, and an empty batch should show.
   return w.valid() ? ops::DivNoNan(sum, divisor) : ops::RealDiv(sum, divisor);
 }
 

@@ -11,7 +11,7 @@ namespace tpuest::nn {
 // A name matches if some pattern is found in it (as Python's re.search).
 class NamePatterns {
  public:
-  // Error kUsage for what is not a regular expression.
+  // Throws Error kUsage for what is not a regular expression.
   explicit NamePatterns(const std::vector<std::string>& patterns);
   [[nodiscard]] bool Match(std::string_view name) const;
 

@@ -10,7 +10,7 @@
 
 namespace tpuest::nn {
 
-// l1 * sum |w|
+// The penalty l1 * sum |w|.
 struct L1Regularizer {
   static constexpr std::string_view kType = "l1";
   static constexpr std::string_view kAliases[] = {"L1"};
@@ -21,7 +21,7 @@ struct L1Regularizer {
   }
 };
 
-// l2 * sum w^2
+// The penalty l2 * sum w^2.
 struct L2Regularizer {
   static constexpr std::string_view kType = "l2";
   static constexpr std::string_view kAliases[] = {"L2"};
@@ -32,7 +32,7 @@ struct L2Regularizer {
   }
 };
 
-// l1 * sum |w| + l2 * sum w^2
+// The penalty l1 * sum |w| + l2 * sum w^2.
 struct L1L2Regularizer {
   static constexpr std::string_view kType = "l1_l2";
   static constexpr std::string_view kAliases[] = {"L1L2"};

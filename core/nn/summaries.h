@@ -1,5 +1,5 @@
 #pragma once
-// What a model shows of itself in TensorBoard, by tag.
+// The values that a model shows of itself in TensorBoard, by tag.
 
 #include <map>
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace tpuest::nn {
 
+// Collected while the model is built; the loop writes them as events.
 struct Summaries {
   std::map<std::string, Value> scalars;  // []
   // Outputs of layers, [batch, ...], by the layer's name: a scalar
   // "<name>/fraction_of_zero_values" and a histogram "<name>/activation".
   std::map<std::string, Value> activations;
-  // Of what is the same on all replicas: variables, gradients.
+  // Values that are the same on all replicas: variables, gradients.
   std::map<std::string, Value> histograms;
 };
 

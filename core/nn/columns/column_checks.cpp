@@ -68,7 +68,7 @@ struct Checker {
     }
     if (c.boundaries.empty()) Refuse(c.place, "boundaries must not be empty.");
     const auto& b = c.boundaries;
-    // NaN is in no order.
+    // A NaN is in no order, even alone.
     const bool sorted = !std::isnan(b[0]) &&
                         std::adjacent_find(b.begin(), b.end(),
                                            [](double x, double y) { return !(x < y); }) == b.end();

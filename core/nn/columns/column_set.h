@@ -1,5 +1,5 @@
 #pragma once
-// What the feature columns of a job mean: TensorFlow's names for them, how many categories they
+// The meaning of a job's feature columns: TensorFlow's names for them, how many categories they
 // have, and which features they read.
 
 #include <cstdint>
@@ -18,49 +18,52 @@ namespace tpuest::nn {
 struct ColumnRef {
   std::string job_name;
   std::string name;  // TensorFlow's, in checkpoints and errors: "age_bucketized"
-  // Of shared_embedding_columns: the job's name of the categorical column.
+  // The job's name of the categorical column, for one of shared_embedding_columns.
   std::string member;
 };
 
-// How tf.Examples hold a feature: tf.feature_column.make_parse_example_spec.
+// A feature as tf.Examples hold it: tf.feature_column.make_parse_example_spec.
 struct FeatureSpec {
   DType dtype = DType::kInvalid;  // float32, int64 or string
   std::optional<Shape> shape;     // FixedLenFeature; nullopt: VarLenFeature
   std::optional<NumberOrList> default_value;
 };
 
+// Answers questions about the columns of one job, from their options alone.
 class ColumnSet {
  public:
   // `columns` outlive it.
   explicit ColumnSet(const FeatureColumns& columns) : columns_(columns) {}
 
-  // The columns that a model names, sorted by TensorFlow's names as it sorts them. Error kUsage for
-  // unknown names, none at all and two of one name; errors have the key `key` ("model.x").
+  // The columns that a model names, sorted by TensorFlow's names as it sorts them. Throws Error
+  // kUsage for unknown names, none at all and two of one name; errors have the key `key`
+  // ("model.x").
   [[nodiscard]] std::vector<ColumnRef> Select(const std::vector<std::string>& names,
                                               const std::string& key) const;
 
-  // The entry of this name. Error kUsage at `from`.
+  // The entry of this name. Throws Error kUsage at `from` where there is none.
   [[nodiscard]] const FeatureColumn& At(const std::string& job_name, const Place& from) const;
   [[nodiscard]] bool Has(const std::string& job_name) const { return columns_.contains(job_name); }
 
   // TensorFlow's name of an entry that is one column.
   [[nodiscard]] std::string NameOf(const std::string& job_name) const;
-  // A categorical column's number of ids; reads vocabulary files. Error kUsage if it is none.
+  // A categorical column's number of ids; reads vocabulary files. Throws Error kUsage if it is
+  // none.
   [[nodiscard]] int64_t BucketsOf(const std::string& job_name) const;
-  // The features and columns that a cross combines, crosses within it resolved. Error kUsage, in
-  // TensorFlow's words, for weighted columns, and for a cross of itself.
+  // The features and columns that a cross combines, crosses within it resolved. Throws Error
+  // kUsage, in TensorFlow's words, for weighted columns, and for a cross of itself.
   [[nodiscard]] std::vector<std::string> LeavesOf(const CrossedColumn& column) const;
 
-  // Whether a cross's key is a column, not a feature. A column that reads the feature of its own
+  // True if a cross's key is a column, not a feature. A column that reads the feature of its own
   // name stands for that feature.
   [[nodiscard]] bool CrossesColumn(const std::string& key) const;
 
-  // The features that these columns read. Error kUsage, in TensorFlow's words, where two columns
-  // read one feature in two ways.
+  // The features that these columns read. Throws Error kUsage, in TensorFlow's words, where two
+  // columns read one feature in two ways.
   [[nodiscard]] std::map<std::string, FeatureSpec> ParseSpec(
       const std::vector<ColumnRef>& columns) const;
 
-  // Everything that is wrong with an entry, whether or not a model takes it.
+  // The faults of all entries, whether or not a model takes them.
   [[nodiscard]] std::vector<Fault> Faults() const;
 
  private:
@@ -72,15 +75,15 @@ class ColumnSet {
 // No column may have more buckets or numbers: no memory holds what is learned of them, and products
 // of two such sizes with a batch could not be counted.
 inline constexpr int64_t kMostOfAColumn = int64_t{1} << 40;
-// A numeric column's or step's shape. Error kUsage in TensorFlow's words.
+// A numeric column's or step's shape. Throws Error kUsage in TensorFlow's words.
 [[nodiscard]] std::vector<int64_t> DimsOf(const ColumnShape& shape, const std::string& key);
 // The name as a part of a variable's: other characters than letters, digits, "_.-" become "_".
 [[nodiscard]] std::string ScopeOf(std::string_view column_name);
-// The lines of a vocabulary_file that count: the first `size`. Error kUsage where there are fewer,
-// or none.
+// The lines of a vocabulary_file that count: the first `size`. Throws Error kUsage where there are
+// fewer, or none.
 [[nodiscard]] std::vector<std::string> VocabularyLines(const std::string& path,
                                                        const std::optional<int64_t>& size);
-// The variable that the columns of one entry share.
+// The name of the variable that the columns of one entry share.
 [[nodiscard]] std::string SharedName(const ColumnSet& set, const SharedEmbeddingColumns& column);
 
 }  // namespace tpuest::nn

@@ -17,7 +17,7 @@ namespace {
 
 Value Int64(Graph& graph, int64_t value) { return graph.Scalar<int64_t>(value); }
 
-// [B] -> [B, 1]; Error kUsage for a scalar.
+// A feature with one value an example as [B, 1]. Throws Error kUsage for a scalar.
 Value AtLeastMatrix(Value x, const std::string& key) {
   if (!x.shape().known_rank() || x.shape().rank() == 0) {
     throw Error(Code::kUsage, fmt::format("Feature (key: {}) cannot have rank 0. Given: {}", key,
@@ -46,30 +46,30 @@ Value IsPresent(Value lists) {
 
 Value Zero(Value like) { return like.graph().ScalarOf(like.dtype(), 0); }
 
-// K, or kUnknownDim.
+// The width K of lists [B, K], or kUnknownDim.
 int64_t Width(Value lists) { return lists.shape().dim(1); }
 
 Value OnlyColumn(Value x) { return ops::Squeeze(x, {1}); }
 
-// x [B, D] / y [B, 1], 0 where y is 0.
+// The quotient x [B, D] / y [B, 1], 0 where y is 0.
 Value Over(Value x, Value y) { return ops::DivNoNan(x, y); }
 
 Value CountOf(Value mask) {
   return ops::Sum(ops::Cast(mask, DType::kFloat), {1}, /*keep_dims=*/true);
 }
 
-// Rows [.., D] no longer than max_norm.
+// The rows [..., D], those longer than max_norm shortened to it.
 Value Shortened(Value rows, double max_norm) {
   const NameScope scope(rows.graph(), "clip_by_norm");
   const Value squares = ops::Sum(ops::Square(rows), {-1}, /*keep_dims=*/true);
   const Value some = ops::Greater(squares, Zero(squares));
   const Value one = squares.graph().ScalarOf(DType::kFloat, 1);
-  // The root of 0 has no gradient.
+  // The root of 0 has no gradient, so 1 stands in below it.
   const Value norm = ops::SelectV2(some, ops::Sqrt(ops::SelectV2(some, squares, one)), squares);
   return ops::RealDiv(ops::Mul(rows, max_norm), ops::Maximum(norm, max_norm));
 }
 
-// From the words of a vocabulary_list to their positions.
+// A table from the words of a vocabulary_list to their positions.
 Value ListTable(Graph& graph, const std::vector<std::variant<int64_t, std::string>>& list) {
   if (std::holds_alternative<std::string>(list[0])) {
     std::vector<std::string> words;
@@ -166,7 +166,7 @@ struct ColumnValues::Categorize {
     const int64_t n = Width(buckets);
     Categories result{.ids = buckets, .buckets = each * n};
     if (n == 1) return result;
-    // Each number has buckets of its own.
+    // Several numbers have buckets of their own each.
     std::vector<int64_t> first;
     for (int64_t i = 0; i < n; ++i) first.push_back(i * each);
     result.ids = ops::AddV2(buckets, graph.Constant(Tensor::Of<int64_t>({n}, first)));
@@ -234,7 +234,7 @@ struct ColumnValues::Categorize {
       keys.push_back(key);
       there.push_back(is_there);
     }
-    // Before the pairs: it tells where they are too many.
+    // Hashed before the pairs are made: SparseCrossHashed tells where they are too many.
     const Value ids =
         ops::SparseCrossHashed(keys, c.hash_bucket_size, c.hash_key.value_or(ops::kCrossHashKey));
     Value present = there[0];
@@ -253,7 +253,7 @@ struct ColumnValues::Categorize {
     return lists.dtype() == DType::kString ? lists : ops::AsString(lists);
   }
 
-  // ids where there is a value, else -1.
+  // The ids where there is a value, else -1.
   template <bool sequence>
   Categories Chosen(Value lists, Value ids, int64_t buckets) const {
     const Value present = IsPresent(lists);
@@ -274,7 +274,7 @@ struct ColumnValues::Categorize {
     return Chosen<sequence>(lists, ids, size + oov);
   }
 
-  // What a cross reads under a key, [B, K] strings or int64, and where it is there.
+  // The values that a cross reads under a key, [B, K] strings or int64, and where they are there.
   std::pair<Value, Value> CrossKey(const std::string& leaf) const {
     if (values.columns_.CrossesColumn(leaf)) {
       const Categories& source = values.CategoriesOf(leaf);
@@ -287,7 +287,7 @@ struct ColumnValues::Categorize {
     return {feature, IsPresent(feature)};
   }
 
-  // [B, K] and [B, L] -> [B, K * L]: both, the last changing fastest.
+  // True where both are: of [B, K] and [B, L] makes [B, K * L], the last changing fastest.
   Value Pairs(Value a, Value b) const {
     if (Width(a) == 1 && Width(b) == 1) return ops::LogicalAnd(a, b);
     const Value both = ops::LogicalAnd(ops::ExpandDims(a, 2), ops::ExpandDims(b, 1));
@@ -353,7 +353,8 @@ Value ColumnValues::Numbers(const NumericColumn& column) const {
   return Normalized(x, column.normalizer_fn);
 }
 
-// Sums every n-th number apart, so that no list has to be filled up.
+// The mean over the steps of a sequence. Every n-th number is summed apart, so that no list has to
+// be filled up.
 Value ColumnValues::MeanOverSteps(const SequenceNumericColumn& column) const {
   const Value lists = Feature(column.key);
   if (!IsFloating(lists.dtype()) || lists.shape().rank() != 2) {

@@ -1,6 +1,6 @@
 #pragma once
-// What feature columns compute: graph nodes from features to ids, and from ids to numbers. Strings,
-// tables and hashes are host ops, so they run ahead of the step and go into exports.
+// The computation of feature columns: graph nodes from features to ids, and from ids to numbers.
+// Strings, tables and hashes are host ops, so they run ahead of the step and go into exports.
 
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace tpuest::nn {
 
-// A categorical column of a batch.
+// The values of a categorical column in a batch.
 struct Categories {
   Value ids;      // int64 [B, K]; below 0: absent
   Value weights;  // float32 [B, K]; not valid(): all 1
@@ -35,18 +35,19 @@ struct Combination {
 // The columns of one batch. Each is computed once, however many columns and models use it.
 class ColumnValues {
  public:
-  // All of them outlive it.
+  // All arguments outlive it.
   ColumnValues(LayerContext& layers, const ColumnSet& columns,
                const std::map<std::string, Value>& features)
       : layers_(layers), columns_(columns), features_(features) {}
 
-  // A categorical column by the job's name. Error kUsage, in TensorFlow's words, at the column's
-  // place: the feature is not there, or of another dtype or rank.
+  // A categorical column by the job's name. Throws Error kUsage, in TensorFlow's words, at the
+  // column's place: the feature is not there, or of another dtype or rank.
   const Categories& CategoriesOf(const std::string& job_name);
-  // A dense column as float32 [B, n]. Variables of embeddings are "<scope>/<column>/
-  // embedding_weights". Error kUsage as above.
+  // A dense column as float32 [B, n]. Variables of embeddings are
+  // "<scope>/<column>/embedding_weights". Throws Error kUsage as above.
   [[nodiscard]] Value DenseOf(const ColumnRef& column, const std::string& scope);
-  // build()'s value: what the column gives a model, recorded in the graph as "<scope>/<column>".
+  // The value of build(), which is what the column gives a model; recorded in the graph as
+  // "<scope>/<column>".
   [[nodiscard]] Value Record(const ColumnRef& column, const std::string& scope,
                              const std::function<Value()>& build);
 

@@ -10,6 +10,7 @@
 
 namespace tpuest::nn {
 
+// tf.estimator's DNN logits: dense(activation) for each of hidden_units, then dense without one.
 struct DnnModel {
   std::vector<ColumnRef> columns;  // dense ones
   std::vector<int64_t> hidden_units;
@@ -19,9 +20,9 @@ struct DnnModel {
   int64_t units = 1;              // logits
   std::string scope = "dnn";
 
-  // float32 [B, units]. Variables "<scope>/hiddenlayer_<i>/..." and "<scope>/logits/...".
-  // Summaries: the outputs of the hidden layers, behind dropout and batch normalization, and the
-  // logits.
+  // The logits, float32 [B, units]. Variables "<scope>/hiddenlayer_<i>/..." and
+  // "<scope>/logits/...". Summaries: the outputs of the hidden layers, behind dropout and batch
+  // normalization, and the logits.
   [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };
 

@@ -17,13 +17,13 @@
 
 namespace tpuest::nn {
 
-// One size, or one an axis.
+// A shape: one size, or one an axis.
 using ColumnShape = std::variant<int64_t, std::vector<int64_t>>;
 using NumberOrList = std::variant<double, std::vector<double>>;
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// (x - mean) / std.
+// A normalizer: (x - mean) / std.
 struct ZScore {
   static constexpr std::string_view kType = "z_score";
   double mean = 0;
@@ -36,7 +36,7 @@ struct ZScore {
   }
 };
 
-// (x - min) / (max - min).
+// A normalizer: (x - min) / (max - min).
 struct MinMax {
   static constexpr std::string_view kType = "min_max";
   double min = 0;
@@ -77,7 +77,8 @@ struct NumericColumn {
   }
 };
 
-// Lists of numbers [B, any], NaN where a list has ended, in steps of `shape`.
+// The mean over steps of lists of numbers [B, any], NaN where a list has ended, in steps of
+// `shape`.
 struct SequenceNumericColumn {
   static constexpr std::string_view kType = "sequence_numeric_column";
   std::string key;
@@ -95,7 +96,7 @@ struct SequenceNumericColumn {
   }
 };
 
-// Which of (-inf, b0), [b0, b1), ..., [bn, inf) a number is in.
+// The number of the interval (-inf, b0), [b0, b1), ..., [bn, inf) that a number is in.
 struct BucketizedColumn {
   static constexpr std::string_view kType = "bucketized_column";
   std::string source_column;
@@ -113,7 +114,8 @@ struct BucketizedColumn {
 // Strings or whole numbers [B], [B, 1] or [B, any]; "" and -1 are absent. The sequence_ ones keep
 // their order as steps in time.
 
-// The position in a list; default_value, or one of num_oov_buckets by hash, for other values.
+// The position of the value in a list; default_value, or one of num_oov_buckets by hash, for other
+// values.
 template <bool sequence>
 struct VocabularyListColumnOf {
   static constexpr std::string_view kType = sequence
@@ -127,7 +129,7 @@ struct VocabularyListColumnOf {
   int64_t num_oov_buckets = 0;
   Place place;
 
-  // Whether the feature holds strings: by dtype, or else by the list.
+  // True if the feature holds strings: by dtype, or else by the list.
   [[nodiscard]] bool is_text() const {
     if (dtype) return *dtype == "string";
     return vocabulary_list.empty() || std::holds_alternative<std::string>(vocabulary_list[0]);
@@ -143,7 +145,7 @@ struct VocabularyListColumnOf {
   }
 };
 
-// The same with a file that has a value a line.
+// The position of the value in a file that has a value a line; otherwise the same.
 template <bool sequence>
 struct VocabularyFileColumnOf {
   static constexpr std::string_view kType = sequence
@@ -256,7 +258,7 @@ struct CrossedColumn {
 
 // ---- categories as numbers ----------------------------------------------------------------------
 
-// How often each category is there, or its weights' sum: [B, buckets].
+// The number of times that each category is there, or its weights' sum: [B, buckets].
 struct IndicatorColumn {
   static constexpr std::string_view kType = "indicator_column";
   std::string categorical_column;
@@ -268,7 +270,7 @@ struct IndicatorColumn {
   }
 };
 
-// What both kinds of embeddings take.
+// The arguments that both kinds of embeddings take.
 struct EmbeddingOptions {
   int64_t dimension = 0;
   std::string combiner = "mean";
@@ -328,7 +330,7 @@ using FeatureColumn =
                  SequenceVocabularyListColumn, SequenceVocabularyFileColumn,
                  SequenceHashBucketColumn, SequenceIdentityColumn>;
 
-// By the job's name.
+// The columns of a job, by the job's names.
 using FeatureColumns = std::map<std::string, FeatureColumn>;
 
 }  // namespace tpuest::nn

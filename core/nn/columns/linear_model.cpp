@@ -25,7 +25,7 @@ Value WeightedSum(const LinearModel& model, const ColumnRef& column, ColumnValue
   return ops::MatMul(x, weights(x.shape().dim(1))->value);
 }
 
-// Of all weights but the bias, float32 [].
+// The fraction of zeros among all weights but the bias, float32 [].
 Value FractionOfZeros(Graph& graph, const LinearModel& model, const Variable& bias) {
   std::vector<Value> zeros;
   double total = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// tf.feature_column's linear model: logits = sum over columns of what they weigh, and a bias.
+// The linear model of tf.feature_column: logits = sum over columns of what they weigh, and a bias.
 
 #include <string>
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace tpuest::nn {
 
+// tf.feature_column.linear_model, with the variables' names of tf.estimator's LinearClassifier.
 struct LinearModel {
   std::vector<ColumnRef> columns;
   int64_t units = 1;                    // logits
   std::string sparse_combiner = "sum";  // of an example's values of a categorical column
   std::string scope = "linear/linear_model";
 
-  // float32 [B, units]. Variables "<scope>/<column>/weights" [ids or numbers, units] and
-  // "<scope>/bias_weights" [units], zeros at first. Summaries: bias,
-  // a histogram if there are several, and fraction_of_zero_weights, both of the variables alone.
+  // The logits, float32 [B, units]. Variables "<scope>/<column>/weights" [ids or numbers, units]
+  // and "<scope>/bias_weights" [units], zeros at first. Summaries: bias, a histogram if there are
+  // several, and fraction_of_zero_weights, both of the variables alone.
   [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };
 

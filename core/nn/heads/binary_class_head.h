@@ -11,12 +11,12 @@
 
 namespace tpuest::nn {
 
-// logits [B, 1], labels [B] or [B, 1] in [0, 1], integers or floats, or one of the two strings of
-// label_vocabulary; then classes and all_classes are its words. Predictions: logits, logistic,
-// class_ids int64, classes [B, 1]; probabilities, all_class_ids, all_classes [B, 2]. Metrics:
-// average_loss, accuracy, precision, recall, prediction/mean, label/mean, accuracy_baseline, auc,
-// auc_precision_recall and, for each threshold t, accuracy/positive_threshold_t, precision/...,
-// recall/....
+// Takes logits [B, 1], labels [B] or [B, 1] in [0, 1], integers or floats, or one of the two
+// strings of label_vocabulary; then classes and all_classes are its words. Predictions: logits,
+// logistic, class_ids int64, classes [B, 1]; probabilities, all_class_ids, all_classes [B, 2].
+// Metrics: average_loss, accuracy, precision, recall, prediction/mean, label/mean,
+// accuracy_baseline, auc, auc_precision_recall and, for each threshold t,
+// accuracy/positive_threshold_t, precision/..., recall/....
 struct BinaryClassHead {
   static constexpr std::string_view kType = "BinaryClassHead";
   std::optional<std::string> weight_column;
@@ -39,6 +39,7 @@ struct BinaryClassHead {
 
   [[nodiscard]] int64_t logits_dimension() const { return 1; }
   [[nodiscard]] LabelRange label_range() const;
+  // Throws Error kUsage, in TensorFlow's words, for options that cannot be.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

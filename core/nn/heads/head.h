@@ -1,6 +1,6 @@
 #pragma once
-// What heads share: a head turns logits into predictions, labels into a loss, and both into
-// metrics, with the keys of tf.estimator's heads.
+// The common part of heads: a head turns logits into predictions, labels into a loss, and both into
+// metrics, with the keys of tf.estimator's heads. B is the replica's batch, D the head's dimension.
 
 #include <map>
 #include <optional>
@@ -17,6 +17,7 @@
 
 namespace tpuest::nn {
 
+// All that a head is built on.
 struct HeadInputs {
   Value logits;                           // [B, logits_dimension]
   std::map<std::string, Value> features;  // for weight_column
@@ -26,49 +27,52 @@ struct HeadInputs {
   std::vector<Value> regularization_losses;  // float32 [] each, added to the loss
 };
 
+// All that a head gives a model_fn.
 struct HeadOutputs {
   std::map<std::string, Value> predictions;
   std::map<std::string, ExportOutput> export_outputs;
-  // The rest is empty without labels.
+  // Loss and metrics; all of them are empty without labels.
   Value loss;  // float32 [], with regularization_losses
-  // What metrics are built from, all [B, ...]: logits, labels [B, D], losses [B, D], weights
-  // [B, ...] (only if some differ from 1), the numeric predictions, regularization_loss [B, 1]
-  // (only if there is one).
+  // The tensors that metrics are built from, all [B, ...]: logits, labels [B, D], losses [B, D],
+  // weights [B, ...] (only if some differ from 1), the numeric predictions, regularization_loss [B,
+  // 1] (only if there is one).
   Tensors metric_tensors;
   MetricBuilders metrics;
 };
 
 // ---- for the heads' own files -----------------------------------------------------------------
 
-// logits as float32 [B, dimension]; Error kUsage in TensorFlow's words.
+// The logits as float32 [B, dimension]. Throws Error kUsage in TensorFlow's words.
 [[nodiscard]] Value CheckedLogits(Value logits, int64_t dimension);
 
-// The one label of a head. Error kUsage in TensorFlow's words where there is none or a dict.
+// The one label of a head. Throws Error kUsage, in TensorFlow's words, where there is none or a
+// dict.
 [[nodiscard]] Value OnlyLabel(const HeadInputs& inputs);
 
-// labels as [B, dimension], of their own dtype; Error kUsage in TensorFlow's words.
+// The labels as [B, dimension], of their own dtype. Throws Error kUsage in TensorFlow's words.
 [[nodiscard]] Value CheckedLabels(Value labels, Value logits, int64_t dimension);
 
-// labels as float32; Error kUsage for strings.
+// The labels as float32. Throws Error kUsage for strings.
 [[nodiscard]] Value FloatLabels(Value labels);
 
 // The weight column as float32 [B, 1], or of the logits' shape if `per_logit`; not valid() if
-// `column` is empty. Error kUsage if it is not among the features, or of another shape.
+// `column` is empty. Throws Error kUsage if it is not among the features, or of another shape.
 [[nodiscard]] Value WeightColumn(const std::string& column, const HeadInputs& inputs,
                                  bool per_logit);
 
-// Help of the option that all heads have.
+// The help of the option `name`, which all heads have.
 inline constexpr std::string_view kHeadNameHelp =
     "metrics are called <metric>/<name>, the head's ops <name>/...";
 
-// Fills loss, and the metric tensors that all heads have.
+// Fills outputs.loss, and the metric tensors that all heads have. losses [B, D] float32; weights as
+// LossWeights has them.
 void SetLoss(const HeadInputs& inputs, Value logits, Value labels, Value losses, Value weights,
              const std::string& loss_reduction, HeadOutputs& outputs);
 
-// Error kUsage in TensorFlow's words: a head's name becomes a name scope.
+// Throws Error kUsage, in TensorFlow's words, for a name that is no name scope, which it becomes.
 void CheckHeadName(const std::optional<std::string>& name);
 
-// 0 .. n-1 in every row, int32 [B, n]; `like` is any [B, n] tensor.
+// The ids 0 .. n-1 in every row, int32 [B, n]; `like` is any [B, n] tensor.
 [[nodiscard]] Value AllClassIds(Value like);
 
 }  // namespace tpuest::nn

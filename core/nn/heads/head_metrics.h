@@ -21,19 +21,19 @@ class HeadMetrics {
       : outputs_(outputs), suffix_(head_name ? "/" + *head_name : "") {}
 
   void Add(const std::string& key, Build build);
-  // The mean of a tensor.
+  // Adds the mean of a tensor.
   void Mean(const std::string& key, const std::string& tensor);
-  // How often "class_ids" is "labels".
+  // Adds how often "class_ids" is "labels".
   void Accuracy(const std::string& key);
-  // Precision and recall where the tensor exceeds 1/2.
+  // Adds precision and recall where the tensor exceeds 1/2.
   void PrecisionAndRecall(const std::string& tensor);
-  // auc and auc_precision_recall of scores [B, D]; with `column`, of that class alone, and under
-  // "auc/<class_name>", ....
+  // Adds auc and auc_precision_recall of scores [B, D]; with `column`, of that class alone, and
+  // under "auc/<class_name>", ....
   void AreasUnderCurves(const std::string& scores);
   void AreasUnderCurves(const std::string& scores, int64_t column, const std::string& class_name);
-  // {accuracy,precision,recall}/positive_threshold_<t> of scores, for each t.
+  // Adds {accuracy,precision,recall}/positive_threshold_<t> of scores, for each t.
   void AtThresholds(const std::string& scores, const std::vector<double>& thresholds);
-  // average_loss and, if there is one, regularization_loss.
+  // Adds average_loss and, if there is one, regularization_loss.
   void Losses();
 
  private:
@@ -41,10 +41,10 @@ class HeadMetrics {
   std::string suffix_;
 };
 
-// weights of metric tensors, or not valid().
+// The metric tensor "weights", or not valid().
 [[nodiscard]] Value MetricWeights(const Tensors& tensors);
 
-// Column `column` of [B, D], as [B, 1].
+// Column `column` of x [B, D], as [B, 1].
 [[nodiscard]] Value ColumnOf(Value x, int64_t column);
 
 }  // namespace tpuest::nn

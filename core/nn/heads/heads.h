@@ -21,13 +21,14 @@ using AnyHead =
     std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
                  PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError, MultiHead>;
 
-// Predictions, loss and metrics. Errors carry the head's place.
+// Builds predictions, loss and metrics. Errors carry the head's place; a head throws Error kUsage
+// for options, logits, labels and weights that do not fit it.
 [[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);
 
-// What the labels may be; of a head without a range, any number.
+// The range of a head's labels; a head without a range has none, and takes any number.
 [[nodiscard]] Labels<LabelRange> LabelRangesOf(const AnyHead& head);
 
-// How many logits an example it takes.
+// The number of logits an example that the head takes.
 [[nodiscard]] int64_t LogitsDimensionOf(const AnyHead& head);
 
 // The features that weigh examples.

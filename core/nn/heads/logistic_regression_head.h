@@ -10,8 +10,8 @@
 
 namespace tpuest::nn {
 
-// BinaryClassHead's loss with RegressionHead's predictions and metrics: logits [B, 1], labels [B]
-// or [B, 1] in [0, 1], predictions are the logistic of the logits.
+// A head with BinaryClassHead's loss and RegressionHead's predictions and metrics: logits [B, 1],
+// labels [B] or [B, 1] in [0, 1], predictions are the logistic of the logits.
 struct LogisticRegressionHead {
   static constexpr std::string_view kType = "LogisticRegressionHead";
   std::optional<std::string> weight_column;

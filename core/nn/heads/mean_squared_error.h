@@ -10,9 +10,9 @@
 
 namespace tpuest::nn {
 
-// logits [B, D], labels numbers of that shape or, for one dimension, [B]. Predictions: `prediction`
-// [B, D], and no export_outputs: they are the signature serving_default. No metrics of its own.
-// Weights may be [B], [B, 1] or of the logits' shape.
+// Takes logits [B, D], labels numbers of that shape or, for one dimension, [B]. Predictions:
+// `prediction` [B, D], and no export_outputs: they are the signature serving_default. No metrics of
+// its own. Weights may be [B], [B, 1] or of the logits' shape.
 struct MeanSquaredError {
   static constexpr std::string_view kType = "mean_squared_error";
   std::string prediction = "predictions";
@@ -30,8 +30,9 @@ struct MeanSquaredError {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // Any number will do.
+  // No range: any number will do.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
+  // Throws Error kUsage for options that cannot be.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -11,10 +11,10 @@
 
 namespace tpuest::nn {
 
-// logits [B, n_classes], labels integers [B] or [B, 1] in 0 .. n_classes - 1, or strings
-// that label_vocabulary has; then classes and all_classes are its words. Predictions: logits,
-// probabilities [B, n_classes]; class_ids int64, classes [B, 1]; all_class_ids, all_classes
-// [B, n_classes]. Metrics: average_loss, accuracy.
+// Takes logits [B, n_classes], labels integers [B] or [B, 1] in 0 .. n_classes - 1, or strings that
+// label_vocabulary has; then classes and all_classes are its words. Predictions: logits,
+// probabilities [B, n_classes]; class_ids int64, classes [B, 1]; all_class_ids, all_classes [B,
+// n_classes]. Metrics: average_loss, accuracy.
 struct MultiClassHead {
   static constexpr std::string_view kType = "MultiClassHead";
   int64_t n_classes = 0;
@@ -40,7 +40,7 @@ struct MultiClassHead {
 
   [[nodiscard]] int64_t logits_dimension() const { return n_classes; }
   [[nodiscard]] LabelRange label_range() const;
-  // Error kUsage for options that cannot be.
+  // Throws Error kUsage for options that cannot be.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -21,7 +21,7 @@ constexpr const char* kExampleWeight = "example_weight";
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 
-// f(head) of the struct that it is.
+// The result of f(head), called with the struct that the head is.
 template <class F>
 auto Ask(const NamedHead& head, F f) {
   return std::visit([&](const auto& h) { return f(h); }, head);
@@ -35,12 +35,12 @@ std::string ReductionOf(const NamedHead& head) {
   return Ask(head, [](const auto& h) { return h.loss_reduction; });
 }
 
-// "['a', 'b']"
+// Words as Python prints a list of them: "['a', 'b']".
 std::string ListText(const std::vector<std::string>& words) {
   return words.empty() ? "[]" : "['" + Join(words, "', '") + "']";
 }
 
-// Tensors whose key starts with "<head>/", without it.
+// The tensors whose key starts with "<head>/", without it.
 Tensors TensorsOf(const std::string& head, const Tensors& all) {
   const std::string prefix = head + "/";
   Tensors own;
@@ -50,7 +50,8 @@ Tensors TensorsOf(const std::string& head, const Tensors& all) {
   return own;
 }
 
-// The mean over batches of a head's loss, which is made of its metric tensors.
+// The metric "loss/<head>", the mean over batches of a head's loss, which is made of its metric
+// tensors.
 MetricBuilder LossMetric(const std::string& head, LossReduction reduction) {
   const std::string name = fmt::format("{}/{}", kLoss, head);
   return [=](Graph& graph, const Tensors& all) {
@@ -61,7 +62,7 @@ MetricBuilder LossMetric(const std::string& head, LossReduction reduction) {
   };
 }
 
-// The outputs of several heads as those of one.
+// Merges the outputs of several heads as those of one.
 class Merger {
  public:
   explicit Merger(const HeadInputs& inputs) : inputs_(inputs) {}
@@ -172,7 +173,7 @@ void CheckLabels(const MultiHead& head, const Labels<Value>& labels) {
   }
 }
 
-// What one of the heads is given: its part of the logits, from `begin` on, and its label.
+// The inputs of one of the heads: its part of the logits, from `begin` on, and its label.
 HeadInputs InputsOf(const NamedHead& head, const HeadInputs& all, int64_t begin) {
   const int64_t width = Ask(head, [](const auto& h) { return h.logits_dimension(); });
   HeadInputs own{

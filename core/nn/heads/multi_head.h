@@ -21,12 +21,12 @@ namespace tpuest::nn {
 using NamedHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
                                PoissonRegressionHead, LogisticRegressionHead>;
 
-// logits [B, sum of the heads' dimensions], split in the order of the heads; labels a dict by the
-// heads' names, each as its head takes it. The loss is the sum of weight times loss over the heads,
-// and the regularization losses once. Predictions: "<head>/<key>". Signatures: serving_default and
-// "<head>" are the first and each head's own default, "<head>/<key>" its others, and `predict`
-// gives all predictions. Metrics: those of the heads, and "loss/<head>", the mean of its loss over
-// the batches.
+// Takes logits [B, sum of the heads' dimensions], split in the order of the heads; labels a dict by
+// the heads' names, each as its head takes it. The loss is the sum of weight times loss over the
+// heads, and the regularization losses once. Predictions: "<head>/<key>". Signatures:
+// serving_default and "<head>" are the first and each head's own default, "<head>/<key>" its
+// others, and `predict` gives all predictions. Metrics: those of the heads, and "loss/<head>", the
+// mean of its loss over the batches.
 struct MultiHead {
   static constexpr std::string_view kType = "MultiHead";
   std::vector<NamedHead> heads;
@@ -43,9 +43,9 @@ struct MultiHead {
   [[nodiscard]] std::string scope_name() const;
   [[nodiscard]] int64_t logits_dimension() const;
   [[nodiscard]] Labels<LabelRange> label_ranges() const;
-  // Different ones, in the order of the heads.
+  // The weight columns of all heads, each once.
   [[nodiscard]] std::set<std::string> weight_columns() const;
-  // Error kUsage in TensorFlow's words for heads that do not go together.
+  // Throws Error kUsage, in TensorFlow's words, for heads that do not go together.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -54,7 +54,7 @@ void SetPredictions(const MultiLabelHead& head, Value logits, HeadOutputs& outpu
                             {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
-// Words [B] or [B, K] as multi-hot float32 [B, n_classes]; "" is no word.
+// The words [B] or [B, K] as multi-hot float32 [B, n_classes]; "" is no word.
 Value MultiHot(const MultiLabelHead& head, Value words) {
   if (head.label_vocabulary.empty()) {
     Refuse(

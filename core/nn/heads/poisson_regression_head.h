@@ -10,7 +10,8 @@
 
 namespace tpuest::nn {
 
-// As RegressionHead; the logits are logarithms of the predictions: predictions are exp(logits).
+// A RegressionHead whose logits are logarithms of the predictions: predictions are exp(logits), the
+// loss is LogPoissonLoss.
 struct PoissonRegressionHead {
   static constexpr std::string_view kType = "PoissonRegressionHead";
   int64_t label_dimension = 1;
@@ -31,7 +32,7 @@ struct PoissonRegressionHead {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // Any number will do.
+  // No range: any number will do.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

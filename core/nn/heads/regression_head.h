@@ -13,10 +13,10 @@
 
 namespace tpuest::nn {
 
-// What makes predictions of logits. Words of a job: TensorFlow's functions.
+// The functions that make predictions of logits, under TensorFlow's names: words of a job.
 [[nodiscard]] const std::vector<std::string_view>& InverseLinkNames();
 
-// logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
+// Takes logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
 // Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
 // average_loss, prediction/mean, label/mean. Weights may be [B], [B, 1] or of the logits' shape.
 // The loss compares the labels with the logits, whatever the inverse_link_fn.
@@ -41,17 +41,19 @@ struct RegressionHead {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // Any number will do.
+  // No range: any number will do.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
+  // Throws Error kUsage, in TensorFlow's words, for options that cannot be.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };
 
 // ---- for the heads that are regressions of another loss -----------------------------------------
 
+// A regression of another loss than squared error.
 struct Regression {
   const RegressionHead& head;
-  // Of logits and labels, float32 [B, D] both -> [B, D].
+  // The losses [B, D] of logits and labels, float32 [B, D] both.
   std::function<Value(Value logits, Value labels)> loss;
 };
 

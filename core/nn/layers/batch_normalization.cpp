@@ -15,7 +15,7 @@ struct Moments {
   Value variance;  // float32 [channels]
 };
 
-// All that one application is about; gamma and beta float32 [channels].
+// The inputs of one application; gamma and beta float32 [channels].
 struct Normalization {
   Value x;
   Value gamma;
@@ -38,7 +38,7 @@ Normalized NormalizeImage(const Normalization& n, bool training) {
   return {result.y, {result.batch_mean, result.batch_variance}};
 }
 
-// Mean and biased variance over all axes but the last, in float32.
+// The mean and biased variance over all axes but the last, in float32.
 Moments MomentsOf(Value x) {
   std::vector<int64_t> axes;
   for (int axis = 0; axis < x.shape().rank() - 1; ++axis) axes.push_back(axis);
@@ -47,7 +47,8 @@ Moments MomentsOf(Value x) {
   return {mean, ops::Mean(ops::SquaredDifference(wide, mean), axes)};
 }
 
-// y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean * that)
+// Normalizes without the fused op: y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean *
+// that).
 Normalized NormalizeAny(const Normalization& n, bool training) {
   const Moments used = training ? MomentsOf(n.x) : n.moving;
   const Value factor = ops::Mul(ops::Rsqrt(ops::AddV2(used.variance, n.epsilon)), n.gamma);

@@ -7,12 +7,13 @@
 
 namespace tpuest::nn {
 
-// In training by the statistics of the replica's batch; the moving averages follow them,
-// moving -= (moving - batch) * (1 - momentum), with the batch statistics averaged over replicas.
-// Otherwise, and where gamma and beta are not trained, by the moving averages. Variables gamma,
-// beta, moving_mean, moving_variance [channels]. As in TensorFlow, the moving variance of an image
-// [batch, height, width, channels] follows the unbiased variance, that of other ranks the biased
-// one.
+// Normalizes x [batch, ..., channels] (Ioffe & Szegedy 2015). In training by the statistics of the
+// replica's batch; the moving averages follow them, moving -= (moving - batch) * (1 - momentum),
+// with the batch statistics averaged over replicas. Otherwise, and where gamma and beta are not
+// trained, by the moving averages. Variables gamma, beta, moving_mean, moving_variance [channels].
+// As in TensorFlow, the moving variance of an image [batch, height, width, channels] follows the
+// unbiased variance, that of other ranks the biased one. Apply throws Error kUsage for another
+// rank.
 struct BatchNormalization {
   static constexpr std::string_view kType = "batch_normalization";
   static constexpr std::string_view kAliases[] = {"BatchNormalization"};

@@ -6,7 +6,7 @@
 namespace tpuest::nn {
 namespace {
 
-// What strides, padding and dilation of a layer say to the op.
+// The strides, padding and dilation of a layer as the op takes them.
 template <class Layer>
 ops::ConvOptions ConvWindowOf(const Layer& layer) {
   return {.strides = HeightAndWidth(layer.strides, "strides"),

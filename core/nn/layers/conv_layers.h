@@ -15,7 +15,7 @@ inline constexpr std::string_view kSidesHelp = "one integer, or height and width
 inline constexpr std::string_view kEqualSidesHelp =
     "one integer, or height and width, which are equal";
 
-// kernel_size, strides and padding.
+// Visits the arguments of a window: kernel_size, strides and padding.
 template <class V, class Layer>
 void VisitWindow(V& v, Layer& layer, std::string_view strides) {
   v("kernel_size", layer.kernel_size, {.help = kSidesHelp, .required = true});
@@ -25,7 +25,9 @@ void VisitWindow(V& v, Layer& layer, std::string_view strides) {
      .values = {"valid", "same", "VALID", "SAME"}});
 }
 
-// Variables kernel [height, width, channels, filters], bias [filters].
+// A convolution [batch, height, width, channels] -> [batch, height', width', filters]
+// (tf.nn.conv2d), then bias and activation. Variables kernel [height, width, channels, filters],
+// bias [filters].
 struct Conv2D {
   static constexpr std::string_view kType = "conv2d";
   static constexpr std::string_view kAliases[] = {"Conv2D"};
@@ -60,8 +62,9 @@ struct Conv2D {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Each channel has depth_multiplier filters of its own. Variables depthwise_kernel [height, width,
-// channels, depth_multiplier], bias [channels * depth_multiplier].
+// A convolution of each channel by depth_multiplier filters of its own (tf.nn.depthwise_conv2d).
+// Variables depthwise_kernel [height, width, channels, depth_multiplier], bias [channels *
+// depth_multiplier].
 struct DepthwiseConv2D {
   static constexpr std::string_view kType = "depthwise_conv2d";
   static constexpr std::string_view kAliases[] = {"DepthwiseConv2D"};
@@ -96,8 +99,8 @@ struct DepthwiseConv2D {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// A depthwise convolution, then a 1x1 convolution that mixes the channels. Variables
-// depthwise_kernel [height, width, channels, depth_multiplier], pointwise_kernel [1, 1,
+// A depthwise convolution, then a 1x1 convolution that mixes the channels (tf.nn.separable_conv2d).
+// Variables depthwise_kernel [height, width, channels, depth_multiplier], pointwise_kernel [1, 1,
 // channels * depth_multiplier, filters], bias [filters].
 struct SeparableConv2D {
   static constexpr std::string_view kType = "separable_conv2d";

@@ -7,7 +7,7 @@
 namespace tpuest::nn {
 namespace {
 
-// [..., n] times [n, units]: through a matrix where there are more axes than two.
+// The product [..., n] times [n, units]: through a matrix where there are more axes than two.
 Value LastAxisProduct(Value x, Value kernel) {
   if (x.shape().rank() == 2) return ops::MatMul(x, kernel);
   const Value rows = ops::Reshape(x, Shape{kUnknownDim, x.shape().dim(-1)});

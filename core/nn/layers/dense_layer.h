@@ -11,8 +11,8 @@
 
 namespace tpuest::nn {
 
-// y = activation(x kernel + bias) over the last axis: x [..., n] -> [..., units].
-// Variables kernel [n, units], bias [units].
+// A fully connected layer: y = activation(x kernel + bias) over the last axis: x [..., n] -> [...,
+// units]. Variables kernel [n, units], bias [units].
 struct Dense {
   static constexpr std::string_view kType = "dense";
   static constexpr std::string_view kAliases[] = {"Dense"};

@@ -1,5 +1,5 @@
 #pragma once
-// What layers share: where they build, how they name and keep their variables.
+// The common part of layers: where they build, how they name and keep their variables.
 
 #include <string>
 #include <string_view>
@@ -18,14 +18,15 @@ namespace tpuest::nn {
 // ---- arguments ----------------------------------------------------------------------------------
 // Layers are plain structs, built by naming their fields; what several take is listed here.
 
-// activation and use_bias.
+// Visits activation and use_bias.
 template <class V, class Layer>
 void VisitActivation(V& v, Layer& layer) {
   v("activation", layer.activation, {.help = "null: linear", .values = ActivationNames()});
   v("use_bias", layer.use_bias, {.help = "add a bias"});
 }
 
-// trainable and name, the last arguments of a layer with variables. `name`: what it is by default.
+// Visits trainable and name, the last arguments of a layer with variables. `name`: what it is by
+// default.
 template <class V, class Layer>
 void VisitVariables(V& v, Layer& layer, std::string_view name) {
   v("trainable", layer.trainable, {.help = "false: its variables keep their values"});
@@ -38,10 +39,10 @@ void VisitVariables(V& v, Layer& layer, std::string_view name) {
 struct LayerContext {
   Graph& graph;
   bool training = false;
-  // Of activations and products; variables are float32 and cast where they are used.
+  // The dtype of activations and products; variables are float32 and cast where they are used.
   DType compute_dtype = DType::kFloat;
   int replicas = 1;
-  // Variables that are trained; a layer whose variables are not is in inference mode.
+  // The variables that are trained; a layer whose variables are not is in inference mode.
   NamePatterns trainable{{".*"}};
 
   std::vector<Node*> updates;                // moving averages: run with the train_op
@@ -53,12 +54,12 @@ struct LayerContext {
 Variable* AddWeight(LayerContext& context, const std::string& name, const Shape& shape,
                     const Initializer& initializer, bool trainable = true);
 
-// One side, or height and width.
+// Sides of a window: one for both, or height and width.
 using Sides = std::variant<int64_t, std::vector<int64_t>>;
 
-// {height, width}; Error kUsage unless there are one or two positive numbers.
+// The sides as {height, width}. Throws Error kUsage unless there are one or two positive numbers.
 [[nodiscard]] std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what);
-// "SAME" or "VALID".
+// The padding as ops have it: "SAME" or "VALID".
 [[nodiscard]] std::string PaddingName(const std::string& padding);
 
 // A layer being built: nodes go under its name and carry the place where it stands in the job.
@@ -84,10 +85,10 @@ class LayerScope {
   // Ends the layer, which is recorded in the graph with its result; returns that.
   Value Output(Value y) const;
 
-  // Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
+  // Throws Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
   [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;
-  // The number of channels of x; Error kUsage unless x has that rank and the last dimension is
-  // known.
+  // The number of channels of x. Throws Error kUsage unless x has that rank and the last dimension
+  // is known.
   [[nodiscard]] int64_t Channels(Value x, int rank) const;
 
  private:

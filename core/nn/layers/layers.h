@@ -16,7 +16,8 @@ using Layer =
                  GlobalAveragePooling2D, GlobalMaxPooling2D, BatchNormalization, Dropout, Flatten,
                  Reshape, Transpose, ActivationLayer>;
 
-// The layer on x. Errors carry the layer's place.
+// The layer's result on x, in the context's compute dtype. Errors carry the layer's place; a layer
+// throws Error kUsage for arguments and inputs that do not fit.
 [[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, Value x);
 
 }  // namespace tpuest::nn

@@ -1,5 +1,6 @@
 #pragma once
-// Pooling over images [batch, height, width, channels].
+// Pooling over images [batch, height, width, channels]: tf.layers.max_pooling2d, average_pooling2d
+// and Keras's global pooling.
 
 #include <array>
 #include <optional>
@@ -60,7 +61,8 @@ struct Pooling2D {
 using MaxPooling2D = Pooling2D<PoolKind::kMax>;
 using AveragePooling2D = Pooling2D<PoolKind::kAverage>;
 
-// The same over height and width: [batch, height, width, channels] -> [batch, channels].
+// The largest value over height and width, or the mean: [batch, height, width, channels] -> [batch,
+// channels].
 template <PoolKind kind>
 struct GlobalPooling2D {
   static constexpr std::string_view kType = GlobalWordsOf(kind).type;

@@ -9,7 +9,7 @@
 namespace tpuest::nn {
 namespace {
 
-// Elements of one example; Error kUsage if that is not known.
+// The number of elements of one example. Throws Error kUsage if that is not known.
 int64_t ExampleSize(const LayerScope& layer, const Shape& shape) {
   if (!shape.known_rank() || shape.rank() < 1) {
     layer.Fail(fmt::format("takes an input [batch, ...], got {}", shape.Text()));
@@ -24,7 +24,7 @@ int64_t ExampleSize(const LayerScope& layer, const Shape& shape) {
   return size;
 }
 
-// `shape` with -1 replaced by what the other dimensions leave of `size`.
+// The dimensions of `shape`, -1 replaced by what the others leave of `size`.
 std::vector<int64_t> FillIn(const LayerScope& layer, std::vector<int64_t> shape, int64_t size) {
   const auto open = std::find(shape.begin(), shape.end(), -1);
   int64_t product = 1;

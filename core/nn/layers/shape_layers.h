@@ -10,7 +10,7 @@
 
 namespace tpuest::nn {
 
-// [batch, ...] -> [batch, product of the others].
+// Makes one axis of all but the batch: [batch, ...] -> [batch, product of the others].
 struct Flatten {
   static constexpr std::string_view kType = "flatten";
   static constexpr std::string_view kAliases[] = {"Flatten"};
@@ -25,7 +25,8 @@ struct Flatten {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// [batch, ...] -> [batch] + shape. One dimension may be -1: what the others leave.
+// Gives each example another shape: [batch, ...] -> [batch] + shape. One dimension may be -1: what
+// the others leave.
 struct Reshape {
   static constexpr std::string_view kType = "reshape";
   static constexpr std::string_view kAliases[] = {"Reshape"};
@@ -63,8 +64,9 @@ struct Transpose {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// In training x / (1 - rate) where RandomUniform >= rate, else 0; otherwise x. The mask is a
-// function of (run's seed, layer's name, global step, element of the global batch).
+// Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
+// >= rate, else 0; otherwise x. The mask is a function of (run's seed, layer's name, global step,
+// element of the global batch).
 struct Dropout {
   static constexpr std::string_view kType = "dropout";
   static constexpr std::string_view kAliases[] = {"Dropout"};
@@ -81,6 +83,7 @@ struct Dropout {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
+// An activation as a layer of its own; the shape stays.
 struct ActivationLayer {
   static constexpr std::string_view kType = "activation";
   static constexpr std::string_view kAliases[] = {"Activation"};

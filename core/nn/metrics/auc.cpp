@@ -12,7 +12,7 @@ namespace {
 constexpr double kEpsilon = 1e-7;           // Keras's: below and above all predictions
 constexpr double kTrapezoidEpsilon = 1e-6;  // of tf.compat.v1.metrics.auc
 
-// Between neighbouring thresholds: the value at the lower one and at the higher one.
+// The values at the lower and at the higher of two neighbouring thresholds, for all pairs of them.
 Value Lower(Value x) { return ops::Slice(x, {0}, {x.shape().dim(0) - 1}); }
 Value Higher(Value x) { return ops::Slice(x, {1}, {x.shape().dim(0) - 1}); }
 
@@ -30,7 +30,8 @@ Curve CurveOf(const ThresholdCounts& counts, AucCurve curve) {
   return {recall, ops::DivNoNan(counts.true_positives, predicted)};
 }
 
-// The same, where nothing divided by nothing is 1, or 0 for the false positives.
+// The curve of tf.compat.v1.metrics.auc, where nothing divided by nothing is 1, or 0 for the false
+// positives.
 Curve TrapezoidCurve(const ThresholdCounts& counts, AucCurve curve) {
   const auto plus = [](Value x) { return ops::AddV2(x, kTrapezoidEpsilon); };
   const Value recall = ops::RealDiv(plus(counts.true_positives), plus(counts.positives));
@@ -52,8 +53,8 @@ Value AreaBelow(const Curve& curve, AucSummation summation) {
   return ops::Sum(ops::Mul(width, Heights(curve.y, summation)));
 }
 
-// With TP and P = TP + FP linear between thresholds A < B (Davis & Goadrich 2006, section 4):
-// sum of slope (dTP + intercept log(P_A / P_B)) / positives.
+// The area under precision over recall, with TP and P = TP + FP linear between thresholds A < B
+// (Davis & Goadrich 2006, section 4): sum of slope (dTP + intercept log(P_A / P_B)) / positives.
 Value InterpolatedPrArea(Graph& graph, const ThresholdCounts& counts) {
   const Value tp = counts.true_positives;
   const Value p = ops::AddV2(tp, counts.false_positives);

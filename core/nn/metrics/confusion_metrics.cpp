@@ -1,4 +1,5 @@
-// What a classifier of two classes gets right and wrong, at one threshold or at the best of many.
+// Counts of what a classifier of two classes gets right and wrong, at one threshold or at the best
+// of many.
 
 #include "core/nn/metrics/metrics.h"
 #include "core/nn/metrics/threshold_counts.h"
@@ -23,7 +24,7 @@ Value CellOf(const ThresholdCounts& counts, ConfusionCell cell) {
   return {};
 }
 
-// float32 [thresholds] both.
+// The two rates of a trade-off, float32 [thresholds] both.
 struct Pair {
   Value wanted;
   Value constrained;

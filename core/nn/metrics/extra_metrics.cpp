@@ -8,7 +8,7 @@
 namespace tpuest::nn {
 namespace {
 
-// What a metric reads of a head, and how it is built from it.
+// A metric as a head's tensors make it: what it reads, and how it is built from that.
 struct Plan {
   std::string name;
   std::string tensor;     // a key of the head's tensors

@@ -15,7 +15,8 @@ namespace tpuest::nn {
 
 inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
 
-// Metrics that take a name alone.
+// The metrics that take a name alone: the mean of "label is class_ids", and of the named error of
+// predictions.
 enum class PlainMetric { kAccuracy, kMeanAbsoluteError, kMeanSquaredError, kRootMeanSquaredError };
 [[nodiscard]] constexpr std::string_view NameOf(PlainMetric metric) {
   constexpr std::string_view kNames[] = {"accuracy", "mean_absolute_error", "mean_squared_error",
@@ -38,7 +39,7 @@ using MeanAbsoluteErrorOptions = PlainOptions<PlainMetric::kMeanAbsoluteError>;
 using MeanSquaredErrorOptions = PlainOptions<PlainMetric::kMeanSquaredError>;
 using RootMeanSquaredErrorOptions = PlainOptions<PlainMetric::kRootMeanSquaredError>;
 
-// Metrics of what a threshold makes of probabilities.
+// The metrics of what a threshold makes of probabilities.
 enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
 [[nodiscard]] constexpr std::string_view NameOf(ThresholdMetric metric) {
   constexpr std::string_view kNames[] = {"precision", "recall", "binary_accuracy"};
@@ -50,7 +51,7 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
   return kNames[static_cast<int>(cell)];
 }
 
-// `metric`: a ThresholdMetric or a ConfusionCell.
+// Options of one of them; `metric` is a ThresholdMetric or a ConfusionCell.
 template <auto metric>
 struct ThresholdOptions {
   static constexpr std::string_view kType = NameOf(metric);
@@ -83,6 +84,7 @@ struct RecallAtKOptions {
   }
 };
 
+// The area under a curve: AucMetric.
 struct AucOptions {
   static constexpr std::string_view kType = "auc";
   std::string curve = "ROC";
@@ -101,7 +103,7 @@ struct AucOptions {
   }
 };
 
-// The mean of one of the head's tensors.
+// The mean of one of the head's tensors, weighed by the examples' weights.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
   std::string values;
@@ -117,6 +119,8 @@ struct MeanOptions {
   }
 };
 
+// The words for a trade-off in a job: `type`, and the key of the number that the other rate must
+// reach.
 struct TradeoffNames {
   std::string_view type;
   std::string_view least;  // the key of what the other must reach
@@ -155,8 +159,9 @@ using ExtraMetric = std::variant<
     TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
     TradeoffOptions<Tradeoff::kPrecisionAtRecall>, TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
 
-// Their builders by name. `tensors` are the head's; Error kUsage, at the metric's place, if the
-// head does not have what the metric is about, or two metrics have one name.
+// The metrics' builders by name. `tensors` are the head's. Throws Error kUsage, at the metric's
+// place, if the head does not have what the metric is about, two metrics have one name, or
+// arguments cannot be.
 [[nodiscard]] MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra,
                                                  const Tensors& tensors);
 

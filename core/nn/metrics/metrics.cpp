@@ -20,7 +20,7 @@ MetricOps Ratio(Value numerator, Value denominator, Node* update) {
   return {ops::Cast(ops::DivNoNan(numerator, denominator), DType::kFloat), update};
 }
 
-// A sum, what it is divided by, and what adds a batch to both.
+// A weighted mean on its way: the sum, what it is divided by, and what adds a batch to both.
 struct WeightedSum {
   Value total;  // float64 []
   Value count;  // float64 []
@@ -39,7 +39,7 @@ WeightedSum AddUp(Graph& graph, const std::string& name, Value values, Value wei
   return {total->value, count->value, update};
 }
 
-// Which predictions are positive, which labels are.
+// The decisions of a batch: which predictions are positive, and which labels are.
 struct Decisions {
   Value predicted;  // float64, 0 or 1
   Value actual;     // float64, 0 or 1
@@ -88,7 +88,7 @@ MetricOps PrecisionMetric(Graph& graph, const std::string& name, Value predictio
                           Value weights, double threshold) {
   const NameScope scope(graph, name);
   const Decisions is = Decide(predictions, labels, threshold);
-  // The mean of "label is positive" where the prediction is.
+  // Precision is the mean of "label is positive" over the positive predictions.
   const Value w = weights.valid() ? ops::Mul(is.predicted, Wide(weights)) : is.predicted;
   return MeanMetric(graph, name, is.actual, w);
 }

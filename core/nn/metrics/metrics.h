@@ -20,8 +20,8 @@ using Tensors = std::map<std::string, Value>;
 using MetricBuilder = std::function<MetricOps(Graph&, const Tensors&)>;
 using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in results
 
-// Sum of w v over the sum of w, kept in "<name>/total" and "<name>/count"; 0 where nothing has
-// weight (Keras's Mean).
+// The mean, sum of w v over the sum of w, kept in "<name>/total" and "<name>/count"; 0 where
+// nothing has weight (Keras's Mean).
 [[nodiscard]] MetricOps MeanMetric(Graph& graph, const std::string& name, Value values,
                                    Value weights);
 
@@ -29,23 +29,24 @@ using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in 
 [[nodiscard]] MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
                                                    Value predictions, Value labels, Value weights);
 
-// How often a equals b: MeanMetric of equality. Of one shape; compared in float32 if their dtypes
-// differ.
+// The accuracy, how often a equals b: MeanMetric of equality. a and b have one shape; they are
+// compared in float32 if their dtypes differ.
 [[nodiscard]] MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b,
                                        Value weights);
 
-// max(p, 1 - p) where p is the mean label: what always predicting one class would reach.
+// The accuracy of always predicting one class: max(p, 1 - p) where p is the mean label
+// (tf.estimator's accuracy_baseline).
 [[nodiscard]] MetricOps AccuracyBaseline(Graph& graph, const std::string& name, Value labels,
                                          Value weights);
 
-// What predictions above a threshold are worth: Keras's Precision and Recall. A label counts as
+// The worth of predictions above a threshold: Keras's Precision and Recall. A label counts as
 // positive if it is not 0; predictions [B, D] are positive where they exceed the threshold.
 [[nodiscard]] MetricOps PrecisionMetric(Graph& graph, const std::string& name, Value predictions,
                                         Value labels, Value weights, double threshold = 0.5);
 [[nodiscard]] MetricOps RecallMetric(Graph& graph, const std::string& name, Value predictions,
                                      Value labels, Value weights, double threshold = 0.5);
 
-// How often the label, 0 or 1, is what the prediction says at the threshold: Keras's
+// The accuracy at a threshold, how often the label, 0 or 1, is what the prediction says: Keras's
 // BinaryAccuracy.
 [[nodiscard]] MetricOps BinaryAccuracyMetric(Graph& graph, const std::string& name,
                                              Value predictions, Value labels, Value weights,
@@ -53,7 +54,7 @@ using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in 
 
 enum class AucCurve { kRoc, kPr };
 
-// How the curve runs between two thresholds.
+// The course of the curve between two thresholds.
 enum class AucSummation {
   kInterpolation,  // ROC: straight; PR: Davis & Goadrich's interpolation
   kMinoring,       // as low as its lower end
@@ -94,8 +95,8 @@ enum class Tradeoff {
                                        Value predictions, Value labels, Value weights, double least,
                                        int num_thresholds = 200);
 
-// 1 where the label's score [B, C] is among the k largest of its row, of equals the first, else 0:
-// float32 [B, 1].
+// A mask, float32 [B, 1]: 1 where the label's score [B, C] is among the k largest of its row, of
+// equals the first, else 0. labels [B, 1].
 [[nodiscard]] Value InTopK(Value scores, Value labels, int64_t k);
 
 }  // namespace tpuest::nn

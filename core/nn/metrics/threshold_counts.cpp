@@ -14,7 +14,7 @@ Variable* AddCount(Graph& graph, const std::string& name, int64_t size) {
                            {.trainable = false, .local = true});
 }
 
-// [B, D] -> [B * D, 1].
+// Makes one column of all elements: [B, D] -> [B * D, 1].
 Value AsColumn(Value x) {
   return x.shape().dim(-1) == 1 ? x : ops::Reshape(x, Shape{kUnknownDim, 1});
 }

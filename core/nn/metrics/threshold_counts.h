@@ -1,6 +1,6 @@
 #pragma once
-// How many examples are right and wrong at each of many thresholds, as sums in local variables.
-// For the files of metrics.
+// Counts of examples that are right and wrong at each of many thresholds, as sums in local
+// variables. For the files of metrics.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tpuest::nn {
 
-// All float64. Positive is a prediction above the threshold, or a label that is not 0.
+// The counts, all float64. Positive is a prediction above the threshold, or a label that is not 0.
 struct ThresholdCounts {
   Value true_positives;   // [n]
   Value false_positives;  // [n]
@@ -18,13 +18,13 @@ struct ThresholdCounts {
   Node* update = nullptr;
 };
 
-// Counts in "<name>/true_positives", .... predictions and labels [B, D], weights [B, 1] or [B, D]
-// or not valid(); each element counts by itself.
+// Makes the counts in "<name>/true_positives", .... predictions and labels [B, D], weights [B, 1]
+// or [B, D] or not valid(); each element counts by itself.
 [[nodiscard]] ThresholdCounts CountAtThresholds(Graph& graph, const std::string& name,
                                                 Value predictions, Value labels, Value weights,
                                                 const std::vector<float>& thresholds);
 
-// `first`, i / (n - 1), `last`: n thresholds.
+// Makes n thresholds: `first`, i / (n - 1), ..., `last`.
 [[nodiscard]] std::vector<float> EvenThresholds(int n, double first, double last);
 
 }  // namespace tpuest::nn

@@ -13,10 +13,10 @@
 
 namespace tpuest::nn {
 
-// What every optimizer takes beside its own arguments. Clipping: by value, then each gradient by
-// its own norm or all of the optimizer's together by theirs, after the sum over replicas.
+// The arguments that every optimizer takes beside its own. Clipping: by value, then each gradient
+// by its own norm or all of the optimizer's together by theirs, after the sum over replicas.
 struct KerasOptions {
-  // null: what the model says, else the optimizer's default.
+  // The rate; null: what the model says, else the optimizer's default.
   std::optional<LearningRate> learning_rate;
   double decay = 0.0;
   std::optional<double> clipvalue;
@@ -34,7 +34,8 @@ struct KerasOptions {
   }
 };
 
-// w -= lr g; with momentum m = momentum m - lr g, w += m. Slot momentum, if there is momentum.
+// Gradient descent: w -= lr g; with momentum m = momentum m - lr g, w += m. Slot momentum, if there
+// is momentum.
 struct SGD {
   static constexpr std::string_view kType = "SGD";
   static constexpr double kLearningRate = 0.01;
@@ -51,8 +52,9 @@ struct SGD {
   }
 };
 
-// Kingma & Ba 2014, with epsilon as in the form before section 2.1. Slots m, v. Sparse gradients
-// decay the slots of every row.
+// Adam (Kingma & Ba 2014), with epsilon as in the form before section 2.1: m and v are decaying
+// means of g and g^2; w -= lr sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + epsilon). Slots m,
+// v. Sparse gradients decay the slots of every row.
 struct Adam {
   static constexpr std::string_view kType = "Adam";
   static constexpr double kLearningRate = 0.001;
@@ -69,9 +71,9 @@ struct Adam {
   }
 };
 
-// n = rho n + (1 - rho) g^2; w -= lr g / (sqrt(n) + epsilon). With momentum m = momentum m +
-// lr g / sqrt(n + epsilon), w -= m. centered: n less the squared mean gradient. Slots rms, momentum
-// (if there is momentum), mg (centered).
+// RMSprop: n = rho n + (1 - rho) g^2; w -= lr g / (sqrt(n) + epsilon). With momentum m = momentum m
+// + lr g / sqrt(n + epsilon), w -= m. centered: n less the squared mean gradient. Slots rms,
+// momentum (if there is momentum), mg (centered).
 struct RMSprop {
   static constexpr std::string_view kType = "RMSprop";
   static constexpr std::string_view kAliases[] = {"RMSProp"};
@@ -93,7 +95,7 @@ struct RMSprop {
   }
 };
 
-// n += g^2; w -= lr g / (sqrt(n) + epsilon). Slot accumulator.
+// Adagrad (Duchi et al. 2011): n += g^2; w -= lr g / (sqrt(n) + epsilon). Slot accumulator.
 struct Adagrad {
   static constexpr std::string_view kType = "Adagrad";
   static constexpr double kLearningRate = 0.001;
@@ -110,7 +112,7 @@ struct Adagrad {
   }
 };
 
-// McMahan et al. 2013. Slots accumulator (sum of squares), linear.
+// Follow the regularized leader (McMahan et al. 2013). Slots accumulator (sum of squares), linear.
 struct Ftrl {
   static constexpr std::string_view kType = "Ftrl";
   static constexpr double kLearningRate = 0.001;

@@ -15,7 +15,7 @@
 namespace tpuest::nn {
 namespace {
 
-// What one variable's update is made of.
+// The inputs of one variable's update.
 struct Step {
   const KerasState& state;
   const Variable& variable;
@@ -26,20 +26,20 @@ struct Step {
   [[nodiscard]] Value Number(double value, std::string_view name) const {
     return state.graph.ScalarOf(variable.dtype, value, name);
   }
-  // training/Ftrl/dense/kernel/accumulator
+  // A slot, "training/Ftrl/dense/kernel/accumulator", made if there is none.
   [[nodiscard]] Variable& Slot(std::string_view slot, double initial = 0.0) const {
     return GetOrCreateSlot(state.graph, fmt::format("{}/{}/{}", state.name, variable.name, slot),
                            variable.dtype, variable.shape, initial);
   }
 };
 
-// a * factor + b
+// The next value of a decaying sum: a * factor + b.
 Value Decayed(Value a, double factor, Value b) { return ops::AddV2(ops::Mul(a, factor), b); }
 
-// 1 - x in float32, as Keras computes it.
+// The number 1 - x in float32, as Keras computes it.
 double OneLess(double x) { return static_cast<double>(1.0F - static_cast<float>(x)); }
 
-// The rows as a tensor of the variable's shape, zero elsewhere.
+// The rows spread over a tensor of the variable's shape, zero elsewhere.
 Value Spread(const Step& step, Value values, Value indices) {
   return ToDense(IndexedSlices{values, indices, step.variable.shape.dim(0)});
 }
@@ -119,7 +119,7 @@ ops::RMSPropInputs Inputs(const RMSprop& o, const Step& step, Value gradient) {
           .mg = o.centered ? step.Slot("mg").handle : Value()};
 }
 
-// Without momentum: the next rms and mg (centered) by what is added to the old ones, and what
+// The next rms and mg (centered), without momentum: made of what is added to the old ones, and what
 // writes them.
 struct NextMeans {
   Value rms, mg;
@@ -136,7 +136,7 @@ NextMeans Means(const RMSprop& o, const Step& step, Value of_rms, Value of_mg) {
   return next;
 }
 
-// lr gradient / (sqrt(rms - mg^2) + epsilon)
+// The step of a variable: lr gradient / (sqrt(rms - mg^2) + epsilon).
 Value Moved(const RMSprop& o, const Step& step, Value gradient, Value rms, Value mg) {
   const Value variance = o.centered ? ops::Sub(rms, ops::Square(mg)) : rms;
   return ops::RealDiv(ops::Mul(gradient, step.rate()), ops::AddV2(ops::Sqrt(variance), o.epsilon));
@@ -166,7 +166,7 @@ Node* Sparse(const RMSprop& o, const Step& step, const IndexedSlices& slices) {
   const Value of_rms = Spread(step, ops::Mul(ops::Mul(rows.sums, rows.sums), rest), rows.indices);
   const Value of_mg = o.centered ? Spread(step, ops::Mul(rows.sums, rest), rows.indices) : Value();
   NextMeans next = Means(o, step, of_rms, of_mg);
-  // Where there is no row any other stands in: its result goes nowhere.
+  // Where there is no row (-1) row 0 stands in: the scatter leaves its result out.
   const Value there = ops::Maximum(rows.indices, step.graph().ScalarOf(rows.indices.dtype(), 0));
   const Value rms = ops::GatherV2(next.rms, there);
   const Value mg = o.centered ? ops::GatherV2(next.mg, there) : Value();

@@ -10,7 +10,7 @@
 
 namespace tpuest::nn {
 
-// What all updates of an optimizer share.
+// The common part of an optimizer's updates.
 struct KerasState {
   Graph& graph;
   std::string name;     // "training/Ftrl": where slots and numbers stand
@@ -23,10 +23,10 @@ struct KerasState {
 [[nodiscard]] const KerasOptions& OptionsOf(const KerasOptimizer& optimizer);
 [[nodiscard]] const Place& PlaceOf(const KerasOptimizer& optimizer);
 
-// The optimizer's own rate, else `fallback`, else Keras's default.
+// The rate: the optimizer's own, else `fallback`, else Keras's default.
 [[nodiscard]] LearningRate RateOf(const KerasOptimizer& optimizer, std::optional<double> fallback);
 
-// Error kUsage, in Keras's words, for arguments that cannot be.
+// Throws Error kUsage, in Keras's words, for arguments that cannot be.
 void CheckOptions(const KerasOptimizer& optimizer);
 
 // Makes the variables that tell a checkpoint's reader the optimizer's numbers, float32 scalars such

@@ -1,5 +1,5 @@
 #pragma once
-// From a loss to the train_op.
+// Makes a train_op of a loss: gradients, their sum over replicas, clipping, updates, global_step.
 
 #include <map>
 #include <optional>
@@ -14,8 +14,8 @@ namespace tpuest::nn {
 
 struct MinimizeOptions {
   int replicas = 1;
-  // Gradients of embedded rows become whole tensors, as CrossShardOptimizer makes them; false: the
-  // optimizer's sparse rule (one replica only).
+  // True: gradients of embedded rows become whole tensors, as CrossShardOptimizer makes them;
+  // false: the optimizer's sparse rule (one replica only).
   bool dense_gradients = true;
   std::optional<double> steps_per_epoch;  // for schedules in epochs
   bool gradient_norm = false;             // TrainOp has it also without clipping
@@ -27,32 +27,34 @@ struct TrainOp {
   Value learning_rate;   // float32 []
   Value gradient_norm;   // float32 [], before clipping; valid() with clip_by_global_norm, or if
                          // asked for
-  // By variable, over all replicas, before clipping; of embedded rows those that are there.
+  // The gradients by variable, over all replicas, before clipping; of embedded rows those that are
+  // there.
   std::map<std::string, Value> gradients;
 };
 
 // Updates all trainable variables that the loss depends on. loss: this replica's, float32 [];
 // gradients are summed over replicas (of the loss / replicas for MEAN), then clipped. Errors carry
-// the optimizer's place; Error kUsage if no variable is trained.
+// the optimizer's place; throws Error kUsage if no variable is trained and for arguments that
+// cannot be.
 [[nodiscard]] TrainOp Minimize(Value loss, const AnyOptimizer& optimizer,
                                const MinimizeOptions& options);
 
 // A premade estimator's optimizer and the variables that it trains.
 struct OptimizerPart {
   PartOptimizer optimizer;
-  // Where the optimizer names none; absent: the optimizer's default.
+  // The rate where the optimizer names none; absent: the optimizer's default.
   std::optional<double> default_learning_rate;
   std::string scope;          // variables under "<scope>/"; "": all
   OptimizerNames names = {};  // of tf.train's; Keras' are training/...
 };
 
-// The same with an optimizer for each part of a model, the gradients computed once, as mean over
-// replicas. A variable belongs to the first part whose scope it stands under, or to the first of
-// all (tables that several columns share). Of Keras' optimizers the first part counts its steps by
-// global_step, part i > 0 by its own training/<name>/iter; slots are
+// Updates the variables of each part of a model by an optimizer of its own, the gradients computed
+// once, as mean over replicas. A variable belongs to the first part whose scope it stands under, or
+// to the first of all (tables that several columns share). Of Keras' optimizers the first part
+// counts its steps by global_step, part i > 0 by its own training/<name>/iter; slots are
 // training/<name>/<variable>/<slot>, the optimizer's numbers training/<name>/learning_rate and so
 // on; a part of the same name as one before is <name>_1. tf.train's count by global_step.
-// learning_rate and gradient_norm are the first part's.
+// learning_rate and gradient_norm are the first part's. Errors as above.
 [[nodiscard]] TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                                     const MinimizeOptions& options);
 

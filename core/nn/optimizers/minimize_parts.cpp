@@ -18,7 +18,7 @@ bool IsInScope(const OptimizerPart& part, const Variable& variable) {
   return part.scope.empty() || variable.name.starts_with(part.scope + "/");
 }
 
-// The part that trains a variable.
+// The part that trains a variable; the first one where no scope fits.
 size_t PartOf(std::span<const OptimizerPart> parts, const Variable& variable) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (IsInScope(parts[i], variable)) return i;
@@ -26,7 +26,7 @@ size_t PartOf(std::span<const OptimizerPart> parts, const Variable& variable) {
   return 0;
 }
 
-// "training/SGD", "training/SGD_1", ...
+// The name of a part in checkpoints: "training/SGD", "training/SGD_1", ....
 std::string NameOfPart(std::span<const OptimizerPart> parts, size_t part) {
   const std::string_view name = NameOf(std::get<KerasOptimizer>(parts[part].optimizer));
   const auto before = std::count_if(
@@ -57,7 +57,7 @@ const Variable& IterationsOf(Graph& graph, const std::string& name, bool is_firs
   return GetOrCreateSlot(graph, name + "/iter", DType::kInt64, Shape(), 0.0);
 }
 
-// Returns the norm before global_clipnorm, if there is one.
+// Clips the part's gradients. Returns the norm before global_clipnorm, if there is one.
 Value Clip(std::vector<Trained>& trained, const KerasOptions& options) {
   for (Trained& t : trained) {
     if (options.clipvalue) ClipByValue(t, *options.clipvalue);

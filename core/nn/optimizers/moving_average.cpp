@@ -26,7 +26,8 @@ std::vector<const Variable*> TrainedVariables(const Graph& graph) {
   return trained;
 }
 
-// float32 []: 1 - decay, as assign_moving_average takes it.
+// The share that a shadow takes of its variable, float32 []: 1 - decay, as assign_moving_average
+// takes it.
 Value ShareOfVariable(Graph& graph, const ExponentialMovingAverage& options, Node* updated) {
   Value decay = graph.ScalarOf(DType::kFloat, options.decay, "decay");
   if (options.num_updates) {

@@ -31,12 +31,12 @@ struct ExponentialMovingAverage {
 
 inline constexpr std::string_view kAverageSlot = "ExponentialMovingAverage";
 
-// "dense/kernel/ExponentialMovingAverage".
+// The shadow's name: "dense/kernel/ExponentialMovingAverage".
 [[nodiscard]] std::string AverageName(std::string_view variable);
 
-// shadow -= (1 - decay) * (shadow - variable) for all trainable variables, with their values after
-// `updated`, which is where num_updates is read too. A shadow starts as its variable does. Error
-// kUsage for a decay outside 0 to 1.
+// Moves the shadows, shadow -= (1 - decay) * (shadow - variable), of all trainable variables, with
+// their values after `updated`, which is where num_updates is read too. A shadow starts as its
+// variable does. Throws Error kUsage for a decay outside 0 to 1.
 [[nodiscard]] Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
                                   Node* updated);
 

@@ -25,7 +25,7 @@ Variable& Slot(const Update& update, std::string_view slot, double initial = 0.0
                          update.variable.dtype, update.variable.shape, initial);
 }
 
-// A float32 scalar that is no variable's slot.
+// One of Adam's powers: a float32 scalar that is no variable's slot.
 Variable& Power(Graph& graph, const OptimizerNames& names, std::string_view name, double initial) {
   const std::string full_name =
       fmt::format("{}{}{}", names.power_beginning, name, names.power_ending);
@@ -148,7 +148,7 @@ Node* Dense(const LARSOptimizer& o, const Update& u, Value gradient) {
                                      .use_nesterov = o.use_nesterov});
 }
 
-// decay * mean + (1 - decay) * x
+// The next value of a decaying mean: decay * mean + (1 - decay) * x.
 Value Mix(Value mean, Value x, double decay) {
   return ops::AddV2(ops::Mul(mean, decay), ops::Mul(x, 1.0 - decay));
 }

@@ -15,7 +15,7 @@ namespace tpuest::nn {
 [[nodiscard]] std::string SlotName(std::string_view variable, std::string_view slot,
                                    const OptimizerNames& names = {});
 
-// What an update is made of.
+// The inputs of one variable's update.
 struct Update {
   Graph& graph;
   const Variable& variable;
@@ -31,11 +31,11 @@ struct Update {
 [[nodiscard]] Node* ApplySparse(const AnyOptimizer& optimizer, const Update& update,
                                 const IndexedSlices& gradient);
 
-// What follows when all variables are updated (Adam's powers); may be empty.
+// The nodes that follow when all variables are updated (Adam's powers); may be empty.
 [[nodiscard]] std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph,
                                         const OptimizerNames& names = {});
 
-// Error kUsage in TensorFlow's words for arguments that cannot be.
+// Throws Error kUsage, in TensorFlow's words, for arguments that cannot be.
 void CheckOptions(const AnyOptimizer& optimizer);
 
 }  // namespace tpuest::nn

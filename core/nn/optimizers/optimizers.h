@@ -16,8 +16,8 @@
 
 namespace tpuest::nn {
 
-// How the replicas' gradients become one. MEAN: the gradient of the mean of the replicas' losses;
-// SUM: of their sum.
+// The way in which the replicas' gradients become one. MEAN: the gradient of the mean of the
+// replicas' losses; SUM: of their sum.
 struct CrossShardOptimizer {
   std::string reduction = "MEAN";
 
@@ -27,7 +27,7 @@ struct CrossShardOptimizer {
   }
 };
 
-// What every optimizer's section takes beside its own arguments.
+// The arguments that every optimizer's section takes beside its own.
 struct GradientOptions {
   CrossShardOptimizer cross_shard_optimizer;
   std::optional<double> clip_by_global_norm;
@@ -48,7 +48,7 @@ struct GradientOptions {
 
 inline constexpr std::string_view kLearningRateHelp = "a number or a schedule";
 
-// w -= lr g. No slots.
+// Gradient descent: w -= lr g. No slots.
 struct GradientDescentOptimizer {
   static constexpr std::string_view kType = "GradientDescentOptimizer";
   LearningRate learning_rate;
@@ -62,7 +62,7 @@ struct GradientDescentOptimizer {
   }
 };
 
-// m = momentum m + g; w -= lr m. Slot <var>/Momentum.
+// Momentum (Polyak 1964): m = momentum m + g; w -= lr m. Slot <var>/Momentum.
 struct MomentumOptimizer {
   static constexpr std::string_view kType = "MomentumOptimizer";
   LearningRate learning_rate;
@@ -101,7 +101,7 @@ struct AdamOptimizer {
   }
 };
 
-// n += g^2; w -= lr g / sqrt(n). Slot <var>/Adagrad.
+// Adagrad (Duchi et al. 2011): n += g^2; w -= lr g / sqrt(n). Slot <var>/Adagrad.
 struct AdagradOptimizer {
   static constexpr std::string_view kType = "AdagradOptimizer";
   LearningRate learning_rate;
@@ -117,7 +117,7 @@ struct AdagradOptimizer {
   }
 };
 
-// n = decay n + (1 - decay) g^2; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
+// RMSProp: n = decay n + (1 - decay) g^2; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
 // <var>/RMSProp (n), <var>/RMSProp_1 (m); centered: RMSProp_1 is the mean gradient, RMSProp_2 m.
 struct RMSPropOptimizer {
   static constexpr std::string_view kType = "RMSPropOptimizer";
@@ -140,8 +140,9 @@ struct RMSPropOptimizer {
   }
 };
 
-// McMahan et al. 2013. Slots <var>/Ftrl (sum of squares), <var>/Ftrl_1 (linear). A variable follows
-// from its slots alone: loaded weights are forgotten at the first step, as in TensorFlow.
+// Follow the regularized leader (McMahan et al. 2013). Slots <var>/Ftrl (sum of squares),
+// <var>/Ftrl_1 (linear). A variable follows from its slots alone: loaded weights are forgotten at
+// the first step, as in TensorFlow.
 struct FtrlOptimizer {
   static constexpr std::string_view kType = "FtrlOptimizer";
   LearningRate learning_rate;
@@ -157,8 +158,8 @@ struct FtrlOptimizer {
   }
 };
 
-// You, Gitman & Ginsburg 2017: momentum with a rate for each variable, lr * eeta |w| / (|g| +
-// weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
+// Layer-wise rates (You, Gitman & Ginsburg 2017): momentum with a rate for each variable, lr * eeta
+// |w| / (|g| + weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
 struct LARSOptimizer {
   static constexpr std::string_view kType = "LARSOptimizer";
   LearningRate learning_rate;

@@ -1,5 +1,5 @@
 #pragma once
-// What trains a premade estimator: an optimizer of Keras' (those of TensorFlow 2), or of tf.train
+// The optimizers of premade estimators: one of Keras' (those of TensorFlow 2), or of tf.train
 // (those of tf.compat.v1.estimator).
 
 #include <string>
@@ -14,13 +14,13 @@ using PremadeOptimizer =
     std::variant<SGD, Adam, RMSprop, Adagrad, Ftrl, GradientDescentOptimizer, MomentumOptimizer,
                  AdamOptimizer, AdagradOptimizer, RMSPropOptimizer, FtrlOptimizer>;
 
-// The same, by family.
+// An optimizer by its family, which decides how it counts steps and names slots.
 using PartOptimizer = std::variant<KerasOptimizer, AnyOptimizer>;
 [[nodiscard]] PartOptimizer ByFamily(const PremadeOptimizer& optimizer);
 [[nodiscard]] const Place& PlaceOf(const PartOptimizer& optimizer);
 
-// Where tf.train's optimizers keep what is theirs: slots "<variable>/<slot_scope>/Adam", Adam's
-// powers "<power_beginning>beta1_power<power_ending>".
+// The names of what tf.train's optimizers keep: slots "<variable>/<slot_scope>/Adam", Adam's powers
+// "<power_beginning>beta1_power<power_ending>".
 struct OptimizerNames {
   std::string slot_scope = {};
   std::string power_beginning = {};

@@ -13,7 +13,7 @@
 namespace tpuest::nn {
 namespace {
 
-// What a schedule is computed from.
+// The inputs of a schedule's formula.
 struct ScheduleStep {
   Graph& graph;
   Value global_step;  // int64 []
@@ -30,7 +30,7 @@ struct ScheduleStep {
   }
 };
 
-// global_step / decay_steps, rounded down if the decay is a staircase.
+// The progress global_step / decay_steps, rounded down if the decay is a staircase.
 template <class Schedule>
 Value Progress(const Schedule& schedule, const ScheduleStep& at) {
   const Value p =
@@ -38,12 +38,12 @@ Value Progress(const Schedule& schedule, const ScheduleStep& at) {
   return schedule.staircase ? ops::Floor(p) : p;
 }
 
-// rate * ((1 - alpha) * decayed + alpha)
+// The rate that does not fall below alpha: rate * ((1 - alpha) * decayed + alpha).
 Value ScaleAboveAlpha(double rate, double alpha, Value decayed) {
   return ops::Mul(ops::AddV2(ops::Mul(decayed, 1.0 - alpha), alpha), rate);
 }
 
-// (1 + cos(pi * fraction)) / 2
+// Half a wave, from 1 to 0: (1 + cos(pi * fraction)) / 2.
 Value HalfWave(Value fraction) {
   return ops::Mul(ops::AddV2(ops::Cos(ops::Mul(fraction, std::numbers::pi)), 1.0), 0.5);
 }
@@ -143,7 +143,8 @@ double FirstRate(const Schedule& schedule) {
   }
 }
 
-Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps, const ScheduleStep& at) {
+Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps,
+               const ScheduleStep& at) {
   const Value slope =
       at.Number((first_rate - warmup.warmup_learning_rate) / static_cast<double>(steps));
   return ops::AddV2(ops::Mul(slope, at.step), warmup.warmup_learning_rate);

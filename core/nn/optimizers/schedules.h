@@ -17,7 +17,7 @@ inline constexpr std::string_view kRateHelp = "rate at step 0";
 
 enum class WarmupShape { kLinear, kConstant };
 
-// How training begins, up to step warmup_steps.
+// The beginning of training, up to step warmup_steps.
 template <WarmupShape shape>
 struct WarmupOptions {
   static constexpr bool kIsConstant = shape == WarmupShape::kConstant;
@@ -33,21 +33,22 @@ struct WarmupOptions {
   }
 };
 
-// From warmup_learning_rate at step 0 in a straight line to the schedule's first rate.
+// A warm-up from warmup_learning_rate at step 0 in a straight line to the schedule's first rate.
 using LinearWarmup = WarmupOptions<WarmupShape::kLinear>;
-// warmup_learning_rate for as long as it lasts.
+// A warm-up at warmup_learning_rate for as long as it lasts.
 using ConstantWarmup = WarmupOptions<WarmupShape::kConstant>;
 
-// Takes the place of the schedule while global_step < warmup_steps; the schedule itself is not
-// shifted.
+// A warm-up takes the place of the schedule while global_step < warmup_steps; the schedule itself
+// is not shifted.
 using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
 
-// The last argument of every schedule.
+// Visits the last argument of every schedule.
 template <class V>
 void VisitWarmup(V& v, Warmup& warmup) {
   v("warmup", warmup, {.help = "how training begins", .tpuest = true});
 }
 
+// The same rate at every step; a number in a job means this without a warm-up.
 struct ConstantRate {
   static constexpr std::string_view kType = "constant";
   double learning_rate = 0.0;
@@ -61,7 +62,7 @@ struct ConstantRate {
   }
 };
 
-// What a rate goes by that falls with progress = global_step / decay_steps.
+// The ways in which a rate falls with progress = global_step / decay_steps.
 enum class Decay { kExponential, kNaturalExp, kInverseTime };
 
 struct DecayWords {
@@ -97,15 +98,15 @@ struct DecayOptions {
   }
 };
 
-// learning_rate * decay_rate ^ progress
+// The rate learning_rate * decay_rate ^ progress (tf.train.exponential_decay).
 using ExponentialDecay = DecayOptions<Decay::kExponential>;
-// learning_rate * exp(-decay_rate * progress)
+// The rate learning_rate * exp(-decay_rate * progress) (tf.train.natural_exp_decay).
 using NaturalExpDecay = DecayOptions<Decay::kNaturalExp>;
-// learning_rate / (1 + decay_rate * progress)
+// The rate learning_rate / (1 + decay_rate * progress) (tf.train.inverse_time_decay).
 using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 
-// (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most decay_steps, or
-// with decay_steps grown to its next multiple (cycle).
+// The rate (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most
+// decay_steps, or with decay_steps grown to its next multiple (cycle) (tf.train.polynomial_decay).
 struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
   double learning_rate = 0.0;
@@ -127,7 +128,8 @@ struct PolynomialDecay {
   }
 };
 
-// values[i] while boundaries[i - 1] < global_step <= boundaries[i].
+// The rate values[i] while boundaries[i - 1] < global_step <= boundaries[i] (tf.train.
+// piecewise_constant).
 struct PiecewiseConstant {
   static constexpr std::string_view kType = "piecewise_constant";
   std::vector<Period> boundaries;
@@ -143,8 +145,8 @@ struct PiecewiseConstant {
   }
 };
 
-// learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), with step at most
-// decay_steps.
+// The rate learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), with
+// step at most decay_steps (tf.train.cosine_decay).
 struct CosineDecay {
   static constexpr std::string_view kType = "cosine_decay";
   double learning_rate = 0.0;
@@ -163,7 +165,7 @@ struct CosineDecay {
 };
 
 // Cosine decay that starts again after first_decay_steps, each time t_mul as long and m_mul as high
-// (Loshchilov & Hutter 2016).
+// (Loshchilov & Hutter 2016, tf.train.cosine_decay_restarts).
 struct CosineDecayRestarts {
   static constexpr std::string_view kType = "cosine_decay_restarts";
   double learning_rate = 0.0;
@@ -190,9 +192,9 @@ using LearningRate =
                  PolynomialDecay, PiecewiseConstant, CosineDecay, CosineDecayRestarts>;
 
 // The rate at the start of the step, float32 [], as a function of `step` (int64 []; global_step if
-// it is not valid). `steps_per_epoch` resolves epochs; Error kUsage if
-// it is missing where epochs are given, for a time where steps are meant, for counts below 1 and
-// for boundaries that do not fit the values.
+// it is not valid). `steps_per_epoch` resolves epochs. Throws Error kUsage if it is missing where
+// epochs are given, for a time where steps are meant, for counts below 1 and for boundaries that do
+// not fit the values.
 [[nodiscard]] Value LearningRateAt(Graph& graph, const LearningRate& rate,
                                    std::optional<double> steps_per_epoch = {}, Value step = {});
 

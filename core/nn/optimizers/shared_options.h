@@ -1,5 +1,5 @@
 #pragma once
-// What optimizers of tf.train and of Keras have in common.
+// The arguments that optimizers of tf.train and of Keras have in common.
 
 #include <string_view>
 
@@ -34,7 +34,7 @@ struct FtrlOptions {
   }
 };
 
-// Decays of Adam's two means where they are called beta_1 and beta_2.
+// The decays of Adam's two means where they are called beta_1 and beta_2.
 struct AdamDecays {
   double beta_1 = 0.9;
   double beta_2 = 0.999;

@@ -7,7 +7,7 @@
 
 namespace tpuest::nn {
 
-// The variable of this name; made with `initial` in every element if there is none.
+// The variable of this name, not trainable; made with `initial` in every element if there is none.
 [[nodiscard]] Variable& GetOrCreateSlot(Graph& graph, const std::string& name, DType dtype,
                                         const Shape& shape, double initial);
 

@@ -117,7 +117,7 @@ Value ClipByGlobalNorm(std::vector<Trained>& trained, double clip_norm) {
       ops::Mul(ops::Minimum(ops::RealDiv(one, norm),
                             ops::RealDiv(one, graph.ScalarOf(DType::kFloat, clip_norm))),
                clip_norm);
-  // norm - norm is 0 where the norm is finite, else NaN.
+  // The difference norm - norm is 0 where the norm is finite, else NaN.
   const Value scale = ops::AddV2(factor, ops::Sub(norm, norm));
   ScaleBy(trained, scale);
   return norm;

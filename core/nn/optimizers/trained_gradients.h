@@ -17,37 +17,38 @@ struct Trained {
   Gradient gradient;  // a Value or IndexedSlices
 };
 
-// The gradients of the replicas' mean loss (or of the sum), the same on all replicas. Error kUsage,
-// in TensorFlow's words, if no variable is trained.
+// The gradients of the replicas' mean loss (or of the sum), the same on all replicas. Throws Error
+// kUsage, in TensorFlow's words, if no variable is trained.
 [[nodiscard]] std::vector<Trained> GradientsOverReplicas(Value loss, bool mean,
                                                          const MinimizeOptions& options);
 
-// By variable; of embedded rows those that are there.
+// The gradients by variable; of embedded rows those that are there.
 [[nodiscard]] std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained);
 
-// Times a float32 [].
+// Multiplies every gradient by a float32 [].
 void ScaleBy(std::vector<Trained>& trained, Value factor);
 
-// tf.linalg.global_norm.
+// The norm of all gradients as one vector, float32 [] (tf.linalg.global_norm).
 [[nodiscard]] Value GlobalNorm(const std::vector<Trained>& trained);
 
-// tf.clip_by_global_norm: every gradient times clip_norm * min(1 / norm, 1 / clip_norm). Returns
-// the norm. A norm that is not finite makes every gradient NaN.
+// Clips all together as tf.clip_by_global_norm: every gradient times clip_norm * min(1 / norm, 1 /
+// clip_norm). Returns the norm. A norm that is not finite makes every gradient NaN.
 Value ClipByGlobalNorm(std::vector<Trained>& trained, double clip_norm);
 
-// tf.clip_by_norm: a gradient times norm / max(norm, its own).
+// Clips one as tf.clip_by_norm: a gradient times norm / max(norm, its own); and each of its
+// elements to [-most, most].
 void ClipByNorm(Trained& trained, double clip_norm);
 void ClipByValue(Trained& trained, double most);
 
-// tf.train's optimizer on all of them: the last nodes of what it does. The rate and the norm before
-// clipping go to `result`. Errors kUsage for arguments that cannot be.
+// Applies tf.train's optimizer to all of them: returns the last nodes of what it does. The rate and
+// the norm before clipping go to `result`. Throws Error kUsage for arguments that cannot be.
 [[nodiscard]] std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimizer,
                                                      const OptimizerNames& names,
                                                      std::vector<Trained> trained,
                                                      const MinimizeOptions& options,
                                                      TrainOp& result);
 
-// global_step += 1 after `updates`, then the averages, then train_op.
+// The train_op: global_step += 1 after `updates`, then the averages.
 [[nodiscard]] Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
                                  const ExponentialMovingAverage* average);
 

@@ -21,7 +21,7 @@ struct WeightDecay {
   }
 };
 
-// A number is a rate, with the default exclusions.
+// The option of a job: a number is a rate, with the default exclusions.
 using L2WeightDecay = std::variant<double, WeightDecay>;
 
 // The penalty on all trainable variables that are not excluded, float32 []; not valid() if there is
