@@ -9,10 +9,10 @@
 namespace tpuest {
 namespace {
 
-// RecordNumbers 0, 1, ...: read by index, or one after the other.
-class Numbers final : public IndexedSource {
+// Numbers 0, 1, ...: read by index, or one after the other.
+class NumberSource final : public IndexedSource {
  public:
-  explicit Numbers(int64_t size) : IndexedSource({}, {}), size_(size) {}
+  explicit NumberSource(int64_t size) : IndexedSource({}, {}), size_(size) {}
   [[nodiscard]] int64_t size() const override { return size_; }
   void Read(int64_t index, Row& row) const override { row.number = index; }
 
@@ -36,7 +36,7 @@ class NumberStream final : public StreamedSource {
 };
 
 std::vector<int64_t> Indexed(int64_t records, const FoldPart& part) {
-  const AnySource any = TakeFold(std::make_shared<Numbers>(records), part, "source");
+  const AnySource any = TakeFold(std::make_shared<NumberSource>(records), part, "source");
   const auto& source = std::get<std::shared_ptr<IndexedSource>>(any);
   std::vector<int64_t> found;
   for (int64_t i = 0; i < source->size(); ++i) {
@@ -90,7 +90,7 @@ TEST_CASE("the folds of any number of records are all of them, once") {
 
 TEST_CASE("a fold without records is told") {
   try {
-    std::ignore = TakeFold(std::make_shared<Numbers>(2), {{3, 3}, true}, "input_fns.a.source");
+    std::ignore = TakeFold(std::make_shared<NumberSource>(2), {{3, 3}, true}, "input_fns.a.source");
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == Code::kData);

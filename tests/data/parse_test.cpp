@@ -7,7 +7,7 @@ namespace tpuest {
 namespace {
 
 // One file of the given Examples.
-class RecordFile {
+class WrittenRecords {
  public:
   ExampleWriter example;
   void Add() { records_.push_back(example.Finish()); }
@@ -41,7 +41,7 @@ FixedLenFeature WithDefault(FixedLenFeature feature, const std::string& value) {
 }  // namespace
 
 TEST_CASE("FixedLenFeatures of each type and shape come as tensors") {
-  RecordFile records;
+  WrittenRecords records;
   for (int64_t i = 0; i < 3; ++i) {
     const float x = static_cast<float>(i) + 0.5F;
     records.example.Int("id", i);
@@ -68,7 +68,7 @@ TEST_CASE("FixedLenFeatures of each type and shape come as tensors") {
 }
 
 TEST_CASE("without parse_example the records themselves are the column `serialized`") {
-  RecordFile records;
+  WrittenRecords records;
   records.example.Int("id", 1);
   records.Add();
   const auto stream = Open(records.Write());
@@ -80,7 +80,7 @@ TEST_CASE("without parse_example the records themselves are the column `serializ
 }
 
 TEST_CASE("default values stand in for absent features, one for all or one each") {
-  RecordFile records;
+  WrittenRecords records;
   records.example.Int("other", 1);
   records.Add();
   InputFnOptions options = records.Write();
@@ -101,7 +101,7 @@ TEST_CASE("default values stand in for absent features, one for all or one each"
 }
 
 TEST_CASE("VarLenFeatures are padded to the power of two at or above the longest of the batch") {
-  RecordFile records;
+  WrittenRecords records;
   const std::vector<std::vector<int64_t>> lists = {{1, 2, 3}, {}, {4}, {5}, {}, {}};
   for (const std::vector<int64_t>& list : lists) {
     records.example.Ints("ids", list);
@@ -138,7 +138,7 @@ TEST_CASE("VarLenFeatures are padded to the power of two at or above the longest
 }
 
 TEST_CASE("a record that does not fit names file, record, feature, expected and found") {
-  RecordFile records;
+  WrittenRecords records;
   records.example.Int("label", 1);
   records.Add();
   records.example.Bytes("label", "x");
