@@ -21,9 +21,9 @@ Value KerasBowl(Session& session, Value w) {
   return ops::Mul(ops::Sum(ops::Mul(a, ops::Square(w))), 0.5);
 }
 
-class DenseSteps {
+class Dense {
  public:
-  explicit DenseSteps(const KerasOptimizer& optimizer) {
+  explicit Dense(const KerasOptimizer& optimizer) {
     const Variable* const w = session_.AddVariable("w", {3}, {1, -2, 0.5F});
     const OptimizerPart part{optimizer, {}, ""};
     const TrainOp op = MinimizeParts(KerasBowl(session_, w->value), {&part, 1}, {});
@@ -62,7 +62,7 @@ class TableRows {
 
 TEST_CASE("steps of gradient descent") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.590489984, -0.655359924, 0.0840349942}));
   TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.594999969, 1.62750006, 1.44138741, 2.45955944, 4.5, 4.80000019,
@@ -71,7 +71,7 @@ TEST_CASE("steps of gradient descent") {
 
 TEST_CASE("momentum keeps the rate in its slot") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1}, .momentum = 0.9};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {-0.0291599631, 1.16084003, -0.38913998}));
   CHECK(Near(dense["training/SGD/w/momentum"], {-0.255959988, 0.543640018, -0.0677399859}));
   TableRows rows(optimizer);
@@ -84,7 +84,7 @@ TEST_CASE("momentum keeps the rate in its slot") {
 TEST_CASE("Nesterov's momentum, at a rate that decays") {
   const KerasOptimizer optimizer =
       SGD{.options = {.learning_rate = 0.1, .decay = 0.5}, .momentum = 0.9, .nesterov = true};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.135695279, 0.723688602, -0.296033233}));
   CHECK(Near(dense["training/SGD/w/momentum"], {-0.156077176, 0.410905927, -0.0929365158}));
   TableRows rows(optimizer);
@@ -97,7 +97,7 @@ TEST_CASE("Nesterov's momentum, at a rate that decays") {
 
 TEST_CASE("Adam, whose slots decay in every row") {
   const KerasOptimizer optimizer = Adam{.options = {.learning_rate = 0.1}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.507965326, -1.50295663, 0.0278155804}));
   CHECK(Near(dense["training/Adam/w/m"], {0.31959042, -1.4575007, 0.348274082}));
   CHECK(Near(dense["training/Adam/w/v"], {0.00329939346, 0.0650846735, 0.00498355646}));
@@ -112,7 +112,7 @@ TEST_CASE("Adam, whose slots decay in every row") {
 
 TEST_CASE("RMSprop, whose slots decay in every row") {
   const KerasOptimizer optimizer = RMSprop{.options = {.learning_rate = 0.1}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.199795276, -1.04892731, 0.00217463356}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.139562488, 3.74429822, 0.173842698}));
   TableRows rows(optimizer);
@@ -124,7 +124,7 @@ TEST_CASE("RMSprop, whose slots decay in every row") {
 
 TEST_CASE("centered RMSprop") {
   const KerasOptimizer optimizer = RMSprop{.options = {.learning_rate = 0.1}, .centered = true};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.146374732, -0.933679998, 0.00077315676}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.129848585, 3.55233693, 0.168081298}));
   CHECK(Near(dense["training/RMSprop/w/mg"], {0.203084916, -1.17818999, 0.152839035}));
@@ -139,7 +139,7 @@ TEST_CASE("centered RMSprop") {
 
 TEST_CASE("RMSprop with momentum leaves absent rows alone") {
   const KerasOptimizer optimizer = RMSprop{.options = {.learning_rate = 0.1}, .momentum = 0.5};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {-0.13130936, -0.479890168, -0.00030926615}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.110227957, 2.97958803, 0.207279935}));
   CHECK(Near(dense["training/RMSprop/w/momentum"], {0.0536408685, -0.220849216, -0.0997345299}));
@@ -156,7 +156,7 @@ TEST_CASE("RMSprop with momentum leaves absent rows alone") {
 TEST_CASE("centered RMSprop with momentum") {
   const KerasOptimizer optimizer =
       RMSprop{.options = {.learning_rate = 0.1}, .momentum = 0.5, .centered = true};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {-0.156413749, -0.342873216, 0.00830866396}));
   CHECK(Near(dense["training/RMSprop/w/rms"], {0.106849194, 2.80761313, 0.208975509}));
   CHECK(Near(dense["training/RMSprop/w/momentum"], {0.0313791782, -0.242396578, -0.103767946}));
@@ -175,7 +175,7 @@ TEST_CASE("centered RMSprop with momentum") {
 
 TEST_CASE("Adagrad") {
   const KerasOptimizer optimizer = Adagrad{.options = {.learning_rate = 0.1}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.705608785, -1.68729889, 0.225870371}));
   CHECK(Near(dense["training/Adagrad/w/accumulator"], {3.79627705, 68.5425568, 6.21872282}));
   TableRows rows(optimizer);
@@ -191,7 +191,7 @@ TEST_CASE("Ftrl with both penalties and beta") {
                                         .l1_regularization_strength = 0.01,
                                         .l2_regularization_strength = 0.02,
                                         .beta = 0.3};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.357831985, -1.42988586, 0.136283681}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {1.81712019, 54.0900955, 3.83163285}));
   CHECK(Near(dense["training/Ftrl/w/linear"], {-5.92140579, 109.519196, -3.09199476}));
@@ -208,7 +208,7 @@ TEST_CASE("Ftrl with both penalties and beta") {
 TEST_CASE("Ftrl shrinks the rows that it touches") {
   const KerasOptimizer optimizer =
       Ftrl{.options = {.learning_rate = 0.1}, .l2_shrinkage_regularization_strength = 0.05};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.422062904, -1.52243268, 0.147204742}));
   CHECK(Near(dense["training/Ftrl/w/accumulator"], {2.19571781, 59.5254135, 4.31881046}));
   CHECK(Near(dense["training/Ftrl/w/linear"], {-6.25410891, 117.459808, -3.05917192}));
@@ -224,7 +224,7 @@ TEST_CASE("Ftrl shrinks the rows that it touches") {
 
 TEST_CASE("gradients are clipped by value") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .clipvalue = 0.7}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.650000036, -1.64999974, 0.154000014}));
   TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.810000002, 1.95000005, 2.5800004, 3.72000027, 4.92999983, 5.92999983,
@@ -233,7 +233,7 @@ TEST_CASE("gradients are clipped by value") {
 
 TEST_CASE("gradients are clipped by their norm, rows before duplicates are summed") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .clipnorm = 0.7}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.917288482, -1.68027866, 0.384133756}));
   TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.974179447, 1.97387552, 2.9030838, 3.95368457, 4.97404766, 5.93771458,
@@ -242,7 +242,7 @@ TEST_CASE("gradients are clipped by their norm, rows before duplicates are summe
 
 TEST_CASE("gradients are clipped by their norm together") {
   const KerasOptimizer optimizer = SGD{.options = {.learning_rate = 0.1, .global_clipnorm = 0.7}};
-  DenseSteps dense(optimizer);
+  Dense dense(optimizer);
   CHECK(Near(dense["w"], {0.917288482, -1.68027866, 0.384133756}));
   TableRows rows(optimizer);
   CHECK(Near(rows["w"], {0.974179447, 1.97387552, 2.9030838, 3.95368457, 4.97404766, 5.93771458,
