@@ -51,11 +51,11 @@ void Saver::Recover(const std::string& restored) {
 
 std::string Saver::base_path() const { return JoinPath(args_.model_dir, "model.ckpt"); }
 
-void Saver::Save(int64_t step) {
+void Saver::Save(int64_t step, const ResumePoint& resume) {
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   const std::string prefix = fmt::format("{}-{}", base_path(), step);
   try {
-    Write(prefix);
+    Write(prefix, resume);
   } catch (const std::exception&) {
     if (!CheckpointExists(prefix)) RemoveCheckpoint(prefix);
     throw;
@@ -82,7 +82,7 @@ std::vector<NamedTensor> Saver::Variables() const {
   return tensors;
 }
 
-void Saver::Write(const std::string& prefix) {
+void Saver::Write(const std::string& prefix, const ResumePoint& resume) {
   std::vector<NamedTensor> tensors = Variables();
   for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
   if (meta_graph_.valid()) WriteFileAtomically(prefix + ".meta", meta_graph_.get(), args_.fsync);

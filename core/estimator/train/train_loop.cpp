@@ -117,7 +117,7 @@ void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, doub
     CallHost(step, feeds[i], results[i]);
     records_.back().seconds = begin + seconds * static_cast<double>(i + 1);
     records_.back().input_wait = waited;
-    args_.saver.resume.position = items[i].batch.after;
+    args_.resume.position = items[i].batch.after;
   }
   CheckGlobalStep();
 }
@@ -168,13 +168,13 @@ void TrainLoop::CallHost(const TrainStep& step, const StepFeeds& feeds, const St
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   if (values.diverged_loss) return;
   if (AtGoal()) {
-    args_.saver.resume.goal.reset();
+    args_.resume.goal.reset();
     return;  // StopAtStepHook has the reason
   }
   const StopSignal& stop = args_.context.home.stop;
   input_ended_ = !stop.requested() && args_.infeed.AtEnd();
   if (input_ended_ && !args_.context.options.use_tpu) {
-    args_.saver.resume.goal.reset();
+    args_.resume.goal.reset();
     context.RequestStop("end of input");
   } else if (stop.requested()) {
     context.RequestStop(ReasonOf(stop));
@@ -183,7 +183,7 @@ void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
 
 // The steps that were made are kept.
 void TrainLoop::FailAtEndOfInput() {
-  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_);
+  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_, args_.resume);
   throw Error(Code::kData,
               fmt::format("End of sequence: the input of train ended after step {}, {}", step_,
                           args_.goal ? fmt::format("before step {}", *args_.goal)

@@ -38,7 +38,8 @@ struct TrainLoopArgs {
   VariableStore& variables;
   Infeed& infeed;
   Saver& saver;
-  bool saves = true;  // checkpoints are written at all
+  ResumePoint& resume;  // moved on by every step
+  bool saves = true;    // checkpoints are written at all
   std::vector<SessionRunHook*> hooks;
   StepFor step_for;
   HostCallRunner* host_call = nullptr;

@@ -50,6 +50,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
       config_(context_.options.run_config),
       clock_(context_.home.clock),
       start_(*variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
+      resume_(plan_.resume),
       saver_({.model_dir = context_.model_dir,
               .config = config_,
               .graph = *model_.graph,
@@ -68,12 +69,12 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .graph = hook_graph_,
                   .events = &events_,
                   .saver = &saver_,
+                  .resume = &resume_,
                   .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
       host_call_(context_.home.backend, context_.home.registry, context_.home.log, context_.threads,
                  [this](int64_t step, const std::vector<SummaryValue>& values) {
                    events_.Summary(clock_.WallSeconds(), step, values);
                  }) {
-  saver_.resume = plan_.resume;
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
   MakeHooks(args.user);
@@ -164,7 +165,7 @@ void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
   }
   events_.Flush();
   for (SessionRunHook* const hook : hooks_) hook->End(global_step);
-  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);
+  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step, resume_);
 }
 
 TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
@@ -173,6 +174,7 @@ TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
                   .variables = variables_,
                   .infeed = infeed,
                   .saver = saver_,
+                  .resume = resume_,
                   .saves = plan_.saves,
                   .hooks = hooks_,
                   .step_for = step_for,

@@ -52,6 +52,7 @@ class TrainSession {
   const RunConfig& config_;
   const Clock& clock_;
   int64_t start_;
+  ResumePoint resume_;  // where the run stands: the loop moves it on, checkpoints are saved with it
   Saver saver_;
   MetricsLog metrics_;
   EventWriter events_;
