@@ -113,21 +113,18 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   if (replicas > 1 && made->model.spec.eval_metrics) {
     CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
   }
+  const BuiltModel& model = made->model;
   made->programs = std::make_unique<StepPrograms>(
-      [this, &model = made->model, replicas = replicas](const std::vector<Shape>& shapes) {
-        return std::make_shared<StepProgram>(
-            context_.home.backends(), variables_,
-            StepProgramArgs{.graph = *model.graph,
-                            .inputs = model.inputs,
-                            .shapes = shapes,
-                            .fetches = Fetches(model.spec, mode_),
-                            .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
-                            .targets = Targets(model.spec),
-                            .options = {.replicas = replicas,
-                                        .threads = context_.threads,
-                                        .seed = *context_.seed,
-                                        .device = context_.home.device_options}});
-      });
+      context_.home.backends(), variables_,
+      StepProgramArgs{.graph = *model.graph,
+                      .inputs = model.inputs,
+                      .fetches = Fetches(model.spec, mode_),
+                      .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+                      .targets = Targets(model.spec),
+                      .options = {.replicas = replicas,
+                                  .threads = context_.threads,
+                                  .seed = *context_.seed,
+                                  .device = context_.home.device_options}});
   variant = std::move(made);
   return *variant;
 }

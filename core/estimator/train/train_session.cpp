@@ -46,7 +46,8 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
     : context_(args.context),
       plan_(args.plan),
       variables_(args.variables),
-      model_(args.model),
+      step_(args.step),
+      model_(step_.model()),
       config_(context_.options.run_config),
       clock_(context_.home.clock),
       start_(*variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
@@ -168,16 +169,16 @@ void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
   if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step, resume_);
 }
 
-TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
+TrainResult TrainSession::Run(Infeed& infeed) {
   Begin();
   TrainLoop loop({.context = context_,
                   .variables = variables_,
+                  .step = step_,
                   .infeed = infeed,
                   .saver = saver_,
                   .resume = resume_,
                   .saves = plan_.saves,
                   .hooks = hooks_,
-                  .step_for = step_for,
                   .host_call = &host_call_,
                   .listeners = listeners_,
                   .batch_size = plan_.batch_size,
