@@ -125,6 +125,8 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                                   .threads = context_.threads,
                                   .seed = *context_.seed,
                                   .device = context_.home.device_options}});
+  made->metrics = std::make_unique<HostGraph>(context_.home.backend, *model.graph, variables_,
+                                              context_.threads);
   variant = std::move(made);
   return *variant;
 }
@@ -143,14 +145,7 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
 }
 
 std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
-  const BuiltModel& model = full_->model;
-  if (model.spec.eval_metric_ops.empty()) return {};
-  if (full_->metric_values == nullptr) {
-    full_->metric_values =
-        std::make_unique<MetricValues>(context_.home.backend, *model.graph,
-                                       model.spec.eval_metric_ops, context_.threads, variables_);
-  }
-  return full_->metric_values->Read();
+  return ReadMetrics(*full_->metrics, full_->model.spec.eval_metric_ops);
 }
 
 InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {

@@ -218,7 +218,7 @@ StepValues StepsMade::Values(size_t step) const {
 
 const HostCall* StepsMade::host_call() const {
   const std::optional<HostCall>& call = of_.model->spec.host_call;
-  return call ? &*call : nullptr;
+  return call && !call->tensors.empty() ? &*call : nullptr;
 }
 
 std::vector<Tensor> StepsMade::HostCallTensors(size_t step) const {

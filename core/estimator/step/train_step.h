@@ -118,7 +118,7 @@ class StepsMade {
   [[nodiscard]] StepValues Values(size_t step) const;
   // Histograms of whole tensors; none but of the first step, if it was run with rare summaries.
   [[nodiscard]] const std::vector<SummaryValue>& distributions() const { return distributions_; }
-  // nullptr: the model has none.
+  // nullptr: the model has none, or one without tensors, which is not called.
   [[nodiscard]] const HostCall* host_call() const;
   // The host_call's tensors, in the order of their names, every row of the global batch.
   [[nodiscard]] std::vector<Tensor> HostCallTensors(size_t step) const;

@@ -126,14 +126,15 @@ void TrainLoop::RecordStep(const StepValues& values) {
 
 void TrainLoop::CallHost(const StepsMade& made, size_t step) {
   const HostCall* const call = made.host_call();
-  if (call == nullptr || call->tensors.empty()) return;
+  if (call == nullptr) return;
   const EstimatorOptions& options = args_.context.options;
   const int64_t every =
       options.use_tpu ? options.run_config.tpu_config.experimental_host_call_every_n_steps : 1;
   const int64_t began = step_ - 1;
-  if ((began - loop_begin_) % every == 0) {
-    args_.host_call->Run(*call, made.HostCallTensors(step), began);
-  }
+  if ((began - loop_begin_) % every != 0) return;
+  const HostCallScalars scalars = args_.host_call.Run(*call, made.HostCallTensors(step), began);
+  if (scalars.values.empty()) return;
+  args_.events.Summary(args_.context.home.clock.WallSeconds(), scalars.step, scalars.values);
 }
 
 // Why this loop is the last one, before the hooks see it: a checkpoint that they save knows whether

@@ -11,6 +11,7 @@
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/infeed.h"
 #include "core/estimator/step/train_step.h"
+#include "core/io/events/event_writer.h"
 
 namespace tpuest {
 
@@ -23,7 +24,8 @@ struct TrainLoopArgs {
   ResumePoint& resume;  // moved on by every step
   bool saves = true;    // checkpoints are written at all
   std::vector<SessionRunHook*> hooks;
-  HostCallRunner* host_call = nullptr;
+  HostCallRunner& host_call;
+  EventWriter& events;  // of model_dir
   std::span<CheckpointSaverListener* const> listeners;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step

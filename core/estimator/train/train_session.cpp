@@ -72,10 +72,8 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .saver = &saver_,
                   .resume = &resume_,
                   .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
-      host_call_(context_.home.backend, context_.home.registry, context_.home.log, context_.threads,
-                 [this](int64_t step, const std::vector<SummaryValue>& values) {
-                   events_.Summary(clock_.WallSeconds(), step, values);
-                 }) {
+      host_call_(context_.home.backend, context_.home.registry, context_.home.log,
+                 context_.threads) {
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
   MakeHooks(args.user);
@@ -179,7 +177,8 @@ TrainResult TrainSession::Run(Infeed& infeed) {
                   .resume = resume_,
                   .saves = plan_.saves,
                   .hooks = hooks_,
-                  .host_call = &host_call_,
+                  .host_call = host_call_,
+                  .events = events_,
                   .listeners = listeners_,
                   .batch_size = plan_.batch_size,
                   .goal = plan_.goal,
