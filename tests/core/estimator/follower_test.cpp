@@ -81,7 +81,7 @@ struct Followed {
   }
 };
 
-Error ErrorOf(Followed& run) {
+Error ErrorOfRun(Followed& run) {
   try {
     (void)run.Run();
   } catch (const Error& error) {
@@ -91,7 +91,7 @@ Error ErrorOf(Followed& run) {
   return {Code::kInternal, ""};
 }
 
-using Evaluated = std::vector<std::pair<double, int64_t>>;
+using EvaluatedAt = std::vector<std::pair<double, int64_t>>;
 
 }  // namespace
 
@@ -102,7 +102,7 @@ TEST_CASE("the newest checkpoint is evaluated after the delay and each throttle,
   run.max_steps = 40;
   run.saves = {{50, 10}, {100, 20}, {150, 30}, {200, 40}};
   CHECK(run.Run() == "max_steps");
-  CHECK(run.evaluated == Evaluated{{120, 20}, {180, 30}, {240, 40}});
+  CHECK(run.evaluated == EvaluatedAt{{120, 20}, {180, 30}, {240, 40}});
   CHECK(run.clock.now == 241);
   CHECK(run.Count("Waiting 120.000000 secs before starting eval.") == 1);
   CHECK(run.Count("Waiting 59.000000 secs before starting next eval run.") == 2);
@@ -115,7 +115,7 @@ TEST_CASE("what is not there yet is told every ten minutes, until it is there") 
   run.max_steps = 10;
   run.saves = {{650, 5}, {1450, 10}};
   (void)run.Run();
-  CHECK(run.evaluated == Evaluated{{700, 5}, {1500, 10}});
+  CHECK(run.evaluated == EvaluatedAt{{700, 5}, {1500, 10}});
   CHECK(run.Count("Estimator is not trained yet. Will start an evaluation when a checkpoint is "
                   "ready.") == 2);
   CHECK(run.Count("No new checkpoint ready for evaluation. Skip the current evaluation pass as "
@@ -127,7 +127,7 @@ TEST_CASE("without a throttle it looks twice a second, and warns") {
   run.max_steps = 10;
   run.saves = {{0.2, 5}, {7.2, 10}};
   (void)run.Run();
-  CHECK(run.evaluated == Evaluated{{0.5, 5}, {7.5, 10}});
+  CHECK(run.evaluated == EvaluatedAt{{0.5, 5}, {7.5, 10}});
   CHECK(run.Count("Waiting") == 0);
   CHECK(run.Count("EvalSpec.throttle_secs is set as 0. This might overload the job before finding "
                   "(next) new checkpoint. Please consider to increase it.") == 1);
@@ -152,7 +152,7 @@ TEST_CASE("a run that was over before is evaluated once") {
   run.saves = {{0, 10}};
   run.states[0] = TrainerState::kInterrupted;
   CHECK(run.Run() == "the run was interrupted");
-  CHECK(run.evaluated == Evaluated{{120, 10}});
+  CHECK(run.evaluated == EvaluatedAt{{120, 10}});
 }
 
 TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline says what happened") {
@@ -160,7 +160,7 @@ TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline say
   run.tasks[0].throttle_secs = 3000;
   run.saves = {{0, 10}, {100, 20}};
   run.states[200] = TrainerState::kGone;
-  const Error error = ErrorOf(run);
+  const Error error = ErrorOfRun(run);
   CHECK(error.code() == Code::kLost);
   CHECK(error.message().starts_with("run: the trainer seems to have died at step 20, 60"));
   CHECK(error.faults()[0].hint.find("run the training command again") == 0);
@@ -186,7 +186,7 @@ TEST_CASE("a preempted, a failed and a missing trainer are told apart") {
     run.deadline_secs = 5;
     if (is_saved) run.saves[0] = 10;
     run.states[0] = state;
-    const Error error = ErrorOf(run);
+    const Error error = ErrorOfRun(run);
     CHECK(error.code() == Code::kLost);
     return error.message();
   };
@@ -201,7 +201,7 @@ TEST_CASE("a signal ends the follower's waiting") {
   run.tasks[0].throttle_secs = 600;
   run.saves = {{0, 10}};
   run.signals[30] = StopSignal::Kind::kPreempted;
-  const Error error = ErrorOf(run);
+  const Error error = ErrorOfRun(run);
   CHECK(error.code() == Code::kPreempted);
   CHECK(error.message() == "the evaluator was preempted after step 10");
   CHECK(run.clock.now < 31);
@@ -213,7 +213,7 @@ TEST_CASE("every_steps leaves out checkpoints, but not the last of the training"
   run.max_steps = 62;
   run.saves = {{0, 10}, {10, 20}, {20, 30}, {30, 40}, {40, 50}, {50, 60}, {60, 62}};
   (void)run.Run();
-  CHECK(run.evaluated == Evaluated{{20, 30}, {40, 50}, {60, 62}});
+  CHECK(run.evaluated == EvaluatedAt{{20, 30}, {40, 50}, {60, 62}});
 }
 
 TEST_CASE("each of several EvalSpecs keeps its own time") {
@@ -223,7 +223,7 @@ TEST_CASE("each of several EvalSpecs keeps its own time") {
   run.saves = {{0, 10}, {14, 20}};
   run.evaluation_secs = 0;
   (void)run.Run();
-  CHECK(run.evaluated == Evaluated{{0, 10}, {15, 20}, {20, 20}});
+  CHECK(run.evaluated == EvaluatedAt{{0, 10}, {15, 20}, {20, 20}});
 }
 
 }  // namespace tpuest
