@@ -93,7 +93,7 @@ std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleRe
                                          .length = job.train_spec->length(),
                                          .home = {registry, *backend, log, clock, never}});
     std::set<std::string> known;
-    for (const auto& variable : run.model.graph->variables()) known.insert(variable->name);
+    for (const auto& variable : run.model->graph->variables()) known.insert(variable->name);
     Faults faults;
     for (const std::string& stored : variables.Names()) {
       if (known.contains(stored) || IsOfNoModel(stored)) continue;

@@ -83,7 +83,7 @@ std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
                 fmt::format("train_batch_size is {}", run.batch_size))
         .Key("train_spec.input_fn");
   }
-  return ShapesOf(InputsOf(run.model, *batch));
+  return ShapesOf(InputsOf(*run.model, *batch));
 }
 
 // The training step as a module.
@@ -108,9 +108,10 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .goal_reason = run.goal.reason,
                     .epoch_size = input.epoch_size,
                     .batch_size = run.batch_size,
+                    .batch_per_replica = run.share(),
                     .replicas = run.replicas,
                     .iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop,
-                    .model = CostOf(run.model),
+                    .model = CostOf(*run.model),
                     .warm_start = run.warm_start};
   report.steps = run.steps();
   if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
@@ -184,7 +185,7 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
     WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
   }
   if (topology != nullptr) {
-    planned.compile = CompileFor(*topology, module, *run.model.graph, run.replicas);
+    planned.compile = CompileFor(*topology, module, *run.model->graph, run.replicas);
   }
   return planned;
 }

@@ -59,8 +59,8 @@ std::string StepsText(const PlanReport& report) {
 std::string BatchText(const PlanReport& report) {
   const std::string batch = WithCommas(report.batch_size);
   if (report.replicas == 1) return batch + " on one replica";
-  return fmt::format("{}: {} on each of {} replicas", batch,
-                     WithCommas(report.batch_size / report.replicas), report.replicas);
+  return fmt::format("{}: {} on each of {} replicas", batch, WithCommas(report.batch_per_replica),
+                     report.replicas);
 }
 
 std::string FlopsText(const PlanReport& report) {
@@ -118,7 +118,7 @@ Json JsonOfPlan(const PlanReport& report) {
                {"epochs", OrNull(report.epochs())},
                {"replicas", report.replicas},
                {"batch_size", report.batch_size},
-               {"batch_per_replica", report.batch_size / report.replicas},
+               {"batch_per_replica", report.batch_per_replica},
                {"iterations_per_loop", LoopJson(report.iterations_per_loop)},
                {"parameters", model.parameters},
                {"parameter_bytes", model.parameter_bytes},

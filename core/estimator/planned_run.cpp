@@ -5,8 +5,7 @@
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/step/batch_axis.h"
-#include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/train_program.h"
+#include "core/estimator/step/train_step.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -24,21 +23,22 @@ std::optional<int64_t> PlannedRun::steps() const {
   return std::max<int64_t>(*goal.step - start, 0);
 }
 
+EstimatorContext ContextOf(const PlanArgs& args) {
+  return {.model_fn = WithBatchAxis(args.model_fn, args.options.batch_axis),
+          .options = args.options,
+          .home = args.home,
+          .model_dir = {},
+          .threads = ThreadsOf(args.options.run_config)};
+}
+
 PlannedRun PlanTraining(const PlanArgs& args) {
   ThrowFaults(Validate(args.length, args.options.use_tpu));
-  EstimatorContext context{.model_fn = WithBatchAxis(args.model_fn, args.options.batch_axis),
-                           .options = args.options,
-                           .home = args.home,
-                           .model_dir = {}};
+  const EstimatorContext context = ContextOf(args);
   PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain),
                  .replicas = context.ReplicasIn(Mode::kTrain),
                  .broadcast = context.BroadcastsIn(Mode::kTrain)};
-  run.model = BuildModel(context.model_fn, args.home.registry,
-                         {.mode = Mode::kTrain,
-                          .stream = args.stream,
-                          .rows = run.share(),
-                          .params = context.ParamsFor(Mode::kTrain, run.batch_size, run.replicas)});
-  const Graph& graph = *run.model.graph;
+  run.model = BuildTrainModel(context, args.stream, run.batch_size, /*with_scaffold=*/false);
+  const Graph& graph = *run.model->graph;
   const std::optional<std::string>& model_dir = args.options.run_config.model_dir;
   std::optional<SavedState> newest;
   if (model_dir) newest = LoadNewest(*model_dir, args.home.log);
@@ -58,7 +58,7 @@ PlannedRun PlanTraining(const PlanArgs& args) {
 
 std::vector<Shape> InputShapes(const PlannedRun& run) {
   std::vector<Shape> shapes;
-  for (const Value& input : run.model.inputs) {
+  for (const Value& input : run.model->inputs) {
     shapes.push_back(input.shape());
     shapes.back().set_dim(0, run.batch_size);
     if (!shapes.back().fully_known()) return {};
@@ -68,16 +68,11 @@ std::vector<Shape> InputShapes(const PlannedRun& run) {
 
 MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
                       const std::vector<Shape>& shapes) {
+  const EstimatorContext context = ContextOf(args);
   VariableStore variables;
-  const WeightSummaries weights(args.home.backend, variables, run.model);
-  const RunConfig& config = args.options.run_config;
-  const CompileOptions options{.replicas = run.replicas,
-                               .threads = ThreadsOf(config),
-                               .steps_per_call = StepsPerCall(*config.tpu_config.loop),
-                               .device = args.home.device_options};
-  return StepProgram(args.home.backends(), variables,
-                     TrainProgramArgs(run.model, weights, shapes, options))
-      .memory();
+  TrainStep step(
+      {.context = context, .variables = variables, .stream = args.stream, .model = run.model});
+  return step.ProgramFor(shapes)->memory();
 }
 
 }  // namespace tpuest

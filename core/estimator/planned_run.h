@@ -2,6 +2,7 @@
 // What Estimator::Train would do, found out beforehand.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/estimator.h"
+#include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/model_builder.h"
 
 namespace tpuest {
@@ -20,9 +22,9 @@ struct PlannedRun {
   TrainGoal goal;
   int64_t batch_size = 1;  // of all replicas together
   int replicas = 1;
-  bool broadcast = false;                // every replica takes all of it
-  BuiltModel model;                      // in TRAIN, for one replica's share of the batch
-  std::vector<WarmStartRow> warm_start;  // empty: there is none
+  bool broadcast = false;                   // every replica takes all of it
+  std::shared_ptr<const BuiltModel> model;  // in TRAIN
+  std::vector<WarmStartRow> warm_start;     // empty: there is none
 
   [[nodiscard]] int64_t share() const { return broadcast ? batch_size : batch_size / replicas; }
   // Steps to do: none where the goal is behind the start, nullopt for the whole input.
@@ -36,6 +38,9 @@ struct PlanArgs {
   TrainLength length;
   const EstimatorHome& home;
 };
+
+// The context that the modes of an Estimator for this run would share.
+[[nodiscard]] EstimatorContext ContextOf(const PlanArgs& args);
 
 // Reads the newest checkpoint of model_dir, or else the one of a warm start; writes nothing, takes
 // no lock and sees no data. The errors of Train that come before its first step.

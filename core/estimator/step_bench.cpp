@@ -4,9 +4,8 @@
 #include <map>
 
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/infeed.h"
-#include "core/estimator/step/train_program.h"
+#include "core/estimator/step/train_step.h"
 
 namespace tpuest {
 namespace {
@@ -19,11 +18,22 @@ constexpr int kTracedSteps = 3;
 constexpr double kCallSeconds = 0.05;
 constexpr size_t kMostAtOnce = 64;
 
+EstimatorContext SeededContextOf(const PlanArgs& args) {
+  EstimatorContext context = ContextOf(args);
+  context.seed = kSeed;
+  return context;
+}
+
 class Bench {
  public:
   Bench(const PlanArgs& args, const PlannedRun& run)
-      : args_(args), run_(run), weights_(args.home.backend, variables_, run.model) {
-    InitializeVariables(args.home.backend, *run.model.graph, Which::kAll, kSeed, variables_);
+      : run_(run),
+        context_(SeededContextOf(args)),
+        step_({.context = context_,
+               .variables = variables_,
+               .stream = args.stream,
+               .model = run.model}) {
+    InitializeVariables(args.home.backend, *run.model->graph, Which::kAll, kSeed, variables_);
   }
 
   StepBench Run(BatchStream& stream, double secs) {
@@ -34,56 +44,43 @@ class Bench {
     }
     StepBench bench;
     bench.step_secs = Alone(*batch, kAlone * secs);
-    if (args_.home.device == nullptr) bench.ops = Traced(*batch);
+    if (context_.home.device == nullptr) bench.ops = Traced(*batch);
     Together(stream, kTogether * secs, bench);
     return bench;
   }
 
  private:
-  std::shared_ptr<StepProgram> Compile(const std::vector<Shape>& shapes, StepTrace* trace) {
-    const RunConfig& config = args_.options.run_config;
-    const CompileOptions options{.replicas = run_.replicas,
-                                 .threads = ThreadsOf(config),
-                                 .seed = kSeed,
-                                 .steps_per_call = StepsPerCall(*config.tpu_config.loop),
-                                 .device = args_.home.device_options,
-                                 .trace = trace};
-    StepProgramArgs args = TrainProgramArgs(run_.model, weights_, shapes, options);
-    args.broadcast = run_.broadcast;
-    return std::make_shared<StepProgram>(args_.home.backends(), variables_, args);
-  }
-
   double Alone(const Batch& batch, double secs) {
-    const std::vector<Tensor> inputs = InputsOf(run_.model, batch);
-    const std::shared_ptr<StepProgram> program = programs_.For(ShapesOf(inputs));
-    const auto at_once = static_cast<size_t>(program->steps_per_call().value_or(1));
-    const std::vector<StepFeeds> feeds(at_once, program->Prepare(inputs));
-    (void)program->RunDevice(feeds);
-    const Clock& clock = args_.home.clock;
-    const double begin = clock.Seconds();
-    double now = begin;
-    int64_t steps = 0;
-    do {
-      (void)program->RunDevice(feeds);
-      steps += static_cast<int64_t>(at_once);
-      now = clock.Seconds();
-    } while (now - begin < secs);
-    const double step_secs = (now - begin) / static_cast<double>(steps);
+    const auto program = step_.ProgramFor(step_.ShapesOf(batch));
     whole_calls_ = program->steps_per_call().has_value();
+    const auto at_once = static_cast<size_t>(program->steps_per_call().value_or(1));
+    const InfeedItem item{.batch = batch, .feeds = step_.Prepare(batch)};
+    (void)RunCopies(item, at_once);
+    double stepped = 0;
+    size_t steps = 0;
+    while (stepped < secs) {
+      stepped += RunCopies(item, at_once);
+      steps += at_once;
+    }
+    const double step_secs = stepped / static_cast<double>(steps);
     at_once_ = whole_calls_ ? at_once
                             : static_cast<size_t>(std::clamp(kCallSeconds / step_secs, 1.0,
                                                              static_cast<double>(kMostAtOnce)));
     return step_secs;
   }
 
+  // Seconds of so many steps on one batch, in one call.
+  double RunCopies(const InfeedItem& item, size_t count, StepTrace* trace = nullptr) {
+    std::vector<InfeedItem> items(count, item);
+    return step_.Run(items, {.trace = trace}).seconds();
+  }
+
   std::vector<OpTime> Traced(const Batch& batch) {
-    const std::vector<Tensor> inputs = InputsOf(run_.model, batch);
-    StepTrace trace(args_.home.clock);
-    const std::shared_ptr<StepProgram> program = Compile(ShapesOf(inputs), &trace);
-    const std::vector<StepFeeds> feeds(1, program->Prepare(inputs));
-    (void)program->RunDevice(feeds);
+    const InfeedItem item{.batch = batch, .feeds = step_.Prepare(batch)};
+    StepTrace trace(context_.home.clock);
+    (void)RunCopies(item, 1, &trace);
     trace.Clear();
-    for (int i = 0; i < kTracedSteps; ++i) (void)program->RunDevice(feeds);
+    (void)RunCopies(item, kTracedSteps, &trace);
     return OpTimesOf(trace);
   }
 
@@ -108,37 +105,15 @@ class Bench {
     return ops;
   }
 
-  // In the thread that reads ahead, as in training.
-  StepFeeds PrepareAhead(const Batch& batch) {
-    const std::vector<Tensor> inputs = InputsOf(run_.model, batch);
-    const std::shared_ptr<StepProgram> program = programs_.Find(ShapesOf(inputs));
-    return program ? program->Prepare(inputs) : StepFeeds();
-  }
-
-  // As many in a call as training would make: those of the same shapes.
+  // As many in a call as training would make.
   void RunItems(std::vector<InfeedItem>& items) {
-    size_t first = 0;
-    while (first < items.size()) {
-      const std::vector<Shape> shapes = ShapesOf(InputsOf(run_.model, items[first].batch));
-      const std::shared_ptr<StepProgram> program = programs_.For(shapes);
-      std::vector<StepFeeds> feeds;
-      size_t end = first;
-      do {
-        InfeedItem& item = items[end++];
-        if (item.feeds.empty()) item.feeds = program->Prepare(InputsOf(run_.model, item.batch));
-        feeds.push_back(std::move(item.feeds));
-      } while (end < items.size() && SameShapes(items[end].batch, items[first].batch));
-      (void)program->RunDevice(feeds);
-      first = end;
-    }
+    std::span<InfeedItem> left(items);
+    while (!left.empty()) left = left.subspan(step_.Run(left, {}).size());
   }
 
   void Together(BatchStream& stream, double secs, StepBench& bench) {
-    const Clock& clock = args_.home.clock;
-    Infeed infeed({.stream = stream,
-                   .clock = clock,
-                   .stop = args_.home.stop,
-                   .prepare = [this](const Batch& batch) { return PrepareAhead(batch); }});
+    const Clock& clock = context_.home.clock;
+    Infeed infeed({.stream = stream, .clock = clock, .stop = context_.home.stop, .step = &step_});
     const double begin = clock.Seconds();
     double now = begin;
     int64_t steps = 0;
@@ -154,14 +129,12 @@ class Bench {
     bench.waited = std::clamp(infeed.waited() / std::max(now - begin, 1e-9), 0.0, 1.0);
   }
 
-  const PlanArgs& args_;
   const PlannedRun& run_;
+  const EstimatorContext context_;
   size_t at_once_ = 1;        // steps of a call
   bool whole_calls_ = false;  // the program wants all of them at once
   VariableStore variables_;
-  WeightSummaries weights_;
-  StepPrograms programs_{
-      [this](const std::vector<Shape>& shapes) { return Compile(shapes, nullptr); }};
+  TrainStep step_;
 };
 
 }  // namespace

@@ -52,11 +52,11 @@ void Saver::Recover(const std::string& restored) {
 
 std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 
-void Saver::Save(int64_t step) {
+void Saver::Save(int64_t step, const ResumePoint& resume) {
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   const std::string prefix = CheckpointAt(args_.model_dir, step);
   try {
-    Write(prefix);
+    Write(prefix, resume);
   } catch (const std::exception&) {
     if (!CheckpointExists(prefix)) RemoveCheckpoint(prefix);
     throw;
@@ -83,7 +83,7 @@ std::vector<NamedTensor> Saver::Variables() const {
   return tensors;
 }
 
-void Saver::Write(const std::string& prefix) {
+void Saver::Write(const std::string& prefix, const ResumePoint& resume) {
   std::vector<NamedTensor> tensors = Variables();
   for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
   if (meta_graph_.valid())

@@ -32,11 +32,9 @@ class Saver {
   // it are no longer believed.
   Saver(const SaverArgs& args, const std::string& restored);
 
-  // Where the run stands beside its variables; saved with the next checkpoint.
-  ResumePoint resume;
-
-  // model.ckpt-<step>, all or nothing. An Error leaves the older checkpoints as they were.
-  void Save(int64_t step);
+  // model.ckpt-<step>, all or nothing: the variables, and where the run stands beside them. An
+  // Error leaves the older checkpoints as they were.
+  void Save(int64_t step, const ResumePoint& resume);
   // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] std::string last_prefix() const { return kept_.empty() ? "" : kept_.back().prefix; }
@@ -48,7 +46,7 @@ class Saver {
     double saved_at = 0;  // Clock::WallSeconds
   };
   void Recover(const std::string& restored);
-  void Write(const std::string& prefix);
+  void Write(const std::string& prefix, const ResumePoint& resume);
   [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
   void RemoveOld(const std::deque<Kept>& old);

@@ -24,6 +24,7 @@ class EventWriter;
 class HookGraph;
 class Saver;
 class StepTrace;
+struct ResumePoint;
 
 // What one step left.
 struct StepRecord {
@@ -93,7 +94,8 @@ struct HookHome {
   // Of a training run only.
   EventWriter* events = nullptr;  // of model_dir
   Saver* saver = nullptr;
-  bool loops_end_at_periods = false;  // iterations_per_loop: auto
+  const ResumePoint* resume = nullptr;  // where the run stands: what a checkpoint is saved with
+  bool loops_end_at_periods = false;    // iterations_per_loop: auto
 };
 
 class SessionRunHook {

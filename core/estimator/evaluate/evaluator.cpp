@@ -89,10 +89,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   const double begin = home.clock.Seconds();
   home.log.Info("Starting evaluation at {}",
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%dT%H:%M:%S"));
-  HostCallRunner host_call(home.backend, home.registry, home.log, context_.threads,
-                           [&](int64_t step, const std::vector<SummaryValue>& values) {
-                             summaries_.emplace_back(step, values);
-                           });
+  HostCallRunner host_call(home.backend, home.registry, home.log, context_.threads);
   summaries_.clear();
   double loss = 0;
   while (true) {
@@ -112,7 +109,9 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
       metrics_.Update(*output.spec.eval_metrics, tensors.subspan(0, of_metrics));
     }
     if (output.spec.host_call) {
-      host_call.Run(*output.spec.host_call, tensors.subspan(of_metrics), result.global_step);
+      HostCallScalars scalars =
+          host_call.Run(*output.spec.host_call, tensors.subspan(of_metrics), result.global_step);
+      if (!scalars.values.empty()) summaries_.push_back(std::move(scalars));
     }
     result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
@@ -149,7 +148,7 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
   const std::string label = args.label.empty() ? named : args.label;
   const double now = home.clock.WallSeconds();
   EventWriter& events = EventsIn(EvalDir(context_.model_dir, args.name), now);
-  for (const auto& [at, scalars] : summaries_) events.Summary(now, at, scalars);
+  for (const HostCallScalars& of : summaries_) events.Summary(now, of.step, of.values);
   std::vector<SummaryValue> values;
   for (const auto& [name, value] : result.metrics) {
     if (value.dtype() == DType::kString) continue;

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/estimator/evaluate/inference_hooks.h"
@@ -39,8 +38,7 @@ class Evaluator {
   InferenceModel model_;
   MetricRunner metrics_;
   std::map<std::string, std::unique_ptr<EventWriter>> events_;  // by folder
-  // Of the host_calls of the evaluation that runs, by step.
-  std::vector<std::pair<int64_t, std::vector<SummaryValue>>> summaries_;
+  std::vector<HostCallScalars> summaries_;                      // of the evaluation that runs
 };
 
 }  // namespace tpuest

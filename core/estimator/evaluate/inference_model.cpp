@@ -113,21 +113,20 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   if (replicas > 1 && made->model.spec.eval_metrics) {
     CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
   }
+  const BuiltModel& model = made->model;
   made->programs = std::make_unique<StepPrograms>(
-      [this, &model = made->model, replicas = replicas](const std::vector<Shape>& shapes) {
-        return std::make_shared<StepProgram>(
-            context_.home.backends(), variables_,
-            StepProgramArgs{.graph = *model.graph,
-                            .inputs = model.inputs,
-                            .shapes = shapes,
-                            .fetches = Fetches(model.spec, mode_),
-                            .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
-                            .targets = Targets(model.spec),
-                            .options = {.replicas = replicas,
-                                        .threads = context_.threads,
-                                        .seed = *context_.seed,
-                                        .device = context_.home.device_options}});
-      });
+      context_.home.backends(), variables_,
+      StepProgramArgs{.graph = *model.graph,
+                      .inputs = model.inputs,
+                      .fetches = Fetches(model.spec, mode_),
+                      .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+                      .targets = Targets(model.spec),
+                      .options = {.replicas = replicas,
+                                  .threads = context_.threads,
+                                  .seed = *context_.seed,
+                                  .device = context_.home.device_options}});
+  made->metrics = std::make_unique<HostGraph>(context_.home.backend, *model.graph, variables_,
+                                              context_.threads);
   variant = std::move(made);
   return *variant;
 }
@@ -146,14 +145,7 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
 }
 
 std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
-  const BuiltModel& model = full_->model;
-  if (model.spec.eval_metric_ops.empty()) return {};
-  if (full_->metric_values == nullptr) {
-    full_->metric_values =
-        std::make_unique<MetricValues>(context_.home.backend, *model.graph,
-                                       model.spec.eval_metric_ops, context_.threads, variables_);
-  }
-  return full_->metric_values->Read();
+  return ReadMetrics(*full_->metrics, full_->model.spec.eval_metric_ops);
 }
 
 InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {

@@ -51,7 +51,7 @@ class InferenceModel {
   struct Variant {
     BuiltModel model;
     std::unique_ptr<StepPrograms> programs;
-    std::unique_ptr<MetricValues> metric_values;  // of eval_metric_ops, on first use
+    std::unique_ptr<HostGraph> metrics;  // reads eval_metric_ops
   };
   // {with example_weight, replicas}.
   using Key = std::pair<bool, int>;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/estimator/evaluate/inference_hooks.h"
 
 namespace tpuest {
 namespace {
@@ -34,10 +33,10 @@ std::map<std::string, Tensor> RowOfAll(const std::map<std::string, Tensor>& colu
   return row;
 }
 
-// Gives a batch's rows to the callback; false if it wants no more.
-bool GiveRows(const PredictionRow& batch, int64_t examples, const PredictArgs& args,
+// Gives a batch's rows to the callback, one by one or together; false if it wants no more.
+bool GiveRows(const PredictionRow& batch, int64_t examples, bool one_by_one,
               const RowCallback& give) {
-  if (!args.yield_single_examples) return give(batch);
+  if (!one_by_one) return give(batch);
   for (int64_t i = 0; i < examples; ++i) {
     const bool goes_on = give({.values = RowOfAll(batch.values, i),
                                .forwarded = RowOfAll(batch.forwarded, i),
@@ -65,18 +64,17 @@ std::vector<std::string> Predictor::Keys(const PredictArgs& args) {
 }
 
 std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t examples,
-                                             const PredictArgs& args,
-                                             const std::vector<std::string>& keys) {
+                                             const Call& call) {
   const std::vector<Tensor> outputs = model_.Run(batch).values;
   std::map<std::string, Tensor> values;
   size_t next = 0;
   for (const auto& [name, value] : model_.spec().predictions) {
     const Tensor& output = outputs[next++];
-    if (std::find(keys.begin(), keys.end(), name) == keys.end()) continue;
+    if (std::find(call.keys.begin(), call.keys.end(), name) == call.keys.end()) continue;
     const bool has_rows = output.shape().rank() > 0 && output.shape().dim(0) >= batch.examples;
     if (has_rows) {
       values[name] = output.Rows(0, examples);
-    } else if (args.yield_single_examples) {
+    } else if (call.args.yield_single_examples) {
       throw Error(Code::kUsage, fmt::format("Batch length of predictions should be same. {} has "
                                             "different batch length than others.",
                                             name))
@@ -90,74 +88,84 @@ std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t example
 
 PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& args,
                                  const RowCallback& row) {
-  if (context_.options.batch_axis && context_.OnTpu(Mode::kPredict)) {
-    throw Error(Code::kUsage, "For mode PREDICT, batch_axis is not supported yet.",
-                "use_tpu: false predicts with it")
-        .Key("batch_axis");
-  }
+  RefuseBatchAxis();
   const int64_t batch_size = context_.BatchSize(Mode::kPredict);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint);
-  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
-  const std::unique_ptr<BatchStream> stream =
-      context_.Open(input_fn, {.mode = Mode::kPredict,
-                               .batch_size = batch_size,
-                               .seed = seed,
-                               .threads = context_.threads});
-  model_.Load(stream->spec(), saved, batch_size);
-  const std::vector<std::string> keys = Keys(args);
-  PredictResult result{.stopped_because = "end of input"};
+  const std::unique_ptr<BatchStream> stream = Load(input_fn, batch_size, saved);
+  const Call call{.args = args, .give = row, .keys = Keys(args)};
+  PredictResult result;
   if (saved) {
     result.global_step = saved->global_step;
     result.checkpoint = saved->prefix;
   }
   if (context_.home.dry_run) {
-    if (const std::optional<Batch> first = stream->Next()) {
-      (void)Run(*first, first->examples, args, keys);
-    }
-    context_.home.log.Info("Dry run: predict would read {}; nothing was written",
-                           saved ? saved->prefix : "no checkpoint");
+    TryFirst(*stream, call, saved);
     result.stopped_because = "dry run";
     return result;
   }
-  const StopSignal& stop = context_.home.stop;
-  Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = stop});
+  Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop});
   InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);
   hooks.Begin(saved.has_value(), batch_size);
+  GiveAll(infeed, hooks, call, result);
+  hooks.End();
+  return result;
+}
+
+void Predictor::RefuseBatchAxis() const {
+  if (!context_.options.batch_axis || !context_.OnTpu(Mode::kPredict)) return;
+  throw Error(Code::kUsage, "For mode PREDICT, batch_axis is not supported yet.",
+              "use_tpu: false predicts with it")
+      .Key("batch_axis");
+}
+
+std::unique_ptr<BatchStream> Predictor::Load(const InputFn& input_fn, int64_t batch_size,
+                                             const std::optional<SavedState>& saved) {
+  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kPredict,
+                                                                 .batch_size = batch_size,
+                                                                 .seed = seed,
+                                                                 .threads = context_.threads});
+  model_.Load(stream->spec(), saved, batch_size);
+  return stream;
+}
+
+void Predictor::TryFirst(BatchStream& stream, const Call& call,
+                         const std::optional<SavedState>& saved) {
+  if (const std::optional<Batch> first = stream.Next()) {
+    (void)Run(*first, first->examples, call);
+  }
+  context_.home.log.Info("Dry run: predict would read {}; nothing was written",
+                         saved ? saved->prefix : "no checkpoint");
+}
+
+void Predictor::GiveAll(Infeed& infeed, InferenceHooks& hooks, const Call& call,
+                        PredictResult& result) {
   int64_t batches = 0;
-  while (true) {
-    if (args.limit && result.examples >= *args.limit) {
-      result.stopped_because = "limit";
-      break;
-    }
-    const std::vector<InfeedItem> items = infeed.Take(1);
-    if (stop.requested()) {
-      result.stopped_because = ReasonOf(stop);
-      result.exit_code = ExitCodeOf(stop);
-      break;
-    }
-    if (items.empty()) break;
-    const Batch& batch = items.front().batch;
-    hooks.BeforeBatch();
-    const int64_t examples =
-        std::min(batch.examples, args.limit.value_or(INT64_MAX) - result.examples);
-    const PredictionRow rows{.values = Run(batch, examples, args, keys),
-                             .forwarded = RowsOfAll(batch.forwarded, examples),
-                             .index = result.examples};
-    result.examples += examples;
-    if (!GiveRows(rows, examples, args, row)) {
-      result.stopped_because = "limit";
-      break;
-    }
-    if (hooks.AfterBatch(std::nullopt)) {
-      result.stopped_because = "hook";
-      break;
-    }
+  while ((result.stopped_because = GiveNext(infeed, hooks, call, result)).empty()) {
     if (ProgressListener* const progress = context_.home.progress) {
       progress->Report({.activity = "predict", .step = ++batches});
     }
   }
-  hooks.End();
-  return result;
+  const StopSignal& stop = context_.home.stop;
+  if (result.stopped_because == ReasonOf(stop)) result.exit_code = ExitCodeOf(stop);
+}
+
+std::string Predictor::GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,
+                                PredictResult& result) {
+  const int64_t left = call.args.limit.value_or(INT64_MAX) - result.examples;
+  if (left <= 0) return "limit";
+  const std::vector<InfeedItem> items = infeed.Take(1);
+  if (context_.home.stop.requested()) return ReasonOf(context_.home.stop);
+  if (items.empty()) return "end of input";
+  const Batch& batch = items.front().batch;
+  hooks.BeforeBatch();
+  const int64_t examples = std::min(batch.examples, left);
+  const PredictionRow rows{.values = Run(batch, examples, call),
+                           .forwarded = RowsOfAll(batch.forwarded, examples),
+                           .index = result.examples};
+  result.examples += examples;
+  if (!GiveRows(rows, examples, call.args.yield_single_examples, call.give)) return "limit";
+  return hooks.AfterBatch(std::nullopt) ? "hook" : "";
 }
 
 }  // namespace tpuest

@@ -1,6 +1,7 @@
 #pragma once
-// Estimator::Predict.
+// Estimator::Predict: a model's predictions of an input, row by row or batch by batch.
 
+#include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
 #include "core/estimator/step/infeed.h"
 
@@ -11,15 +12,32 @@ class Predictor {
   explicit Predictor(EstimatorContext& context)
       : context_(context), model_(context, Mode::kPredict) {}
 
+  // Error kUsage for batch_axis on TPU, and for predict_keys of which the model has none.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
  private:
-  // The names of the predictions to give.
+  // The arguments of one call, settled.
+  struct Call {
+    const PredictArgs& args;
+    const RowCallback& give;
+    std::vector<std::string> keys;  // of the predictions that are given
+  };
+
+  void RefuseBatchAxis() const;
+  // Opens the input and loads the model for it.
+  [[nodiscard]] std::unique_ptr<BatchStream> Load(const InputFn& input_fn, int64_t batch_size,
+                                                  const std::optional<SavedState>& saved);
   [[nodiscard]] std::vector<std::string> Keys(const PredictArgs& args);
-  // All predictions of a batch, cut to its first `examples` rows.
+  // Makes the first batch's predictions and gives none.
+  void TryFirst(BatchStream& stream, const Call& call, const std::optional<SavedState>& saved);
+  // Gives all rows; why they ended is in the result.
+  void GiveAll(Infeed& infeed, InferenceHooks& hooks, const Call& call, PredictResult& result);
+  // Gives the next batch's rows. Why no batch comes after it, or "".
+  [[nodiscard]] std::string GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,
+                                     PredictResult& result);
+  // Predictions of a batch, cut to its first `examples` rows.
   [[nodiscard]] std::map<std::string, Tensor> Run(const Batch& batch, int64_t examples,
-                                                  const PredictArgs& args,
-                                                  const std::vector<std::string>& keys);
+                                                  const Call& call);
 
   EstimatorContext& context_;
   InferenceModel model_;

@@ -62,12 +62,14 @@ class Runner {
  public:
   Runner(EstimatorContext& context, const Graph& graph, std::vector<Value> inputs,
          std::map<std::string, Value> outputs, VariableStore& variables, uint64_t seed)
-      : context_(context),
-        graph_(graph),
-        inputs_(std::move(inputs)),
+      : backends_{context.home.backend, context.home.backend},
         outputs_(std::move(outputs)),
         variables_(variables),
-        seed_(seed) {}
+        args_({.graph = graph,
+               .inputs = std::move(inputs),
+               .fetches = Fetches(),
+               .options = {.threads = context.threads, .seed = seed}}),
+        programs_(backends_, variables, args_) {}
 
   Outputs Run(const std::vector<Tensor>& feeds) {
     const std::vector<Tensor> values = ProgramFor(feeds)->RunWhole(feeds);
@@ -80,8 +82,11 @@ class Runner {
  private:
   // A receiver of lists is compiled for each batch.
   std::shared_ptr<StepProgram> ProgramFor(const std::vector<Tensor>& feeds) {
-    if (IsSizedByValues(Fetches())) return Compile(ShapesOf(feeds), feeds);
-    return programs_.For(ShapesOf(feeds));
+    if (!IsSizedByValues(args_.fetches)) return programs_.For(ShapesOf(feeds));
+    StepProgramArgs args = args_;
+    args.shapes = ShapesOf(feeds);
+    args.values = feeds;
+    return std::make_shared<StepProgram>(backends_, variables_, args);
   }
 
   std::vector<Value> Fetches() const {
@@ -90,25 +95,11 @@ class Runner {
     return fetches;
   }
 
-  std::shared_ptr<StepProgram> Compile(const std::vector<Shape>& shapes,
-                                       const std::vector<Tensor>& values) {
-    return std::make_shared<StepProgram>(
-        Backends{context_.home.backend, context_.home.backend}, variables_,
-        StepProgramArgs{.graph = graph_,
-                        .inputs = inputs_,
-                        .shapes = shapes,
-                        .fetches = Fetches(),
-                        .options = {.threads = context_.threads, .seed = seed_},
-                        .values = values});
-  }
-
-  EstimatorContext& context_;
-  const Graph& graph_;
-  const std::vector<Value> inputs_;
+  const Backends backends_;
   const std::map<std::string, Value> outputs_;
   VariableStore& variables_;
-  const uint64_t seed_;
-  StepPrograms programs_{[this](const auto& shapes) { return Compile(shapes, {}); }};
+  const StepProgramArgs args_;
+  StepPrograms programs_;
 };
 
 class Verifier {

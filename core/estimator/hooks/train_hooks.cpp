@@ -57,7 +57,7 @@ void CheckpointSaverHook::Write(int64_t step) {
                             {.status = SessionLogData::Status::kCheckpoint,
                              .checkpoint_path = home_->saver->base_path()});
   home_->events->Flush();
-  home_->saver->Save(step);
+  home_->saver->Save(step, *home_->resume);
 }
 
 void MetricsLogHook::AfterCreateSession(const SessionInfo& session) {

@@ -24,17 +24,12 @@ Distributions::Distributions(const Backends& backends, VariableStore& variables,
                              const BuiltModel& model, const CompileOptions& options, bool broadcast)
     : model_(model),
       fetches_(FetchesOf(model.spec)),
-      programs_([this, backends, &variables, options, broadcast](const std::vector<Shape>& shapes) {
-        return std::make_shared<StepProgram>(backends, variables,
-                                             StepProgramArgs{.graph = *model_.graph,
-                                                             .inputs = model_.inputs,
-                                                             .shapes = shapes,
-                                                             .fetches = fetches_,
-                                                             .broadcast = broadcast,
-                                                             .targets = {},
-                                                             .guard = {},
-                                                             .options = options});
-      }) {}
+      programs_(backends, variables,
+                {.graph = *model.graph,
+                 .inputs = model.inputs,
+                 .fetches = fetches_,
+                 .broadcast = broadcast,
+                 .options = options}) {}
 
 std::vector<SummaryValue> Distributions::Compute(const Batch& batch) {
   const std::vector<Tensor> inputs = InputsOf(model_, batch);

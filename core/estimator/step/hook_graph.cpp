@@ -3,13 +3,14 @@
 namespace tpuest {
 
 Graph& HookGraph::graph() {
-  if (graph_ != nullptr) return *graph_;
-  graph_ = std::make_unique<Graph>(registry_);
+  if (graph_) return *graph_;
+  graph_.emplace(registry_);
   for (const auto& variable : model_.variables()) {
     if (variable->local) continue;
     graph_->AddVariable(variable->name, variable->dtype, variable->shape, {},
                         {.trainable = variable->trainable});
   }
+  programs_.emplace(backend_, *graph_, variables_);
   return *graph_;
 }
 
@@ -24,32 +25,7 @@ std::vector<Tensor> HookGraph::Run(const std::vector<Value>& fetches) {
                 "add the op to the graph that Begin is given; the model's variables are there")
         .At(fetch.node->origin());
   }
-  Compiled wanted{.fetches = fetches};
-  StepFeeds feeds;
-  for (const auto& [placeholder, value] : fed_) {
-    wanted.fed.push_back(placeholder);
-    wanted.shapes.push_back(value.shape());
-    feeds.push_back({value});
-  }
-  const StepResult result = ProgramFor(std::move(wanted)).Run({&feeds, 1}).front();
-  std::vector<Tensor> values;
-  for (const std::vector<Tensor>& fetched : result.fetches) values.push_back(fetched.front());
-  return values;
-}
-
-Program& HookGraph::ProgramFor(Compiled wanted) {
-  for (const Compiled& made : compiled_) {
-    if (made.fetches == wanted.fetches && made.fed == wanted.fed && made.shapes == wanted.shapes) {
-      return *made.program;
-    }
-  }
-  ProgramSpec spec{.graph = graph_.get(), .fetches = wanted.fetches};
-  for (size_t i = 0; i < wanted.fed.size(); ++i) {
-    spec.feeds.push_back({.placeholder = wanted.fed[i], .shape = wanted.shapes[i], .cut = false});
-  }
-  wanted.program = backend_.Compile(spec, {}, variables_);
-  compiled_.push_back(std::move(wanted));
-  return *compiled_.back().program;
+  return programs_->Run({.fetches = fetches, .feeds = {fed_.begin(), fed_.end()}});
 }
 
 void HookGraph::Feed(const std::vector<std::pair<Value, Tensor>>& feeds) {

@@ -3,11 +3,11 @@
 // variables as they are then. The model's graph, and what is saved of it, stays as it is.
 
 #include <map>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/estimator/step/host_graph.h"
 
 namespace tpuest {
 
@@ -28,21 +28,13 @@ class HookGraph {
   void Feed(const std::vector<std::pair<Value, Tensor>>& feeds);
 
  private:
-  struct Compiled {
-    std::vector<Value> fetches;
-    std::vector<Value> fed;
-    std::vector<Shape> shapes;  // of these
-    std::unique_ptr<Program> program;
-  };
-  [[nodiscard]] Program& ProgramFor(Compiled wanted);
-
   Backend& backend_;
   const OpRegistry& registry_;
   VariableStore& variables_;
   const Graph& model_;
-  std::unique_ptr<Graph> graph_;  // made when it is asked for
+  std::optional<Graph> graph_;  // made when it is asked for
+  std::optional<HostGraph> programs_;
   std::map<Value, Tensor> fed_;
-  std::vector<Compiled> compiled_;
 };
 
 }  // namespace tpuest

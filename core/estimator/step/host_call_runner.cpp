@@ -1,8 +1,5 @@
 #include "core/estimator/step/host_call_runner.h"
 
-#include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/contract/call_named.h"
-
 namespace tpuest {
 namespace {
 
@@ -23,51 +20,22 @@ void CheckScalars(const HostCallOps& ops) {
 
 }  // namespace
 
-HostCallRunner::Built& HostCallRunner::BuiltFor(const HostCall& call) {
-  std::vector<std::string> names = NamesOf(call.tensors);
-  const auto found = built_.find(names);
-  if (found != built_.end()) return found->second;
-  Built built{.on = MakeOutfedGraph(registry_, call.tensors)};
-  Graph& graph = *built.on.graph;
-  const AfterScope after(graph);
-  built.ops = CallNamed("host_call", log_, [&] { return call.fn(graph, built.on.placeholders); });
-  CheckScalars(built.ops);
-  VariableStore initial;
-  InitializeVariables(backend_, graph, Which::kAll, 0, initial);
-  for (const auto& [name, value] : initial.tensors()) {
-    if (!variables_.Has(name)) variables_.Set(name, value);
-  }
-  return built_.emplace(std::move(names), std::move(built)).first->second;
-}
-
-Program& HostCallRunner::ProgramFor(Built& built, std::span<const Tensor> tensors) {
-  std::unique_ptr<Program>& program = built.programs[RowsOf(tensors)];
-  if (program != nullptr) return *program;
+HostCallScalars HostCallRunner::Run(const HostCall& call, std::span<const Tensor> tensors,
+                                    int64_t global_step) {
+  if (call.tensors.empty()) return {};
+  HostFn<HostCallOps>::Built& built = fn_.For(call.tensors, call.fn, CheckScalars);
   // Tensors differ in rows: of examples, and of one number a replica.
-  ProgramSpec spec{.graph = built.on.graph.get(),
-                   .feeds = FeedSpecsOf(built.on, tensors, false),
-                   .targets = built.ops.targets};
-  for (const auto& [tag, value] : built.ops.scalars) spec.fetches.push_back(value);
-  if (built.ops.step.valid()) spec.fetches.push_back(built.ops.step);
-  program = backend_.Compile(spec, {.threads = threads_}, variables_);
-  return *program;
-}
-
-void HostCallRunner::Run(const HostCall& call, std::span<const Tensor> tensors,
-                         int64_t global_step) {
-  if (call.tensors.empty()) return;
-  Built& built = BuiltFor(call);
-  const StepFeeds feeds = FeedsOf(tensors);
-  const std::vector<StepResult> results = ProgramFor(built, tensors).Run({&feeds, 1});
-  const auto& fetches = results.front().fetches;
-  std::vector<SummaryValue> values;
+  HostWork work{.targets = built.ops.targets, .feeds = built.Feeds(tensors), .cut = false};
+  for (const auto& [tag, value] : built.ops.scalars) work.fetches.push_back(value);
+  const bool has_step = built.ops.step.valid();
+  if (has_step) work.fetches.push_back(built.ops.step);
+  const std::vector<Tensor> fetched = built.programs.Run(work);
+  HostCallScalars scalars{.step = has_step ? *fetched.back().data<int64_t>() : global_step};
   for (const auto& [tag, value] : built.ops.scalars) {
-    const Tensor& scalar = fetches[values.size()].front();
-    values.push_back({.tag = tag, .value = static_cast<float>(scalar.AsDouble(0))});
+    const Tensor& scalar = fetched[scalars.values.size()];
+    scalars.values.push_back({.tag = tag, .value = static_cast<float>(scalar.AsDouble(0))});
   }
-  const int64_t step =
-      built.ops.step.valid() ? *fetches.back().front().data<int64_t>() : global_step;
-  if (!values.empty()) sink_(step, values);
+  return scalars;
 }
 
 void CheckOutfedTensors(const std::map<std::string, Value>& tensors) {

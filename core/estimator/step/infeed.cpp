@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/estimator/step/train_step.h"
+
 namespace tpuest {
 namespace {
 
@@ -55,7 +57,7 @@ void Infeed::ReadAll() {
     if (!batch) batch = args_.stream.Next();
     if (!batch) return;
     InfeedItem item{.batch = std::move(*batch)};
-    if (args_.prepare) item.feeds = args_.prepare(item.batch);
+    if (args_.step != nullptr) item.feeds = args_.step->Prepare(item.batch);
     Push(std::move(item));
   }
 }

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,9 +17,11 @@
 
 namespace tpuest {
 
+class TrainStep;
+
 struct InfeedItem {
   Batch batch;
-  StepFeeds feeds;  // what `prepare` made of it
+  StepFeeds feeds = {};  // of the step that it was prepared for; empty: it was not
 };
 
 struct InfeedArgs {
@@ -30,8 +31,7 @@ struct InfeedArgs {
   std::optional<Batch> first;    // read already
   std::optional<int64_t> limit;  // batches; nullopt: to the end of the stream
   std::optional<int64_t> ahead;  // batches that are read ahead, however large
-  // Runs in the reading thread; may be empty.
-  std::function<StepFeeds(const Batch&)> prepare;
+  TrainStep* step = nullptr;     // batches are prepared for it as they are read
 };
 
 class Infeed {

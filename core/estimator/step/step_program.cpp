@@ -217,7 +217,9 @@ std::shared_ptr<StepProgram> StepPrograms::Find(const std::vector<Shape>& shapes
 
 std::shared_ptr<StepProgram> StepPrograms::For(const std::vector<Shape>& shapes) {
   if (auto found = Find(shapes)) return found;
-  auto made = compile_(shapes);
+  StepProgramArgs args = args_;
+  args.shapes = shapes;
+  auto made = std::make_shared<StepProgram>(backends_, variables_, args);
   const std::lock_guard lock(mutex_);
   entries_.push_front({shapes, made});
   if (entries_.size() > kMostPrograms) entries_.pop_back();

@@ -2,7 +2,6 @@
 // A model's graph for one batch size, compiled: what runs before the device, on it and after it.
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,11 +16,11 @@ struct StepProgramArgs {
   const Graph& graph;
   std::vector<Value> inputs;  // placeholders; axis 0 is the batch
   // Of the inputs; axis 0 is the global batch, a multiple of options.replicas unless `broadcast`.
-  std::vector<Shape> shapes;
+  std::vector<Shape> shapes = {};
   std::vector<Value> fetches;
   bool broadcast = false;  // every replica gets the whole batch, and the first one's rows count
-  std::vector<Node*> targets;
-  Value guard;  // see ProgramSpec
+  std::vector<Node*> targets = {};
+  Value guard = {};  // see ProgramSpec
   CompileOptions options;
   // What will be fed, where sizes follow from it (IsSizedByValues; one replica): the program is for
   // these inputs alone.
@@ -99,8 +98,9 @@ class StepProgram {
 // The programs of one model, by the shapes of their inputs; the last used ones are kept.
 class StepPrograms {
  public:
-  using Compile = std::function<std::shared_ptr<StepProgram>(const std::vector<Shape>& shapes)>;
-  explicit StepPrograms(Compile compile) : compile_(std::move(compile)) {}
+  // `args` but for the shapes. The backends and variables outlive it.
+  StepPrograms(const Backends& backends, VariableStore& variables, StepProgramArgs args)
+      : backends_(backends), variables_(variables), args_(std::move(args)) {}
 
   // Compiled where it is not there. One thread at a time.
   std::shared_ptr<StepProgram> For(const std::vector<Shape>& shapes);
@@ -112,7 +112,9 @@ class StepPrograms {
     std::vector<Shape> shapes;
     std::shared_ptr<StepProgram> program;
   };
-  Compile compile_;
+  const Backends backends_;
+  VariableStore& variables_;
+  const StepProgramArgs args_;
   std::mutex mutex_;
   std::deque<Entry> entries_;  // the last used one first
 };

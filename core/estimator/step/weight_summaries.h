@@ -2,10 +2,9 @@
 // Summaries that depend on the model's variables alone: they are computed when they are written,
 // not at every step.
 
-#include <memory>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/estimator/step/host_graph.h"
 #include "core/estimator/step/model_builder.h"
 
 namespace tpuest {
@@ -17,17 +16,14 @@ class WeightSummaries {
 
   // By the order of the spec's summaries: whether it is one of these.
   [[nodiscard]] const std::vector<bool>& among() const { return among_; }
-  [[nodiscard]] bool empty() const { return fetches_.empty(); }
+  [[nodiscard]] bool empty() const { return work_.fetches.empty(); }
   // Their values with the variables as they are now.
   [[nodiscard]] std::vector<float> Compute();
 
  private:
-  Backend& backend_;
-  VariableStore& variables_;
-  const Graph& graph_;
   std::vector<bool> among_;
-  std::vector<Value> fetches_;
-  std::unique_ptr<Program> program_;  // compiled on first use
+  HostWork work_;
+  HostGraph graph_;
 };
 
 }  // namespace tpuest

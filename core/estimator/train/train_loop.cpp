@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/nn/global_step.h"
@@ -64,102 +63,77 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
 }
 
 void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
+  const Clock& clock = args_.context.home.clock;
   const double waited = args_.infeed.waited() - std::exchange(waited_, args_.infeed.waited());
-  const double begin = args_.context.home.clock.Seconds();
+  const double begin = clock.Seconds();
   const auto count = static_cast<double>(items.size());
-  size_t first = 0;
-  std::optional<int64_t> per_call;
-  while (first < items.size() && !diverged_loss_) {
-    const TrainStep step = args_.step_for(items[first].batch, trace);
-    per_call = step.program->steps_per_call();
-    size_t end = first + 1;
-    while (end < items.size() && SameShapes(items[end].batch, items[first].batch) &&
-           !HasSummariesDue(step, step_ + static_cast<int64_t>(end - first))) {
-      ++end;
-    }
-    const double span_begin = args_.context.home.clock.Seconds();
-    RunSpan(step, std::span(items).subspan(first, end - first), waited / count);
-    if (trace != nullptr && trace->events().empty()) {
-      trace->Add({"step", "session.run", 0, span_begin, args_.context.home.clock.Seconds()});
-    }
-    first = end;
+  std::optional<int64_t> steps_per_call;
+  std::span<InfeedItem> left(items);
+  while (!left.empty() && !diverged_loss_) {
+    const StepsMade made =
+        args_.step.Run(left.first(StepsOfCall(left.size())),
+                       {.with_rare_summaries = RareSummariesAreDue(), .trace = trace});
+    steps_per_call = made.steps_per_call();
+    Record(made, left, waited / count);
+    left = left.subspan(made.size());
   }
-  if (trace != nullptr) return;  // its time says nothing about others
-  const double per_step = (args_.context.home.clock.Seconds() - begin) / count;
-  whole_chunks_ = per_call.has_value();
-  const double most = per_call ? static_cast<double>(*per_call) : static_cast<double>(kMaxChunk);
-  const double fit = (per_call ? kDeviceChunkSeconds : kChunkSeconds) / std::max(per_step, 1e-9);
-  chunk_ = static_cast<size_t>(std::clamp(fit, 1.0, most));
+  // The time of a traced step says nothing about others.
+  if (trace == nullptr) SizeChunk(steps_per_call, (clock.Seconds() - begin) / count);
 }
 
-void TrainLoop::RunSpan(const TrainStep& step, std::span<InfeedItem> items, double waited) {
-  std::vector<StepFeeds> feeds;
-  for (InfeedItem& item : items) {
-    if (item.feeds.empty()) item.feeds = step.program->Prepare(InputsOf(*step.model, item.batch));
-    feeds.push_back(std::move(item.feeds));
-  }
-  std::vector<float> weights;
-  std::vector<SummaryValue> distributions;
-  if (HasSummariesDue(step, step_)) {
-    weights = step.weights->Compute();
-    if (!step.distributions->empty()) distributions = step.distributions->Compute(items[0].batch);
-  }
-  const Clock& clock = args_.context.home.clock;
-  const double begin = clock.Seconds();
-  const std::vector<StepResult> results = step.program->RunDevice(feeds);
-  const double seconds = (clock.Seconds() - begin) / static_cast<double>(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    Record(step, results[i], weights);
-    weights.clear();  // of the first step alone
-    if (diverged_loss_) break;
-    records_.back().distributions = std::exchange(distributions, {});
-    CallHost(step, feeds[i], results[i]);
-    records_.back().seconds = begin + seconds * static_cast<double>(i + 1);
+void TrainLoop::SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds) {
+  whole_chunks_ = steps_per_call.has_value();
+  const double seconds = steps_per_call ? kDeviceChunkSeconds : kChunkSeconds;
+  const auto most = steps_per_call ? static_cast<double>(*steps_per_call) : double{kMaxChunk};
+  chunk_ = static_cast<size_t>(std::clamp(seconds / std::max(step_seconds, 1e-9), 1.0, most));
+}
+
+bool TrainLoop::RareSummariesAreDue() const {
+  const int64_t every = args_.context.options.run_config.save_summary_steps;
+  return args_.step.has_rare_summaries() && every > 0 && step_ % every == 0;
+}
+
+size_t TrainLoop::StepsOfCall(size_t most) const {
+  const int64_t every = args_.context.options.run_config.save_summary_steps;
+  if (!args_.step.has_rare_summaries() || every <= 0) return most;
+  return std::min(most, static_cast<size_t>(every - step_ % every));
+}
+
+void TrainLoop::Record(const StepsMade& made, std::span<const InfeedItem> items, double waited) {
+  for (size_t i = 0; i < made.size(); ++i) {
+    const StepValues values = made.Values(i);
+    if (values.diverged) {
+      diverged_loss_ = values.loss;
+      break;
+    }
+    RecordStep(values);
+    if (i == 0) records_.back().distributions = made.distributions();
+    CallHost(made, i);
+    records_.back().seconds = made.EndOf(i);
     records_.back().input_wait = waited;
-    args_.saver.resume.position = items[i].batch.after;
+    args_.resume.position = items[i].batch.after;
   }
   CheckGlobalStep();
 }
 
-bool TrainLoop::HasSummariesDue(const TrainStep& step, int64_t global_step) const {
-  if (step.weights->empty() && step.distributions->empty()) return false;
-  const int64_t every = args_.context.options.run_config.save_summary_steps;
-  return every > 0 && global_step % every == 0;
-}
-
-void TrainLoop::Record(const TrainStep& step, const StepResult& result,
-                       std::span<const float> weights) {
-  const auto mean = [&](size_t fetch) {
-    return ReplicaMean(result.fetches[step.program->DeviceIndex(fetch)]);
-  };
-  const float loss = mean(0);
-  if (!result.applied || !std::isfinite(loss)) {
-    diverged_loss_ = loss;
-    return;
-  }
-  StepRecord record{.step = ++step_, .loss = loss};
-  if (step.has_learning_rate) record.learning_rate = mean(1);
-  size_t fetch = step.has_learning_rate ? 2 : 1;
-  size_t weight = 0;
-  for (const bool of_weights : step.weights->among()) {
-    constexpr float kNotComputed = std::numeric_limits<float>::quiet_NaN();
-    summaries_.push_back(!of_weights       ? mean(fetch++)
-                         : weights.empty() ? kNotComputed
-                                           : weights[weight++]);
-  }
-  records_.push_back(record);
-  loss_ = loss;
+void TrainLoop::RecordStep(const StepValues& values) {
+  summaries_.insert(summaries_.end(), values.summaries.begin(), values.summaries.end());
+  records_.push_back({.step = ++step_, .loss = values.loss, .learning_rate = values.learning_rate});
+  loss_ = values.loss;
   ++steps_made_;
 }
 
-void TrainLoop::CallHost(const TrainStep& step, const StepFeeds& feeds, const StepResult& result) {
+void TrainLoop::CallHost(const StepsMade& made, size_t step) {
+  const HostCall* const call = made.host_call();
+  if (call == nullptr) return;
   const EstimatorOptions& options = args_.context.options;
   const int64_t every =
       options.use_tpu ? options.run_config.tpu_config.experimental_host_call_every_n_steps : 1;
   const int64_t began = step_ - 1;
-  if (step.host_call.empty() || (began - loop_begin_) % every != 0) return;
-  const std::vector<Tensor> tensors = step.program->Finish(feeds, result, step.host_call);
-  args_.host_call->Run(*step.model->spec.host_call, tensors, began);
+  if ((began - loop_begin_) % every != 0) return;
+  const HostCallScalars scalars = args_.host_call.Run(*call, made.HostCallTensors(step), began);
+  if (scalars.values.empty()) return;
+  args_.events.Summary(args_.context.home.clock.WallSeconds(), scalars.step, scalars.values);
 }
 
 // Why this loop is the last one, before the hooks see it: a checkpoint that they save knows whether
@@ -167,13 +141,13 @@ void TrainLoop::CallHost(const TrainStep& step, const StepFeeds& feeds, const St
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   if (values.diverged_loss) return;
   if (AtGoal()) {
-    args_.saver.resume.goal.reset();
+    args_.resume.goal.reset();
     return;  // StopAtStepHook has the reason
   }
   const StopSignal& stop = args_.context.home.stop;
   input_ended_ = !stop.requested() && args_.infeed.AtEnd();
   if (input_ended_ && !args_.context.options.use_tpu) {
-    args_.saver.resume.goal.reset();
+    args_.resume.goal.reset();
     context.RequestStop("end of input");
   } else if (stop.requested()) {
     context.RequestStop(ReasonOf(stop));
@@ -182,7 +156,7 @@ void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
 
 // The steps that were made are kept.
 void TrainLoop::FailAtEndOfInput() {
-  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_);
+  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_, args_.resume);
   throw Error(Code::kData,
               fmt::format("End of sequence: the input of train ended after step {}, {}", step_,
                           args_.goal ? fmt::format("before step {}", *args_.goal)

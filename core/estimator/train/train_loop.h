@@ -1,47 +1,31 @@
 #pragma once
 // Runs the steps of a training run in loops of iterations_per_loop, with its hooks around them.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/step_trace.h"
 #include "core/estimator/checkpoint/saver.h"
-#include "core/estimator/step/distributions.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/infeed.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/step_program.h"
-#include "core/estimator/step/weight_summaries.h"
+#include "core/estimator/step/train_step.h"
+#include "core/io/events/event_writer.h"
 
 namespace tpuest {
-
-// A training step for batches of one size, and of lists as long. Fetches: the loss, the learning
-// rate if there is one, and the summaries that read the batch.
-struct TrainStep {
-  const BuiltModel* model = nullptr;
-  std::shared_ptr<StepProgram> program;
-  bool has_learning_rate = false;
-  WeightSummaries* weights = nullptr;
-  Distributions* distributions = nullptr;
-  std::vector<size_t> host_call;  // fetches of its tensors; none: there is no call
-};
-
-// The step for a global batch of these shapes, compiled on first use; with a trace, one for this
-// batch that leaves its events there.
-using StepFor = std::function<TrainStep(const Batch&, StepTrace*)>;
 
 struct TrainLoopArgs {
   EstimatorContext& context;
   VariableStore& variables;
+  TrainStep& step;
   Infeed& infeed;
   Saver& saver;
-  bool saves = true;  // checkpoints are written at all
+  ResumePoint& resume;  // moved on by every step
+  bool saves = true;    // checkpoints are written at all
   std::vector<SessionRunHook*> hooks;
-  StepFor step_for;
-  HostCallRunner* host_call = nullptr;
+  HostCallRunner& host_call;
+  EventWriter& events;  // of model_dir
   std::span<CheckpointSaverListener* const> listeners;
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
@@ -63,16 +47,17 @@ class TrainLoop {
   // `trace`: of the first step, or nullptr.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
-  // Items of the same shapes, of which the first alone may compute summaries for them alone;
-  // `waited`: seconds, for each.
-  void RunSpan(const TrainStep& step, std::span<InfeedItem> items, double waited);
-  // `weights`: values of step.weights, empty where they are not written.
-  void Record(const TrainStep& step, const StepResult& result, std::span<const float> weights);
-  // Whether the step that begins at this global step has summaries to write that are computed for
-  // them alone.
-  [[nodiscard]] bool HasSummariesDue(const TrainStep& step, int64_t global_step) const;
-  // Where the step that was recorded last has a host_call.
-  void CallHost(const TrainStep& step, const StepFeeds& feeds, const StepResult& result);
+  // Steps that were made on these items; `waited`: seconds, for each.
+  void Record(const StepsMade& made, std::span<const InfeedItem> items, double waited);
+  void RecordStep(const StepValues& values);
+  // How many steps the next chunk has, of a program that took so long for one.
+  void SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds);
+  // Steps up to the next one, after the first, that computes rare summaries: it begins a call.
+  [[nodiscard]] size_t StepsOfCall(size_t most) const;
+  // Whether the next step computes them.
+  [[nodiscard]] bool RareSummariesAreDue() const;
+  // Of a step that was recorded last.
+  void CallHost(const StepsMade& made, size_t step);
   void SettleEnd(RunContext& context, const RunValues& values);
   void FailAtEndOfInput();
   void CheckGlobalStep() const;

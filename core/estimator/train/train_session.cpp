@@ -46,10 +46,12 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
     : context_(args.context),
       plan_(args.plan),
       variables_(args.variables),
-      model_(args.model),
+      step_(args.step),
+      model_(step_.model()),
       config_(context_.options.run_config),
       clock_(context_.home.clock),
       start_(*variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>()),
+      resume_(plan_.resume),
       saver_({.model_dir = context_.model_dir,
               .config = config_,
               .graph = *model_.graph,
@@ -68,12 +70,10 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .graph = hook_graph_,
                   .events = &events_,
                   .saver = &saver_,
+                  .resume = &resume_,
                   .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
-      host_call_(context_.home.backend, context_.home.registry, context_.home.log, context_.threads,
-                 [this](int64_t step, const std::vector<SummaryValue>& values) {
-                   events_.Summary(clock_.WallSeconds(), step, values);
-                 }) {
-  saver_.resume = plan_.resume;
+      host_call_(context_.home.backend, context_.home.registry, context_.home.log,
+                 context_.threads) {
   metrics_.CutAfter(start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
   MakeHooks(args.user);
@@ -164,19 +164,21 @@ void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
   }
   events_.Flush();
   for (SessionRunHook* const hook : hooks_) hook->End(global_step);
-  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step);
+  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step, resume_);
 }
 
-TrainResult TrainSession::Run(Infeed& infeed, const StepFor& step_for) {
+TrainResult TrainSession::Run(Infeed& infeed) {
   Begin();
   TrainLoop loop({.context = context_,
                   .variables = variables_,
+                  .step = step_,
                   .infeed = infeed,
                   .saver = saver_,
+                  .resume = resume_,
                   .saves = plan_.saves,
                   .hooks = hooks_,
-                  .step_for = step_for,
-                  .host_call = &host_call_,
+                  .host_call = host_call_,
+                  .events = events_,
                   .listeners = listeners_,
                   .batch_size = plan_.batch_size,
                   .goal = plan_.goal,

@@ -2,7 +2,6 @@
 // What one call of Train writes (checkpoints, events, metrics.jsonl, graph.pbtxt) and the hooks
 // that write it, around its loop.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +26,7 @@ struct TrainSessionArgs {
   EstimatorContext& context;
   const TrainPlan& plan;
   VariableStore& variables;
-  const BuiltModel& model;
+  TrainStep& step;
   TrainHooks user;
 };
 
@@ -35,7 +34,7 @@ class TrainSession {
  public:
   explicit TrainSession(const TrainSessionArgs& args);
 
-  TrainResult Run(Infeed& infeed, const StepFor& step_for);
+  TrainResult Run(Infeed& infeed);
 
  private:
   void MakeHooks(const TrainHooks& user);
@@ -48,10 +47,12 @@ class TrainSession {
   EstimatorContext& context_;
   const TrainPlan& plan_;
   VariableStore& variables_;
+  TrainStep& step_;
   const BuiltModel& model_;
   const RunConfig& config_;
   const Clock& clock_;
   int64_t start_;
+  ResumePoint resume_;  // where the run stands: the loop moves it on, checkpoints are saved with it
   Saver saver_;
   MetricsLog metrics_;
   EventWriter events_;

@@ -9,7 +9,6 @@
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/contract/wrapped_stream.h"
 #include "core/estimator/step/scaffold.h"
-#include "core/estimator/step/train_program.h"
 #include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
@@ -34,16 +33,6 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
   throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
               "wait for it, or name another model_dir")
       .Key("run_config.model_dir");
-}
-
-// A batch of another size than the graph was built for, on TPU.
-[[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
-  throw Error(Code::kUsage,
-              fmt::format("The features to the model returned by input_fn must have static shape. "
-                          "Tensor: a batch of {} examples, expected {}",
-                          rows, batch_size),
-              "drop_remainder: true in the input_fn leaves out a short last batch")
-      .Key("train_spec.input_fn");
 }
 
 // A stream that ends before a batch that does not give every replica of a strategy its own.
@@ -108,28 +97,24 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                            plan.batch_size / strategy->num_replicas, plan.batch_size);
     stream = std::make_unique<FullBatches>(std::move(stream), plan.batch_size);
   }
-  KeepSpec(stream->spec());
-  const Compiled& model = ModelFor(plan.batch_size);
-  plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.model.spec);
+  TrainStep& step = StepFor(stream->spec());
+  const BuiltModel& model = step.model();
+  plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
   CheckListeners(hooks, plan.saves);
-  LoadVariables(*model.model.graph, plan);
-  if (model.model.scaffold) {
-    RunLocalInit(context_.home.backend, *model.model.graph, *model.model.scaffold, variables_);
+  LoadVariables(*model.graph, plan);
+  if (model.scaffold) {
+    RunLocalInit(context_.home.backend, *model.graph, *model.scaffold, variables_);
   }
   SettleGoal(length, plan);
-  InfeedArgs infeed_args = InfeedFor(plan, *stream);
+  InfeedArgs infeed_args = InfeedFor(plan, step, *stream);
   // Nothing was written so far: a job that cannot run leaves no trace.
   if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
   RemoveTemporaryFiles(context_.model_dir);
   Infeed infeed(std::move(infeed_args));
-  TrainSession session({.context = context_,
-                        .plan = plan,
-                        .variables = variables_,
-                        .model = model.model,
-                        .user = hooks});
-  return session.Run(infeed,
-                     [this](const Batch& batch, StepTrace* trace) { return StepOf(batch, trace); });
+  TrainSession session(
+      {.context = context_, .plan = plan, .variables = variables_, .step = step, .user = hooks});
+  return session.Run(infeed);
 }
 
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
@@ -163,67 +148,16 @@ std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
       .Key("run_config.model_dir");
 }
 
-void Trainer::KeepSpec(const StreamSpec& spec) {
-  if (spec_ && SameSpec(*spec_, spec)) return;
-  compiled_.clear();
-  spec_ = spec;
-}
-
-Trainer::Compiled& Trainer::ModelFor(int64_t rows) {
-  const auto found = compiled_.find(rows);
-  if (found != compiled_.end()) return found->second;
-  const int replicas = context_.ReplicasIn(Mode::kTrain);
-  context_.home.log.Info("Calling model_fn.");
-  if (!context_.options.use_tpu) context_.home.log.Info("Running train on CPU/GPU");
-  BuiltModel model = BuildModel(context_.model_fn, context_.home.registry,
-                                {.mode = Mode::kTrain,
-                                 .stream = *spec_,
-                                 .rows = context_.RowsOfReplica(Mode::kTrain, rows, replicas),
-                                 .with_scaffold = compiled_.empty(),
-                                 .params = context_.ParamsFor(Mode::kTrain, rows, replicas)});
-  context_.home.log.Info("Done calling model_fn.");
-  Compiled& made = compiled_[rows];
-  made.model = std::move(model);
-  made.weights = std::make_unique<WeightSummaries>(context_.home.backend, variables_, made.model);
-  made.distributions = std::make_unique<Distributions>(context_.home.backends(), variables_,
-                                                       made.model, Options(), Broadcasts());
-  made.programs = std::make_unique<StepPrograms>(
-      [this, &made](const std::vector<Shape>& shapes) { return Compile(made, shapes); });
-  return made;
-}
-
-bool Trainer::Broadcasts() const {
-  return context_.ReplicasIn(Mode::kTrain) > 1 && context_.BroadcastsIn(Mode::kTrain);
-}
-
-CompileOptions Trainer::Options(StepTrace* trace) const {
-  return {.replicas = context_.ReplicasIn(Mode::kTrain),
-          .threads = context_.threads,
-          .seed = *context_.seed,
-          .steps_per_call = StepsPerCall(*context_.options.run_config.tpu_config.loop),
-          .device = context_.home.device_options,
-          .trace = trace};
-}
-
-std::shared_ptr<StepProgram> Trainer::Compile(const Compiled& made,
-                                              const std::vector<Shape>& shapes, StepTrace* trace) {
-  const CompileOptions options = Options(trace);
-  StepProgramArgs args = TrainProgramArgs(made.model, *made.weights, shapes, options);
-  args.broadcast = Broadcasts();
-  return std::make_shared<StepProgram>(context_.home.backends(), variables_, args);
-}
-
-TrainStep Trainer::StepOf(const Batch& batch, StepTrace* trace) {
-  Compiled& compiled = ModelFor(RowsOf(batch));
-  const TPUEstimatorSpec& spec = compiled.model.spec;
-  const std::vector<Shape> shapes = ShapesOf(InputsOf(compiled.model, batch));
-  const bool is_traced = trace != nullptr && context_.home.device == nullptr;
-  return {.model = &compiled.model,
-          .program = is_traced ? Compile(compiled, shapes, trace) : compiled.programs->For(shapes),
-          .has_learning_rate = spec.learning_rate.valid(),
-          .weights = compiled.weights.get(),
-          .distributions = compiled.distributions.get(),
-          .host_call = HostCallFetches(compiled.model, *compiled.weights)};
+TrainStep& Trainer::StepFor(const StreamSpec& stream) {
+  if (step_ != nullptr && SameSpec(step_->stream(), stream)) return *step_;
+  step_.reset();
+  const int64_t rows = context_.BatchSize(Mode::kTrain);
+  step_ = std::make_unique<TrainStep>(
+      TrainStepArgs{.context = context_,
+                    .variables = variables_,
+                    .stream = stream,
+                    .model = BuildTrainModel(context_, stream, rows, /*with_scaffold=*/true)});
+  return *step_;
 }
 
 void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
@@ -262,7 +196,7 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
   }
 }
 
-InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
+InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStream& stream) {
   if (plan.resume.position != StreamPosition()) stream.Seek(plan.resume.position);
   std::optional<Batch> first = stream.Next();
   // A run that ended with its input is complete: another one reads the input again.
@@ -273,21 +207,10 @@ InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, BatchStream& stream) {
   InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
   // What cannot be compiled is found before the run begins.
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
-  if (runs) args.ahead = StepOf(*first).program->steps_per_call();
+  if (runs) args.ahead = step.ProgramFor(step.ShapesOf(*first))->steps_per_call();
   args.first = std::move(first);
   if (plan.goal) args.limit = *plan.goal - GlobalStep();
-  // What was not met yet is compiled, and prepared, by the thread that steps.
-  args.prepare = [this, &full = ModelFor(plan.batch_size),
-                  size = plan.batch_size](const Batch& batch) -> StepFeeds {
-    const int64_t rows = RowsOf(batch);
-    if (rows != size) {
-      if (context_.options.use_tpu) ThrowShortBatch(rows, size);
-      return {};
-    }
-    const std::vector<Tensor> inputs = InputsOf(full.model, batch);
-    const std::shared_ptr<StepProgram> program = full.programs->Find(ShapesOf(inputs));
-    return program == nullptr ? StepFeeds() : program->Prepare(inputs);
-  };
+  args.step = &step;
   return args;
 }
 

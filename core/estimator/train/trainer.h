@@ -1,13 +1,12 @@
 #pragma once
 // Estimator::Train: settles where a run starts and ends, and makes what its loop needs.
 
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "core/base/files.h"
 #include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/train_step.h"
 #include "core/estimator/train/train_session.h"
 
 namespace tpuest {
@@ -24,13 +23,6 @@ class Trainer {
   [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
 
  private:
-  struct Compiled {
-    BuiltModel model;
-    std::unique_ptr<WeightSummaries> weights;
-    std::unique_ptr<Distributions> distributions;
-    std::unique_ptr<StepPrograms> programs;
-  };
-
   // What there is to say once all is found that can be found before the first step.
   TrainResult DryRun(const TrainPlan& plan);
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
@@ -39,25 +31,17 @@ class Trainer {
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
-  // The model for a global batch of so many rows, built on first use.
-  Compiled& ModelFor(int64_t rows);
-  // The step for such batches, compiled on first use; the variables are there.
-  [[nodiscard]] TrainStep StepOf(const Batch& batch, StepTrace* trace = nullptr);
-  [[nodiscard]] bool Broadcasts() const;  // every replica gets the whole batch
-  [[nodiscard]] CompileOptions Options(StepTrace* trace = nullptr) const;
-  std::shared_ptr<StepProgram> Compile(const Compiled& made, const std::vector<Shape>& shapes,
-                                       StepTrace* trace = nullptr);
-  // Forgets what was built for another stream's features.
-  void KeepSpec(const StreamSpec& spec);
+  // The step for such a stream: the one that is there if its features are the same.
+  [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);
   // The variables as the run starts with them.
   void LoadVariables(const Graph& graph, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
-  [[nodiscard]] InfeedArgs InfeedFor(const TrainPlan& plan, BatchStream& stream);
+  // Compiles the step for the first batch.
+  [[nodiscard]] InfeedArgs InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStream& stream);
 
   EstimatorContext& context_;
   VariableStore variables_;
-  std::optional<StreamSpec> spec_;
-  std::map<int64_t, Compiled> compiled_;  // by rows of the global batch
+  std::unique_ptr<TrainStep> step_;
   std::optional<int64_t> goal_;
 };
 

@@ -74,15 +74,4 @@ TEST_CASE("what the reading thread throws is thrown after the batches before it"
   CHECK(ErrorOf([&] { (void)infeed.Take(1); }).message() == "train.tfrecord: record 2 is damaged");
 }
 
-TEST_CASE("batches are prepared as they are read") {
-  Home home;
-  const auto stream = Stream({.count = 4, .repeat = 1});
-  InfeedArgs args{.stream = *stream, .clock = home.clock, .stop = home.stop};
-  args.prepare = [](const Batch& batch) { return StepFeeds{{batch.features[1]}}; };
-  Infeed infeed(std::move(args));
-  const std::vector<InfeedItem> items = infeed.Take(1);
-  REQUIRE(items.size() == 1);
-  CHECK(SameBits(items[0].feeds[0][0], items[0].batch.features[1]));
-}
-
 }  // namespace tpuest
