@@ -8,11 +8,16 @@
 namespace tpuest {
 namespace {
 
+EstimatorOptions Resolved(EstimatorOptions options) {
+  options.run_config.Resolve();
+  return options;
+}
+
 // The linear model's step for batches of 2, on fresh variables, and a stream of 7 examples.
 struct LinearStep {
   explicit LinearStep(int shards = 0)
       : context{.model_fn = LinearModel(),
-                .options = Options("nowhere", shards, 2),
+                .options = Resolved(Options("nowhere", shards, 2)),
                 .home = home.get(),
                 .model_dir = {}} {
     InitializeVariables(*home.backend, *model->graph, Which::kAll, 1, variables);
