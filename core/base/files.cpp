@@ -240,10 +240,6 @@ AppendFile::~AppendFile() { ::close(fd_); }
 
 void AppendFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
 
-void AppendFile::Sync() {
-  if (::fsync(fd_) != 0) ThrowErrno(path_, "flush");
-}
-
 MappedFile::MappedFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) ThrowErrno(path, "read");

@@ -65,7 +65,6 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
   void Append(std::string_view bytes);
-  void Sync();
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -48,10 +48,6 @@ std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index) {
   return {r[0], r[1], r[2], r[3]};
 }
 
-uint32_t RandomWord(RandomKey key, uint64_t step, uint64_t element) {
-  return Philox(key, step, element / 4)[element % 4];
-}
-
 uint64_t Permute(RandomKey key, uint64_t epoch, uint64_t index, uint64_t size) {
   if (size < 2) return index;
   // index = left * b + right, with a * b barely over size: hardly ever a second walk.

@@ -18,11 +18,8 @@ struct RandomKey {
 [[nodiscard]] uint64_t MixedKey(RandomKey key);
 
 // Four random words for counter (step, index) under MixedKey; the counter's words are index low,
-// index high, step low, step high.
+// index high, step low, step high. Element i of a random tensor takes lane i % 4 of counter i / 4.
 [[nodiscard]] std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index);
-
-// The word of element i of a random tensor: word i % 4 of counter (step, i / 4).
-[[nodiscard]] uint32_t RandomWord(RandomKey key, uint64_t step, uint64_t element);
 
 // Uniform in [0, 1): the upper 23 bits of the word as a float's mantissa, as TensorFlow does it.
 [[nodiscard]] inline float UniformFloat(uint32_t word) {

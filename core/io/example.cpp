@@ -256,24 +256,6 @@ void FeatureView::CopyInts(std::span<int64_t> values) const {
   }
 }
 
-std::string_view FeatureView::OneBytes() const {
-  std::string_view value;
-  CopyBytes({&value, 1});
-  return value;
-}
-
-float FeatureView::OneFloat() const {
-  float value = 0;
-  CopyFloats({&value, 1});
-  return value;
-}
-
-int64_t FeatureView::OneInt() const {
-  int64_t value = 0;
-  CopyInts({&value, 1});
-  return value;
-}
-
 ExampleCursor::ExampleCursor(std::string_view example) : example_(example), rest_(example) {}
 
 bool ExampleCursor::Next(FeatureView& feature) {

@@ -29,10 +29,6 @@ struct FeatureView {
   void CopyBytes(std::span<std::string_view> values) const;
   void CopyFloats(std::span<float> values) const;
   void CopyInts(std::span<int64_t> values) const;
-  // The only value of a bytes_list with count == 1.
-  [[nodiscard]] std::string_view OneBytes() const;
-  [[nodiscard]] float OneFloat() const;
-  [[nodiscard]] int64_t OneInt() const;
 };
 
 // Walks the features of an Example in the order of its bytes. If a name occurs twice, both are

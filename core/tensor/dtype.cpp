@@ -49,11 +49,6 @@ std::string_view NameOf(DType dtype) {
   return row == nullptr ? "invalid" : row->name;
 }
 
-std::string_view SignatureNameOf(DType dtype) {
-  const Row* const row = Find(dtype);
-  return row == nullptr ? "invalid" : row->signature_name;
-}
-
 std::optional<DType> DTypeFromName(std::string_view name) {
   for (const Row& row : kRows) {
     if (row.name == name || row.signature_name == name) return row.dtype;

@@ -33,8 +33,6 @@ enum class DType : int {
 [[nodiscard]] size_t SizeOf(DType dtype);
 // The name in job files and in tf.DType.name: "float32", "int64".
 [[nodiscard]] std::string_view NameOf(DType dtype);
-// The name in the signature of an op ("T: float|double"): "float", "int64".
-[[nodiscard]] std::string_view SignatureNameOf(DType dtype);
 [[nodiscard]] std::optional<DType> DTypeFromName(std::string_view name);
 [[nodiscard]] bool IsFloating(DType dtype);
 [[nodiscard]] bool IsInteger(DType dtype);

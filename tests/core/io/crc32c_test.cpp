@@ -12,7 +12,7 @@ namespace {
 
 std::string Noise(size_t size) {
   std::string bytes(size, '\0');
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(RandomWord({1, 2}, 3, i));
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(Philox({1, 2}, 3, i)[0]);
   return bytes;
 }
 
