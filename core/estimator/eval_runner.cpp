@@ -74,16 +74,15 @@ const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint
 
 void EvalRunner::Export(size_t task, const Evaluated& evaluated, const std::string& checkpoint) {
   for (size_t i = 0; i < exporters_[task].size(); ++i) {
-    const auto save = [&](const std::string& base) {
-      ExportArgs args = args_.tasks[task].exporters[i].args;
-      args.export_dir_base = base;
-      args.is_newest = true;
-      args.checkpoint = checkpoint;
-      return args_.saved_models.Write(args).path;
-    };
     Exporter& exporter = *exporters_[task][i];
-    const std::optional<std::string> path = exporter.Export(evaluated, save);
-    if (path) exports_[exporter.name()] = *path;
+    const std::optional<std::string> folder = exporter.FolderFor(evaluated);
+    if (!folder) continue;
+    ExportArgs args = args_.tasks[task].exporters[i].args;
+    args.export_dir_base = *folder;
+    args.is_newest = true;
+    args.checkpoint = checkpoint;
+    exports_[exporter.name()] = args_.saved_models.Write(args).path;
+    exporter.AfterExport(evaluated);
   }
 }
 

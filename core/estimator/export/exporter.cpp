@@ -44,11 +44,11 @@ class LatestExporter final : public Exporter {
   explicit LatestExporter(const LatestExporterOptions& options)
       : Exporter(options.name), exports_to_keep_(options.exports_to_keep) {}
 
-  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
-    const std::string folder = Folder(evaluated.model_dir);
-    std::string path = save(folder);
-    KeepNewest(folder, exports_to_keep_);
-    return path;
+  std::optional<std::string> FolderFor(const Evaluated& evaluated) override {
+    return Folder(evaluated.model_dir);
+  }
+  void AfterExport(const Evaluated& evaluated) override {
+    KeepNewest(Folder(evaluated.model_dir), exports_to_keep_);
   }
 
  private:
@@ -60,10 +60,10 @@ class FinalExporter final : public Exporter {
   FinalExporter(const FinalExporterOptions& options, Log& log)
       : Exporter(options.name), log_(log) {}
 
-  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
+  std::optional<std::string> FolderFor(const Evaluated& evaluated) override {
     if (!evaluated.is_the_final_export) return std::nullopt;
     log_.Info("Performing the final export in the end of training.");
-    return save(Folder(evaluated.model_dir));
+    return Folder(evaluated.model_dir);
   }
 
  private:
@@ -75,9 +75,9 @@ class BestExporter final : public Exporter {
   BestExporter(const BestExporterOptions& options, Log& log)
       : Exporter(options.name), options_(options), log_(log) {}
 
-  std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) override {
-    const float current = MetricOf(evaluated.metrics, "current_eval_result");
-    const std::string folder = Folder(evaluated.model_dir);
+  std::optional<std::string> FolderFor(const Evaluated& evaluated) override {
+    const float current = CurrentMetric(evaluated.metrics);
+    std::string folder = Folder(evaluated.model_dir);
     if (!has_looked_) {
       log_.Info("Loading best metric from event files.");
       best_ = Exported(evaluated, folder);
@@ -86,21 +86,23 @@ class BestExporter final : public Exporter {
     // The first export is made whatever evaluations there were before it.
     if (best_ && !options_.compare.Better(current, *best_)) return std::nullopt;
     log_.Info("Performing best model export.");
-    std::string path = save(folder);
-    best_ = current;
-    KeepNewest(folder, options_.exports_to_keep);
-    return path;
+    return folder;
+  }
+  void AfterExport(const Evaluated& evaluated) override {
+    best_ = CurrentMetric(evaluated.metrics);
+    KeepNewest(Folder(evaluated.model_dir), options_.exports_to_keep);
   }
 
  private:
-  float MetricOf(const std::map<std::string, float>& metrics, std::string_view which) const {
+  [[nodiscard]] float CurrentMetric(const std::map<std::string, float>& metrics) const {
     const std::string& metric = options_.compare.metric;
     const auto found = metrics.find(metric);
     if (found != metrics.end()) return found->second;
     std::string names;
     for (const auto& [name, value] : metrics) names += (names.empty() ? "" : ", ") + name;
     throw Error(
-        Code::kUsage, fmt::format("{} cannot be empty or no {} is found in it.", which, metric),
+        Code::kUsage,
+        fmt::format("current_eval_result cannot be empty or no {} is found in it.", metric),
         fmt::format("BestExporter '{}' compares '{}'; there are: {}", name(), metric, names))
         .Key("eval_spec");
   }

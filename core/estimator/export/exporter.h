@@ -5,7 +5,6 @@
 // of its variables. So a run that was cut and goes on exports and keeps what one in a piece would.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,9 +24,6 @@ struct Evaluated {
   bool is_the_final_export = false;  // the run is complete with this step
 };
 
-// Writes a SavedModel to a new folder in `base`, named by the time; returns its path.
-using SaveModel = std::function<std::string(const std::string& base)>;
-
 class Exporter {
  public:
   explicit Exporter(std::string name) : name_(std::move(name)) {}
@@ -36,8 +32,10 @@ class Exporter {
   Exporter& operator=(const Exporter&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // The path of the new export, if it made one.
-  virtual std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) = 0;
+  // The folder that is to get a SavedModel of the evaluation; nullopt where none is wanted.
+  [[nodiscard]] virtual std::optional<std::string> FolderFor(const Evaluated& evaluated) = 0;
+  // Told once the wanted SavedModel is there: exports that are not kept are removed.
+  virtual void AfterExport(const Evaluated& /*evaluated*/) {}
 
  protected:
   // <model_dir>/export/<name>

@@ -17,19 +17,16 @@ struct Bench {
 
   explicit Bench(const AnyExporter& options) : exporter(MakeExporter(options, log)) {}
   bool Exports(const std::map<std::string, float>& metrics, bool is_final = false) {
-    const auto save = [&](const std::string& base) {
-      std::string path = JoinPath(base, std::to_string(next++));
-      MakeDirectories(path);
-      return path;
-    };
-    return exporter
-        ->Export({.model_dir = folder.path(),
-                  .label = "eval",
-                  .global_step = 1,
-                  .metrics = metrics,
-                  .is_the_final_export = is_final},
-                 save)
-        .has_value();
+    const Evaluated evaluated{.model_dir = folder.path(),
+                              .label = "eval",
+                              .global_step = 1,
+                              .metrics = metrics,
+                              .is_the_final_export = is_final};
+    const std::optional<std::string> base = exporter->FolderFor(evaluated);
+    if (!base) return false;
+    MakeDirectories(JoinPath(*base, std::to_string(next++)));
+    exporter->AfterExport(evaluated);
+    return true;
   }
   [[nodiscard]] std::vector<std::string> Kept() const {
     return ListDirectory(folder.File("export/" + exporter->name()));
