@@ -8,11 +8,11 @@
 namespace tpuest {
 namespace {
 
-// Read ahead: two batches always, more while they are small.
+// Two batches are read ahead always, more while they are small.
 constexpr size_t kMinItems = 2;
 constexpr size_t kMaxItems = 64;
 constexpr size_t kMaxBytes = size_t{64} << 20;
-// How often a wait looks whether a stop was requested.
+// A wait looks this often whether a stop was requested.
 constexpr std::chrono::milliseconds kPoll{20};
 
 size_t BytesOf(const Batch& batch) {
