@@ -1,5 +1,5 @@
 #pragma once
-// What looks inside.
+// The commands that look inside: files, runs, steps, the machine. None changes a run.
 
 #include "cli/shell/command.h"
 
