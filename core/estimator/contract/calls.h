@@ -1,5 +1,5 @@
 #pragma once
-// What the calls of an Estimator take and give, and what it works with.
+// The arguments and results of an Estimator's calls, and its surroundings.
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +18,10 @@
 
 namespace tpuest {
 
-// What an estimator works with; the caller keeps them alive.
+// The surroundings of an Estimator; the caller keeps them alive.
 struct EstimatorHome {
   const OpRegistry& registry;
-  Backend& backend;  // of the host: initial values, metrics, exports
+  Backend& backend;  // the host: initial values, metrics, exports
   Log& log;
   const Clock& clock;
   const StopSignal& stop;
@@ -41,7 +41,7 @@ struct EstimatorHome {
 
 struct TrainResult {
   int64_t global_step = 0;
-  std::optional<float> loss;  // of the last step of this run
+  std::optional<float> loss;  // of this run's last step, before its update
   // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", "dry
   // run", or what a hook said.
   std::string stopped_because;
@@ -67,8 +67,8 @@ struct EvaluateResult {
 // One example's predictions, or a batch's if yield_single_examples is false.
 struct PredictionRow {
   std::map<std::string, Tensor> values;     // no batch dimension in a single example's
-  std::map<std::string, Tensor> forwarded;  // columns carried along
-  int64_t index = 0;                        // of the (first) example
+  std::map<std::string, Tensor> forwarded;  // columns carried along, as Batch::forwarded
+  int64_t index = 0;                        // the (first) example's, from 0
 };
 struct PredictArgs {
   std::optional<std::string> checkpoint;
@@ -81,7 +81,8 @@ struct PredictResult {
   int64_t global_step = 0;
   int64_t examples = 0;
   std::string checkpoint;
-  // "end of input", "limit", "preempted", "interrupted", "dry run"
+  // "end of input", "limit" (also where the callback ended it), "hook", "preempted", "interrupted",
+  // "dry run".
   std::string stopped_because;
   int exit_code = 0;
 };
@@ -105,7 +106,7 @@ struct ExportArgs {
 };
 struct VerifyResult {
   int64_t records = 0;
-  size_t signatures = 0;  // that were compared
+  size_t signatures = 0;  // how many were compared
 };
 struct ExportedSignature {
   std::string key;

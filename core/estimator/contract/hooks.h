@@ -1,7 +1,8 @@
 #pragma once
-// What looks at a run from outside: called around every loop of iterations_per_loop steps, as
-// SessionRunHooks are called around session.run. The loop's own saver, summaries, counters and NaN
-// check are hooks too.
+// Hooks look at a run from outside: they are called around every loop of iterations_per_loop steps,
+// as tf.estimator's SessionRunHooks are around session.run. The run's own saver, summaries,
+// counters and NaN check are hooks too. All calls come from the thread that called Train, Evaluate
+// or Predict.
 
 #include <cstdint>
 #include <initializer_list>
@@ -26,17 +27,17 @@ class Saver;
 class StepTrace;
 struct ResumePoint;
 
-// What one step left.
+// The numbers that one step left.
 struct StepRecord {
   int64_t step = 0;  // global step after the update
   float loss = 0;    // mean over replicas, before the update
   std::optional<float> learning_rate;
   double seconds = 0;     // Clock::Seconds when it ended
   double input_wait = 0;  // seconds that its batch was waited for
-  // In the order of SessionInfo::summary_tags. Those of weights alone are NaN but where summaries
-  // are written.
+  // The summaries in the order of SessionInfo::summary_tags. Those of weights alone are NaN but
+  // where summaries are written.
   std::span<const float> summaries;
-  std::vector<SummaryValue> distributions;  // where summaries are written
+  std::vector<SummaryValue> distributions;  // empty but where summaries are written
 };
 
 struct SessionInfo {
@@ -53,7 +54,7 @@ struct SessionInfo {
 class RunContext {
  public:
   explicit RunContext(int64_t global_step) : global_step_(global_step) {}
-  // Before the loop.
+  // The global step before the loop.
   [[nodiscard]] int64_t global_step() const { return global_step_; }
   // Steps this loop may take; hooks may lower it.
   [[nodiscard]] int64_t iterations() const { return iterations_; }
@@ -64,7 +65,7 @@ class RunContext {
   void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
   [[nodiscard]] StepTrace* trace() const { return trace_; }
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
-  // No loop after this one. The first reason stands ("max_steps", "early_stopping").
+  // Makes this loop the last one. The first reason stands ("max_steps", "early_stopping").
   void RequestStop(std::string reason) {
     if (!stop_reason_) stop_reason_ = std::move(reason);
   }
@@ -84,32 +85,33 @@ struct RunValues {
   std::optional<float> diverged_loss;
 };
 
-// What a hook works with, from Begin to End.
+// The surroundings of a hook, from Begin to End.
 struct HookHome {
   Log& log;
   const Clock& clock;
   const StopSignal& stop;
   const std::string& model_dir;
   HookGraph& graph;
-  // Of a training run only.
-  EventWriter* events = nullptr;  // of model_dir
+  // Only a training run has these.
+  EventWriter* events = nullptr;  // the events in model_dir
   Saver* saver = nullptr;
-  const ResumePoint* resume = nullptr;  // where the run stands: what a checkpoint is saved with
+  const ResumePoint* resume = nullptr;  // the run's position, which a checkpoint is saved with
   bool loops_end_at_periods = false;    // iterations_per_loop: auto
 };
 
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
-  // Before the first step; may add nodes to home.graph. `home` outlives the hook's use.
+  // Is called before the first step and may add nodes to home.graph. `home` outlives the hook's
+  // use.
   virtual void Begin(HookHome& /*home*/) {}
   virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
   virtual void BeforeRun(RunContext& /*context*/) {}
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
   // Not called if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
-  // Steps from one look at the run to the next; 0: it needs none. With iterations_per_loop: auto
-  // loops end there.
+  // The steps from one look of the hook at the run to the next; 0: it needs none. With
+  // iterations_per_loop: auto loops end there.
   [[nodiscard]] virtual int64_t Period() const { return 0; }
 };
 
@@ -120,16 +122,16 @@ class CheckpointSaverListener {
   virtual ~CheckpointSaverListener() = default;
   virtual void Begin() {}
   virtual void BeforeSave(int64_t /*global_step*/) {}
-  // The checkpoint is on disk. A reason ends the run after this loop, unless the run starts or ends
-  // here anyway.
+  // Is called when the checkpoint is on disk. A reason ends the run after this loop, unless the run
+  // starts or ends here anyway.
   virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
-  // After the last checkpoint. Not called if the run ends by an error.
+  // Is called after the last checkpoint. Not called if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
   // The step at which it means to evaluate next, for a status line.
   [[nodiscard]] virtual std::optional<int64_t> NextEvaluation() const { return std::nullopt; }
 };
 
-// What watches a run of Train; the caller owns it.
+// The hooks and listeners of a call of Train; the caller owns them.
 struct TrainHooks {
   TrainHooks() = default;
   TrainHooks(std::initializer_list<SessionRunHook*> of) : hooks(of) {}
@@ -140,7 +142,7 @@ struct TrainHooks {
   std::vector<CheckpointSaverListener*> saving_listeners;
 };
 
-// For a status line: called often, from the thread that trains.
+// The contents of a status line. Reports come often, from the thread that trains.
 struct ProgressReport {
   std::string_view activity;  // "train", "eval", "predict"
   int64_t step = 0;           // global step; batches in eval and predict

@@ -1,5 +1,6 @@
 #pragma once
-// Asks a running train, evaluate or predict to leave. Set from a signal handler or another thread.
+// A request that a running train, evaluate or predict leaves. A signal handler or another thread
+// makes it.
 
 #include <atomic>
 
