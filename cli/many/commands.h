@@ -1,5 +1,5 @@
 #pragma once
-// Of many runs.
+// The commands that start or read many runs.
 
 #include "cli/shell/command.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a person does before a run.
+// The commands that a person uses before a run.
 
 #include "cli/shell/command.h"
 
