@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of Estimator.export_saved_model and of what it is given.
+// The arguments of Estimator.export_saved_model and of the receivers that it takes.
 
 #include <cstdint>
 #include <map>
@@ -73,7 +73,7 @@ struct ExportOptions {
   [[nodiscard]] std::vector<Mode> Modes() const;
 };
 
-// With each fault's key ("export.batch_config.allowed_batch_sizes").
+// All faults, each with its key ("export.batch_config.allowed_batch_sizes").
 [[nodiscard]] std::vector<Fault> Validate(const ExportOptions& options);
 
 }  // namespace tpuest
