@@ -12,7 +12,7 @@
 namespace tpuest::cli {
 
 struct CheckpointAverage {
-  std::vector<std::string> prefixes;  // by ascending global step
+  std::vector<std::string> prefixes;  // global steps ascend
   std::optional<int64_t> global_step;
   std::vector<NamedTensor> tensors;
   // So many of `tensors` are means; the others are the newest checkpoint's.

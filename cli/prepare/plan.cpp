@@ -58,7 +58,8 @@ std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
   return whole_batches ? rest / run.batch_size : (rest + run.batch_size - 1) / run.batch_size;
 }
 
-// Beyond so much of variables the memory of a step is not tried out, because that makes them.
+// The memory of a step is not tried out beyond so many bytes of variables, because trying makes
+// them.
 constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
 
 std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {

@@ -21,7 +21,7 @@ struct PlanReport {
   std::string goal_reason;  // "max_steps", "steps" or "end of input"
   std::optional<int64_t> steps;
   std::optional<int64_t> epoch_size;  // examples
-  int64_t batch_size = 1;             // of all replicas together
+  int64_t batch_size = 1;             // examples in a step of all replicas together
   int64_t batch_per_replica = 1;      // the whole batch where every replica takes it
   int replicas = 1;
   IterationsPerLoop iterations_per_loop;

@@ -8,7 +8,7 @@
 namespace tpuest::cli {
 
 struct EvalGate {
-  std::string text;    // as given
+  std::string text;    // the gate as it was given
   std::string metric;  // "accuracy"; of several evaluations "test/accuracy"
   std::string comparison;
   double bound = 0;

@@ -10,7 +10,7 @@ namespace tpuest::cli {
 
 struct MigratedNormalization {
   std::string text;                 // "{type: batch_normalization, momentum: 0.9, name: bn}"
-  std::string unknown;              // what could not be found out; empty: nothing
+  std::string unknown;              // a sentence on what could not be found out; empty: all was
   std::string obstacle;             // the reason why it is no layer; empty: it is one
   const SeenNode* first = nullptr;  // the node that takes the layer's input
   size_t input = 0;                 // index of the layer's input among its inputs
