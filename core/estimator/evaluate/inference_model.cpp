@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-// What a model gives in its mode.
+// The values that a model is run for in its mode.
 std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   std::vector<Value> fetches;
   if (mode == Mode::kPredict) {
@@ -26,7 +26,7 @@ std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   return fetches;
 }
 
-// What each batch does to the variables.
+// The nodes that update variables with each batch: eval_metric_ops.
 std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
   std::vector<Node*> targets;
   for (const auto& [name, metric] : spec.eval_metric_ops) {
@@ -35,7 +35,7 @@ std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
   return targets;
 }
 
-// Padding stands at a batch's end.
+// The batch without its padding, which stands at its end.
 Batch WithoutPadding(const Batch& batch) {
   Batch cut = batch;
   const int64_t rows = RowsOf(batch);

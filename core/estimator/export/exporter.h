@@ -1,8 +1,9 @@
 #pragma once
-// tf.estimator's exporters: what they make of an evaluation, in export/<name>/<seconds>.
+// tf.estimator's exporters: each makes, or does not make, an export of an evaluation's checkpoint,
+// in export/<name>/<seconds>.
 //
-// Which exports a run has made so far is told by the exports themselves: each holds the global step
-// of its variables. So a run that was cut and goes on exports and keeps what one in a piece would.
+// The exports themselves tell which a run has made so far: each holds the global step of its
+// variables. So a run that was cut and goes on exports and keeps what one in a piece would.
 
 #include <cstdint>
 #include <functional>
@@ -36,7 +37,8 @@ class Exporter {
   Exporter& operator=(const Exporter&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // The path of the new export, if it made one.
+  // Returns the path of the new export, if it made one. Error kUsage for a metric that the
+  // evaluation lacks, and what `save` throws.
   virtual std::optional<std::string> Export(const Evaluated& evaluated, const SaveModel& save) = 0;
 
  protected:
@@ -47,10 +49,11 @@ class Exporter {
   std::string name_;
 };
 
+// tf.estimator's LatestExporter, BestExporter or FinalExporter, as the options say.
 [[nodiscard]] std::unique_ptr<Exporter> MakeExporter(const AnyExporter& options, Log& log);
 
-// Removes from export/<name> what a cut run has left: exports of later steps than `last_step`, and
-// unfinished ones.
+// Removes from export/<name> the leavings of a cut run: exports of later steps than `last_step`,
+// and unfinished ones.
 void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
                         Log& log);
 
