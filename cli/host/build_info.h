@@ -16,6 +16,7 @@ struct BuildInfo {
   std::vector<std::pair<std::string_view, std::string_view>> libraries;  // name and version
 };
 
+// The build of this program.
 [[nodiscard]] const BuildInfo& ThisBuild();
 
 }  // namespace tpuest::cli

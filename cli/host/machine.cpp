@@ -70,8 +70,8 @@ std::optional<uint64_t> MemoryLimit(std::string folder) {
     folder = DirName(folder);
   }
   if (const std::string text = Read("/sys/fs/cgroup/memory/memory.limit_in_bytes"); !text.empty()) {
-    const uint64_t limit =
-        std::strtoull(text.c_str(), nullptr, 10);  // version 1: no limit is a huge number
+    // Version 1 writes a huge number for no limit.
+    const uint64_t limit = std::strtoull(text.c_str(), nullptr, 10);
     if (limit < uint64_t{1} << 60) least = limit;
   }
   return least;

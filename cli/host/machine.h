@@ -8,6 +8,7 @@
 
 namespace tpuest::cli {
 
+// A disk; `free` is in bytes, those that a user without privileges may take.
 struct DiskSpace {
   std::string path;  // the folder, or the nearest above it that exists
   uint64_t free = 0;

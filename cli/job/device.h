@@ -13,6 +13,7 @@ namespace tpuest::cli {
 // The options of the job that reach the device: how many bytes are staged, how precise matmul is.
 [[nodiscard]] DeviceOptions DeviceOptionsOf(const TpuestOptions& options);
 
+// Owns the plugin and its backend; it outlives the Estimator that runs on it.
 class Device {
  public:
   // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for

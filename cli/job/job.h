@@ -47,6 +47,7 @@ struct PredictOptions {
   }
 };
 
+// Deadlines are in seconds.
 struct DeadlineOptions {
   double evaluator_secs = 600;
 
@@ -92,6 +93,7 @@ struct TpuestOptions {
   }
 };
 
+// A job is what its file says; the help of each key stands in Visit.
 struct Job {
   // It is moved, not copied: the copies of its variants are much to compile, and nobody wants one.
   Job();

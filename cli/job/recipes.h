@@ -15,6 +15,7 @@ struct RecipeFile {
 // All such files, jobs and the data that they read, in alphabetical order.
 [[nodiscard]] const std::vector<RecipeFile>& RecipeFiles();
 
+// A job of configs/ with the data that it reads.
 struct Recipe {
   std::string name;     // "mnist_cnn"
   std::string summary;  // the first sentence of its comment

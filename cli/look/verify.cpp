@@ -179,8 +179,7 @@ std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const
     }
     all = {{*step, *run.checkpoint}};
   }
-  std::erase_if(
-      all, [](const auto& each) { return each.first == 0; });  // nothing was trained up to step 0
+  std::erase_if(all, [](const auto& each) { return each.first == 0; });  // step 0 trained nothing
   if (all.empty()) {
     throw Error(Code::kCheckpoint,
                 fmt::format("{}: there is no checkpoint of a trained step", run.model_dir));

@@ -228,8 +228,8 @@ void Session::JoinLog() {
   try {
     console_.AppendTo(RunFolder(model_dir).log_path());
   } catch (const Error& error) {
-    log().Debug("{}",
-                error.message());  // a run of another user may be read without being written to
+    // A run of another user may be read without being written to.
+    log().Debug("{}", error.message());
   }
 }
 

@@ -31,6 +31,8 @@ void CheckNoArguments(const Invocation& invocation);
 // its checkpoint is not there.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
+// Joins the parts when it is made: Error kUsage for a job with faults, before anything is written.
+// `invocation` outlives it.
 class Session {
  public:
   Session(const Invocation& invocation, config::Sources& sources);

@@ -13,10 +13,9 @@
 namespace tpuest::cli {
 namespace {
 
-constexpr int64_t kGuessedFrom =
-    1000;                           // parse_example is guessed from so many records at the front
-constexpr size_t kShownValues = 8;  // so much of a list is in the text; --json has all
-constexpr size_t kShownBytes = 32;  // so much of a string is in the text and in --json
+constexpr int64_t kGuessedFrom = 1000;  // records at the front that tell parse_example
+constexpr size_t kShownValues = 8;      // so much of a list is in the text; --json has all
+constexpr size_t kShownBytes = 32;      // so much of a string is in the text and in --json
 
 std::string_view NameOf(Compression compression) {
   if (compression == Compression::kNone) return "";

@@ -35,6 +35,7 @@ struct TensorDistance {
   double max_relative = 0;
   int64_t differ = 0;  // elements that are not equal
 };
+// Both tensors have one shape and dtype.
 [[nodiscard]] TensorDistance DistanceOf(const Tensor& a, const Tensor& b);
 
 }  // namespace tpuest::cli

@@ -16,6 +16,7 @@ struct TextCanvas {
 // The canvas of stdout: its width, or 80; Unicode where the locale's encoding is UTF-8 and TERM is
 // not dumb.
 [[nodiscard]] TextCanvas CanvasOfStdout();
+// The panel's title, curves, axes and legend, in lines that end in a newline.
 [[nodiscard]] std::string PlotText(const Panel& panel, const std::string& x_name,
                                    const TextCanvas& canvas);
 

@@ -18,6 +18,7 @@
 
 namespace tpuest::cli {
 
+// The record of a sweep, as sweep.json keeps it.
 struct SweepRecord {
   std::string job;                     // path of the job's file
   std::vector<std::string> set_files;  // of every trial
@@ -38,6 +39,8 @@ struct TrialStatus {
   [[nodiscard]] bool done() const { return status == "done"; }
 };
 
+// Reads and writes the folder. Errors of files are kResource for a full disk, kUsage where
+// permission is missing.
 class SweepFolder {
  public:
   explicit SweepFolder(std::string path) : path_(std::move(path)) {}

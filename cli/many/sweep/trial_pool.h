@@ -9,6 +9,7 @@
 
 namespace tpuest::cli {
 
+// The callbacks of a pool; all are called in the thread of RunPool.
 struct PoolTasks {
   // The answer for a task that has not been started: kWait where a process that is not ours runs
   // it.

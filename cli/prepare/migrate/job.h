@@ -31,6 +31,7 @@ struct MigratedJob {
   std::vector<std::string> unknown;  // the texts of those lines, in order
 };
 
+// The job's text, which holds all that was found and marks what was not.
 [[nodiscard]] MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,
                                            const MigratedColumns& columns);
 

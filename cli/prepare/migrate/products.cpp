@@ -168,8 +168,8 @@ const char* ActivationOf(const SeenNode& node) {
       {"Selu", "selu"},           {"Sigmoid", "sigmoid"},   {"Tanh", "tanh"},
       {"Softmax", "softmax"},     {"Softplus", "softplus"}, {"Softsign", "softsign"},
       {"LeakyRelu", "leaky_relu"}};
-  constexpr float kSlope =
-      0.2F;  // the slope of tf.nn.leaky_relu; a job has no activation with another
+  // A job has the slope of tf.nn.leaky_relu alone.
+  constexpr float kSlope = 0.2F;
   const auto slope = node.floats.find("alpha");
   const bool has_slope = slope != node.floats.end() && node.op == "LeakyRelu";
   if (has_slope && static_cast<float>(slope->second[0]) != kSlope) return nullptr;

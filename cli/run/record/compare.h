@@ -32,6 +32,7 @@ struct KeyDifference {
   std::vector<std::optional<std::string>> values;  // one a run, in their order
   bool can_change_bits = true;
 };
+// The keys whose values are not the same in all runs, in the order of the job.
 [[nodiscard]] std::vector<KeyDifference> KeyDifferences(const std::vector<ComparedRun>& runs);
 // The values of run.json (version, device, cpu, input) that are not the same in all runs.
 [[nodiscard]] std::vector<KeyDifference> ProgramDifferences(const std::vector<ComparedRun>& runs);
@@ -63,6 +64,8 @@ struct Parting {
 
   [[nodiscard]] bool differs() const { return losses || parameters; }
 };
+// Compares losses that both have logged and checkpoints that both still have, by global step. Error
+// kCheckpoint for a damaged checkpoint.
 [[nodiscard]] Parting PartingOf(const ComparedRun& a, const ComparedRun& b);
 
 }  // namespace tpuest::cli

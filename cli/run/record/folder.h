@@ -15,7 +15,8 @@ namespace tpuest::cli {
 // exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
 
-// Writes the record of one run. What cannot be written is Error kResource.
+// Writes the record of one run. Error kResource for a full disk, kUsage where permission is
+// missing.
 class RunFolder {
  public:
   // Makes the folder where there is none.
