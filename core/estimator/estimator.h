@@ -1,5 +1,6 @@
 #pragma once
-// tf.estimator.TPUEstimator: trains, evaluates and predicts with a model_fn, input_fns and options.
+// tf.compat.v1.estimator.tpu.TPUEstimator: trains, evaluates and predicts with a model_fn,
+// input_fns and options.
 
 #include <memory>
 #include <optional>

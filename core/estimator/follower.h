@@ -15,6 +15,7 @@
 
 namespace tpuest {
 
+// The surroundings of a Follower; the references outlive it.
 struct FollowerArgs {
   const std::vector<EvalTask>& tasks;
   FollowArgs follow;
@@ -28,6 +29,7 @@ struct FollowerArgs {
   std::function<int64_t(size_t task, const std::string& checkpoint)> evaluate;
 };
 
+// Looks for checkpoints as TensorFlow's evaluator does, each task by its own times.
 class Follower {
  public:
   explicit Follower(FollowerArgs args);

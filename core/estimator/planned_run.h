@@ -15,6 +15,7 @@
 
 namespace tpuest {
 
+// A run that was planned and not started.
 struct PlannedRun {
   std::string checkpoint;   // prefix of the one that it goes on from; empty: it starts fresh
   int64_t start = 0;        // global step
@@ -35,7 +36,7 @@ struct PlannedRun {
 struct PlanArgs {
   const ModelFn& model_fn;
   const EstimatorOptions& options;
-  const StreamSpec& stream;  // of the training input
+  const StreamSpec& stream;  // the training input's
   TrainLength length;
   const EstimatorHome& home;
 };

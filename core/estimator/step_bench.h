@@ -9,6 +9,7 @@
 
 namespace tpuest {
 
+// The time of one kind of op, in seconds.
 struct OpTime {
   std::string op;
   double secs = 0;    // in a step, added over threads

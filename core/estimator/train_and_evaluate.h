@@ -21,7 +21,7 @@ struct ExporterTask {
   ExportArgs args;
 };
 
-// An EvalSpec joined with its parts.
+// An EvalSpec with the input_fn, hooks and exporters that it names.
 struct EvalTask {
   std::string label;  // in results and in metrics.jsonl
   InputFn input_fn;

@@ -15,7 +15,7 @@ namespace tpuest {
 
 // The global step up to which train_and_evaluate has evaluated, exported and kept what it wanted:
 // .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past it is one whose evaluation was
-// cut. nullopt: there was no such run.
+// cut. nullopt: there was no such run, or the file is damaged.
 [[nodiscard]] std::optional<int64_t> ReadSettledStep(const std::string& model_dir);
 void WriteSettledStep(const std::string& model_dir, int64_t step);
 

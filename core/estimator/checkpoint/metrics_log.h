@@ -30,6 +30,7 @@ struct StepLine {
   double input_wait = 0;  // share of time, 0..1
 };
 
+// Appends lines, and takes back those that a run which goes on makes again.
 class MetricsLog {
  public:
   explicit MetricsLog(const std::string& model_dir);

@@ -32,6 +32,7 @@ inline constexpr std::string_view kBestState = "best";
 // The prefixes, by step, of the folder's checkpoints "model.ckpt-N" whose index is there. Empty
 // where there is no folder.
 [[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
+// The training graph, graph.pbtxt.
 [[nodiscard]] std::string GraphPath(const std::string& model_dir);
 // Removes the files that a killed process left under temporary names.
 void RemoveTemporaryFiles(const std::string& model_dir);
@@ -58,6 +59,7 @@ void RemoveTemporaryFiles(const std::string& model_dir);
 [[nodiscard]] std::string BadRecordsPath(const std::string& model_dir);
 // The command line of the run, and how it ended.
 [[nodiscard]] std::string RunJsonPath(const std::string& model_dir);
+// The run's log, log.txt.
 [[nodiscard]] std::string LogPath(const std::string& model_dir);
 // The job as it was written, and the same with every value put in, which evaluate and predict take.
 [[nodiscard]] std::string SourceJobPath(const std::string& model_dir);

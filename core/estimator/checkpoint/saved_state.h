@@ -22,18 +22,22 @@ namespace tpuest {
 
 inline constexpr const char* kGoalEntry = "tpuest/goal";
 
+// The end of an unfinished `steps: N`.
 struct Goal {
   int64_t step = 0;
   int64_t steps = 0;
   bool operator==(const Goal&) const = default;
 };
 
+// The run's state beside its variables: a run that goes on with it makes the bits of one that was
+// not cut.
 struct ResumePoint {
   std::optional<uint64_t> seed;
   StreamPosition position;
   std::optional<Goal> goal;
 };
 
+// A checkpoint in memory. The tensors of one that was just saved share the run's variables.
 struct SavedState {
   std::string prefix;
   int64_t global_step = 0;

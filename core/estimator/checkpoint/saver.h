@@ -1,6 +1,6 @@
 #pragma once
 // Writes a run's checkpoints: model.ckpt-N, then the state file "checkpoint", and removes old ones
-// as tf.train.Saver does.
+// as tf.compat.v1.train.Saver does. The thread that trains uses it.
 
 #include <deque>
 #include <future>
@@ -16,6 +16,7 @@
 
 namespace tpuest {
 
+// The references outlive the Saver; the graph does not change.
 struct SaverArgs {
   std::string model_dir;
   const RunConfig& config;

@@ -10,6 +10,7 @@
 
 namespace tpuest {
 
+// The end of a run: where it is, and which option says so.
 struct TrainGoal {
   std::optional<int64_t> step;  // nullopt: the end of the input
   std::string reason;           // "steps" or "max_steps"

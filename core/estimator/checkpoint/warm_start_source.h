@@ -29,6 +29,7 @@ class WarmStartSource {
   // there is none.
   [[nodiscard]] std::optional<Entry> Find(const std::string& name,
                                           const std::string& previous) const;
+  // Reads the value. Error kCheckpoint where it is damaged.
   [[nodiscard]] Tensor Read(const Entry& entry) const;
 
   [[nodiscard]] const std::string& prefix() const { return reader_.prefix(); }

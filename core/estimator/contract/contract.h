@@ -46,6 +46,7 @@ struct Provenance {
   int64_t record = 0;
 };
 
+// A global batch: one tensor for each column, rows on axis 0.
 struct Batch {
   // [batch, ...], in the order of StreamSpec::features; with batch_axis the batch is there.
   std::vector<Tensor> features;
@@ -58,15 +59,17 @@ struct Batch {
   std::vector<Provenance> rows;  // may be empty
 };
 
+// The columns of a stream.
 struct StreamSpec {
   std::vector<TensorSpec> features;  // sorted by name
-  nn::Labels<TensorSpec> labels;     // of each head, its column
+  nn::Labels<TensorSpec> labels;     // the column of each head's labels
   // Batches have their batch on axis 0 even where TPUEstimator's batch_axis names another: it then
   // says where model_fn finds it.
   bool batch_first = false;
 };
 
-// Batches in an order that is a pure function of (seed, epoch, index).
+// A stream of batches, in an order that is a pure function of (seed, epoch, index). One thread at a
+// time uses it.
 class BatchStream {
  public:
   virtual ~BatchStream() = default;
@@ -77,8 +80,9 @@ class BatchStream {
   [[nodiscard]] virtual bool endless() const = 0;
   // Makes the next batch start here. Sources that cannot seek read up to it.
   virtual void Seek(const StreamPosition& position) = 0;
-  // The next batch, or nullopt at the end.
+  // The next batch, or nullopt at the end. Error kData for a record that is damaged.
   [[nodiscard]] virtual std::optional<Batch> Next() = 0;
+  // The source files; Provenance::file is an index into them.
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
@@ -99,6 +103,7 @@ using InputFn = std::function<std::unique_ptr<BatchStream>(const InputContext&)>
 // The features of a batch as placeholders, by name.
 using Features = std::map<std::string, Value>;
 
+// The params of a model_fn: those that TPUEstimator reserves.
 struct Params {
   std::optional<int64_t> batch_size;  // rows of one replica; absent when exporting
   bool use_tpu = false;
@@ -110,6 +115,7 @@ struct Params {
 // Builds the metrics on tensors that hold the whole global batch; runs after the device.
 using MetricFn = std::function<std::map<std::string, MetricOps>(
     Graph& graph, const std::map<std::string, Value>& tensors)>;
+// TPUEstimatorSpec.eval_metrics: a metric_fn and the tensors that it takes.
 struct EvalMetrics {
   MetricFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each
@@ -131,6 +137,7 @@ struct HostCallOps {
 // Builds the nodes that are computed after a step, on tensors that hold the whole global batch.
 using HostCallFn =
     std::function<HostCallOps(Graph& graph, const std::map<std::string, Value>& tensors)>;
+// TPUEstimatorSpec.host_call: a function and the tensors that it takes.
 struct HostCall {
   HostCallFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each; none: nothing is called
@@ -152,6 +159,8 @@ using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 class SessionRunHook;
 using SpecHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
+// tf.compat.v1.estimator.tpu.TPUEstimatorSpec: the result of a model_fn. TRAIN has loss and
+// train_op, EVAL a loss, PREDICT predictions; the rest may be missing.
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
@@ -183,6 +192,7 @@ struct TPUEstimatorSpec {
   nn::Labels<nn::LabelRange> label_ranges;
 };
 
+// The placeholders that a model_fn is called with, [batch, ...] each.
 struct ModelInputs {
   Features features;
   nn::Labels<Value> labels;  // not valid in PREDICT

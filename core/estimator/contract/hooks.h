@@ -40,6 +40,7 @@ struct StepRecord {
   std::vector<SummaryValue> distributions;  // empty but where summaries are written
 };
 
+// The facts about a run that are settled before its first step.
 struct SessionInfo {
   std::string model_dir;
   int64_t global_step = 0;  // restored, or 0
@@ -50,7 +51,7 @@ struct SessionInfo {
   std::set<std::string> host_call_tags;  // the host_call records these
 };
 
-// A loop that is about to run, or ran.
+// A loop that is about to run, or ran: tf.estimator.SessionRunContext.
 class RunContext {
  public:
   explicit RunContext(int64_t global_step) : global_step_(global_step) {}
@@ -78,6 +79,7 @@ class RunContext {
   StepTrace* trace_ = nullptr;
 };
 
+// The steps of the loop that has ended.
 struct RunValues {
   int64_t global_step = 0;            // after the loop
   std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
@@ -99,24 +101,28 @@ struct HookHome {
   bool loops_end_at_periods = false;    // iterations_per_loop: auto
 };
 
+// tf.estimator.SessionRunHook. An Error that a call throws ends the run.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
   // Is called before the first step and may add nodes to home.graph. `home` outlives the hook's
   // use.
   virtual void Begin(HookHome& /*home*/) {}
+  // Is called when the variables have their first values, before the first loop.
   virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
+  // Is called before each loop: LimitIterations, TraceFirstStep and RequestStop are for here.
   virtual void BeforeRun(RunContext& /*context*/) {}
+  // Is called after each loop, when its steps are made: RequestStop makes it the last one.
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
-  // Not called if the run ends by an error.
+  // Is called after the last loop; not if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
   // The steps from one look of the hook at the run to the next; 0: it needs none. With
   // iterations_per_loop: auto loops end there.
   [[nodiscard]] virtual int64_t Period() const { return 0; }
 };
 
-// Looks at every checkpoint that the saver's hook writes, in TensorFlow's order; also at the one
-// that a run goes on from, which is not written again.
+// tf.estimator.CheckpointSaverListener: looks at every checkpoint that the saver's hook writes, in
+// TensorFlow's order; also at the one that a run goes on from, which is not written again.
 class CheckpointSaverListener {
  public:
   virtual ~CheckpointSaverListener() = default;
@@ -125,7 +131,7 @@ class CheckpointSaverListener {
   // Is called when the checkpoint is on disk. A reason ends the run after this loop, unless the run
   // starts or ends here anyway.
   virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
-  // Is called after the last checkpoint. Not called if the run ends by an error.
+  // Is called after the last checkpoint; not if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
   // The step at which it means to evaluate next, for a status line.
   [[nodiscard]] virtual std::optional<int64_t> NextEvaluation() const { return std::nullopt; }
@@ -153,6 +159,7 @@ struct ProgressReport {
   std::optional<int64_t> next_evaluation;  // step at which the run stops to evaluate
   std::optional<int64_t> last_checkpoint;  // its step
 };
+// The status line's side of the reports.
 class ProgressListener {
  public:
   virtual ~ProgressListener() = default;

@@ -19,6 +19,7 @@ class ExportFolder {
   ExportFolder(const ExportFolder&) = delete;
   ExportFolder& operator=(const ExportFolder&) = delete;
 
+  // The path to write the export to, before Commit.
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
   // Renames the folder and returns its path.
   std::string Commit(bool fsync);

@@ -23,6 +23,7 @@ using BelievedFn = std::function<bool(int64_t step, double wall_time)>;
 [[nodiscard]] EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
                                                  const BelievedFn& believed = {});
 
+// The rule of stop_if_higher_hook and stop_if_lower_hook.
 struct ThresholdRule {
   std::string metric_name;
   double threshold = 0;
@@ -34,6 +35,7 @@ struct ThresholdRule {
 [[nodiscard]] bool ThresholdCrossed(const EvalMetricsBySteps& metrics, const ThresholdRule& rule,
                                     Log& log);
 
+// The rule of stop_if_no_increase_hook and stop_if_no_decrease_hook.
 struct ImprovementRule {
   std::string metric_name;
   int64_t max_steps_without_improvement = 0;

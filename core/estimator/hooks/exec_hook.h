@@ -28,6 +28,7 @@ class CommandRunner {
   const HookHome* home_ = nullptr;
 };
 
+// Runs one command at the moments that `on` names: begin, end, evaluated, checkpoint_saved.
 class ExecHook final : public SessionRunHook {
  public:
   explicit ExecHook(ExecHookOptions options)

@@ -20,6 +20,7 @@ namespace tpuest {
 // A receiver of its own, or "default": the job's, from its `export`.
 using ExporterReceiver = std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers>;
 
+// The arguments that tf.estimator's exporters share.
 struct ExporterOptions {
   std::string name;
   ExporterReceiver serving_input_receiver_fn = "default";
@@ -72,6 +73,7 @@ struct FinalExporterOptions : ExporterOptions {
 };
 using AnyExporter = std::variant<LatestExporterOptions, BestExporterOptions, FinalExporterOptions>;
 
+// tf.estimator.EvalSpec, as a job writes it.
 struct EvalSpec {
   std::string input_fn;
   std::optional<int64_t> steps;

@@ -36,6 +36,7 @@ struct BothReceivers : ReceiverOptions {
 };
 using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers>;
 
+// The section `export` of a job.
 struct ExportOptions {
   std::optional<std::string> export_dir_base;
   std::optional<AnyReceiver> serving_input_receiver_fn;

@@ -14,6 +14,7 @@ namespace tpuest {
 // The option as it is written: 100; "100", "300s", "10m", "1h"; "auto".
 using IterationsPerLoop = std::variant<int64_t, std::string>;
 
+// The option as it is read: a number of steps, a time, or auto.
 struct IterationsPerLoopCounter {
   enum class Unit { kCount, kSeconds, kAuto };
   int64_t value = 1;  // steps or seconds; 0 for kAuto

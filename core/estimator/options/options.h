@@ -21,6 +21,7 @@ namespace tpuest {
 // The value of an option that is not given, where null means something else.
 inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
 
+// tf.compat.v1.ConfigProto, as far as it means something here.
 struct SessionConfig {
   int intra_op_parallelism_threads = 0;
 
@@ -34,6 +35,7 @@ struct SessionConfig {
 // true: PER_HOST_V1, false: PER_SHARD_V1, or InputPipelineConfig by name.
 using InputPipelineConfig = std::variant<bool, std::string>;
 
+// tf.compat.v1.estimator.tpu.TPUConfig.
 struct TpuConfig {
   IterationsPerLoop iterations_per_loop = int64_t{2};
   // iterations_per_loop as RunConfig::Resolve has read it; nullopt: a value that cannot be taken.
@@ -99,6 +101,7 @@ struct KeepBest {
   }
 };
 
+// tf.compat.v1.estimator.tpu.RunConfig, with tpuest's own options among its fields.
 struct RunConfig {
   std::optional<std::string> model_dir;
   std::optional<int64_t> tf_random_seed;
@@ -233,6 +236,7 @@ struct TrainLength {
 [[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps,
                                                    bool on_tpu);
 
+// tf.estimator.TrainSpec, as a job writes it.
 struct TrainSpec {
   std::string input_fn;
   std::optional<int64_t> steps;

@@ -73,6 +73,7 @@ struct WarmStartSettings {
 // A path alone, of a checkpoint or a SavedModel, means all trainable variables.
 using WarmStartFrom = std::variant<std::string, WarmStartSettings>;
 
+// The checkpoint's path, and the settings that a path alone stands for.
 [[nodiscard]] const std::string& PathOf(const WarmStartFrom& from);
 [[nodiscard]] WarmStartSettings SettingsOf(const WarmStartFrom& from);
 

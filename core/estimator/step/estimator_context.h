@@ -30,6 +30,7 @@ struct EstimatorContext {
   uint64_t Seed(const std::optional<uint64_t>& saved);
   // Whether the mode runs on TPU: evaluation may not.
   [[nodiscard]] bool OnTpu(Mode mode) const;
+  // The replicas that the mode runs on.
   [[nodiscard]] int ReplicasIn(Mode mode) const;
   // Whether every replica gets the whole batch.
   [[nodiscard]] bool BroadcastsIn(Mode mode) const;

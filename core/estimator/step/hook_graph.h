@@ -14,7 +14,7 @@ namespace tpuest {
 
 class HookGraph {
  public:
-  // All of them outlive it.
+  // The arguments outlive it.
   HookGraph(Backend& backend, const OpRegistry& registry, VariableStore& variables,
             const Graph& model)
       : backend_(backend), registry_(registry), variables_(variables), model_(model) {}

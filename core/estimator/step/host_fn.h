@@ -37,8 +37,9 @@ class HostVariables {
   // Gives the graph's variables their first values where they have none: the model's, or initial
   // ones.
   void Add(const Graph& graph);
-  // Gives all of them their first values again.
+  // Gives all variables their first values again.
   void Reset();
+  // Drops all variables.
   void Clear();
 
  private:

@@ -22,7 +22,7 @@ struct HostWork {
 
 class HostGraph {
  public:
-  // All of them outlive it; the graph may go on growing.
+  // The arguments outlive it; the graph may go on growing.
   HostGraph(Backend& backend, const Graph& graph, VariableStore& variables, int threads = 1)
       : backend_(backend), graph_(graph), variables_(variables), threads_(threads) {}
 

@@ -19,6 +19,7 @@ namespace tpuest {
 
 class TrainStep;
 
+// A batch on its way to a step.
 struct InfeedItem {
   Batch batch;
   StepFeeds feeds = {};  // empty: the batch was not prepared for a step

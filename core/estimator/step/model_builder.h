@@ -15,7 +15,7 @@ namespace tpuest {
 struct BuiltModel {
   std::unique_ptr<Graph> graph;
   TPUEstimatorSpec spec;
-  // Placeholders, in the order of InputsOf.
+  // The placeholders, [rows, ...] each, in the order of InputsOf.
   std::vector<Value> inputs;
   bool has_labels = false;
   bool has_example_weight = false;

@@ -56,7 +56,7 @@ class StepProgram {
   [[nodiscard]] std::optional<int64_t> steps_per_call() const { return device_->steps_per_call(); }
 
  private:
-  // Where a fetch or a feed comes from: entry `index` of that part's results, or of the inputs.
+  // The source of a fetch or a feed: entry `index` of that part's results, or of the inputs.
   enum class Source { kInput, kBefore, kDevice, kAfter };
   struct From {
     Source source = Source::kDevice;
@@ -73,7 +73,7 @@ class StepProgram {
                            const StepResult& after) const;
   [[nodiscard]] Tensor Whole(const std::vector<Tensor>& parts, bool batch) const;
   [[nodiscard]] bool IsBatch(Value value) const;
-  // Of one replica, or of all.
+  // The feeds for `values` in one replica's shapes. Those with share_ rows are cut as the batch.
   [[nodiscard]] std::vector<FeedSpec> Feeds(const std::vector<Value>& values,
                                             const std::vector<Shape>& shapes) const;
 
