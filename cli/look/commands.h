@@ -5,7 +5,9 @@
 
 namespace tpuest::cli {
 
+// Exit code 3 where --verify finds damage in a TFRecord file.
 [[nodiscard]] Command InspectCommand();
+// Exit code 8 where what a run has left is not what its job gives.
 [[nodiscard]] Command VerifyCommand();
 [[nodiscard]] Command ReplayCommand();
 [[nodiscard]] Command BenchCommand();
