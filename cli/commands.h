@@ -7,6 +7,7 @@
 
 namespace tpuest::cli {
 
+// All commands. They live as long as the program.
 [[nodiscard]] const std::vector<Command>& Commands();
 
 // `tpuest version`.

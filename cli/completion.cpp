@@ -26,11 +26,12 @@ using Words = std::vector<std::string>;
 // A flag, and the words that may follow it.
 struct Flag {
   bool takes_value = false;
-  bool takes_key = false;  // KEY=...: a key of the job
+  bool takes_key = false;  // its value is KEY=..., a key of the job
   Words values;            // empty: anything
 };
 
-// "text|tf|json" has three; "FILE|-" none, because a shell knows files better.
+// The words that a help text allows: three of "text|tf|json"; none of "FILE|-", because a shell
+// knows files better.
 Words ChoicesOf(const std::string& shown) {
   const bool has_names =
       std::any_of(shown.begin(), shown.end(), [](unsigned char c) { return std::isupper(c) != 0; });
@@ -62,21 +63,21 @@ std::map<std::string, Flag> FlagsOf(const Command& command) {
   return flags;
 }
 
-// What stands on the line before the word that is completed.
+// The part of the line before the word that is completed.
 struct Line {
   const Command* command = nullptr;
   std::string subject;
   std::string job;
-  std::string folder;     // of -C
-  std::string model_dir;  // of --model-dir
-  std::string run;        // that is named in the job's place, or one of its checkpoints
-  std::string flag;       // waits for its value
+  std::string folder;     // the value of -C
+  std::string model_dir;  // the value of --model-dir
+  std::string run;        // a run or one of its checkpoints, named in the job's place
+  std::string flag;       // the last word, if it is a flag that waits for its value
 
-  // From the folder of -C.
+  // A path as -C has it: from that folder on.
   [[nodiscard]] std::string Path(const std::string& path) const {
     return folder.empty() || path.empty() || path.starts_with('/') ? path : JoinPath(folder, path);
   }
-  // The job file; without one the job that a run keeps. Empty: neither is named.
+  // The job file; without one the job that a run keeps. Empty: the line names neither.
   [[nodiscard]] std::string JobPath() const {
     if (!job.empty()) return Path(job);
     const std::string& named = run.empty() ? model_dir : run;
@@ -87,7 +88,7 @@ struct Line {
 void ReadValue(const std::string& flag, const std::string& value, Line& line) {
   if (flag == "-C") line.folder = value;
   if (flag == "--model-dir") line.model_dir = value;
-  // A step, latest and best are of the run that is named otherwise.
+  // A step, latest and best mean checkpoints of the run that is named otherwise.
   if (flag == "--checkpoint" && FileExists(ResolvedJobPath(ModelDirOf(line.Path(value))))) {
     line.run = value;
   }
@@ -133,7 +134,7 @@ std::optional<PartialJob> ReadPartialJob(const std::string& path) {
     config::ParseJobInto(config::ReadJobFile(path), path, {}, sources, config::ValueOf(partial.job),
                          partial.tree);
   } catch (const Error&) {
-    // What could be read is there.
+    // The tree holds what could be read.
     if (partial.tree.root.kind != config::Node::Kind::kMap) return std::nullopt;
   }
   return partial;
@@ -141,7 +142,7 @@ std::optional<PartialJob> ReadPartialJob(const std::string& path) {
 
 std::string LastStep(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-// Keys as an override takes them: whole paths, and last steps that only one path has.
+// Keys in the forms that an override takes: whole paths, and last steps that only one path has.
 Words KeysOf(PartialJob& partial) {
   const Words paths = config::ConcretePaths(partial.tree, config::ValueOf(partial.job));
   std::map<std::string, int> endings;
@@ -155,11 +156,11 @@ Words KeysOf(PartialJob& partial) {
   return keys;
 }
 
-// "layers[2].units" as the schema has it: "layers[].units".
+// Tells whether "layers[2].units" is the schema's "layers[].units".
 bool IsSchemaPathOf(const std::string& schema, const std::string& path) {
   const Words a = config::PathSteps(schema);
   const Words b = config::PathSteps(path);
-  // The last steps of a path may be all that was typed.
+  // The typed path may be the last steps of the schema's alone.
   if (b.size() > a.size()) return false;
   return std::equal(b.rbegin(), b.rend(), a.rbegin(),
                     [](const auto& x, const auto& y) { return x == y || x == "<name>"; });
@@ -174,7 +175,7 @@ void AddValues(const config::SchemaKey& key, std::set<std::string>& values) {
   if (EndsWith(key.type, "null")) values.insert("null");
 }
 
-// Of the key itself; of all that end like it where there is none.
+// The values that a key may have: by its whole path, or else by all keys that end like it.
 Words ValuesOf(const std::string& key) {
   const std::vector<config::SchemaKey> schema = config::Schema<Job>();
   // `type` is no key of its own: the section's words are its values.

@@ -1,5 +1,5 @@
 #pragma once
-// What may stand next on a command line, for shells.
+// Completion: the words that may stand next on a command line, for shells.
 
 #include <string>
 #include <vector>
@@ -8,19 +8,20 @@
 
 namespace tpuest::cli {
 
-// Candidates for the last of the words, which may be empty; the program's own name is not among
-// them. Commands, flags and their values, recipes, keys of the job that is named, or of the run's,
-// and what they may be, and the steps of its checkpoints. None where a file is to be named: shells
-// know these. Never fails: of a job that cannot be read nothing is known.
+// Candidates for the last of `words`, which may be empty; the program's own name is not among
+// `words`. They are commands, flags and their values, recipes, keys of the job or run that is named
+// and the values that they may have, and the steps of its checkpoints. There are none where a file
+// is to be named: shells know these. Never throws: of a job that cannot be read nothing is known.
 [[nodiscard]] std::vector<std::string> Complete(const std::vector<std::string>& words);
 
-// The words of a line that may end in the middle of one, as a shell splits it.
+// Splits a line into words as a shell does; the line may end in the middle of one.
 [[nodiscard]] std::vector<std::string> ShellWords(const std::string& line);
 
 // `tpuest completion SHELL`.
 [[nodiscard]] Command CompletionCommand();
 
-// `__complete --line LINE` or `__complete WORD...`: prints candidates, one a line.
+// `__complete --line LINE` or `__complete WORD...`: prints candidates on stdout, one a line, and
+// returns the exit code, 0.
 int PrintCompletions(const std::vector<std::string>& arguments);
 
 }  // namespace tpuest::cli

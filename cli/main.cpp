@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   using namespace tpuest::cli;
   // A write past a limit on file sizes then fails like one to a full disk, and is told.
   std::signal(SIGXFSZ, SIG_IGN);
-  // What a shell asks.
+  // The completion scripts of shells ask this way.
   if (argc > 1 && std::string_view(argv[1]) == "__complete") {
     return PrintCompletions({argv + 2, argv + argc});
   }

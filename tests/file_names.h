@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// A line a fault: a literal, outside of the files that make names, that spells one of their names
+// One line a fault: a literal, outside of the files that make names, that spells one of their names
 // or is joined to a model_dir, or two of theirs that spell the same. Texts (literals with a space)
 // may speak of a file, unless they put a folder before it.
 [[nodiscard]] std::vector<std::string> FileNameFaults(const std::vector<Source>& tree);

@@ -11,7 +11,7 @@ namespace tpuest {
 
 // A file of the tree.
 struct Source {
-  std::string path;  // from the root, "core/base/text.h"
+  std::string path;  // path from the root, "core/base/text.h"
   std::string text;  // empty for what people do not write by hand
 };
 
@@ -21,22 +21,24 @@ struct Source {
 // The folders of the stack, each with its rank.
 [[nodiscard]] const std::map<std::string, double, std::less<>>& Ranks();
 
-// Each returns a line a fault, "config/job.cpp:12: config (6) may not include data (8)".
+// Each check below returns a line a fault, "config/job.cpp:12: config (6) may not include data
+// (8)".
 
-// #include lines. A header hands on the libraries that it includes, so that these are held to
-// their folders through any number of our own headers.
+// Checks #include lines. A header hands on the libraries that it includes, so that these are held
+// to their folders through any number of our own headers.
 [[nodiscard]] std::vector<std::string> IncludeFaults(const std::vector<Source>& tree);
 
-// The dependencies of the Meson files: ours by rank, libraries by folder.
+// Checks the dependencies of the Meson files: ours by rank, libraries by folder.
 [[nodiscard]] std::vector<std::string> LinkFaults(const std::vector<Source>& tree);
 
-// Names at the top level, folders below a ranked folder, folders of tests/ without a counterpart.
+// Checks names at the top level, folders below a ranked folder, and folders of tests/ for a
+// counterpart.
 [[nodiscard]] std::vector<std::string> LayoutFaults(const std::vector<Source>& tree);
 
-// Folders of the stack with too many files, or with too many of one prefix.
+// Finds folders of the stack with too many files, or with too many of one prefix.
 [[nodiscard]] std::vector<std::string> SizeFaults(const std::vector<Source>& tree);
 
-// Files too long to have one subject, and notes of unfinished work.
+// Finds files too long to have one subject, and notes of unfinished work.
 [[nodiscard]] std::vector<std::string> HygieneFaults(const std::vector<Source>& tree);
 
 }  // namespace tpuest

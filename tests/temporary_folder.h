@@ -1,5 +1,5 @@
 #pragma once
-// A folder of its own for a test.
+// Gives a test a temporary folder of its own.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// It goes away, with all that is in it, when the test ends.
+// The folder goes away, with all that is in it, when the test ends.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(MakeTemporaryFolder("tpuest_test")) {}

@@ -1,5 +1,5 @@
 #pragma once
-// What the program was built with.
+// The program tells what it was built with.
 
 #include <string_view>
 #include <utility>
@@ -7,14 +7,16 @@
 
 namespace tpuest::cli {
 
+// All texts were fixed when the program was compiled and live as long as it.
 struct BuildInfo {
   std::string_view version;                                              // "0.1.0"
-  std::string_view march;                                                // as -march= has it
+  std::string_view march;                                                // value of -march=
   std::string_view compiler;                                             // "gcc 12.2.0"
   std::string_view type;                                                 // "release"
   std::vector<std::pair<std::string_view, std::string_view>> libraries;  // name and version
 };
 
+// The build of this program.
 [[nodiscard]] const BuildInfo& ThisBuild();
 
 }  // namespace tpuest::cli

@@ -17,7 +17,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Empty where there is no such file.
+// The text of a file; empty where it cannot be read.
 std::string Read(const std::string& path) {
   try {
     return FileExists(path) ? ReadFile(path) : "";
@@ -26,7 +26,7 @@ std::string Read(const std::string& path) {
   }
 }
 
-// What follows "key" and what separates it, in the first line that begins with it.
+// Finds the first line that begins with `key`, and takes what stands behind the separator.
 std::string FieldOf(const std::string& text, std::string_view key) {
   for (const std::string& line : Split(text, '\n')) {
     if (!line.starts_with(key)) continue;
@@ -38,7 +38,7 @@ std::string FieldOf(const std::string& text, std::string_view key) {
   return "";
 }
 
-// "16384 kB" of /proc/meminfo.
+// Reads a field such as "16384 kB" of /proc/meminfo.
 uint64_t BytesOfField(const std::string& text, std::string_view key) {
   return std::strtoull(FieldOf(text, key).c_str(), nullptr, 10) * 1024;
 }
@@ -58,7 +58,7 @@ std::string ControlGroup() {
   return DirectoryExists(folder) ? folder : "/sys/fs/cgroup";
 }
 
-// The least limit of the group and those above it.
+// The smallest limit of the group and of the groups above it.
 std::optional<uint64_t> MemoryLimit(std::string folder) {
   std::optional<uint64_t> least;
   while (folder.starts_with("/sys/fs/cgroup")) {
@@ -70,7 +70,8 @@ std::optional<uint64_t> MemoryLimit(std::string folder) {
     folder = DirName(folder);
   }
   if (const std::string text = Read("/sys/fs/cgroup/memory/memory.limit_in_bytes"); !text.empty()) {
-    const uint64_t limit = std::strtoull(text.c_str(), nullptr, 10);  // version 1
+    // Version 1 writes a huge number for no limit.
+    const uint64_t limit = std::strtoull(text.c_str(), nullptr, 10);
     if (limit < uint64_t{1} << 60) least = limit;
   }
   return least;
@@ -98,7 +99,8 @@ int UsableCores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-// By the number that statfs gives; locks and renames are not what they are on a local disk.
+// Names a file system by the number that statfs gives; on these, locks and renames are not what
+// they are on a local disk.
 std::string NetworkType(int64_t type) {
   static const std::map<int64_t, std::string> kTypes = {
       {0x6969, "nfs"},      {0xFF534D42, "cifs"}, {0xFE534D42, "smb2"}, {0x0BD00BD0, "lustre"},

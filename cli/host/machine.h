@@ -1,5 +1,5 @@
 #pragma once
-// What this machine has and what it lets a process have, as Linux says it.
+// The machine's resources and the limits of a process, as Linux tells them.
 
 #include <cstdint>
 #include <optional>
@@ -8,35 +8,40 @@
 
 namespace tpuest::cli {
 
+// A disk; `free` is in bytes, those that a user without privileges may take.
 struct DiskSpace {
-  std::string path;  // that exists: the folder, or the nearest above it
+  std::string path;  // the folder, or the nearest above it that exists
   uint64_t free = 0;
   bool writable = false;
-  std::string type;  // of network file systems: "nfs"; empty: a local one
+  std::string type;  // "nfs" and the like; empty: a local file system
 };
 
 struct Machine {
-  std::string system;                // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0, x86_64"
-  std::string processor;             // "AMD EPYC 9R14"
-  int cores = 0;                     // that are on
-  int usable_cores = 0;              // that this process may run on
-  std::optional<double> core_quota;  // of the control group
-  uint64_t memory = 0;               // bytes
-  uint64_t available = 0;
-  std::optional<uint64_t> memory_limit;   // of the control group
-  std::optional<uint64_t> address_space;  // ulimit -v
+  std::string system;                     // "Debian GNU/Linux 12 (bookworm), Linux 6.1.0, x86_64"
+  std::string processor;                  // "AMD EPYC 9R14"
+  int cores = 0;                          // cores that are on
+  int usable_cores = 0;                   // cores that this process may run on
+  std::optional<double> core_quota;       // cores that the control group allows: 1.5
+  uint64_t memory = 0;                    // bytes
+  uint64_t available = 0;                 // bytes
+  std::optional<uint64_t> memory_limit;   // bytes that the control group allows
+  std::optional<uint64_t> address_space;  // bytes; ulimit -v
   std::optional<uint64_t> open_files;     // ulimit -n; nullopt: any number
   std::string huge_pages;                 // "always", "madvise", "never"; empty: not known
 };
 
+// Reads /proc, /sys and the limits of the process. A value that cannot be read is 0, "" or nullopt;
+// nothing is thrown.
 [[nodiscard]] Machine ThisMachine();
+// The disk that `folder` is on, or would be on; "" is the working directory. Makes nothing.
 [[nodiscard]] DiskSpace DiskAt(const std::string& folder);
 
-// "max 100000" -> nullopt, "150000 100000" -> 1.5: cpu.max of a control group.
+// Reads cpu.max of a control group, in cores: "max 100000" -> nullopt, "150000 100000" -> 1.5.
 [[nodiscard]] std::optional<double> QuotaOf(const std::string& cpu_max);
-// "always [madvise] never" -> "madvise".
+// Takes the word in brackets: "always [madvise] never" -> "madvise"; "" where there is none.
 [[nodiscard]] std::string ChosenOf(const std::string& choices);
-// Text in which the home folder is "~" and no folder below /home names its user.
+// Replaces the home folder by "~", and the user's name below /home, too, so that a report can be
+// shown to others.
 [[nodiscard]] std::string WithoutNames(std::string text, const std::string& home);
 
 }  // namespace tpuest::cli

@@ -12,7 +12,8 @@
 namespace tpuest::cli {
 namespace {
 
-// What it finds, in lines: "ok" and two more, or "no" and why.
+// Runs in the child. Its answer is lines: "ok", the number of devices, the version; or "no" and the
+// reason.
 std::string TryPlugin(const std::string& path) {
   try {
     const auto client = LoadPjrtPlugin(path, path.find("cpu") == std::string::npos ? 0 : 1);

@@ -10,11 +10,13 @@ struct PluginProbe {
   std::string path;    // empty: there is no plugin
   bool starts = false;
   int devices = 0;
-  std::string version;  // of the plugin, as it says
-  std::string message;  // why it does not start
+  std::string version;  // the plugin's own word for its version
+  std::string message;  // the reason why it does not start; empty: it starts
 };
 
-// Waits at most so long. No thread may run beside the caller.
+// Starts the plugin in a child process and waits at most `deadline_secs` for it; then the child is
+// killed and `message` says so. Throws nothing for a plugin that fails. No thread may run beside
+// the caller, because the process forks.
 [[nodiscard]] PluginProbe ProbePlugin(const std::string& device, double deadline_secs);
 
 }  // namespace tpuest::cli

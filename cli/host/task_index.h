@@ -1,5 +1,5 @@
 #pragma once
-// Which task of an array this process is, as its scheduler says in the environment.
+// The index of this process in an array of tasks, which its scheduler tells by the environment.
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +11,9 @@ namespace tpuest::cli {
 // Looks up an environment variable.
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
-// From 0 on. Slurm, Kubernetes (an indexed Job), PBS and AWS Batch count as the user or they do,
-// from 0; Grid Engine and LSF count from 1. Error kUsage where none of them has set its variable.
+// The index, counted from 0. Slurm, Kubernetes (an indexed Job), PBS and AWS Batch count as the
+// user or they do, from 0; Grid Engine and LSF count from 1, which is taken off. Error kUsage where
+// none of them has set its variable, and where the variable holds no such number.
 [[nodiscard]] int64_t ArrayTaskIndex(const Lookup& environment);
 
 }  // namespace tpuest::cli

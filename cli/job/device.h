@@ -1,5 +1,5 @@
 #pragma once
-// What --device names: where the steps of a job run.
+// The device that --device names: the steps of a job run on it.
 
 #include <memory>
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace tpuest::cli {
 
-// What a device is told of the job.
+// The options of the job that reach the device: how many bytes are staged, how precise matmul is.
 [[nodiscard]] DeviceOptions DeviceOptionsOf(const TpuestOptions& options);
 
+// Owns the plugin and its backend; it outlives the Estimator that runs on it.
 class Device {
  public:
-  // "cpu": the CPU engine, which needs nothing here. Else a PJRT plugin, started for so many
-  // replicas; Error kUsage that names its file where that fails.
+  // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for
+  // `replicas` replicas; Error kUsage that names its file where that fails.
   Device(const std::string& name, int replicas, PjrtLogging logging);
 
-  // nullptr: the CPU engine's.
+  // nullptr stands for the CPU engine, which the Estimator makes itself.
   [[nodiscard]] Backend* backend() const { return backend_.get(); }
 
  private:

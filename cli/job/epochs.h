@@ -1,5 +1,6 @@
 #pragma once
-// Whether a part's options speak of epochs anywhere: only then the input is asked for its size.
+// Finds out whether options speak of epochs anywhere: only then the input is asked for its size,
+// which may mean reading all of it.
 
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 
 namespace tpuest::cli {
 
+// A visitor: `finder.Look(options)`, then found().
 class EpochFinder {
  public:
   template <class T>

@@ -1,5 +1,5 @@
 #pragma once
-// A job's EvalSpecs joined with their inputs and what their exporters export.
+// The evaluations of a job: each EvalSpec joined with its input, its hooks and its exporters.
 
 #include <string_view>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace tpuest::cli {
 
-// Error kUsage, naming the command, if the job has no eval_spec.
+// One task an EvalSpec, in the order of the job. Error kUsage, naming the command, if the job has
+// no eval_spec.
 [[nodiscard]] std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command);
 
 }  // namespace tpuest::cli

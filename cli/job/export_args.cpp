@@ -23,7 +23,8 @@ std::string FlowText(const nn::NumberOrList& value) {
   return fmt::format("[{}]", Join(texts, ", "));
 }
 
-// The receiver for serving: as it is given, or by what the model's columns or the input parse.
+// The receiver for serving: the one that is given; else one that parses tf.Examples where columns
+// or the input do; else one that takes the features as they are.
 ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyReceiver>& given) {
   const std::string input_fn = ServedInput(job);
   const InputFnOptions& input = job.input_fns.at(input_fn);
@@ -56,7 +57,7 @@ ServingInputReceiverFn SupervisedReceiver(const Job& job, Mode mode) {
       SpecOf(job, trains ? job.train_spec->input_fn : EvalSpecsOf(job)[0].spec->input_fn, mode));
 }
 
-// A receiver of an exporter; nullopt: the job's.
+// The receiver of an exporter; nullopt stands for the job's rule. A bare word is the parsing one.
 std::optional<AnyReceiver> ReceiverOf(const Job& job, const ExporterReceiver& given) {
   if (std::holds_alternative<std::string>(given)) {
     return job.export_options.serving_input_receiver_fn;

@@ -1,5 +1,5 @@
 #pragma once
-// What a job's exports hold: receivers, assets, what is compared.
+// The contents of a job's exports: receivers, assets, and the inputs that they are compared on.
 
 #include <map>
 #include <string>
@@ -11,18 +11,21 @@
 
 namespace tpuest::cli {
 
-// What tf.Examples hold for the model's feature columns, as parse_example would say it; nothing for
-// a model without columns.
+// The features of a tf.Example that the model's columns read, in the words of parse_example; empty
+// for a model without columns.
 [[nodiscard]] std::map<std::string, FeatureOptions> ColumnFeatures(const Job& job);
 
-// As the job's `export` says, but for folder, checkpoint and verifying. Error kUsage where a mode
-// lacks its spec.
+// The arguments of the job's `export`, but for folder, checkpoint and verifying. Opens the input
+// for its shapes where they are needed. Error kUsage where a mode lacks its train_spec or
+// eval_spec.
 [[nodiscard]] ExportArgs ExportArgsOf(const Job& job);
 
-// Of an exporter of an EvalSpec: it serves, with the job's receiver unless it has its own.
+// The arguments of an EvalSpec's exporter: it serves predictions, with the job's receiver unless it
+// has its own.
 [[nodiscard]] ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter);
 
-// What an export is compared on, where it serves.
+// The inputs that an export for serving is compared on: `records` rows of the served input. Error
+// kUsage where the job names no such input.
 [[nodiscard]] VerifyArgs VerifyArgsOf(const Job& job, int64_t records);
 
 }  // namespace tpuest::cli

@@ -25,7 +25,7 @@ void ApplyFold(Job& job) {
   if (!job.tpuest.fold || !job.train_spec) return;
   CheckFold(*job.tpuest.fold);
   const auto train = job.input_fns.find(job.train_spec->input_fn);
-  if (train == job.input_fns.end()) return;  // told elsewhere
+  if (train == job.input_fns.end()) return;  // ValidateJob says it
   train->second.fold = FoldPart{*job.tpuest.fold, false};
   for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
     if (named.spec->input_fn == train->first) {

@@ -1,5 +1,5 @@
 #pragma once
-// tpuest.fold: what it makes of a job's inputs.
+// tpuest.fold, cross-validation: it changes a job's inputs.
 
 #include <string>
 
@@ -8,15 +8,16 @@
 
 namespace tpuest::cli {
 
-// The train_spec's input leaves the fold out; every eval_spec's input reads the fold of the
-// train_spec's source, by its own map. Error kUsage for a fold that there is not, and where both
-// have one input_fn.
+// Makes the train_spec's input leave the fold out, and every eval_spec's input read the fold of the
+// train_spec's source, by its own map. Changes nothing in a job without tpuest.fold or train_spec.
+// Error kUsage for a fold that there is not, and where both specs have one input_fn.
 void ApplyFold(Job& job);
 
-// "1/5" of --fold as tpuest.fold. Error kUsage for anything else.
+// Reads the value of --fold: "1/5" is the first of five, counted from 1. Error kUsage for anything
+// else; the range is checked by ApplyFold.
 [[nodiscard]] FoldOptions ParseFold(const std::string& text);
 
-// Where a fold's run stands below the job's model_dir: "fold_1_of_5".
+// The folder of a fold's run, below the job's model_dir: "fold_1_of_5".
 [[nodiscard]] std::string FoldFolder(const FoldOptions& fold);
 
 }  // namespace tpuest::cli

@@ -6,8 +6,9 @@
 
 namespace tpuest::cli {
 
-// What the job gives under params, model, optimizer and train_batch_size, by key path
-// ("optimizer.learning_rate"). A list of scalars is a text; lists of maps (layers) are left out.
+// The values that the job gives under params, model, optimizer and train_batch_size, by key path
+// ("optimizer.learning_rate"). A list of scalars is one text; nulls and lists of maps (layers) are
+// left out.
 [[nodiscard]] HParams HParamsOf(const config::Tree& tree);
 
 }  // namespace tpuest::cli

@@ -107,7 +107,7 @@ class Validator {
     CheckBatch("eval", job_.estimator.eval_batch_size);
   }
 
-  // An evaluation that another section names by its key.
+  // Says a fault where another section names an evaluation that is none of eval_spec.
   void CheckEval(const std::string& key, const std::string& name) {
     std::vector<std::string> labels;
     for (const NamedEvalSpec& named : EvalSpecsOf(job_)) {
@@ -151,7 +151,8 @@ class Validator {
   Faults faults_;
 };
 
-// Steps of one epoch of the training input, where an optimizer's schedule speaks of epochs.
+// The steps of one epoch of the training input; nullopt where no optimizer's schedule speaks of
+// epochs.
 std::optional<double> StepsPerEpoch(const Job& job) {
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
   EpochFinder finder;

@@ -47,6 +47,7 @@ struct PredictOptions {
   }
 };
 
+// Deadlines are in seconds.
 struct DeadlineOptions {
   double evaluator_secs = 600;
 
@@ -92,6 +93,7 @@ struct TpuestOptions {
   }
 };
 
+// A job is what its file says; the help of each key stands in Visit.
 struct Job {
   // It is moved, not copied: the copies of its variants are much to compile, and nobody wants one.
   Job();
@@ -102,7 +104,7 @@ struct Job {
   int version = 0;
   std::optional<std::string> name;
   std::optional<std::string> mode;
-  std::vector<std::string> base;  // empty: config/layers.h has put them in
+  std::vector<std::string> base;  // always empty: config/layers.h has put the files in
   EstimatorOptions estimator;
   std::map<std::string, InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
@@ -149,29 +151,39 @@ struct Job {
   }
 };
 
-// Reads the job; the one place where the visitors meet the whole of it.
+// Reads the job of a file under its layers (bases, set files, overrides); the one place where the
+// visitors meet the whole of it. `sources` keeps the texts, so that faults show their lines. Error
+// kUsage with every fault, each at its file and line.
 [[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                                     config::Sources& sources);
+// The job as YAML: every value with its origin; what the job and the command line say; what differs
+// from the defaults. `tree` is what the job was read from.
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string MinimalText(const Job& job, const config::Tree& tree);
+// Every value of the job that is no section, with its path ("optimizer.learning_rate"), in the
+// order of the sections' keys.
 [[nodiscard]] std::vector<config::FlatValue> FlatJob(const Job& job);
 
-// Everything else that can be told wrong without touching data, with each fault's key.
+// All other faults that can be told without touching data, each with its key; reading has found
+// those of the file's form. Empty: there are none. Throws nothing for a wrong job.
 [[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);
 
-// The job's model with all that it is built from, and the job's input with the labels that the
-// model takes.
+// The job's model with all that it is built from. Where a schedule speaks of epochs the training
+// input is opened to count its records.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
-// The same without a look at the data: epochs are of any length, so only the rates of schedules in
+// The model without a look at the data: epochs are of any length, so only the rates of schedules in
 // epochs are not the job's.
 [[nodiscard]] ModelFn MakeModelFnForShapes(const Job& job);
+// The input `name` of the job's input_fns, which has to be there; its labels are held to those that
+// the model takes.
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
 
-// The job's EvalSpecs; none where it has no eval_spec.
+// The job's EvalSpecs, in its order; none where it has no eval_spec. They point into the job.
 [[nodiscard]] std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job);
 
-// The train_spec's hooks, which know an EvalSpec by its key, with its folder's name.
+// The hooks of the train_spec, which the job must have. A hook that names an EvalSpec by its key
+// has the name of that evaluation's folder instead.
 [[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
 
 // The input_fn whose features a prediction or a server takes: predict's, else the (first)
@@ -180,7 +192,7 @@ struct Job {
 
 }  // namespace tpuest::cli
 
-// Each is code for hundreds of options: made in the *_types.cpp alone.
+// Each of these is code for hundreds of options, so the *_types.cpp alone make it.
 namespace tpuest::config {
 extern template const Type* TypeOf<cli::Job>();
 extern template const Type* TypeOf<models::AnyModel>();

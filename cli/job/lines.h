@@ -11,23 +11,25 @@ namespace tpuest::cli {
 // A string of the job, in flow or block: quoted where YAML needs it, "${" escaped.
 [[nodiscard]] std::string Word(const std::string& text);
 
-// A number of a column to a hundredth of the column's deviation, with a point.
+// A column's number to a hundredth of the column's deviation, always with a decimal point.
 [[nodiscard]] std::string Rounded(double value, double deviation);
 
-// "[a, b, c]" from that column of a line on, over as many lines as it takes, further ones indented.
+// "[a, b, c]" as it stands from character `column` of a line on. A line takes 100 characters; those
+// that follow are indented by `indent`.
 [[nodiscard]] std::string FlowList(size_t column, const std::vector<std::string>& items,
                                    size_t indent);
-// The same behind a head: "head[a, b, c]".
+// The list behind a head: "head[a, b, c]".
 [[nodiscard]] std::string FlowList(const std::string& head, const std::vector<std::string>& items,
                                    size_t indent);
 
-// The line and its newline, with the comment behind it, or above it where it does not fit.
+// The line and its newline, with the comment behind it, or above it where 100 characters do not
+// hold both.
 [[nodiscard]] std::string Commented(const std::string& line, const std::string& comment);
 
-// Keys and values of a section.
+// A section's keys with their values, in the order of the text.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// "  name: {key: value, ...}" with a comment; a line a key where one does not hold them.
+// "  name: {key: value, ...}" with a comment, on one line of 100 characters or on a line a key.
 [[nodiscard]] std::string SectionLines(const std::string& name, const Fields& fields,
                                        const std::string& comment);
 

@@ -15,7 +15,7 @@ void Replace(std::string& text, std::string_view what, std::string_view with) {
   }
 }
 
-// Of the comment at the head: up to the first "." or ":" that ends a clause.
+// The summary is the comment at the head, up to the first "." or ":" that ends a clause.
 std::string SummaryOf(std::string_view text) {
   std::string comment;
   for (const std::string& line : Split(text, '\n')) {

@@ -15,7 +15,7 @@ using config::Value;
 using Kind = Type::Kind;
 
 constexpr const char* kDialect = "https://json-schema.org/draft/2020-12/schema";
-// What ${...} in a string may become, so it stands for any scalar.
+// The pattern of a string with ${...}: it may become any scalar, so it is allowed for each.
 constexpr const char* kVariable = "\\$\\{";
 constexpr const char* kFraction = "^[-+0-9.eE]+/[-+0-9.eE]+$";
 constexpr const char* kPeriod = "^[0-9.eE+]+(ep|s|m|h)$";
@@ -24,7 +24,7 @@ Json Pattern(const char* pattern) { return {{"type", "string"}, {"pattern", patt
 Json AnyOf(Json of) { return {{"anyOf", std::move(of)}}; }
 Json OrVariable(const Json& schema) { return AnyOf({schema, {{"$ref", "#/$defs/${}"}}}); }
 
-// A default; null where it is a section or nothing a reader would write.
+// The default of a key; nullopt for a section and for what no reader would write.
 std::optional<Json> DefaultOf(const Value& value) {
   switch (value.type->kind) {
     case Kind::kBool:
@@ -149,12 +149,12 @@ class SchemaWriter {
     return OrVariable({{"enum", words}});
   }
 
-  // A reference, so that sections that hold each other have an end.
+  // Refers to the definition, so that sections that hold each other have an end.
   Json Named(const Type& type) {
     const std::string name(type.name);
     const auto [known, is_new] = names_.emplace(&type, name);
     if (is_new) {
-      // Kinds of one name that are not the same: GlorotUniform of layers and of columns.
+      // Two kinds may share a name and differ: GlorotUniform of layers and of columns.
       while (definitions_.contains(known->second)) known->second += "_";
       definitions_[known->second] = Json();
       const Fresh fresh = type.make();
@@ -194,7 +194,8 @@ Json JobSchema() {
                  {"title", "tpuest job"},
                  {"description", "A job of TPUEstimator: its keys are TensorFlow's arguments."}};
   schema.update(writer.Section(*value.type, value.at));
-  // A home for anchors; and what a merge key brings is not said twice.
+  // Keys "x-..." are a home for anchors, and a merge key "<<" brings keys that need not be said
+  // twice.
   schema["patternProperties"] = {{"^x-", Json::object()}};
   schema["$defs"] = writer.TakeDefinitions();
   return schema;

@@ -30,10 +30,10 @@ void Declare(FlagSet& flags, BenchInvocation& to) {
 }
 
 constexpr size_t kShownOps = 10;
-constexpr double kMuchWaiting = 0.1;  // share of a step; then the input is what is slow
-constexpr double kWorthIt = 1.1;      // times as fast; less is noise
+constexpr double kMuchWaiting = 0.1;  // share of a step spent waiting; beyond it the input is slow
+constexpr double kWorthIt = 1.1;      // a gain of less than this factor is noise
 
-// What is measured is a run that starts fresh and leaves nothing.
+// Bench measures a run that starts fresh and leaves nothing.
 void ForgetFolder(Job& job) {
   job.estimator.run_config.model_dir.reset();
   job.estimator.warm_start_from.reset();
@@ -228,7 +228,7 @@ void PrintStep(const StepReport& report, const std::string& verdict) {
 int BenchTheStep(const BenchInvocation& invocation, const Job& job) {
   const SystemClock clock;
   Console console(invocation, clock);
-  Log log;  // what a run says of its start is of no use here
+  Log log;  // without sinks: nobody reads what a run says of its start
   log.AddSink([&](Level level, std::string_view line) {
     if (level >= Level::kWarning) console.log().Write(level, line);
   });

@@ -39,7 +39,7 @@ struct JobPlace {
 
 struct Findings {
   Machine machine;
-  std::vector<std::pair<std::string, DiskSpace>> disks;  // by what lies there
+  std::vector<std::pair<std::string, DiskSpace>> disks;  // "model_dir", and the disk it is on
   std::vector<PluginProbe> plugins;
   std::optional<JobPlace> job;
   std::string tf_config;  // "none", "chief 0 of chief 1, worker 2"
@@ -61,7 +61,7 @@ std::string TfConfigText(std::vector<Problem>& problems) {
   }
 }
 
-// Those that change what a run does or where it looks.
+// The set variables of the environment that change what a run does or where it looks.
 std::vector<std::pair<std::string, std::string>> EnvironmentOf() {
   std::vector<std::pair<std::string, std::string>> found;
   for (const char* const name :
@@ -131,7 +131,7 @@ void CheckPlugins(const std::vector<PluginProbe>& plugins, std::vector<Problem>&
 
 Findings Examine(const Invocation& invocation, config::Sources& sources) {
   Findings findings;
-  // First, while there are no threads.
+  // Probing forks, so it goes first, while there are no threads.
   if (HasPjrt()) {
     for (const char* const device : {"cpu-xla", "cuda", "tpu"}) {
       findings.plugins.push_back(ProbePlugin(device, kPluginSecs));

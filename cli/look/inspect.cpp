@@ -29,11 +29,11 @@ void Declare(FlagSet& flags, InspectInvocation& to) {
 
 enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords };
 
-// What a path is, and where that lies: a checkpoint's prefix, a folder, files.
+// A path's kind, and where the thing lies: a checkpoint's prefix, a folder, files.
 struct Found {
   Kind kind;
   std::string path;
-  std::vector<std::string> files = {};  // of kEvents
+  std::vector<std::string> files = {};  // event files, where kind is kEvents
 };
 
 std::string FolderOf(const std::string& path) {
@@ -78,7 +78,7 @@ Found FindFile(const std::string& path, bool verify) {
                       : "--verify reads it as a TFRecord file all the same");
 }
 
-// `verify`: a file is a TFRecord file, whatever it begins with.
+// `verify` makes any file a TFRecord file, whatever it begins with.
 Found Find(const std::string& given, bool verify) {
   // A folder's state file stands for the folder.
   const bool is_state = BaseName(given) == kCheckpointState && FileExists(given);

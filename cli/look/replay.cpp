@@ -54,7 +54,7 @@ Steps ParseSteps(const std::optional<std::string>& given) {
 struct ReplayedRow {
   std::string file;
   int64_t record = 0;
-  Json id;  // null: the input_fn carries none along
+  Json id;  // the record's id; null: the input_fn carries none along
 };
 
 struct ReplayedStep {
@@ -64,7 +64,7 @@ struct ReplayedStep {
   std::vector<ReplayedRow> rows;
 };
 
-// The rows of batches that a stream gives, those of the wanted steps; asked from another thread.
+// Keeps the rows of the batches for the wanted steps; the stream is asked from another thread.
 class RowLog {
  public:
   // The stream's first batch is that of the step after `start`.
@@ -113,7 +113,7 @@ class LoggedStream final : public WrappedStream {
   RowLog& log_;
 };
 
-// Keeps what the steps gave. A loss that is not finite is what one replays for.
+// Keeps the losses of the steps, one that is not finite too: that is what one replays for.
 class StepLog final : public SessionRunHook {
  public:
   explicit StepLog(Steps wanted) : wanted_(wanted) {}
@@ -134,7 +134,7 @@ class StepLog final : public SessionRunHook {
   std::vector<ReplayedStep> steps_;
 };
 
-// The losses that the run has logged, by step.
+// The losses that the run has logged, by global step.
 std::map<int64_t, double> LoggedLosses(const std::string& model_dir) {
   std::map<int64_t, double> losses;
   const RunSeries series = ReadRunSeries(model_dir);
@@ -145,11 +145,11 @@ std::map<int64_t, double> LoggedLosses(const std::string& model_dir) {
 }
 
 struct Replayed {
-  std::optional<std::string> from;  // the checkpoint
+  std::optional<std::string> from;  // the checkpoint's prefix; nullopt: the run's start
   std::vector<ReplayedStep> steps;
   std::map<int64_t, double> logged;
 
-  // As logged, if the run has logged it; nullopt: it has not.
+  // Tells whether the loss is the one that the run has logged; nullopt: it has logged none.
   [[nodiscard]] std::optional<bool> IsAsLogged(const ReplayedStep& step) const {
     const auto found = logged.find(step.step);
     if (found == logged.end()) return std::nullopt;

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The checkpoint as the folder's newest, without a copy of its bytes. Names of its own keep it
-// where the run removes it meanwhile; another file system takes links only.
+// Makes the checkpoint the folder's newest, without a copy of its bytes: hard links keep it where
+// the run removes it meanwhile; on another file system symbolic links must do.
 void Borrow(const std::string& prefix, const std::string& folder) {
   const std::string beginning = BaseName(prefix) + ".";
   const fs::path from = fs::absolute(DirName(prefix).empty() ? "." : DirName(prefix));
@@ -30,7 +30,7 @@ void Borrow(const std::string& prefix, const std::string& folder) {
   WriteCheckpointState(folder, {.model_checkpoint_path = own, .all_model_checkpoint_paths = {own}});
 }
 
-// The run's job, in the folder, where it saves at its end alone.
+// The invocation of the run's job with `folder` as model_dir, where it saves at its end alone.
 Invocation InvocationFor(const Invocation& given, const NamedRun& run, const std::string& folder) {
   Invocation invocation = given;
   invocation.arguments.clear();
@@ -127,7 +127,7 @@ int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
   TrainResult result;
   session_->log().Info("Training steps {} to {} again", start_ + 1, step);
   session_->Run([&] {
-    // `steps` says how many a call of train made, and the stretch may be of several.
+    // `steps` counts from the start of a call of train, and the stretch may be of several calls.
     TrainLength length = job.train_spec->length();
     if (length.steps) length = {.steps = std::nullopt, .max_steps = step};
     result = session_->estimator().Train(input_fn, length, hooks);

@@ -1,5 +1,5 @@
 #pragma once
-// A stretch of a run's steps, trained again: by the run's own job, from one of its checkpoints or
+// Trains a stretch of a run's steps again: by the run's own job, from one of its checkpoints or
 // from its start, in a temporary folder that goes with this object.
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct NamedRun {
   std::string model_dir;
   std::optional<std::string> checkpoint;  // prefix, where one is named
 };
-// The invocation's argument or its --model-dir. Error kUsage where there is none or where it is no
-// run, kCheckpoint where there is no such checkpoint.
+// The run that the invocation's argument or its --model-dir names. Error kUsage where there is
+// none, more than one, or no run's folder; kCheckpoint where there is no such checkpoint.
 [[nodiscard]] NamedRun RunOf(const Invocation& invocation);
 
-// The newest checkpoint of the run before a step; nullopt: its start.
+// The prefix of the run's newest checkpoint before a global step; nullopt: its start.
 [[nodiscard]] std::optional<std::string> CheckpointBefore(const std::string& model_dir,
                                                           int64_t step);
 
@@ -38,16 +38,16 @@ class Rerun {
   Rerun& operator=(const Rerun&) = delete;
 
   [[nodiscard]] Session& session() { return *session_; }
-  // The global step that it starts with.
+  // The global step from which training goes on.
   [[nodiscard]] int64_t start() const { return start_; }
-  // Its model_dir, a run's folder once it has trained.
+  // The temporary model_dir; it is a run's folder once it has trained.
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  // Makes another stream of the job's.
+  // Takes the job's stream and gives the one to train on.
   using Wrap = std::function<std::unique_ptr<BatchStream>(std::unique_ptr<BatchStream>)>;
-  // Trains up to a global step and saves a checkpoint there; returns the step that was reached,
-  // which is less where the input ended. `watch` is called around the loops. Error kInterrupted or
-  // kPreempted after a signal.
+  // Trains up to a global step and saves a checkpoint there; returns the global step that was
+  // reached, which is less where the input ended. `watch` is called around the loops. Error
+  // kInterrupted (exit code 130) or kPreempted (75) after a signal.
   int64_t TrainTo(int64_t step, SessionRunHook* watch = nullptr, const Wrap& wrap = nullptr);
 
  private:

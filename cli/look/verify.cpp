@@ -30,7 +30,7 @@ void Declare(FlagSet& flags, VerifyInvocation& to) {
   flags.Integer("--records", to.records, 1, "of a SavedModel: compare on so many; 100 unless said");
 }
 
-// Names of tensors that only one of them has, or that are not the same bits in both.
+// The names of tensors that only one state has, or whose bits are not the same in both.
 std::vector<std::string> DifferentTensors(const SavedState& a, const SavedState& b) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : a.tensors) {
@@ -43,7 +43,7 @@ std::vector<std::string> DifferentTensors(const SavedState& a, const SavedState&
   return names;
 }
 
-// A checkpoint beside what training from another one gives at its step.
+// A checkpoint, compared with what training from another one gives at its step.
 struct Verified {
   std::string path;
   std::optional<std::string> from;  // nullopt: the run's start
@@ -51,7 +51,7 @@ struct Verified {
   int64_t step = 0;
   size_t tensors = 0;
   std::vector<std::string> differ;
-  size_t losses = 0;  // that both logged
+  size_t losses = 0;  // steps whose loss both have logged
   std::optional<LossDifference> first_loss;
   std::vector<std::string> candidates;
 
@@ -81,7 +81,7 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
   Verified verified{.path = prefix, .step = step};
   verified.from = ParseFrom(invocation, run, step);
   SavedState saved = LoadCheckpoint(prefix);  // every checksum is looked at
-  // Where `steps` were to end is nothing that was trained.
+  // The goal of `steps` is an entry that nothing trained: another call of train may have another.
   saved.tensors.erase(std::string(kGoalEntry));
   Rerun rerun(invocation, run, verified.from, sources);
   verified.start = rerun.start();
@@ -168,7 +168,7 @@ Json RunJson(const VerifyInvocation& invocation, const NamedRun& run,
   return json;
 }
 
-// By step, oldest first: what is to be verified.
+// The checkpoints to verify, by global step, oldest first.
 std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const NamedRun& run) {
   std::map<int64_t, std::string> all = CheckpointsIn(run.model_dir);
   if (run.checkpoint) {
@@ -179,7 +179,7 @@ std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const
     }
     all = {{*step, *run.checkpoint}};
   }
-  std::erase_if(all, [](const auto& each) { return each.first == 0; });  // nothing was trained
+  std::erase_if(all, [](const auto& each) { return each.first == 0; });  // step 0 trained nothing
   if (all.empty()) {
     throw Error(Code::kCheckpoint,
                 fmt::format("{}: there is no checkpoint of a trained step", run.model_dir));
@@ -206,7 +206,7 @@ void PrintVerified(const Verified& verified, config::Sources& sources) {
   }
 }
 
-// nullopt: with --all, the run removed it meanwhile.
+// Verifies one checkpoint; nullopt: with --all, the run has removed it meanwhile.
 std::optional<Verified> VerifyTarget(const VerifyInvocation& invocation, const NamedRun& run,
                                      int64_t step, const std::string& prefix,
                                      config::Sources& sources) {

@@ -10,9 +10,9 @@
 namespace tpuest::cli {
 
 struct VerifyInvocation : Invocation {
-  std::optional<std::string> from;  // a step, a checkpoint, or "start"
+  std::optional<std::string> from;  // --from: a step, a checkpoint, or "start"
   bool all = false;
-  std::optional<int64_t> records;  // of a SavedModel
+  std::optional<int64_t> records;  // --records: so many rows a SavedModel is compared on
 };
 
 }  // namespace tpuest::cli

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kRecords = 100;
 
-// The checkpoint that the export was made of; else the export itself.
+// The prefix of the checkpoint that the export was made of; where it is gone, the export's folder.
 std::string CheckpointOf(const std::string& folder, const std::string& model_dir, Log& log) {
   const BundleReader variables(SavedModelVariables(folder));
   const std::string name(nn::kGlobalStepName);
@@ -53,7 +53,7 @@ int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder
   own.arguments.clear();
   own.job = ResolvedJobPath(model_dir);
   own.model_dir = model_dir;
-  own.dry_run = true;  // the run is looked at
+  own.dry_run = true;  // nothing is written into the run
   Session session(own, sources);
   return session.Run([&] {
     const std::string checkpoint = CheckpointOf(folder, model_dir, session.log());

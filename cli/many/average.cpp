@@ -13,7 +13,7 @@ namespace tpuest::cli {
 namespace {
 
 struct AverageInvocation : Invocation {
-  std::optional<int64_t> last;  // checkpoints of one run
+  std::optional<int64_t> last;  // --last: so many checkpoints of one run
   std::optional<std::string> output;
 };
 
@@ -24,7 +24,7 @@ void Declare(FlagSet& flags, AverageInvocation& to) {
              "DIR/x.ckpt");
 }
 
-// The last so many checkpoints that a run has kept and believes in.
+// The last `count` checkpoints that a run has kept and believes in.
 std::vector<std::string> LastOf(const std::string& run, int64_t count) {
   std::vector<std::string> prefixes;
   if (const auto state = ReadCheckpointState(run)) {
@@ -58,13 +58,13 @@ std::vector<std::string> PrefixesOf(const AverageInvocation& invocation) {
   return prefixes;
 }
 
-// A path whose last part names a checkpoint is a prefix, any other a folder.
+// True for a path whose last part names a checkpoint: it is a prefix, any other a folder.
 bool IsPrefix(const std::string& output) {
   return !DirectoryExists(output) && BaseName(output).find("ckpt") != std::string::npos;
 }
 
-// The folder gets the job of the newest run, so that evaluate, predict and export take it as they
-// take a run.
+// Puts the job of the newest run into the folder, so that evaluate, predict and export take it as
+// they take a run.
 void TakeJob(const std::string& newest, const std::string& folder) {
   const std::string job = ResolvedJobPath(ModelDirOf(newest));
   if (!FileExists(job)) return;
@@ -78,7 +78,7 @@ void WriteCheckpoint(const CheckpointAverage& average, const std::string& prefix
   WriteBundle(prefix, average.tensors);
 }
 
-// Where the average goes: the prefix that is given, or one in the folder.
+// The prefix of the average: the one that is given, or one in the folder that is given.
 std::string PrefixFor(const CheckpointAverage& average, const std::string& output) {
   if (IsPrefix(output)) {
     if (!CheckpointExists(output)) return output;

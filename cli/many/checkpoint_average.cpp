@@ -21,7 +21,7 @@ std::optional<int64_t> GlobalStepOf(const BundleReader& reader) {
   return is_count ? std::optional(*step.data<int64_t>()) : StepOfCheckpoint(reader.prefix());
 }
 
-// The run's own entries, such as its position in the data, need not be in all.
+// The run's own entries, such as its position in the data, need not be in all checkpoints.
 bool IsOfTheRun(const std::string& name) { return name.starts_with("tpuest/"); }
 
 bool IsSlotName(const std::string& name, const BundleReader& reader) {
@@ -30,8 +30,8 @@ bool IsSlotName(const std::string& name, const BundleReader& reader) {
   return FindSlotNames(suffix, false) != nullptr || FindSlotNames(suffix, true) != nullptr;
 }
 
-// Names of what an optimizer keeps: slots beside their variables, all of Keras's under "training/",
-// Adam's powers, and the slots of an object-based checkpoint.
+// The names of an optimizer's state: slots beside their variables, all of Keras's under
+// "training/", Adam's powers, and the slots of an object-based checkpoint.
 std::set<std::string> OptimizerState(const BundleReader& reader) {
   std::set<std::string> state;
   for (const std::string& name : reader.Names()) {

@@ -1,5 +1,5 @@
 #pragma once
-// The mean of several checkpoints' parameters (Izmailov et al. 2018, "Averaging Weights Leads to
+// Averages the parameters of several checkpoints (Izmailov et al. 2018, "Averaging Weights Leads to
 // Wider Optima"; TensorFlow models ship such scripts as avg_checkpoints).
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 namespace tpuest::cli {
 
 struct CheckpointAverage {
-  std::vector<std::string> prefixes;  // by ascending step
+  std::vector<std::string> prefixes;  // global steps ascend
   std::optional<int64_t> global_step;
   std::vector<NamedTensor> tensors;
+  // So many of `tensors` are means; the others are the newest checkpoint's.
   size_t averaged = 0;
 
   [[nodiscard]] const std::string& newest() const { return prefixes.back(); }
@@ -22,9 +23,9 @@ struct CheckpointAverage {
 
 // Variables of floats are averaged in float64, moving averages and batch statistics among them.
 // Everything else is the newest checkpoint's: whole numbers (global_step), texts, the optimizer's
-// slots and scalars, which belong to its own weights, and where its run stood. At least one prefix;
-// of equal steps the last is the newest. Error kCheckpoint with every variable whose name, dtype or
-// shape is not the same in all.
+// slots and scalars, which belong to its own weights, and the place where its run stood. At least
+// one prefix; of equal steps the last is the newest. Error kCheckpoint with every variable whose
+// name, dtype or shape is not the same in all.
 [[nodiscard]] CheckpointAverage AverageCheckpoints(const std::vector<std::string>& prefixes);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// `tpuest compare --folds`: what the folds of a cross-validation say together.
+// `tpuest compare --folds` joins the folds of a cross-validation.
 
 #include <string>
 #include <vector>
@@ -9,24 +9,27 @@
 
 namespace tpuest::cli {
 
+// A metric over the folds.
 struct FoldMetric {
   std::string name;
-  std::vector<double> values;  // the last of each run, in their order
+  std::vector<double> values;  // the last value of each run, in their order
   double mean = 0;
-  double deviation = 0;  // of the values: with n - 1
+  double deviation = 0;  // the values' standard deviation, with n - 1
 };
 
-// The metrics of evaluations that all runs have. Error kUsage where they have none, where a run has
-// no fold, and where two have the same.
+// The metrics that all runs have from evaluations. Error kUsage where they have none, where a run
+// has no fold, and where two have the same fold.
 [[nodiscard]] std::vector<FoldMetric> FoldMetrics(const std::vector<ComparedRun>& runs);
 
 // {runs, folds: {METRIC: {mean, deviation, values}}}.
 [[nodiscard]] Json FoldsJson(const std::vector<ComparedRun>& runs,
                              const std::vector<FoldMetric>& metrics);
+// Lines for a person: a metric each, with mean, deviation and values.
 [[nodiscard]] std::string FoldsText(const std::vector<ComparedRun>& runs,
                                     const std::vector<FoldMetric>& metrics);
 
-// Run folders directly below one, by name; where it is a run, its folds, or itself without any.
+// The run folders directly below `folder`, by name. A folder that is a run has its folds, or itself
+// where there are none; one that does not exist is returned as it is.
 [[nodiscard]] std::vector<std::string> RunsBelow(const std::string& folder);
 
 }  // namespace tpuest::cli

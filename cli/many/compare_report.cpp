@@ -23,7 +23,7 @@ std::string Shortened(const std::string& text) {
   return text.size() <= kMostCharacters ? text : text.substr(0, kMostCharacters - 3) + "...";
 }
 
-// Names of all curves that end in a result, in the order of the first run.
+// The names of all curves that end in a result, in the order of the first run.
 Row ResultNames(const std::vector<ComparedRun>& runs) {
   Row names;
   for (const ComparedRun& run : runs) {

@@ -1,5 +1,5 @@
 #pragma once
-// What `tpuest compare` found, as text and as JSON.
+// The findings of `tpuest compare`, as text and as JSON.
 
 #include <string>
 #include <vector>
@@ -13,10 +13,11 @@ struct CompareReport {
   std::vector<ComparedRun> runs;
   std::vector<KeyDifference> keys;
   std::vector<KeyDifference> program;
-  std::vector<Parting> partings;  // of each run but the first, from the first
+  std::vector<Parting> partings;  // one a run but the first: where it leaves the first
 
   [[nodiscard]] bool differs() const;
-  // What can have made the runs differ: paths of keys, then version, device, cpu, input.
+  // The names of all that can have made the runs differ: paths of keys, then version, device, cpu,
+  // input.
   [[nodiscard]] std::vector<std::string> Candidates() const;
 };
 
@@ -24,6 +25,7 @@ struct CompareReport {
 // can_change_bits}], partings: [{run, losses: {step, values} | null, common_losses, parameters:
 // {step, variables, of} | null, common_checkpoints}], candidates}.
 [[nodiscard]] Json CompareJson(const CompareReport& report);
+// Tables for a person. Longer values than 40 characters are cut.
 [[nodiscard]] std::string CompareText(const CompareReport& report);
 
 }  // namespace tpuest::cli

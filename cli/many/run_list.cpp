@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kLevels = 3;
 
-// What the run itself goes by; nullopt where its job does not say, or cannot be read any more.
+// The order that the run itself goes by; nullopt where its job does not say, or cannot be read any
+// more.
 std::optional<MetricOrder> JobsOrder(const std::string& model_dir) {
   const std::string path = ResolvedJobPath(model_dir);
   if (!FileExists(path)) return std::nullopt;
@@ -57,7 +58,7 @@ void AddCurves(const std::string& model_dir, ListedRun& run) {
 std::string StatusOf(TrainerState state) {
   switch (state) {
     case TrainerState::kNone:
-      return "";  // TensorFlow's, or only evaluated
+      return "";  // a run of TensorFlow's, or one that was only evaluated
     case TrainerState::kTraining:
       return "training";
     case TrainerState::kGone:
@@ -88,7 +89,8 @@ bool IsRun(const std::string& folder) {
   return RunFolder::ExistsIn(folder) || FileExists(CheckpointStatePath(folder));
 }
 
-// A state file that is damaged or names what is gone.
+// The newest checkpoint's step; nullopt for a state file that is damaged or names what is gone,
+// too.
 std::optional<int64_t> StepOf(const std::string& folder) {
   try {
     const auto latest = LatestCheckpoint(folder);

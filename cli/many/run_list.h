@@ -1,5 +1,5 @@
 #pragma once
-// The runs below a folder, as `tpuest ls` shows them.
+// Lists the runs below a folder, as `tpuest ls` shows them.
 
 #include <cstdint>
 #include <optional>
@@ -9,20 +9,21 @@
 namespace tpuest::cli {
 
 struct ListedRun {
-  std::string path;             // from the folder that was asked for
-  std::optional<int64_t> step;  // of the newest checkpoint
+  std::string path;             // relative to the folder that was asked for
+  std::optional<int64_t> step;  // global step of the newest checkpoint
   std::optional<double> loss;   // the last that was logged
   std::string metric;           // "accuracy"; empty: there was no evaluation
   std::optional<double> best;   // the metric's best value
   int64_t best_step = 0;
   std::string status;                 // "training", "done", "failed", "killed", ...
-  std::optional<int> exit_code;       // of the last train
+  std::optional<int> exit_code;       // exit code of the last train
   std::optional<double> last_change;  // seconds since the epoch: when the run ended or began
 };
 
-// Run folders at most three levels below, in alphabetical order; the folder itself if it is one.
-// The metric of a run is the one that its keep_best or BestExporter goes by, else accuracy, auc,
-// average_loss or loss, whichever there is first. Error kData if there is no such folder.
+// The run folders at most three levels below, in alphabetical order; the folder itself if it is
+// one. The metric of a run is the one that its keep_best or BestExporter goes by, else accuracy,
+// auc, average_loss or loss, whichever there is first. A run that is damaged has fewer fields.
+// Error kData if there is no such folder.
 [[nodiscard]] std::vector<ListedRun> ListRuns(const std::string& folder);
 
 }  // namespace tpuest::cli

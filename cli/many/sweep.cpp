@@ -43,7 +43,7 @@ SweepFolder OutOf(const SweepInvocation& invocation) {
   throw Error(Code::kUsage, "the sweep does not know where to write", "--out runs/sweep");
 }
 
-// The invocation of one trial's own command.
+// The invocation of a trial's own command.
 Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial) {
   Invocation own = invocation;
   own.subject.clear();
@@ -51,7 +51,7 @@ Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial
   return own;
 }
 
-// A trial's job as it will be read, so that what is wrong is told before anything runs.
+// Reads a trial's job as it will be read, so that what is wrong is told before anything runs.
 Job LoadTrial(const SweepInvocation& invocation, const Trial& trial, config::Sources& sources) {
   Job job = LoadInvocationJob(TrialInvocation(invocation, trial), sources).job;
   if (job.train_spec) return job;
@@ -115,7 +115,7 @@ size_t IndexOf(const SweepInvocation& invocation, size_t trials) {
               fmt::format("an array of tasks 0 to {}", trials - 1));
 }
 
-// One trial, in this process.
+// Runs one trial in this process.
 int RunOne(const SweepInvocation& invocation, config::Sources& sources) {
   const SweepFolder folder = OutOf(invocation);
   const SweepRecord record = MakeRecord(invocation, sources);
@@ -143,7 +143,7 @@ void Print(const SweepInvocation& invocation, const SweepFolder& folder, const S
   }
 }
 
-// A trial that was killed by signal n has left 128 + n.
+// The exit code of a trial as the sweep's own: one that was killed by signal n has left 128 + n.
 int CodeOf(int exit_code) {
   constexpr int kKilled = 137;
   if (exit_code == kKilled) return static_cast<int>(Code::kResource);

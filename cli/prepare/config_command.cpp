@@ -31,7 +31,7 @@ void Declare(FlagSet& flags, ConfigInvocation& to) {
 constexpr const char* kUsages =
     "tpuest config show job.yaml, tpuest config diff a.yaml b.yaml, tpuest config schema";
 
-// Whether the last steps of a path are these: "learning_rate" of "optimizer.learning_rate".
+// True where the last steps of a path are these: "learning_rate" of "optimizer.learning_rate".
 bool IsNamed(const std::string& path, const std::string& key) {
   const std::vector<std::string> steps = config::PathSteps(path);
   const std::vector<std::string> given = config::PathSteps(key);
@@ -132,7 +132,7 @@ int Show(const ConfigInvocation& invocation, config::Sources& sources) {
   return 0;
 }
 
-// Of a job file, or of the job that a run's folder keeps.
+// The values of a job file, or of the job that a run's folder keeps.
 std::vector<config::FlatValue> ValuesAt(const std::string& path, config::Sources& sources) {
   return FlatJob(
       LoadJobFile(DirectoryExists(path) ? ResolvedJobPath(path) : path, {}, sources).job);

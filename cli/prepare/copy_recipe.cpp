@@ -24,7 +24,7 @@ struct NewFile {
   std::string text;
 };
 
-// A folder gets the recipe under its own name.
+// The path of the job: in a folder the recipe has its own name.
 std::string JobPathOf(const Recipe& recipe, const std::string& given) {
   if (given == ".") return recipe.name + ".yaml";
   if (EndsWith(given, "/") || DirectoryExists(given)) {

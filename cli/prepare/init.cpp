@@ -48,7 +48,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInitExample = "tpuest init --from data.csv --label price";
 
-// "data/Passengers 2.csv.gz" -> "Passengers_2".
+// A name from a path: "data/Passengers 2.csv.gz" -> "Passengers_2".
 std::string StemOf(const std::string& path) {
   std::string stem = BaseName(path);
   for (const std::string_view ending : {".gz", ".csv", ".tsv", ".txt"}) {
@@ -62,7 +62,8 @@ std::string StemOf(const std::string& path) {
   return stem.empty() || stem.front() == '.' ? "table" + stem : stem;
 }
 
-// A path of the command line as a job in `folder` names it; it is no pattern there.
+// A path of the command line in the words of a job in `folder`; what would be a pattern there is
+// escaped.
 std::string InJob(const std::string& path, const std::string& folder) {
   const fs::path absolute = fs::absolute(path).lexically_normal();
   const std::string named = fs::path(path).is_absolute()
@@ -95,7 +96,7 @@ CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
   return source;
 }
 
-// The file to evaluate on must have the columns that the job reads.
+// Checks that the file to evaluate on has the columns that the job reads.
 void CheckEval(const CsvProfile& profile, const StarterPlan& plan, const CsvSource& source) {
   const CsvProfile eval = ProfileCsv(source);
   const auto has = [&](const std::string& name) {
@@ -135,7 +136,7 @@ std::string UseName(const StarterColumn& column) {
   return "left out: " + column.why;
 }
 
-// On stderr, where the job may be on stdout.
+// Tells the decisions on stderr, because the job may be on stdout.
 void Tell(const CsvProfile& profile, const StarterPlan& plan) {
   fmt::print(stderr, "{} rows, {} columns\n", WithCommas(profile.rows), profile.columns.size());
   fmt::print(stderr, "label {}: {}\n", plan.label.column->name,
@@ -147,7 +148,7 @@ void Tell(const CsvProfile& profile, const StarterPlan& plan) {
              plan.batch_size);
 }
 
-// The job's own file.
+// Writes the job's own file.
 void Write(const InitInvocation& invocation, const std::string& path, const std::string& job) {
   if (!invocation.dry_run) {
     if (const std::string folder = DirName(path); !folder.empty()) MakeDirectories(folder);
@@ -179,7 +180,7 @@ void CheckFlags(const InitInvocation& invocation, const std::string& output) {
               "--force overwrites it; --output FILE writes another");
 }
 
-// The recipe `starter` as NAME.yaml.
+// Writes the recipe `starter` as NAME.yaml.
 int InitStarter(const InitInvocation& invocation) {
   const std::string given = invocation.arguments[0];
   const std::string path = IsJobFile(given) ? given : given + ".yaml";

@@ -46,7 +46,7 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
       "without a graph the model can only be guessed from 'tpuest inspect'");
 }
 
-// What is in a graph that is none of ours.
+// Throws, and says what is in a graph that holds none of our models.
 [[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables,
                               const std::string& obstacle) {
   std::vector<std::string> names;
@@ -65,14 +65,14 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
       "plan' says which variables do not fit");
 }
 
-// Counters and numbers that are no variables of a graph here: iterations of Keras' optimizers, and
-// what a run of tpuest's keeps of itself.
+// True for counters and numbers that are no variables of a graph here: iterations of Keras'
+// optimizers, and what a run of tpuest's keeps of itself.
 bool IsOfNoModel(const std::string& name) {
   return name.starts_with("training/") || name.starts_with("training_") ||
          name.starts_with("tpuest/");
 }
 
-// What of the checkpoint and the job's model does not fit the other. Error for a job that is wrong.
+// The faults where the checkpoint and the job's model do not fit. Error for a job that is wrong.
 std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleReader& variables) {
   config::Sources sources;
   const LoadedJob loaded = LoadJobFile(path, {}, sources);
@@ -116,7 +116,7 @@ void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
               "--force overwrites it; --output FILE writes another");
 }
 
-// The same of a job that --dry-run does not write: it stands elsewhere for as long.
+// The faults of a job that --dry-run does not write: it stands in a temporary folder for as long.
 std::vector<Fault> CompareUnwritten(const std::string& text, const BundleReader& variables) {
   const std::unique_ptr<std::string, void (*)(std::string*)> folder(
       new std::string(MakeTemporaryFolder("tpuest_migrate")), [](std::string* path) {

@@ -22,8 +22,8 @@ namespace tpuest::cli {
 namespace {
 
 struct PlanInvocation : Invocation {
-  std::optional<std::string> compile;   // a topology
-  std::optional<std::string> dump_hlo;  // a file
+  std::optional<std::string> compile;   // --compile: a topology
+  std::optional<std::string> dump_hlo;  // --dump-hlo: a file
 };
 
 void Declare(FlagSet& flags, PlanInvocation& to) {
@@ -46,7 +46,7 @@ TrainInput TrainInputOf(const Job& job) {
   return {stream->spec(), stream->epoch_size()};
 }
 
-// Steps that the rest of the input is good for, nullopt: endless or not known.
+// The steps that the rest of the input is good for; nullopt: endless or not known.
 std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
                                     const std::optional<int64_t>& epoch_size,
                                     const PlannedRun& run) {
@@ -58,7 +58,8 @@ std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
   return whole_batches ? rest / run.batch_size : (rest + run.batch_size - 1) / run.batch_size;
 }
 
-// Beyond so much of variables the memory of a step is not tried out, because that makes them.
+// The memory of a step is not tried out beyond so many bytes of variables, because trying makes
+// them.
 constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
 
 std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {
@@ -72,7 +73,7 @@ std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int
   }
 }
 
-// What the first batch feeds the model with, where the job alone does not tell.
+// The shapes that the first batch feeds the model with, where the job alone does not tell.
 std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
   const std::string& name = job.train_spec->input_fn;
   const auto stream = MakeInputFn(job.input_fns.at(name),
@@ -86,7 +87,7 @@ std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
   return ShapesOf(InputsOf(*run.model, *batch));
 }
 
-// The training step as a module.
+// Lowers the training step to a module.
 LoweredModule Lower(const Job& job, PlanArgs args, const PlannedRun& run) {
   HloBackend backend;
   EstimatorHome home = args.home;
@@ -125,7 +126,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   return report;
 }
 
-// What there is to say about a job, and of its step on a topology.
+// A planned job: what there is to say about it, and about its step on a topology.
 struct Planned {
   PlanReport plan;
   std::optional<CompileReport> compile;
@@ -137,7 +138,7 @@ std::unique_ptr<PjrtTopology> TopologyOf(const PlanInvocation& invocation) {
                       invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
 }
 
-// A replica a core, whatever num_shards says, as on that machine.
+// The options with a replica a core of the topology, whatever num_shards says.
 EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology* topology,
                             Log& console) {
   EstimatorOptions result = options;
@@ -154,7 +155,7 @@ EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology*
 
 Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& console) {
   const Job& job = loaded.job;
-  // What else a run says of its start is in the report.
+  // Without sinks: what else a run says of its start is in the report.
   Log log;
   log.AddSink([&](Level level, std::string_view line) {
     if (level >= Level::kWarning) console.Write(level, line);

@@ -1,5 +1,5 @@
 #pragma once
-// `tpuest plan --compile TOPOLOGY`: a job's training step, compiled for devices that are not there.
+// `tpuest plan --compile TOPOLOGY` compiles a job's training step for devices that are not there.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct PaddedTensor {
   std::string name;
   Shape shape;
   int64_t bytes = 0;
-  int64_t padded = 0;
+  int64_t padded = 0;  // bytes on a core, with padding
 };
 
 struct CompileReport {
@@ -24,22 +24,25 @@ struct CompileReport {
   int replicas = 1;
   int64_t stack = 1;  // steps of one call
   CompiledSize size;
-  std::vector<PaddedTensor> padded;  // what is wasted most first
+  std::vector<PaddedTensor> padded;  // most wasted bytes first
   int64_t wasted = 0;                // bytes of padding of all variables
 
-  // Bytes that programs may have on a core; 0: not known.
+  // The bytes that programs may have on a core; 0: not known.
   [[nodiscard]] int64_t hbm() const {
     return topology.limit > 0 ? topology.limit : topology.memory;
   }
   [[nodiscard]] bool fits() const { return !size.shortage; }
 };
 
-// Error kUsage with the plugin's words, at the line of the job that made the node they name.
+// Compiles the module and weighs the graph's variables. A step that does not fit is no error: see
+// fits(). Error kUsage with the plugin's words, at the line of the job that made the node they
+// name.
 [[nodiscard]] CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module,
                                        const Graph& graph, int replicas);
 
-// "compile" of "tpuest.plan/1".
+// The field "compile" of the document "tpuest.plan/1".
 [[nodiscard]] Json JsonOfCompile(const CompileReport& report);
+// Tables for a person: the devices, the memory of the step, the variables that are padded most.
 [[nodiscard]] std::string CompileText(const CompileReport& report);
 
 }  // namespace tpuest::cli

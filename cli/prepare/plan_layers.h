@@ -1,5 +1,5 @@
 #pragma once
-// What a model is made of and what a training step of it costs, by its graph.
+// Tells by its graph what a model is made of and what a training step of it costs.
 
 #include <cstdint>
 #include <string>
@@ -12,18 +12,18 @@ namespace tpuest::cli {
 struct LayerRow {
   std::string name;
   std::string type;
-  Shape output;            // of one replica
+  Shape output;            // shape on one replica
   int64_t parameters = 0;  // numbers that are trained
-  int64_t flops = 0;       // of the way forward on one replica (core/graph/flops.h)
-  Place place;             // in the job; line 0: unknown
+  int64_t flops = 0;       // operations of the way forward on one replica (core/graph/flops.h)
+  Place place;             // place in the job; line 0: unknown
 };
 
 struct ModelCost {
   std::vector<LayerRow> layers;
   int64_t parameters = 0;       // numbers that are trained
-  int64_t parameter_bytes = 0;  // theirs
-  int64_t bytes = 0;            // of all variables that are saved: with averages, slots and steps
-  int64_t flops = 0;            // of a training step on one replica, forward, back and update
+  int64_t parameter_bytes = 0;  // bytes of those numbers
+  int64_t bytes = 0;  // bytes of all variables that are saved: with averages, slots and steps
+  int64_t flops = 0;  // operations of a training step on one replica: forward, back, update
 };
 
 // `model` is built for TRAIN. A variable that layers share counts with the first of them, one that

@@ -1,5 +1,5 @@
 #pragma once
-// What `tpuest plan` finds out about a job, and how it says so.
+// The findings of `tpuest plan` about a job, as JSON and as text.
 
 #include <cstdint>
 #include <optional>
@@ -13,29 +13,29 @@
 namespace tpuest::cli {
 
 struct PlanReport {
-  std::string job;  // its file and its name
+  std::string job;  // the job's file and its name
   std::optional<std::string> model_dir;
-  std::string checkpoint;  // that the run goes on from; empty: it starts fresh
-  int64_t start = 0;       // global steps
+  std::string checkpoint;  // checkpoint that the run goes on from; empty: it starts fresh
+  int64_t start = 0;       // global step
   std::optional<int64_t> goal;
   std::string goal_reason;  // "max_steps", "steps" or "end of input"
   std::optional<int64_t> steps;
   std::optional<int64_t> epoch_size;  // examples
-  int64_t batch_size = 1;             // of all replicas together
-  int64_t batch_per_replica = 1;      // all of it where every replica takes the whole batch
+  int64_t batch_size = 1;             // examples in a step of all replicas together
+  int64_t batch_per_replica = 1;      // the whole batch where every replica takes it
   int replicas = 1;
   IterationsPerLoop iterations_per_loop;
   ModelCost model;
-  std::optional<int64_t> cpu_bytes;  // that a step takes on the CPU engine beside the variables
-  std::optional<std::string> warm_start_from;  // where the run starts with variables of another
+  std::optional<int64_t> cpu_bytes;  // bytes of a step on the CPU engine, beside the variables
+  std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
 
   [[nodiscard]] std::optional<double> epochs() const;
 };
 
-// The fields of "tpuest.plan/1", JOB.md's and more.
+// The fields of the document "tpuest.plan/1"; sizes are in bytes.
 [[nodiscard]] Json JsonOfPlan(const PlanReport& report);
-// For a person: lines of key and value, then tables.
+// The text for a person: lines of key and value, then tables.
 [[nodiscard]] std::string PlanText(const PlanReport& report);
 
 }  // namespace tpuest::cli

@@ -16,7 +16,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Where a vocabulary begins that has a line of its own.
+// The column at which a vocabulary begins that has a line of its own.
 constexpr size_t kVocabularyColumn = std::string_view("    vocabulary_list: ").size();
 
 class JobText {
@@ -46,7 +46,7 @@ class JobText {
 
   [[nodiscard]] const CsvColumnProfile& label() const { return *plan_.label.column; }
 
-  // Whether a column is read from the file.
+  // True where a column is read from the file.
   [[nodiscard]] bool IsRead(const CsvColumnProfile& column) const {
     return Find(column) != nullptr;
   }
@@ -219,7 +219,7 @@ class JobText {
     return words;
   }
 
-  // What a network takes of the categories.
+  // Adds the columns by which a network takes the categories.
   void DenseColumns() {
     Line("  # A network takes numbers: a 1 at the category's place, or a few that are learned.");
     for (const StarterColumn& column : plan_.columns) {
@@ -235,7 +235,8 @@ class JobText {
 
   // ---- model ------------------------------------------------------------------------------------
 
-  // Names of feature columns: of numbers, and of categories or of what stands beside them.
+  // The names of feature columns: of numbers, and of categories or, with `dense`, of what stands
+  // beside them.
   [[nodiscard]] std::vector<std::string> Names(bool numbers, bool categories, bool dense) const {
     std::vector<std::string> names;
     for (const StarterColumn& column : plan_.columns) {

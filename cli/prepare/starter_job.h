@@ -1,5 +1,5 @@
 #pragma once
-// The job that `tpuest init` writes.
+// Writes the job of `tpuest init`.
 
 #include <optional>
 #include <string>
@@ -9,14 +9,14 @@
 namespace tpuest::cli {
 
 struct StarterPaths {
-  std::string job;                  // as in commands; "-": standard output
-  std::string train;                // from the job's folder
-  std::optional<std::string> eval;  // the same; nullopt: the last rows of `train`
-  std::string name;                 // of the job
+  std::string job;                  // path as commands name it; "-": standard output
+  std::string train;                // path from the job's folder
+  std::optional<std::string> eval;  // path from there; nullopt: the last rows of `train`
+  std::string name;                 // name of the job
   std::string model_dir;
 };
 
-// YAML, with a comment at each decision.
+// The job as YAML, with a comment at each decision.
 [[nodiscard]] std::string StarterJob(const CsvProfile& profile, const StarterPlan& plan,
                                      const StarterPaths& paths);
 

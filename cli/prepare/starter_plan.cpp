@@ -14,21 +14,21 @@ namespace tpuest::cli {
 namespace {
 
 constexpr int64_t kFewestRows = 10;
-constexpr int64_t kMostWords = 50;         // of a vocabulary
-constexpr int64_t kMostWholeNumbers = 10;  // that are categories, not numbers
-constexpr int64_t kMostIndicated = 10;     // categories; more are embedded
+constexpr int64_t kMostWords = 50;         // words of a vocabulary
+constexpr int64_t kMostWholeNumbers = 10;  // so many whole numbers are categories, not numbers
+constexpr int64_t kMostIndicated = 10;     // categories of an indicator; more are embedded
 constexpr int64_t kMostCounted = 20;       // classes that are 0, 1, 2, ...
 constexpr int64_t kMostNumbered = 10;      // classes that are other whole numbers
 constexpr int64_t kMostNamed = 100;        // classes that are words
 constexpr int64_t kRowsAClass = 5;
-// More bad records than this part of them: the file is something else.
+// A file with more bad records than this part is something else.
 constexpr double kMostBad = 0.05;
 
 std::string Plural(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", WithCommas(count), what, count == 1 ? "" : "s");
 }
 
-// Whether numbers on this scale learn badly beside ones around 0 and of size 1.
+// True where numbers on this scale learn badly beside ones around 0 and of size 1.
 bool IsFarScale(const CsvColumnProfile& column) {
   return column.std > 4 || (column.std > 0 && column.std < 0.25) || std::abs(column.mean) > 4;
 }
@@ -39,7 +39,7 @@ bool IsUtf8(const CsvColumnProfile& column) {
   });
 }
 
-// "name", "user_id", "PassengerId": a number there is a name, too.
+// True for "name", "user_id", "PassengerId": a number there is a name, too.
 bool IsIdName(const std::string& name) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -49,7 +49,7 @@ bool IsIdName(const std::string& name) {
 
 // ---- the label ----------------------------------------------------------------------------------
 
-// Texts that the classes have, in an order that does not depend on the rows.
+// The texts of the classes, in an order that does not depend on the rows.
 std::vector<std::string> SortedTexts(const CsvColumnProfile& column) {
   std::vector<std::string> texts;
   for (const auto& [text, count] : column.texts) texts.push_back(text);
@@ -62,7 +62,7 @@ std::vector<std::string> SortedTexts(const CsvColumnProfile& column) {
   return texts;
 }
 
-// Whether the column holds all of 0, 1, ..., max.
+// True where the column holds all of 0, 1, ..., max.
 bool CountsFromZero(const CsvColumnProfile& column) {
   return IsInteger(column.dtype) && column.min == 0 &&
          column.max + 1 == static_cast<double>(column.distinct);
@@ -125,7 +125,7 @@ void UseNumbers(StarterColumn& to) {
   if (column.missing > 0) to.why += fmt::format("; {} empty: the mean", WithCommas(column.missing));
 }
 
-// The next power of two from twice as many values on, so that few share a bucket.
+// The first power of two from twice as many values on, so that few share a bucket.
 int64_t BucketsFor(int64_t values) {
   int64_t buckets = 16;
   while (buckets < 2 * values) buckets *= 2;
@@ -152,7 +152,7 @@ void UseCategories(StarterColumn& to) {
   }
 }
 
-// Whether the column names rows rather than says something about them.
+// True where the column names rows rather than says something about them.
 bool IsNearlyUnique(const CsvColumnProfile& column) {
   if (column.distinct == column.present) return true;
   return column.distinct > kMostWords &&
@@ -188,7 +188,7 @@ void PlanColumn(StarterColumn& to) {
   UseNumbers(to);
 }
 
-// Letters, digits and "_" of a name, and all that is not ASCII.
+// Keeps letters, digits and "_" of a name, and all that is not ASCII.
 std::string WordOf(const std::string& name) {
   std::string word;
   for (const char c : name) {
@@ -265,7 +265,7 @@ void CheckRows(const CsvProfile& profile) {
   }
 }
 
-// Rows of one class after the other: the last ones would be of one class.
+// True where rows of one class follow those of the other: the last ones would be of one class.
 bool LooksSorted(const StarterLabel& label) {
   return label.is_class && label.column->changes < 2 * label.n_classes &&
          label.column->present >= 5 * label.n_classes;

@@ -1,6 +1,6 @@
 #pragma once
-// What `tpuest init` decides about a table: what the label is, what becomes of each column, which
-// model learns, and for how long. starter_job.h writes it down.
+// Makes the decisions of `tpuest init` about a table: what the label is, what becomes of each
+// column, which model learns, and for how long. starter_job.h writes them down.
 
 #include <cstdint>
 #include <string>
@@ -16,9 +16,9 @@ struct StarterLabel {
   const CsvColumnProfile* column = nullptr;
   bool is_class = false;
   int64_t n_classes = 0;
-  std::vector<std::string> vocabulary;  // of classes that are not the numbers 0 to n_classes - 1
-  std::string dtype;                    // in column_defaults
-  bool far_scale = false;               // of a regression
+  std::vector<std::string> vocabulary;  // classes that are not numbers 0 to n_classes - 1
+  std::string dtype;                    // text in column_defaults
+  bool far_scale = false;               // a regression's label is on a scale far from 1
 };
 
 enum class ColumnUse { kNumeric, kVocabulary, kHashBucket, kLeftOut };
@@ -26,15 +26,15 @@ enum class ColumnUse { kNumeric, kVocabulary, kHashBucket, kLeftOut };
 struct StarterColumn {
   const CsvColumnProfile* column = nullptr;
   ColumnUse use = ColumnUse::kLeftOut;
-  std::string why;  // a few words on what was seen
+  std::string why;  // the reason in a few words: what was seen
 
-  std::string name;           // of its feature column
-  bool is_text = false;       // of categories: strings, or else whole numbers
-  bool normalized = false;    // of numbers: by z_score
-  int64_t categories = 0;     // of kVocabulary: values; of kHashBucket: buckets
-  std::string dense_name;     // of the indicator or embedding beside it
-  int64_t dimension = 0;      // of the embedding; 0: an indicator
-  std::string missing_value;  // in column_defaults
+  std::string name;           // name of its feature column
+  bool is_text = false;       // categories are strings, or else whole numbers
+  bool normalized = false;    // numbers are normalized, by z_score
+  int64_t categories = 0;     // number of values (kVocabulary) or buckets (kHashBucket)
+  std::string dense_name;     // name of the indicator or embedding beside it
+  int64_t dimension = 0;      // width of the embedding; 0: an indicator
+  std::string missing_value;  // text in column_defaults
 };
 
 struct StarterPlan {
@@ -42,19 +42,19 @@ struct StarterPlan {
   StarterLabel label;
   std::vector<StarterColumn> columns;  // all but the label, in the order of the file
   std::vector<std::string> warnings;
-  int64_t rows = 0;        // that can be read, about
+  int64_t rows = 0;        // rows that can be read, about
   int64_t train_rows = 0;  // the first of them; the rest are for evaluation, if there are any
   int64_t batch_size = 0;
   int64_t max_steps = 0;
 
-  // "LinearClassifier".
+  // The model's type in the job: "LinearClassifier".
   [[nodiscard]] std::string ModelType() const;
 };
 
-// "0.8 to 65.4", of a column of numbers.
+// The range of a column of numbers: "0.8 to 65.4".
 [[nodiscard]] std::string RangeOf(const CsvColumnProfile& column);
 
-// `profile` outlives the plan. `splits`: the last fifth of the rows is for evaluation. Errors:
+// `profile` outlives the plan. `splits` keeps the last fifth of the rows for evaluation. Error
 // kUsage for a label that is no column, kData for a table that nothing can be learned from.
 [[nodiscard]] StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label,
                                       StarterModel model, bool splits);

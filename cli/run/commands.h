@@ -1,5 +1,5 @@
 #pragma once
-// What runs a job: the commands, and their flags, for those that call one of them by name.
+// The commands that run a job, and their flags, for those that call one of them by name.
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +17,7 @@ namespace tpuest::cli {
 [[nodiscard]] Command ExportCommand();
 [[nodiscard]] Command RunJobCommand();
 
+// The flags of evaluate: --name, --fail-if (again and again), --follow.
 struct EvaluateInvocation : Invocation {
   std::optional<std::string> name;
   std::vector<std::string> fail_if;
@@ -26,27 +27,31 @@ struct PredictionFlags {
   std::optional<std::string> input;
   std::optional<std::string> output;
   std::optional<std::string> format;
-  std::optional<int64_t> limit;  // rows
+  std::optional<int64_t> limit;  // at most so many rows are predicted
 };
 struct PredictInvocation : Invocation, PredictionFlags {};
 struct ExportFlags {
   std::optional<int64_t> api_version;
   std::optional<std::string> export_dir;
-  std::optional<int64_t> verify;  // records
+  std::optional<int64_t> verify;  // the export is compared on so many records
 };
 struct ExportInvocation : Invocation, ExportFlags {};
 
+// Each gives the command its flags, which write to `to`.
 void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to);
 void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to);
 void DeclareExportFlags(FlagSet& flags, ExportFlags& to);
 
-// Each returns the exit code.
+// Each runs its command and returns the exit code: 0; 75 or 130 where a signal stopped it (training
+// has saved then); Evaluate 8 where a --fail-if holds. Everything else is an Error (see
+// shell/guarded.h). Results go to stdout, as a document with --json; log lines go to stderr.
 int Train(const Invocation& invocation, config::Sources& sources);
 int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources);
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources);
 int Predict(const PredictInvocation& invocation, config::Sources& sources);
 int Export(const ExportInvocation& invocation, config::Sources& sources);
-// Evaluates the checkpoints of a run that another process trains.
+// Evaluates the checkpoints of a run that another process trains, until that has ended: exit code
+// 0. Error kLost (7) after tpuest.deadlines.evaluator_secs without a trainer and a checkpoint.
 int Follow(const EvaluateInvocation& invocation, config::Sources& sources);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// evaluate --fail-if 'accuracy<0.9': what an evaluation's metrics must not be.
+// evaluate --fail-if 'accuracy<0.9': a gate says what an evaluation's metrics must not be.
 
 #include <map>
 #include <string>
@@ -8,16 +8,16 @@
 namespace tpuest::cli {
 
 struct EvalGate {
-  std::string text;    // as given
+  std::string text;    // the gate as it was given
   std::string metric;  // "accuracy"; of several evaluations "test/accuracy"
   std::string comparison;
   double bound = 0;
 
-  // Whether the comparison holds, or the value is no number: nothing can be said for that.
+  // True where the comparison holds, and where the value is NaN: nothing can be said for that.
   [[nodiscard]] bool FailsAt(double value) const;
 };
 
-// Of "METRIC<NUMBER", with <, <=, > or >=. Error kUsage for anything else.
+// Reads "METRIC<NUMBER", with <, <=, > or >=. Error kUsage for anything else.
 [[nodiscard]] EvalGate ParseEvalGate(const std::string& text);
 
 struct FailedGate {

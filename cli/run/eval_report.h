@@ -1,5 +1,5 @@
 #pragma once
-// Results of evaluations, as JSON and as lines.
+// Evaluations report their results as JSON and as lines.
 
 #include <map>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tpuest::cli {
 
-// {"accuracy": 0.9, "loss": 0.3}
+// {"accuracy": 0.9, "loss": 0.3}; a metric of several values is a list.
 [[nodiscard]] Json MetricsJson(const EvaluateResult& result);
-// "accuracy = 0.9" on stdout, a line a metric with one value; `prefix` before each name.
+// Prints "accuracy = 0.9" on stdout, a line a metric with one value; `prefix` before each name.
 void PrintMetrics(const EvaluateResult& result, const std::string& prefix = "");
-// The metrics of one number as they are printed (0.9, not the float32 below it), with the prefix
-// before each name; NaN where that is none.
+// The metrics of one value as they are printed (0.9, not the float32 below it), with the prefix
+// before each name; NaN where the value is no finite number.
 [[nodiscard]] std::map<std::string, double> MetricNumbers(const EvaluateResult& result,
                                                           const std::string& prefix);
 

@@ -29,11 +29,11 @@ void DeclareEvaluate(FlagSet& flags, EvaluateInvocation& to) {
 
 struct Wanted {
   std::vector<NamedEvalSpec> specs;
-  bool several = false;  // results go by name
+  bool several = false;  // results stand under the names of their EvalSpecs
 };
 
-// Of several EvalSpecs the one that --name names, or all; --name gives a single one's events a
-// folder.
+// The EvalSpecs to evaluate: of several the one that --name names, or all; --name gives a single
+// one's events a folder.
 Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   Wanted wanted{.specs = EvalSpecsOf(job)};
   if (wanted.specs.empty()) {
@@ -93,7 +93,7 @@ class Evaluator {
     for (const std::string& text : invocation.fail_if) gates_.push_back(ParseEvalGate(text));
   }
 
-  // The fields of its document.
+  // Evaluates one checkpoint; prints its metrics, unless --json, and returns the document's fields.
   Json Evaluate(const std::optional<std::string>& checkpoint) {
     Json fields;
     std::map<std::string, double> numbers;
@@ -122,7 +122,7 @@ class Evaluator {
   [[nodiscard]] int exit_code() const { return failed_ ? static_cast<int>(Code::kGate) : 0; }
 
  private:
-  // The gates that fail, which are told too.
+  // Warns of each gate that fails and returns their texts.
   Json Failed(const std::map<std::string, double>& numbers, const std::string& path) {
     Json texts = Json::array();
     for (const FailedGate& gate : FailedGates(gates_, numbers)) {

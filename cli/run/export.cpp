@@ -21,7 +21,7 @@ void DeclareExport(FlagSet& flags, ExportInvocation& to) {
   DeclareExportFlags(flags, to);
 }
 
-// The flags as keys of the job.
+// Turns the flags into keys of the job, which go over the command line's.
 Invocation WithKeys(const ExportInvocation& given) {
   Invocation invocation = given;
   const auto add = [&](std::string flag, std::string key, std::string value) {

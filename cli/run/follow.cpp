@@ -15,7 +15,7 @@
 namespace tpuest::cli {
 namespace {
 
-// A signal ends it early.
+// Sleeps; a signal ends it early, so that Ctrl-C is not kept waiting.
 void SleepFor(double secs) {
   const double whole = std::floor(secs);
   const timespec time{.tv_sec = static_cast<time_t>(whole),

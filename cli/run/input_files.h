@@ -1,5 +1,5 @@
 #pragma once
-// What tells apart the files that runs have read.
+// A text that tells apart the files that runs have read.
 
 #include <string>
 #include <vector>

@@ -80,7 +80,7 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
     const PredictResult result =
         session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
                                     [&](const PredictionRow& row) { return writer->Write(row); });
-    // A file that is there is complete.
+    // Only a prediction that came to its end makes the file: one that is there is complete.
     if (result.exit_code == 0 && writer) writer->Close();
     session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
     session.console().Clear();

@@ -5,7 +5,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Predictions and forwarded columns together, by name.
+// The columns of a row by name: predictions and forwarded features together.
 std::map<std::string, Tensor> Columns(const PredictionRow& row) {
   std::map<std::string, Tensor> columns = row.values;
   columns.insert(row.forwarded.begin(), row.forwarded.end());

@@ -1,5 +1,5 @@
 #pragma once
-// Predictions as JSON Lines or CSV.
+// Writes predictions as JSON Lines or CSV.
 
 #include <cstdio>
 #include <memory>
@@ -11,14 +11,15 @@
 
 namespace tpuest::cli {
 
-// JSON Lines: one object a row, keys sorted. CSV: a header, then a line a row; the elements of a
-// tensor are columns of their own ("probabilities/0"), and a batch that stays whole is refused.
+// JSON Lines has one object a row, keys sorted. CSV has a header, then a line a row; the elements
+// of a tensor are columns of their own ("probabilities/0"). A batch that stays whole is no row of
+// CSV: the command refuses it.
 class PredictionWriter {
  public:
-  // path "-" is stdout. A file appears under its name when Close returns. Error kUsage for a format
-  // that is neither "jsonl" nor "csv".
+  // path "-" is stdout. A file's folder is made, and the file appears under its name when Close
+  // returns. Error kUsage for a format that is neither "jsonl" nor "csv".
   PredictionWriter(const std::string& path, const std::string& format);
-  // False if nobody reads any more (a closed pipe).
+  // Returns false if nobody reads any more (a closed pipe). Error kResource for a full disk.
   [[nodiscard]] bool Write(const PredictionRow& row);
   void Close();
 

@@ -9,7 +9,7 @@ namespace tpuest::cli {
 namespace {
 
 struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
-  std::optional<std::string> name;  // of evaluate
+  std::optional<std::string> name;  // --name of evaluate
 };
 
 void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
@@ -19,7 +19,7 @@ void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareExportFlags(flags, to);
 }
 
-// What the mode's command is called with.
+// The invocation that the mode's command is called with.
 template <class T>
 T Named(const Invocation& invocation, const std::string& command) {
   T named = InvocationWith<T>(invocation);

@@ -25,7 +25,7 @@ namespace {
 
 StopSignal process_stop;  // signal handlers set it, so it outlives every session
 
-// Where a run exists the job is optional: this is that run's folder.
+// The folder of the run that the invocation names: with a run the job is optional.
 std::optional<std::string> NamedRun(const Invocation& invocation) {
   const std::optional<std::string>& checkpoint = invocation.checkpoint;
   if (checkpoint && *checkpoint != kAllCheckpoints && !IsNameInRun(*checkpoint)) {
@@ -62,7 +62,7 @@ std::string JobPath(const Invocation& invocation) {
 
 std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   std::vector<config::Override> overrides;
-  // A run that was moved is where it is now, not where it was.
+  // A run that was moved is read where it is now, not where it was.
   if (!invocation.job && !invocation.model_dir) {
     if (const auto run = NamedRun(invocation)) {
       overrides.push_back({"run_config.model_dir=" + *run, "--checkpoint"});
@@ -112,7 +112,7 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
     const std::string folder = FoldFolder(*loaded.job.tpuest.fold);
     std::string given = *model_dir;
     while (EndsWith(given, "/")) given.pop_back();
-    // Where the fold's own run is named it is there already.
+    // A path that names the fold's own run has the fold's folder already.
     if (BaseName(given) != folder) model_dir = JoinPath(*model_dir, folder);
   }
   std::vector<Fault> faults = ValidateJob(loaded.job);
@@ -218,7 +218,7 @@ void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept 
     for (const Fault& fault : faults) console_.Note(Level::kError, fault.message);
     EndRun(static_cast<int>(code), "failed");
   } catch (const std::exception&) {
-    // What brought the run down (a full disk) keeps this from being written too, and is told.
+    // The cause (a full disk) keeps this from being written too, and is told by the caller.
   }
 }
 
@@ -228,7 +228,8 @@ void Session::JoinLog() {
   try {
     console_.AppendTo(RunFolder(model_dir).log_path());
   } catch (const Error& error) {
-    log().Debug("{}", error.message());  // another's run may be read without being written to
+    // A run of another user may be read without being written to.
+    log().Debug("{}", error.message());
   }
 }
 

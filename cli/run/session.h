@@ -1,6 +1,6 @@
 #pragma once
-// What train, evaluate and predict share: the job joined with its parts, an estimator, the run's
-// folder, log and signals.
+// A session is what train, evaluate, predict and others share: the job joined with its parts, an
+// estimator, the run's folder, log and signals.
 
 #include <functional>
 #include <memory>
@@ -20,16 +20,19 @@
 
 namespace tpuest::cli {
 
-// --checkpoint of evaluate: each of the run's, oldest first.
+// evaluate --checkpoint all: each of the run's checkpoints, oldest first.
 inline constexpr std::string_view kAllCheckpoints = "all";
 
 // Error kUsage where words are left that are neither a job file nor KEY=VALUE.
 void CheckNoArguments(const Invocation& invocation);
 
 // The job of an invocation with its flags as overrides: from the job file, or from the run that
-// --checkpoint or --model-dir names. Error kUsage with every fault.
+// --checkpoint or --model-dir names. Error kUsage with every fault, kCheckpoint where the run or
+// its checkpoint is not there.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
+// Joins the parts when it is made: Error kUsage for a job with faults, before anything is written.
+// `invocation` outlives it.
 class Session {
  public:
   Session(const Invocation& invocation, config::Sources& sources);
@@ -42,18 +45,20 @@ class Session {
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
   // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
+  // Error kCheckpoint where there is none such.
   [[nodiscard]] std::optional<std::string> Checkpoint(
       const std::string& configured = std::string(kLatest)) const;
 
-  // Runs `body`. Where a run has started, its outcome is put into run.json and the faults that it
-  // throws into the log.
+  // Runs `body` and returns its exit code. Where a run has started, its outcome is put into
+  // run.json, and the faults that it throws into the log; they are thrown on.
   int Run(const std::function<int()>& body);
 
-  // The train_spec's input; which files it opens is kept for run.json.
+  // The input of the train_spec, which the job must have; the files that it opens are kept for
+  // run.json.
   [[nodiscard]] InputFn TrainInput();
 
-  // Leaves job, run.json and log in the run's folder once training starts: a job that cannot be run
-  // leaves the folder, and the job of an earlier run in it, as they are.
+  // The hook that leaves job, run.json and log in the run's folder once training starts: a job that
+  // cannot be run leaves the folder, and the job of an earlier run in it, as they are.
   [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
 
  private:
@@ -66,7 +71,7 @@ class Session {
     Session& session_;
   };
 
-  // Bad records are told in the log and listed in the run's bad_records.tsv.
+  // Makes inputs tell bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
   void ReadEnvironment();
@@ -74,7 +79,7 @@ class Session {
   void StartRun();
   void EndRun(int exit_code, const std::string& status);
   void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
-  // What evaluate and predict have to say goes into the log of the run.
+  // Puts the lines of evaluate and predict into the log of the run.
   void JoinLog();
 
   const Invocation& invocation_;
@@ -85,8 +90,8 @@ class Session {
   std::unique_ptr<Backend> backend_;
   Device device_;
   std::unique_ptr<Estimator> estimator_;
-  std::optional<RunFolder> folder_;  // of a run that has started
-  std::string input_;                // what the files of the train_spec's input are told apart by
+  std::optional<RunFolder> folder_;  // empty until a run has started
+  std::string input_;                // tells the files of the train_spec's input apart
   Recorder recorder_{*this};
   std::mutex bad_records_mutex_;  // inputs open side by side
 };

@@ -29,7 +29,7 @@ std::string ClusterText(const Json& cluster) {
   return fmt::format("ClusterSpec({})", text);
 }
 
-// The member of an object; null where it is not there.
+// A member of an object; null where the object lacks it.
 Json Member(const Json& object, const char* key) {
   return object.is_object() ? object.value(key, Json()) : Json();
 }

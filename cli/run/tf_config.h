@@ -22,7 +22,7 @@ namespace tpuest::cli {
 
 struct TfConfig {
   std::string text;                       // the JSON; "": the environment has none
-  std::map<std::string, size_t> cluster;  // nodes of each task type
+  std::map<std::string, size_t> cluster;  // number of nodes by task type
   std::string task_type = "worker";
   int64_t task_id = 0;
   std::optional<std::string> model_dir;
@@ -30,8 +30,8 @@ struct TfConfig {
   [[nodiscard]] bool is_evaluator() const { return task_type == "evaluator"; }
 };
 
-// What this process's environment says. Error kUsage, in TensorFlow's words, for what no RunConfig
-// can be made of.
+// Reads TF_CONFIG of this process's environment. Error kUsage, in TensorFlow's words, where no
+// RunConfig can be made of it.
 [[nodiscard]] TfConfig ReadTfConfig();
 
 // Error kUsage if a process of this task cannot run the command: one process trains, and beside it

@@ -16,7 +16,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Without an evaluation metrics and exports are null.
+// The document's fields; without an evaluation metrics and exports are null.
 Json Fields(const TrainAndEvaluateResult& result) {
   const TrainResult& train = result.train;
   Json metrics;

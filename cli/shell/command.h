@@ -1,5 +1,5 @@
 #pragma once
-// What a command of the program is: its words in the help, its flags, what it runs.
+// A command of the program: its words in the help, its flags, the function that it runs.
 
 #include <functional>
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace tpuest::cli {
 
-// What stands beside a command's flags; kJob: JOB.yaml and KEY=VALUE, kRun: a run's folder and
-// KEY=VALUE.
+// The words beside a command's flags. kJob: JOB.yaml and KEY=VALUE; kRun: a run's folder and
+// KEY=VALUE; kPath, kPaths: files or folders.
 enum class Takes { kJob, kRun, kPath, kPaths, kNothing };
 
 // A word that may follow a command: `config show`.
@@ -22,7 +22,7 @@ struct Subject {
   Subject(const char* word) : name(word) {}  // NOLINT(google-explicit-constructor): a list of words
   Subject(const char* word, Takes what) : name(word), takes(what) {}
   std::string_view name;
-  std::optional<Takes> takes = std::nullopt;  // nullopt: as its command
+  std::optional<Takes> takes = std::nullopt;  // nullopt: what its command takes
 };
 
 struct CommandWords {
@@ -35,8 +35,9 @@ struct CommandWords {
 };
 
 struct Command : CommandWords {
-  // An invocation with room for the command's own flags, which `declare` names; `run` takes no
-  // other one, and returns the exit code; what it throws is shown with the files of `sources`.
+  // `make` makes an invocation with room for the command's own flags, which `declare` names; `run`
+  // takes no other invocation, and returns the exit code; what it throws is shown with the files of
+  // `sources` (see guarded.h).
   std::function<std::unique_ptr<Invocation>()> make;
   std::function<void(FlagSet& flags, Invocation& to)> declare;
   std::function<int(const Invocation& invocation, config::Sources& sources)> run;
@@ -56,7 +57,7 @@ template <class T>
   };
   return command;
 }
-// One without flags of its own.
+// A command without flags of its own.
 [[nodiscard]] inline Command MakeCommand(CommandWords words,
                                          int (*run)(const Invocation& invocation,
                                                     config::Sources& sources)) {
@@ -64,7 +65,7 @@ template <class T>
       std::move(words), [](FlagSet&, Invocation&) {}, run);
 }
 
-// The invocation with room for another command's flags, which are not given.
+// A copy of the invocation as another command's, T; the flags of that one are at their defaults.
 template <class T>
 [[nodiscard]] T InvocationWith(const Invocation& invocation) {
   T result;
@@ -72,7 +73,7 @@ template <class T>
   return result;
 }
 
-// By name; nullptr: there is none.
+// The command of this name, which points into `commands`; nullptr: there is none.
 [[nodiscard]] const Command* FindCommand(const std::vector<Command>& commands,
                                          std::string_view name);
 

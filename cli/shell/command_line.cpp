@@ -15,7 +15,7 @@
 namespace tpuest::cli {
 namespace {
 
-// "a.b=1", "a+=1" or "~a", but not "dir/x=1".
+// An override is "a.b=1", "a+=1" or "~a", but not "dir/x=1".
 bool IsOverride(const std::string& argument) {
   if (argument.starts_with('~')) return argument.find('/') == std::string::npos;
   const size_t equals = argument.find('=');
@@ -74,7 +74,7 @@ void PrintHelp(const std::vector<Command>& commands) {
   fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
 }
 
-// --json holds for errors of the command line, too.
+// An error of the command line is a document, too, where --json stands on it.
 int UsageError(const std::vector<std::string>& words, const std::string& message,
                const std::string& hint) {
   if (Holds(words, "--json")) PrintError(Code::kUsage, {{message, hint, "", {}, 0}});
@@ -97,7 +97,7 @@ std::string CanonicalName(std::string_view word) {
   return word == "train_and_evaluate" ? "train-and-evaluate" : std::string(word);
 }
 
-// Flags of every command that take a value: "--threads", "-C".
+// The common flags that take a value: "--threads", "-C". The word behind one is no command.
 std::set<std::string, std::less<>> CommonFlagsWithValue() {
   CLI::App app;
   Invocation unused;
@@ -112,8 +112,9 @@ std::set<std::string, std::less<>> CommonFlagsWithValue() {
   return names;
 }
 
-// Where the command stands; argc: nowhere. Flags may stand before it. Behind those of the command's
-// own it is the first word that names a command, or else the first that is no flag.
+// The index of the command's word; argc: there is none. Common flags may stand before it. Where
+// other flags stand first, it is the first word that names a command, or else the first that is no
+// flag.
 int CommandIndex(const std::vector<Command>& commands, int argc, const char* const* argv) {
   std::set<std::string, std::less<>> with_value;
   int first = argc;
@@ -131,7 +132,7 @@ int CommandIndex(const std::vector<Command>& commands, int argc, const char* con
   return first;
 }
 
-// Without a command.
+// Answers a command line without a command: version, help, or a usage error.
 int SayWhatThereIs(const std::vector<Command>& commands, const std::vector<std::string>& words) {
   if (Holds(words, "--version")) {
     fmt::print("tpuest {}\n", ThisBuild().version);
@@ -185,7 +186,7 @@ class HelpText final : public CLI::Formatter {
   Takes takes_;
 };
 
-// Reads the words after the command; the exit code where that is the end of it.
+// Reads the words beside the command; returns the exit code where they end the program.
 std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
                              Invocation& to) {
   CLI::App app(fmt::format("{}\n\n  {}", command.summary, command.example), "tpuest " + to.command);
@@ -246,7 +247,7 @@ Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const ch
     parsed.exit_code = 0;
     return parsed;
   }
-  if (name == "help") {  // of a command
+  if (name == "help") {  // "help COMMAND" is "COMMAND --help"
     name = CanonicalName(words[0]);
     words = {"--help"};
   }

@@ -1,17 +1,17 @@
 #pragma once
-// Flags of more than one command.
+// Flags that more than one command has.
 
 #include "cli/shell/flag_set.h"
 #include "cli/shell/invocation.h"
 
 namespace tpuest::cli {
 
-// Of every command.
+// The flags of every command: --model-dir, --json, --quiet, -C and the others of Invocation.
 void DeclareCommonFlags(FlagSet& flags, Invocation& to);
 
-// --checkpoint, of what reads one.
+// --checkpoint, for commands that read one.
 void DeclareCheckpoint(FlagSet& flags, Invocation& to);
-// --fold, of what trains or evaluates a part of the records.
+// --fold, for commands that train on or evaluate a part of the records.
 void DeclareFold(FlagSet& flags, Invocation& to);
 
 }  // namespace tpuest::cli

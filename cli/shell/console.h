@@ -1,5 +1,6 @@
 #pragma once
-// What a person sees on stderr while a command runs: log lines and, on a terminal, a status line.
+// The console: a person sees on stderr log lines and, on a terminal, a status line, while a command
+// runs.
 
 #include <memory>
 #include <string>
@@ -12,11 +13,13 @@
 
 namespace tpuest::cli {
 
-// "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ckpt 1000  ETA 2m10s".
+// "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ckpt 1000  ETA 2m10s". A
+// negative ETA is not known, and left out.
 [[nodiscard]] std::string StatusText(const ProgressReport& report, double eta_seconds);
 // "2m10s", "45s", "3h05m".
 [[nodiscard]] std::string DurationText(double seconds);
 
+// The status line and the log of one command. `clock` outlives it.
 class Console final : public ProgressListener {
  public:
   Console(const Invocation& invocation, const Clock& clock);
@@ -25,15 +28,18 @@ class Console final : public ProgressListener {
   Console& operator=(const Console&) = delete;
 
   [[nodiscard]] Log& log() { return log_; }
-  // Every line goes to this file too, with its time; also those that came before.
+  // From now on every line goes to this file too, whatever its level, with its time (UTC); the
+  // lines from before follow at once. Error where the file cannot be written (kResource: a full
+  // disk).
   void AppendTo(const std::string& path);
-  // A line for the file alone.
+  // Writes a line to the file alone.
   void Note(Level level, std::string_view line);
-  // A status line at most ten times a second; off a terminal a plain line a minute.
+  // Shows a status line, redrawn at most ten times a second; off a terminal it is a plain line a
+  // minute.
   void Status(std::string_view text);
-  // The same of a run's progress.
+  // Shows a run's progress as such a status line.
   void Report(const ProgressReport& report) override;
-  // Wipes the status line.
+  // Wipes the status line off the terminal.
   void Clear();
 
  private:
@@ -47,9 +53,9 @@ class Console final : public ProgressListener {
   bool color_;
   bool status_line_;
   bool shown_ = false;       // a status line stands on the terminal
-  double last_shown_ = -1;   // when a status line was last drawn
-  double last_line_;         // when anything was last written off a terminal
-  int64_t first_step_ = -1;  // of this activity, for the ETA
+  double last_shown_ = -1;   // seconds of the clock; a status line was drawn then
+  double last_line_;         // seconds of the clock; a line was written then
+  int64_t first_step_ = -1;  // the activity began there, for the ETA
   double first_time_ = 0;
   std::string activity_;
   std::unique_ptr<AppendFile> file_;

@@ -1,6 +1,6 @@
 #pragma once
-// The flags of a command, and where their values go. Errors of a flag say what it expects and what
-// it found.
+// The flags of a command write to variables of the caller. A wrong value is a usage error that says
+// what the flag expects and what it found.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,12 +18,12 @@ class Option;
 
 namespace tpuest::cli {
 
-// Where flags write outlives the parse.
+// The variables that flags write to outlive the parse, and so does `app`.
 class FlagSet {
  public:
   explicit FlagSet(CLI::App& app) : app_(app) {}
 
-  // The heading in the help of the flags that follow.
+  // Puts the flags that follow under this heading of the help.
   void Group(std::string name) { group_ = std::move(name); }
 
   // A flag without a value.
@@ -36,7 +36,7 @@ class FlagSet {
   // A flag that may be given again; each takes one word.
   void Repeated(const std::string& flag, std::vector<std::string>& to, const std::string& shown,
                 const std::string& help);
-  // A flag that takes a whole number of at least `least`.
+  // A flag that takes a whole number from `least` to the most that T holds.
   template <class T>
   void Integer(const std::string& flag, T& to, int least, const std::string& help) {
     constexpr uint64_t kMost = std::numeric_limits<Number<T>>::max();
@@ -44,7 +44,7 @@ class FlagSet {
         flag, least, std::min<uint64_t>(kMost, std::numeric_limits<int64_t>::max()),
         [&to](int64_t number) { to = static_cast<Number<T>>(number); }, help);
   }
-  // A flag that takes one of a few words.
+  // A flag that takes one of a few words, each with the value that it stands for.
   template <class T>
   void Choice(const std::string& flag, T& to, const std::vector<std::pair<std::string, T>>& choices,
               const std::string& help) {
@@ -53,7 +53,7 @@ class FlagSet {
     AddChoice(
         flag, words, [&to, choices](size_t i) { to = choices[i].second; }, help);
   }
-  // A flag whose value `read` looks at: nullopt, or what was expected.
+  // A flag whose value `read` takes: it returns nullopt, or, for a wrong value, what was expected.
   using Read = std::function<std::optional<std::string>(const std::string& given)>;
   void Checked(const std::string& flag, const Read& read, const std::string& shown,
                const std::string& help);

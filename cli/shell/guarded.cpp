@@ -21,7 +21,7 @@ int Say(const Invocation& invocation, Code code, const std::vector<Fault>& fault
   return static_cast<int>(code);
 }
 
-// What was printed at once is more than stdout takes; a reader that has left wants no more.
+// Stdout took less than what was printed. A reader that has left wants no more: that is no error.
 int SayUnwritten(const Invocation& invocation, int number, const config::Sources& sources) {
   std::clearerr(stdout);
   if (number == EPIPE) return 0;

@@ -1,6 +1,6 @@
 #pragma once
-// A command line, read: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags and arguments
-// in any order.
+// A command line that has been read: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags
+// and arguments in any order.
 
 #include <optional>
 #include <string>
@@ -11,22 +11,23 @@ namespace tpuest::cli {
 enum class Toggle { kAuto, kAlways, kNever };
 enum class LogFormat { kText, kTensorFlow, kJson };
 
-// A flag that is a key of the job: --export-dir is export.export_dir_base.
+// A flag that stands for a key of the job: --export-dir for export.export_dir_base.
 struct KeyFlag {
   std::string flag;
   std::string key;
   std::string value;
 };
 
-// What every command has; one with flags of its own makes a struct on top of it (see command.h).
+// The flags and arguments that every command has; a command with flags of its own makes a struct on
+// top of it (see command.h).
 struct Invocation {
   std::string command;
   std::string subject;                 // one of Command::subjects: "show", "models"
-  std::vector<std::string> arguments;  // what is neither the job nor KEY=VALUE
+  std::vector<std::string> arguments;  // words that are neither the job nor KEY=VALUE
   std::optional<std::string> job;      // path of the job file
-  std::vector<std::string> set_files;  // over the job file, in order
+  std::vector<std::string> set_files;  // files laid over the job file, in order
   std::vector<std::string> overrides;  // KEY=VALUE, KEY+=ITEM and ~KEY, in order
-  std::string command_line;            // all of it, quoted for a shell
+  std::string command_line;            // the whole line, quoted for a shell
 
   // Flags of every command.
   std::optional<std::string> model_dir;
@@ -47,7 +48,7 @@ struct Invocation {
   std::vector<KeyFlag> key_flags;   // over `overrides`
 };
 
-// Whether a word of the command line is a job file, by its ending.
+// Tells whether a word of the command line is a job file, by its ending.
 [[nodiscard]] bool IsJobFile(const std::string& argument);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// The whole of JSON, for the .cpp files that make or read it; headers do with report.h.
+// The whole JSON library, for .cpp files that make or read documents; headers include report.h.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,6 +8,7 @@
 
 namespace tpuest::cli {
 
+// JSON has null where there is no value.
 template <class T>
 [[nodiscard]] Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

@@ -96,7 +96,7 @@ void PrintError(Code code, const std::vector<Fault>& faults) {
   if (faults.size() > 1) {
     for (const Fault& fault : faults) document["faults"].push_back(FaultJson(code, fault));
   }
-  // Where stdout takes nothing, stderr still has it.
+  // A failing stdout is passed over: stderr still has the error.
   fmt::print("{}", LineOf(document));
   std::fflush(stdout);
 }

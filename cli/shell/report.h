@@ -1,5 +1,5 @@
 #pragma once
-// Results as JSON: the one document of --json, and its error.
+// Results as JSON: --json prints one document, of a result or of an error.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,15 +18,17 @@ using Json = nlohmann::ordered_json;
 // A scalar, or nested lists in the tensor's shape.
 [[nodiscard]] Json JsonOf(const Tensor& tensor);
 
-// {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout.
+// Prints {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout. Error kResource as
+// FlushStdout.
 void PrintDocument(std::string_view command, const Json& fields);
 // Error kResource where what was printed cannot reach stdout (a full disk); false where its reader
 // has closed the pipe, having what it wanted.
 bool FlushStdout();
-// Prints and flushes, likewise.
+// Prints on stdout and flushes; the result and the error are those of FlushStdout.
 [[nodiscard]] bool WriteStdout(std::string_view text);
-// {"error": {"code", "message", "file", "line", "column", "hint"}} of the first fault; all of them
-// under "faults" if there are more.
+// Prints {"error": {"code", "message", "file", "line", "column", "key", "hint"}} of the first fault
+// on stdout, "code" being the exit code and absent fields left out; all faults stand under "faults"
+// if there are more. `faults` holds one at least. Throws nothing.
 void PrintError(Code code, const std::vector<Fault>& faults);
 
 }  // namespace tpuest::cli

@@ -8,7 +8,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Three digits of count / unit^n, with the n-th of `names`.
+// Three digits of count / unit^n, behind them the n-th of `names`.
 std::string Scaled(double count, double unit, const std::array<const char*, 5>& names) {
   size_t n = 0;
   while (n + 1 < names.size() && count >= unit * 0.9995) {

@@ -8,13 +8,13 @@
 namespace tpuest::cli {
 
 // A table whose columns are as wide as their widest cell; those marked `right` are flush right.
-// Rows have as many cells as `right`; no blanks at a line's end.
+// Every row has as many cells as `right`. Lines end in a newline, none in blanks.
 [[nodiscard]] std::string TableText(const std::vector<bool>& right,
                                     const std::vector<std::vector<std::string>>& rows);
 
-// "512", "20.1 k", "2.36 M", "1.2 G": three digits of a number of operations.
+// Three digits of a number of operations, in powers of 1000: "512", "20.1 k", "2.36 M", "1.2 G".
 [[nodiscard]] std::string CountText(double count);
-// "512 bytes", "25.0 MiB".
+// Bytes in powers of 1024: "512 bytes", "25.0 MiB".
 [[nodiscard]] std::string BytesText(int64_t bytes);
 
 }  // namespace tpuest::cli

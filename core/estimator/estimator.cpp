@@ -30,7 +30,7 @@ std::string TemporaryModelDir(bool is_made) {
   }
 }
 
-// Where modes run, if that is not as always.
+// Logs the places where modes run, if the options name any.
 void LogPlaces(const EstimatorContext& context) {
   const EstimatorOptions& options = context.options;
   Log& log = context.home.log;
@@ -65,7 +65,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   return context;
 }
 
-// As in TensorFlow, a run without a last step has no final export.
+// FinalExporters export nothing in a run without a last step, as in TensorFlow.
 void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view why, Log& log) {
   for (const EvalTask& task : tasks) {
     for (const ExporterTask& exporter : task.exporters) {
@@ -89,7 +89,7 @@ class Estimator::Impl {
         evaluator(context),
         predictor(context),
         saved_models(context) {}
-  // Leaves no temporary folder behind in which nothing came to be.
+  // Removes the temporary folder if nothing came to be in it.
   ~Impl() {
     if (context.model_dir_is_temporary) ::rmdir(context.model_dir.c_str());
   }

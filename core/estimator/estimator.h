@@ -1,5 +1,6 @@
 #pragma once
-// tf.estimator.TPUEstimator: trains, evaluates and predicts with a model_fn, input_fns and options.
+// tf.compat.v1.estimator.tpu.TPUEstimator: trains, evaluates and predicts with a model_fn,
+// input_fns and options.
 
 #include <memory>
 #include <optional>
@@ -12,9 +13,9 @@
 namespace tpuest {
 
 struct EvalTask;                // core/estimator/train_and_evaluate.h
-struct TrainAndEvaluateResult;  // likewise
-struct FollowArgs;              // likewise
-struct FollowResult;            // likewise
+struct TrainAndEvaluateResult;  // in the same header
+struct FollowArgs;              // in the same header
+struct FollowResult;            // in the same header
 
 class Estimator {
  public:
@@ -25,10 +26,11 @@ class Estimator {
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
-  // Resumes model_dir if it holds a checkpoint. Error kUsage for saving_listeners where nothing is
-  // saved.
+  // Trains; resumes model_dir if it holds a checkpoint. Errors as Trainer::Train's.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});
+  // Evaluates a checkpoint: the one that args name, the newest of model_dir, or fresh variables
+  // where there is none. Errors as Evaluator::Evaluate's.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
   // tf.estimator.train_and_evaluate in one process: evaluates and exports after every checkpoint.
   // A run that was cut goes on with the evaluations, exports and best checkpoints it would have
@@ -38,6 +40,8 @@ class Estimator {
   // TensorFlow's evaluator task: evaluates and exports the newest checkpoints that another process
   // leaves in model_dir, until that run is over. Errors as Follower::Run's.
   FollowResult Follow(const FollowArgs& args, std::vector<EvalTask> tasks);
+  // Predicts and gives the rows to `row`, in the order of the input. Errors as
+  // Predictor::Predict's.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
   // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained
@@ -49,10 +53,11 @@ class Estimator {
                                 const std::string& checkpoint);
 
   [[nodiscard]] const std::string& model_dir() const;
-  // With everything that was absent put in.
+  // The options with everything put in that was absent.
   [[nodiscard]] const EstimatorOptions& options() const;
+  // The replicas that train.
   [[nodiscard]] int replicas() const;
-  // Prefix of the newest checkpoint in model_dir, or nullopt.
+  // The prefix of the newest checkpoint in model_dir, or nullopt.
   [[nodiscard]] std::optional<std::string> LatestCheckpoint() const;
 
  private:

@@ -48,7 +48,7 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   for (const EvalTask& task : runner_.tasks()) {
     const int64_t every = task.every_steps.value_or(1);
     const int64_t from = std::max((settled_ / every + 1) * every, last_saved_ + 1);
-    // The first checkpoint from there on.
+    // Checkpoints come every `saves` steps: this is the first from `from` on.
     const int64_t step = last_saved_ + (from - last_saved_ + *saves - 1) / *saves * *saves;
     next = std::min(next.value_or(step), step);
   }
@@ -85,7 +85,7 @@ bool EvaluationListener::IsDue(size_t task, int64_t step) const {
 }
 
 void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)>& wants) {
-  // What was saved is at hand: nothing is read back from the disk.
+  // The saved values are at hand: nothing is read back from the disk.
   struct Sharing {
     explicit Sharing(EstimatorContext& of) : context(of) {}
     ~Sharing() { context.in_memory.reset(); }

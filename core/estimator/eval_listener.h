@@ -1,5 +1,5 @@
 #pragma once
-// train_and_evaluate's saving listener: evaluates what was saved.
+// train_and_evaluate's saving listener: evaluates the checkpoints as they are saved.
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@ namespace tpuest {
 // case.
 class EvaluationListener final : public CheckpointSaverListener {
  public:
-  // `saved`: the state that the newest checkpoint holds, from memory.
+  // `saved` gives the contents of the newest checkpoint, from memory.
   EvaluationListener(EstimatorContext& context, EvalRunner& runner,
                      std::function<SavedState()> saved)
       : context_(context), runner_(runner), saved_(std::move(saved)) {}
@@ -24,12 +24,12 @@ class EvaluationListener final : public CheckpointSaverListener {
   void Begin() override;
   std::optional<std::string> AfterSave(int64_t step) override;
   void End(int64_t step) override;
-  // Where checkpoints come by steps; throttle_secs may put it off.
+  // The next step to evaluate at, where checkpoints come by steps; throttle_secs may put it off.
   [[nodiscard]] std::optional<int64_t> NextEvaluation() const override;
 
-  // Whether a run has begun: none does where max_steps was reached before.
+  // Whether a run has begun: none begins if max_steps was reached before.
   [[nodiscard]] bool has_begun() const { return !timers_.empty(); }
-  // In the place of such a run, whose last checkpoint is of `step`: makes the evaluation that was
+  // Stands in for such a run, whose last checkpoint is of `step`: makes the evaluation that was
   // cut, if one was.
   void GoOnAfterEnd(int64_t step);
   // Whether a stop request has left the newest checkpoint to the run that goes on from it.
@@ -37,14 +37,14 @@ class EvaluationListener final : public CheckpointSaverListener {
 
  private:
   struct Timer {
-    std::optional<int64_t> step;  // of the last evaluation
+    std::optional<int64_t> step;  // the last evaluation's
     double seconds = 0;           // when it began
   };
-  // Whether the task wants this checkpoint; a line of the log where it has to wait.
+  // Whether the task wants this checkpoint. Logs a line if it has to wait for throttle_secs.
   [[nodiscard]] bool IsDue(size_t task, int64_t step) const;
-  // The tasks that `wants` names, on the newest checkpoint.
+  // Evaluates the newest checkpoint by the tasks that `wants` accepts.
   void Evaluate(int64_t step, const std::function<bool(size_t)>& wants);
-  // Nothing is evaluated once the run is asked to leave.
+  // Whether the run was asked to leave: nothing is evaluated then.
   [[nodiscard]] bool IsLeaving(int64_t step);
   void Settle(int64_t step);
 

@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// As events have them: what is no number is left out.
+// The metrics as floats, as events have them; those that are not one number are left out.
 std::map<std::string, float> Numbers(const std::map<std::string, Tensor>& metrics) {
   std::map<std::string, float> numbers;
   for (const auto& [name, value] : metrics) {

@@ -1,6 +1,6 @@
 #pragma once
-// What train_and_evaluate does with a checkpoint: evaluates it by each EvalSpec, calls the
-// exporters, and keeps it if it is among the best.
+// The work of train_and_evaluate on a checkpoint: evaluates it by an EvalSpec, keeps it if it is
+// among the best, and calls the exporters.
 
 #include <functional>
 #include <map>
@@ -36,13 +36,16 @@ class EvalRunner {
     const std::optional<int64_t> goal = args_.goal();
     return goal && step >= *goal;
   }
-  // Takes back what a cut run left of evaluations past `step`, and of those at it too if they are
-  // to be made again.
+  // Takes back the exports and best checkpoints that a cut run made after `step`; with `again` the
+  // exports and evaluations at `step` too, since they are to be made again.
   void GoOnFrom(int64_t step, bool again);
-  // The checkpoint of this prefix by one of the tasks. Returns what the evaluation said.
+  // Evaluates the checkpoint of this prefix by one of the tasks, keeps it if it is among the best,
+  // and exports. Error kUsage for a metric of keep_best that the evaluation lacks; and what
+  // Evaluate and exporting throw.
   const EvaluateResult& Run(size_t task, const std::string& checkpoint);
 
-  // Of each task that ran, by its label: the last result. Of each exporter: the last export.
+  // The last result of each task that ran, by its label, and the path of each exporter's last
+  // export, by its name.
   [[nodiscard]] const std::map<std::string, EvaluateResult>& results() const { return results_; }
   [[nodiscard]] const std::map<std::string, std::string>& exports() const { return exports_; }
 

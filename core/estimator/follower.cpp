@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// A run's end, a signal and a deadline are noticed within this.
+// The follower looks this often, so a run's end, a signal and a deadline are noticed within it.
 constexpr double kLookEverySecs = 0.5;
 
 }  // namespace
@@ -60,7 +60,7 @@ Follower::View Follower::Look() {
   return view;
 }
 
-// The last checkpoint of a run is not kept waiting.
+// A task is due by its time; the last checkpoint of a run is not kept waiting.
 bool Follower::IsDue(size_t task, const View& view, double now) const {
   const State& state = states_[task];
   if (now >= state.due) return true;
@@ -118,7 +118,8 @@ bool Follower::Evaluate(size_t task, const std::string& checkpoint) {
   return true;
 }
 
-// By every_steps; the last step of the training is wanted in any case.
+// A task wants checkpoints by every_steps; that of the last step of the training it wants in any
+// case.
 bool Follower::IsWanted(size_t task, const std::string& checkpoint) const {
   const std::optional<int64_t> every = args_.tasks[task].every_steps;
   const std::optional<int64_t> step = StepOfCheckpoint(checkpoint);
@@ -199,7 +200,7 @@ void Follower::Sleep() const {
   args_.follow.sleep(std::max(wait, 1e-3));
 }
 
-// The last that was evaluated.
+// The last global step that a task has evaluated.
 int64_t Follower::step() const {
   int64_t last = 0;
   for (const State& state : states_) last = std::max(last, state.step);

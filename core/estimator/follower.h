@@ -15,6 +15,7 @@
 
 namespace tpuest {
 
+// The surroundings of a Follower; the references outlive it.
 struct FollowerArgs {
   const std::vector<EvalTask>& tasks;
   FollowArgs follow;
@@ -28,26 +29,27 @@ struct FollowerArgs {
   std::function<int64_t(size_t task, const std::string& checkpoint)> evaluate;
 };
 
+// Looks for checkpoints as TensorFlow's evaluator does, each task by its own times.
 class Follower {
  public:
   explicit Follower(FollowerArgs args);
 
-  // Returns why it ended: "max_steps", "the run ended", "the run was interrupted". Error kLost
-  // where the run failed, or where for deadline_secs no process trains and nothing new was saved;
-  // kPreempted or kInterrupted where it is asked to leave.
+  // Evaluates until the run is over and returns why it ended: "max_steps", "the run ended", "the
+  // run was interrupted". Error kLost where the run failed, or where for deadline_secs no process
+  // trains and nothing new was saved; kPreempted or kInterrupted where it is asked to leave.
   std::string Run();
 
  private:
   struct State {
     double due = 0;                           // when it looks for a checkpoint next
-    bool is_delayed = true;                   // by start_delay_secs
-    std::optional<std::string> evaluated;     // the last checkpoint
-    int64_t step = 0;                         // of that one
+    bool is_delayed = true;                   // it waits for start_delay_secs
+    std::optional<std::string> evaluated;     // the last checkpoint that it evaluated
+    int64_t step = 0;                         // the global step of that one
     double warned = -kWarnEverySecs;          // when it told why there is nothing to evaluate
-    double warned_of_load = -kWarnEverySecs;  // that it never waits
+    double warned_of_load = -kWarnEverySecs;  // when it told that throttle_secs: 0 never waits
   };
-  // What is known when a pass begins. The trainer is looked at first: the newest checkpoint of a
-  // run that is over is its last.
+  // The state of the run when a pass begins. The trainer is looked at first: the newest checkpoint
+  // of a run that is over is its last.
   struct View {
     TrainerState trainer;
     std::optional<std::string> newest;
@@ -58,9 +60,10 @@ class Follower {
 
   void Begin();
   View Look();
-  // One look of a task for a checkpoint, and the wait that follows.
+  // Lets a task look for a checkpoint, and sets when it looks next.
   void Pass(size_t task, const View& view);
-  // Whether something was evaluated.
+  // Evaluates the newest checkpoint if it is new to the task. Both return whether something was
+  // evaluated.
   bool EvaluateNew(size_t task, const View& view);
   bool Evaluate(size_t task, const std::string& checkpoint);
   [[nodiscard]] bool IsDue(size_t task, const View& view, double now) const;
@@ -68,7 +71,7 @@ class Follower {
   void Warn(double& last, std::string_view message);
   // Whether each task has evaluated the last step of the training.
   [[nodiscard]] bool IsAtEnd() const;
-  // Why it ends here, or nullopt.
+  // The reason why following ends here, or nullopt. Error kLost as Run's.
   [[nodiscard]] std::optional<std::string> Ended(const View& view) const;
   [[noreturn]] void ThrowLost(const View& view) const;
   [[noreturn]] void ThrowFailed() const;

@@ -1,5 +1,5 @@
 #pragma once
-// What Estimator::Train would do, found out beforehand.
+// A plan of Estimator::Train: where the run would start and end, its model and its memory.
 
 #include <cstdint>
 #include <memory>
@@ -15,26 +15,28 @@
 
 namespace tpuest {
 
+// A run that was planned and not started.
 struct PlannedRun {
   std::string checkpoint;   // prefix of the one that it goes on from; empty: it starts fresh
   int64_t start = 0;        // global step
   StreamPosition position;  // where the input is read on
   TrainGoal goal;
-  int64_t batch_size = 1;  // of all replicas together
+  int64_t batch_size = 1;  // rows of all replicas together
   int replicas = 1;
-  bool broadcast = false;                   // every replica takes all of it
+  bool broadcast = false;                   // every replica takes the whole batch
   std::shared_ptr<const BuiltModel> model;  // in TRAIN
   std::vector<WarmStartRow> warm_start;     // empty: there is none
 
+  // The rows of one replica.
   [[nodiscard]] int64_t share() const { return broadcast ? batch_size : batch_size / replicas; }
-  // Steps to do: none where the goal is behind the start, nullopt for the whole input.
+  // The number of steps to do: 0 where the goal is behind the start, nullopt for the whole input.
   [[nodiscard]] std::optional<int64_t> steps() const;
 };
 
 struct PlanArgs {
   const ModelFn& model_fn;
   const EstimatorOptions& options;
-  const StreamSpec& stream;  // of the training input
+  const StreamSpec& stream;  // the training input's
   TrainLength length;
   const EstimatorHome& home;
 };
@@ -43,15 +45,16 @@ struct PlanArgs {
 [[nodiscard]] EstimatorContext ContextOf(const PlanArgs& args);
 
 // Reads the newest checkpoint of model_dir, or else the one of a warm start; writes nothing, takes
-// no lock and sees no data. The errors of Train that come before its first step.
+// no lock and sees no data. Throws the errors of Train that come before its first batch.
 [[nodiscard]] PlannedRun PlanTraining(const PlanArgs& args);
 
-// What a global batch feeds the model with; empty where only the data tells how long its lists are.
+// The shapes that a global batch feeds the model with; empty where only the data tells how long its
+// lists are.
 [[nodiscard]] std::vector<Shape> InputShapes(const PlannedRun& run);
 
-// Compiles the run's step for such inputs where args.home says, and returns the memory that it
-// takes beside the variables, feeds and results. Makes variables of zeros where the backend wants
-// values.
+// Compiles the run's step for such inputs on args.home's backends, and returns the memory (bytes)
+// that it takes beside the variables, feeds and results. Makes variables of zeros where the backend
+// wants values. Error kUsage, with the node's place, for what the device cannot do.
 MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
                       const std::vector<Shape>& shapes);
 

@@ -11,10 +11,10 @@ namespace tpuest {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-constexpr double kAlone = 0.5;     // of the time, for the step alone
-constexpr double kTogether = 0.4;  // with the input; the rest is for the trace
+constexpr double kAlone = 0.5;     // the share of the time for the step alone
+constexpr double kTogether = 0.4;  // the share with the input; the rest is for the trace
 constexpr int kTracedSteps = 3;
-// A call of a program in training.
+// A call of a program takes about so long in training.
 constexpr double kCallSeconds = 0.05;
 constexpr size_t kMostAtOnce = 64;
 
@@ -69,7 +69,7 @@ class Bench {
     return step_secs;
   }
 
-  // Seconds of so many steps on one batch, in one call.
+  // The seconds that `count` steps on one batch take, in one call.
   double RunCopies(const InfeedItem& item, size_t count, StepTrace* trace = nullptr) {
     std::vector<InfeedItem> items(count, item);
     return step_.Run(items, {.trace = trace}).seconds();
@@ -105,7 +105,7 @@ class Bench {
     return ops;
   }
 
-  // As many in a call as training would make.
+  // Steps on all items, as many in a call as training would make.
   void RunItems(std::vector<InfeedItem>& items) {
     std::span<InfeedItem> left(items);
     while (!left.empty()) left = left.subspan(step_.Run(left, {}).size());

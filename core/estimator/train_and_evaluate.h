@@ -1,5 +1,5 @@
 #pragma once
-// What train_and_evaluate takes and gives, beside what Train does.
+// The arguments and results of train_and_evaluate, beside those of Train.
 
 #include <cstdint>
 #include <functional>
@@ -15,18 +15,18 @@
 
 namespace tpuest {
 
-// An exporter with what it exports: `args` but for folder and checkpoint.
+// An exporter and the arguments of its exports; folder and checkpoint are put in later.
 struct ExporterTask {
   AnyExporter options;
   ExportArgs args;
 };
 
-// An EvalSpec joined with its parts.
+// An EvalSpec with the input_fn, hooks and exporters that it names.
 struct EvalTask {
   std::string label;  // in results and in metrics.jsonl
   InputFn input_fn;
   EvaluateArgs args;                      // steps and name
-  std::shared_ptr<const JobHooks> hooks;  // of each evaluation; may be null
+  std::shared_ptr<const JobHooks> hooks;  // called in each evaluation; may be null
   double start_delay_secs = 0;
   double throttle_secs = 0;
   std::optional<int64_t> every_steps;
@@ -35,19 +35,19 @@ struct EvalTask {
 
 struct TrainAndEvaluateResult {
   TrainResult train;
-  // By label, the last evaluation of each; empty where nothing was evaluated.
+  // The last evaluation of each EvalSpec, by label; empty where nothing was evaluated.
   std::map<std::string, EvaluateResult> evaluations;
-  // By exporter, the path of the last export that it made.
+  // The path of the last export of each exporter, by its name.
   std::map<std::string, std::string> exports;
 };
 
-// How the run of a model_dir stands, as another process sees it.
+// The state of a model_dir's run, as another process sees it.
 enum class TrainerState {
   kNone,         // no run has started
   kTraining,     // a process holds the run's lock
   kGone,         // the run goes on, and no process trains
   kPreempted,    // saved, and to be run again
-  kInterrupted,  // by Ctrl-C
+  kInterrupted,  // ended by Ctrl-C
   kFailed,
   kDone
 };
@@ -59,7 +59,7 @@ enum class TrainerState {
 
 struct FollowArgs {
   std::optional<int64_t> max_steps;
-  double deadline_secs = 600;  // without a trainer and a new checkpoint
+  double deadline_secs = 600;  // the longest time without a trainer and a new checkpoint
   std::function<TrainerState()> trainer;
   std::function<void(double secs)> sleep;  // may return early
 };

@@ -176,7 +176,7 @@ struct Sample {
   }
 };
 
-// What became of a text: the job, or the faults as the user sees them.
+// The outcome of reading a text: the job, or the faults as the user sees them.
 struct Outcome {
   Sample job;
   Tree tree;
@@ -206,7 +206,7 @@ inline Outcome ReadSample(std::string_view text, const std::vector<Override>& ov
   return outcome;
 }
 
-// "line:column message" of each fault, one a line.
+// Each fault as "line:column message", one a line.
 inline std::string FaultLines(const Outcome& outcome) {
   std::string text;
   for (const Fault& fault : outcome.faults) {

@@ -1,5 +1,5 @@
 #pragma once
-// Small inputs and what their streams give.
+// Makes small inputs and takes what their streams give.
 
 #include <doctest/doctest.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@
 
 namespace tpuest {
 
-// What fn throws; nothing thrown is Code::kInternal.
+// The first fault that fn throws; Code::kInternal where it throws nothing.
 struct Thrown {
   std::string message = "nothing was thrown";
   std::string hint;
@@ -41,7 +41,7 @@ inline bool Has(const std::string& text, const std::string& part) {
   return has;
 }
 
-// TFRecords of Examples {value: int64} first..first+count-1.
+// Writes TFRecords of Examples {value: int64}, first to first + count - 1.
 inline void WriteValues(const std::string& path, int64_t first, int64_t count,
                         Compression compression = Compression::kNone) {
   RecordWriter writer(path, compression, false);
@@ -60,7 +60,7 @@ inline FixedLenFeature Fixed(std::vector<int64_t> shape, const std::string& dtyp
   return feature;
 }
 
-// The column `value` of such files.
+// The input with the column `value` of such files.
 inline InputFnOptions ValuesOf(std::vector<std::string> filenames,
                                const std::string& compression = "") {
   TFRecordSource source;
@@ -72,7 +72,7 @@ inline InputFnOptions ValuesOf(std::vector<std::string> filenames,
   return options;
 }
 
-// The column `value`, 0..count-1.
+// The input with the column `value`, 0 to count - 1.
 inline InputFnOptions RangeOf(int64_t count) {
   RangeSource source;
   source.stop = count;
@@ -126,7 +126,7 @@ inline std::vector<double> Numbers(const Tensor& tensor) {
   return values;
 }
 
-// The first feature of up to `limit` batches.
+// The values of the first feature, of up to `limit` batches.
 using Batches = std::vector<std::vector<int64_t>>;
 inline Batches Take(BatchStream& stream, int64_t limit = 1000) {
   Batches batches;

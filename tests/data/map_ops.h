@@ -1,5 +1,5 @@
 #pragma once
-// The map ops of a job, in one line each.
+// Makes the map ops of a job, each in one line.
 
 #include <string>
 #include <utility>

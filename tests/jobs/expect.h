@@ -1,5 +1,5 @@
 #pragma once
-// Compares what a step left with what its case expects.
+// Compares the traces of a step with those that its case expects.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace tpuest {
 
-// A sentence a fault, "expected exit 2, found 0". Globs are of files in `folder`.
+// One sentence a fault, "expected exit 2, found 0"; empty: the step is as expected. Globs are of
+// files in `folder`.
 [[nodiscard]] std::vector<std::string> Compare(const Step& step, const ProcessResult& result,
                                                const std::string& folder);
 

@@ -15,32 +15,32 @@ namespace tpuest {
 struct SignalPlan {
   int signal = 0;
   std::string after;       // text in stderr; empty if after_file is given
-  std::string after_file;  // glob
+  std::string after_file;  // glob of a file in the case's folder
 };
 
-// What a value of a JSON document must be; the path leads there.
+// A claim about a value of a JSON document; the path leads to the value.
 struct JsonCheck {
   std::string path;
   YAML::Node expected;  // a value, a list, or a map of conditions
 };
 
 struct Step {
-  int line = 0;             // in the case file, from 1
-  std::string script;       // what the shell runs; empty if the step writes a file
+  int line = 0;             // line of the case file, counted from 1
+  std::string script;       // script that the shell runs; empty if the step writes a file
   std::string write, text;  // a file to write instead
   std::string flip;         // a file one of whose bytes is inverted instead
-  int64_t at = 0;           // that byte; from the end if negative
+  int64_t at = 0;           // offset of that byte; from the end if negative
   std::string input;        // stdin
   std::map<std::string, std::string> environment;
   int code = 0;
   double limit_s = 60;
   std::optional<SignalPlan> signal;
 
-  // Substrings, or /extended regular expressions/.
+  // Each is a substring, or an /extended regular expression/.
   std::vector<std::string> in_stdout, not_in_stdout, in_stderr, not_in_stderr;
-  std::vector<JsonCheck> json;                                                   // of stdout
-  std::map<std::string, std::vector<JsonCheck>> json_files;                      // by glob
-  std::vector<std::string> files, no_files;                                      // globs
+  std::vector<JsonCheck> json;                               // claims about stdout
+  std::map<std::string, std::vector<JsonCheck>> json_files;  // claims about files, by glob
+  std::vector<std::string> files, no_files;                  // globs
   std::vector<std::pair<std::string, std::string>> same_bytes, different_bytes;  // pairs of globs
 };
 

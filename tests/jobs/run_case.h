@@ -9,7 +9,7 @@
 namespace tpuest {
 
 struct CaseOptions {
-  std::string program;      // what `tpuest` means in a case
+  std::string program;      // the program that `tpuest` means in a case
   std::string source_root;  // SOURCE_ROOT in a case, and TESTDATA below it
   std::string plugins;      // TPUEST_PLUGINS in a case
   bool keep_folder = false;

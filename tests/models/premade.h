@@ -1,5 +1,5 @@
 #pragma once
-// A premade estimator on one batch, with weights as a case gives them.
+// Runs a premade estimator on one batch, with weights as a case gives them.
 
 #include <doctest/doctest.h>
 
@@ -48,7 +48,7 @@ class Premade {
   Premade(const Premade&) = delete;
   Premade& operator=(const Premade&) = delete;
 
-  // The value of a variable, in the place of its initial one.
+  // Gives a variable a value in the place of its initial one.
   Premade& Set(const std::string& name, const std::vector<float>& values) {
     const Variable* const variable = session_.graph().FindVariable(name);
     Check(variable != nullptr, "{}", name);
@@ -64,7 +64,7 @@ class Premade {
     const Tensor value = session_.Get(spec_.predictions.at(key));
     return {value.strings().begin(), value.strings().end()};
   }
-  // Every metric after this batch.
+  // The value of every metric after this batch.
   [[nodiscard]] std::map<std::string, float> Metrics() {
     std::map<std::string, float> values;
     for (const auto& [name, metric] : metrics_) session_.Step(metric.update);

@@ -16,10 +16,10 @@ namespace {
 
 Json ShapeJson(const Shape& shape) { return shape.dims(); }
 
-// What the graph of objects tells about a tensor of an object-based checkpoint.
+// The graph of objects tells this about a tensor of an object-based checkpoint.
 struct ObjectNote {
-  std::string variable;  // its name, or that of the variable whose slot it is
-  std::string slot;      // "m"
+  std::string variable;  // the tensor's name, or that of the variable whose slot it is
+  std::string slot;      // "m"; empty: it is no slot
 };
 
 std::map<std::string, ObjectNote> NotesOf(const BundleReader& reader) {
@@ -79,7 +79,7 @@ class CheckpointPrinter {
   CheckpointPrinter(const BundleReader& reader, bool prints)
       : reader_(reader), notes_(NotesOf(reader)), prints_(prints) {}
 
-  // A line, unless --json; what the document says of the tensor.
+  // Prints the tensor's line, unless --json, and returns its entry of the document.
   [[nodiscard]] Json Show(const std::string& name) {
     const DType dtype = reader_.DTypeOf(name);
     const Shape shape = reader_.ShapeOf(name);

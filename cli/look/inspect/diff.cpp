@@ -15,7 +15,7 @@ struct Difference {
   Json only_in_first = Json::array();
   Json only_in_second = Json::array();
   Json differ = Json::object();
-  int64_t same = 0;  // tensors of the same bits
+  int64_t same = 0;  // tensors that have the same bits in both
 
   [[nodiscard]] bool equal() const {
     return only_in_first.empty() && only_in_second.empty() && differ.empty();
@@ -24,7 +24,7 @@ struct Difference {
 
 Json NumberOrInf(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
 
-// Null for the same bits.
+// The document's entry of a tensor; null where both have the same bits.
 Json DifferenceOf(const BundleReader& first, const BundleReader& second, const std::string& name) {
   const Shape shapes[] = {first.ShapeOf(name), second.ShapeOf(name)};
   const DType dtypes[] = {first.DTypeOf(name), second.DTypeOf(name)};

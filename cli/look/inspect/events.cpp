@@ -7,7 +7,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Null for what is no single number.
+// The value of a scalar; null for a summary that is no single number.
 Json ScalarOf(const SummaryValue& value) {
   if (const auto* const scalar = std::get_if<float>(&value.value)) return JsonNumber(*scalar);
   const auto* const tensor = std::get_if<Tensor>(&value.value);

@@ -39,7 +39,7 @@ Json SignaturesJson(const MetaGraphInfo& meta) {
   return json;
 }
 
-// Empty where the SavedModel has none.
+// Shapes and dtypes of the variables by name; empty where the SavedModel has none.
 Json VariablesJson(const std::string& folder) {
   Json json = Json::object();
   const std::string prefix = SavedModelVariables(folder);
@@ -52,7 +52,7 @@ Json VariablesJson(const std::string& folder) {
   return json;
 }
 
-// Files below assets/ and assets.extra/.
+// The files below assets/ and assets.extra/, with their bytes.
 Json AssetsJson(const std::string& folder) {
   Json assets = Json::array();
   for (const std::string_view part : {kAssets, kAssetsExtra}) {

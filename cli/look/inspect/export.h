@@ -1,5 +1,5 @@
 #pragma once
-// tpuest inspect of a SavedModel, or of a graph alone.
+// tpuest inspect shows a SavedModel, or a graph alone.
 
 #include <optional>
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace tpuest::cli {
 
-// The folder of a SavedModel that the path names: itself, or that of the saved_model.pb(txt) that
-// it is.
+// The folder of the SavedModel that the path names, by its folder or by its saved_model.pb(txt);
+// nullopt: it names none.
 [[nodiscard]] std::optional<std::string> SavedModelFolder(const std::string& path);
 
-// Its tags, signatures, ops, assets and variables; with --json a document {kind: "saved_model",
-// path, tags, signatures: {<tags>: {<name>: {method_name, inputs, outputs}}}, ops: {<tags>: {<op>:
-// nodes}}, assets: [{file, bytes}], variables}.
+// Prints tags, signatures, ops, assets and variables on stdout and returns exit code 0; with --json
+// a document {kind: "saved_model", path, tags, signatures: {<tags>: {<name>: {method_name, inputs,
+// outputs}}}, ops: {<tags>: {<op>: nodes}}, assets: [{file, bytes}], variables}.
 int ShowSavedModel(const Invocation& invocation, const std::string& folder);
 
-// The ops of a GraphDef's file, graph.pbtxt for instance; with --json {kind: "graph", path, ops:
-// {<op>: nodes}}.
+// Prints how often a GraphDef's file, graph.pbtxt for instance, has each op, and returns exit code
+// 0; with --json {kind: "graph", path, ops: {<op>: nodes}}.
 int ShowGraph(const Invocation& invocation, const std::string& path);
 
 }  // namespace tpuest::cli

@@ -10,10 +10,10 @@
 namespace tpuest::cli {
 
 struct InspectInvocation : Invocation {
-  std::optional<std::string> value;  // a variable
-  std::optional<std::string> diff;   // another checkpoint
+  std::optional<std::string> value;  // --value: the variable that is shown
+  std::optional<std::string> diff;   // --diff: the checkpoint that it is compared with
   bool verify = false;
-  std::optional<int64_t> head;  // records
+  std::optional<int64_t> head;  // --head: so many records are shown
 };
 
 }  // namespace tpuest::cli

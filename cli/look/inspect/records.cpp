@@ -13,9 +13,9 @@
 namespace tpuest::cli {
 namespace {
 
-constexpr int64_t kGuessedFrom = 1000;  // records at the front
-constexpr size_t kShownValues = 8;      // of a list in the text; --json has all
-constexpr size_t kShownBytes = 32;      // of a string, there and in --json
+constexpr int64_t kGuessedFrom = 1000;  // records at the front that tell parse_example
+constexpr size_t kShownValues = 8;      // so much of a list is in the text; --json has all
+constexpr size_t kShownBytes = 32;      // so much of a string is in the text and in --json
 
 std::string_view NameOf(Compression compression) {
   if (compression == Compression::kNone) return "";
@@ -29,7 +29,7 @@ bool IsText(std::string_view bytes) {
   });
 }
 
-// Text as it is; other bytes, or many, by their number and the first of them.
+// A string of a record: text as it is; other bytes, or many, by their number and the first of them.
 Json BytesJson(std::string_view bytes) {
   if (bytes.size() <= kShownBytes && IsText(bytes)) return std::string(bytes);
   std::string hex;
@@ -66,7 +66,7 @@ Json ValuesJson(const FeatureView& feature) {
   return values;
 }
 
-// {name: [values]}, or what a record is that is no tf.Example.
+// {name: [values]} of a tf.Example; a record that is none is shown as its bytes.
 Json RecordJson(std::string_view bytes) {
   try {
     Json json = Json::object();
@@ -79,7 +79,7 @@ Json RecordJson(std::string_view bytes) {
   }
 }
 
-// What the front of the file tells.
+// Gathers what the front of the file tells: the records to show, and their features.
 class Head {
  public:
   explicit Head(int64_t shown) : wanted_(shown) {}
@@ -94,7 +94,7 @@ class Head {
     }
   }
   [[nodiscard]] const Json& shown() const { return shown_; }
-  // Empty where the records are no tf.Examples with features.
+  // The `parse_example` of a job; empty where the records are no tf.Examples with features.
   [[nodiscard]] std::string ParseExampleText() const {
     return are_examples_ && !guess_.Features().empty() ? guess_.Text() : "";
   }
@@ -106,7 +106,7 @@ class Head {
   ExampleGuess guess_;
 };
 
-// Up to the first damage, which the check tells of.
+// Reads records up to the first damage, which the check has told of.
 void ReadHead(const std::string& path, Head& head, int64_t records) {
   try {
     RecordReader reader(path);

@@ -1,5 +1,5 @@
 #pragma once
-// tpuest inspect of a TFRecord file.
+// tpuest inspect shows a TFRecord file.
 
 #include <string>
 
@@ -7,9 +7,10 @@
 
 namespace tpuest::cli {
 
-// How many records, what is in the first, and the parse_example that reads them; with --verify all
-// damage there is, and exit code 3 for any. --json: {kind: "tfrecord", path, records, bytes,
-// compression, parse_example, head, damaged}.
+// Prints on stdout how many records there are, what is in the first --head, and the parse_example
+// that reads them; --json: {kind: "tfrecord", path, records, bytes, compression, parse_example,
+// head, damaged}. With --verify it goes on past damage, lists all of it, and returns exit code 3
+// for any; without, damage is Error kData. Else the exit code is 0.
 int ShowRecords(const InspectInvocation& invocation, const std::string& path);
 
 }  // namespace tpuest::cli

@@ -25,7 +25,7 @@ void AddLinearTicks(Axis& axis, int ticks) {
   const double step = NiceStep((axis.high - axis.low) / ticks);
   const double first = std::ceil(axis.low / step - 1e-9);
   const double last = std::floor(axis.high / step + 1e-9);
-  // Counted apart from the tick's number, which may be too large for one more to change it.
+  // `i` counts apart from the tick's number, which may be too large for one more to change it.
   for (int i = 0; i <= 2 * ticks && first + i <= last; ++i) {
     axis.ticks.push_back((first + i) * step);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// An axis of a plot: its range and its ticks.
+// An axis of a plot, its range and its ticks.
 
 #include <string>
 #include <vector>
@@ -10,16 +10,18 @@ struct Axis {
   double low = 0;
   double high = 1;
   bool logarithmic = false;
-  std::vector<double> ticks;  // 1, 2 or 5 times a power of ten apart; of a logarithmic axis, such
+  std::vector<double> ticks;  // ascending; see MakeAxis
 
-  // Where a value stands: 0 at `low`, 1 at `high`.
+  // The place of a value: 0 at `low`, 1 at `high`.
   [[nodiscard]] double At(double value) const;
 };
 
-// For values that are finite and, on a logarithmic axis, positive; others are passed over. About
-// `ticks` of them.
+// An axis from the smallest to the largest value; those that are not finite, or not positive on a
+// logarithmic axis, are passed over, and without any it goes from 0 (0.1) to 1. It has about
+// `ticks` ticks, 1, 2 or 5 times a power of ten apart; on a logarithmic axis these are such
+// numbers.
 [[nodiscard]] Axis MakeAxis(const std::vector<double>& values, bool logarithmic, int ticks);
-// "0.001", "1,000,000", "2e-07".
+// A tick's label: "0.001", "1,000,000", "2e-07".
 [[nodiscard]] std::string TickText(double value);
 
 }  // namespace tpuest::cli

@@ -19,10 +19,10 @@ constexpr int kTicks = 5;
 struct Run {
   std::string path;
   RunSeries series;
-  std::map<int64_t, double> seconds;  // since the first event, by step
+  std::map<int64_t, double> seconds;  // seconds since the first event, by global step
 };
 
-// Events carry times, lines of metrics.jsonl do not.
+// Seconds since the first event by global step: events carry times, lines of metrics.jsonl do not.
 std::map<int64_t, double> SecondsOf(const std::string& run) {
   std::map<int64_t, double> seconds;
   double first = INFINITY;
@@ -36,7 +36,7 @@ std::map<int64_t, double> SecondsOf(const std::string& run) {
   return seconds;
 }
 
-// Between the events around a step, in proportion.
+// The seconds of a step, between those of the events around it, in proportion.
 double SecondsAt(const std::map<int64_t, double>& seconds, int64_t step) {
   const auto after = seconds.lower_bound(step);
   if (after == seconds.end()) return seconds.empty() ? NAN : seconds.rbegin()->second;

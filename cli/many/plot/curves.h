@@ -1,5 +1,5 @@
 #pragma once
-// The curves of a plot, from what runs have left.
+// Makes the curves of a plot from the files that runs have left.
 
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace tpuest::cli {
 
+// x is a global step or seconds.
 struct PlotPoint {
   double x = 0;
   double y = 0;  // not finite: the curve has a gap
@@ -26,14 +27,15 @@ struct Panel {
 };
 struct PlotRequest {
   std::vector<std::string> runs;
-  std::vector<std::string> metrics;  // none: train/loss, and loss and accuracy of evaluations
-  bool over_time = false;            // seconds since the run's first event, not global steps
+  std::vector<std::string> metrics;  // empty: train/loss, and loss and accuracy of evaluations
+  bool over_time = false;            // x is seconds since the run's first event, not global steps
   bool log_y = false;
 };
 
-// Error kUsage for a folder without a run, or a metric that no run has.
+// One panel a metric, in the request's order. Error kUsage for a folder without a run, a metric
+// that no run has, and runs that have logged no loss.
 [[nodiscard]] std::vector<Panel> MakePanels(const PlotRequest& request);
-// Whether a point can be drawn on the axis.
+// True where a value can be drawn on the axis: it is finite, and positive on a logarithmic one.
 [[nodiscard]] bool IsDrawn(const Axis& y, double value);
 
 }  // namespace tpuest::cli

@@ -5,7 +5,7 @@
 namespace tpuest::cli {
 namespace {
 
-// In pixels.
+// Lengths are in pixels.
 constexpr double kWidth = 760;
 constexpr double kLeft = 80;
 constexpr double kRight = 20;
@@ -99,7 +99,7 @@ class PanelWriter {
     }
   }
 
-  // A polyline a stretch without gaps; a point alone is a dot.
+  // Draws a polyline for each stretch without gaps; a point alone is a dot.
   void DrawCurve(size_t index) {
     std::string stretch;
     size_t points = 0;

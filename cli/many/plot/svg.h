@@ -1,5 +1,5 @@
 #pragma once
-// A plot as an SVG document.
+// Draws a plot as an SVG document.
 
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace tpuest::cli {
 
-// Panels one below the other, each with axes, ticks, labels and a legend. Curves differ in colour
-// and in dashes.
+// The document: panels one below the other, each with axes, ticks, labels and a legend. Curves
+// differ in colour and in dashes. The same panels give the same bytes.
 [[nodiscard]] std::string PlotSvg(const std::vector<Panel>& panels, const std::string& x_name);
 
 }  // namespace tpuest::cli

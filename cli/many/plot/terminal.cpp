@@ -21,7 +21,7 @@ std::string_view SymbolOf(size_t curve, bool unicode) {
   return unicode ? kSymbols[curve % kCountSymbols] : kAsciiSymbols[curve % kCountSymbols];
 }
 
-// Rows from the top, each of `columns` cells; an empty cell is "".
+// Rows of cells, from the top, each of `columns` cells; an empty cell is "".
 class Canvas {
  public:
   Canvas(int columns, int rows)
@@ -35,7 +35,7 @@ class Canvas {
     cells_[static_cast<size_t>(row)][static_cast<size_t>(column)] = symbol;
   }
 
-  // The points, and the columns between two that follow each other.
+  // Draws the points, and the columns between two that follow each other.
   void Draw(const Panel& panel, const Curve& curve, std::string_view symbol) {
     std::optional<PlotPoint> before;
     for (const PlotPoint& point : curve.points) {
@@ -45,7 +45,7 @@ class Canvas {
       }
       const PlotPoint at{panel.x.At(point.x), panel.y.At(point.y)};
       Put(at.x, at.y, symbol);
-      // Two a column, so that rounding leaves none out.
+      // Two samples a column leave none out by rounding.
       const int between =
           before ? static_cast<int>(std::ceil(2 * (at.x - before->x) * (columns_ - 1))) : 0;
       for (int i = 1; i < between; ++i) {

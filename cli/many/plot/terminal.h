@@ -1,5 +1,5 @@
 #pragma once
-// A plot in characters: each curve has a symbol of its own.
+// Draws a plot in characters; each curve has a symbol of its own.
 
 #include <string>
 
@@ -8,13 +8,15 @@
 namespace tpuest::cli {
 
 struct TextCanvas {
-  int width = 80;  // columns of the terminal
-  int height = 14;
+  int width = 80;   // columns of characters, labels included
+  int height = 14;  // rows of the curves
   bool unicode = false;
 };
 
-// Of stdout: its width, or 80; Unicode where the locale's is UTF-8 and TERM is not dumb.
+// The canvas of stdout: its width, or 80; Unicode where the locale's encoding is UTF-8 and TERM is
+// not dumb.
 [[nodiscard]] TextCanvas CanvasOfStdout();
+// The panel's title, curves, axes and legend, in lines that end in a newline.
 [[nodiscard]] std::string PlotText(const Panel& panel, const std::string& x_name,
                                    const TextCanvas& canvas);
 

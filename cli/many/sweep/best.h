@@ -1,5 +1,5 @@
 #pragma once
-// Which trial of a sweep is the best.
+// Finds the best trial of a sweep.
 
 #include <optional>
 #include <string>
@@ -12,22 +12,23 @@
 
 namespace tpuest::cli {
 
-// A trial and what it came to.
+// A trial, and the state and the curves that it came to.
 struct TrialResult {
   Trial trial;
   TrialStatus status;
   RunSeries series;
 };
 
+// One result a trial, in the record's order; one that has not begun has no curves.
 [[nodiscard]] std::vector<TrialResult> ReadResults(const SweepFolder& folder,
                                                    const SweepRecord& record);
 
-// By what the job tells its best checkpoint: keep_best, else its first BestExporter, else the
-// smallest loss.
+// The order by which the job tells its best checkpoint: keep_best, else its first BestExporter,
+// else the smallest loss.
 [[nodiscard]] MetricOrder OrderOf(const Job& job);
 
-// The flags' order; what they leave out is the record's, or what the metric's name says. Error
-// kUsage for a metric of which nobody knows whether more is better.
+// The order of the flags --metric and --mode; what they leave out is the record's, or what the
+// metric's name says. Error kUsage for a metric of which nobody knows whether more is better.
 [[nodiscard]] MetricOrder ChosenOrder(const MetricOrder& recorded,
                                       const std::optional<std::string>& metric,
                                       const std::optional<std::string>& mode);
@@ -35,7 +36,8 @@ struct TrialResult {
 // The last value of the metric; NaN where the trial has none.
 [[nodiscard]] double ValueOf(const TrialResult& result, const MetricOrder& order);
 
-// Of the trials that are done; of equal ones the first. nullptr where none has the metric.
+// The best of the trials that are done; of equal ones the first. nullptr where none has the metric.
+// It points into `results`.
 [[nodiscard]] const TrialResult* BestOf(const std::vector<TrialResult>& results,
                                         const MetricOrder& order);
 

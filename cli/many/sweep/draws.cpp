@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kForms =
     "uniform(a,b), loguniform(a,b), randint(a,b), choice(a,b,...) or normal(mean,stddev)";
-// Whole numbers up to here are doubles.
+// All whole numbers up to this one are doubles, 2^53.
 constexpr double kMostWhole = 9007199254740992.0;
 
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
@@ -44,7 +44,7 @@ void CheckNumbers(const Distribution& d, std::string_view text) {
   }
 }
 
-// In [0, 1), 53 bits of two words.
+// A number in [0, 1) from 53 bits of two words.
 double Unit(uint32_t high, uint32_t low) {
   return static_cast<double>((uint64_t{high} << 21) ^ (low >> 11)) * 0x1p-53;
 }
@@ -53,7 +53,7 @@ int64_t Below(double unit, double count) {
   return static_cast<int64_t>(std::min(std::floor(unit * count), count - 1));
 }
 
-// Box and Muller 1958; 1 - u is never zero.
+// A standard normal number after Box and Muller 1958; 1 - u is never zero.
 double StandardNormal(double u, double v) {
   return std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * std::numbers::pi * v);
 }

@@ -66,7 +66,7 @@ Json ReadJson(const std::string& path) {
               "name another folder: --out DIR");
 }
 
-// "grid: learning_rate=0.1 there, learning_rate=0.2 here".
+// A text a difference: "grid: learning_rate=0.1 there, learning_rate=0.2 here".
 std::vector<std::string> Differences(const Json& there, const Json& here) {
   std::vector<std::string> differences;
   for (const char* const key :

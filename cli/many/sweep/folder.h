@@ -18,44 +18,50 @@
 
 namespace tpuest::cli {
 
+// The record of a sweep, as sweep.json keeps it.
 struct SweepRecord {
-  std::string job;                     // its file
+  std::string job;                     // path of the job's file
   std::vector<std::string> set_files;  // of every trial
-  std::string job_text;                // of the job and the set files; checksummed in sweep.json
+  std::string job_text;  // texts of the job and the set files; sweep.json has their CRC-32C
   std::vector<std::string> overrides;  // of every trial
   SweepSpace space;
-  std::string command;  // what a trial runs: train, or train-and-evaluate
-  MetricOrder order;    // by which the job itself would tell the best
+  std::string command;  // command of a trial: train, or train-and-evaluate
+  MetricOrder order;    // order by which the job itself would tell the best
   std::vector<Trial> trials;
 };
 
 struct TrialStatus {
-  // waiting: nothing was run; running: by some process; stopped: saved, to be run again; killed:
-  // likewise, from the last checkpoint; failed; done.
+  // waiting: nothing was run; running: some process runs it; stopped: it has saved and is to be run
+  // again; killed: it is to be run again from its last checkpoint; failed; done.
   std::string status = "waiting";
   std::optional<int> exit_code;
 
   [[nodiscard]] bool done() const { return status == "done"; }
 };
 
+// Reads and writes the folder. Errors of files are kResource for a full disk, kUsage where
+// permission is missing.
 class SweepFolder {
  public:
   explicit SweepFolder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Makes the folder and its sweep.json, or goes on with what is there: the same sweep, or one with
-  // fewer draws. Error kUsage for another sweep, with all that differs.
+  // fewer draws. Error kUsage for another sweep, with all that differs; kData for a sweep.json that
+  // is none.
   void Claim(const SweepRecord& record) const;
-  // The record, without the job's text. Error kUsage where there is no sweep.
+  // The record without the job's text. Error kUsage where there is no sweep, kData where sweep.json
+  // is damaged.
   [[nodiscard]] SweepRecord Read() const;
-  // Nobody else runs the sweep until the lock is destroyed. Error kUsage where somebody does.
+  // Keeps others from running the sweep until the lock is destroyed. Error kUsage where another
+  // process runs it.
   [[nodiscard]] std::unique_ptr<FileLock> Lock() const;
 
   [[nodiscard]] std::string RunOf(const Trial& trial) const;
   [[nodiscard]] std::string LogOf(const Trial& trial) const;
-  // nullopt: the trial begins.
+  // Writes down how the trial ended; 0 and nullopt (the trial begins) leave no file.
   void NoteExit(const Trial& trial, std::optional<int> exit_code) const;
-  // `overrides` are those of every trial: what ran with others is not this trial.
+  // The trial's state. `overrides` are those of every trial: a run with others is not this trial.
   [[nodiscard]] TrialStatus StatusOf(const Trial& trial,
                                      const std::vector<std::string>& overrides) const;
 

@@ -11,9 +11,9 @@
 namespace tpuest::cli {
 
 struct SweepInvocation : Invocation {
-  std::vector<std::string> grid;    // "KEY=V1,V2", in order
-  std::vector<std::string> random;  // "KEY=uniform(0,1)"
-  std::optional<int64_t> trials;    // draws of each point of the grid
+  std::vector<std::string> grid;    // --grid: "KEY=V1,V2", in order
+  std::vector<std::string> random;  // --random: "KEY=uniform(0,1)"
+  std::optional<int64_t> trials;    // --trials: draws for each point of the grid
   uint64_t seed = 0;
   int jobs = 1;                    // trials at a time
   std::optional<std::string> out;  // the sweep's folder

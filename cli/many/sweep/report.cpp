@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-// More metrics than these are left to --json.
+// A table has at most so many metrics; --json has all.
 constexpr size_t kMostColumns = 4;
 
 Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -128,7 +128,7 @@ std::string SweepText(const SweepFolder& folder, const std::vector<TrialResult>&
   }
   std::vector<bool> right(rows[0].size(), true);
   right[0] = right[1] = false;
-  right[2 + results[0].trial.values.size()] = false;  // status
+  right[2 + results[0].trial.values.size()] = false;  // the status is text, flush left
   std::string text = TableText(right, rows);
   if (best == nullptr) return text;
   return text + fmt::format("best: {} ({} {:.6g})\n", folder.RunOf(best->trial), order.metric,

@@ -1,5 +1,5 @@
 #pragma once
-// A sweep's trials as a table and as JSON.
+// Reports a sweep's trials as a table and as JSON.
 
 #include <string>
 #include <vector>
@@ -9,17 +9,17 @@
 
 namespace tpuest::cli {
 
-// {"key": "value"}.
+// The trial's values, {"key": "value"}.
 [[nodiscard]] Json OverridesJson(const Trial& trial);
-// {trial, path, overrides, metric, mode, value}.
+// The best trial, {trial, path, overrides, metric, mode, value}.
 [[nodiscard]] Json BestJson(const SweepFolder& folder, const TrialResult& best,
                             const MetricOrder& order);
 // {path, job, trials: [{index, trial, path, overrides, status, exit_code, global_step, loss,
 // metrics}], best}; `loss` is that of the last logged step, metrics are those of the last
-// evaluations, best is null before there is one.
+// evaluations, best is null while no trial has one.
 [[nodiscard]] Json SweepJson(const SweepFolder& folder, const SweepRecord& record,
                              const std::vector<TrialResult>& results, const MetricOrder& order);
-// A row a trial, and the best one's folder.
+// A table with a row a trial, and the best one's folder.
 [[nodiscard]] std::string SweepText(const SweepFolder& folder,
                                     const std::vector<TrialResult>& results,
                                     const MetricOrder& order);

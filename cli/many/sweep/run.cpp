@@ -26,7 +26,7 @@ std::optional<int> SweepRun::Run() {
   return stopped;
 }
 
-// A trial may still be saving after the sweep that began it was killed.
+// Tells what to do with a trial: one may still be saving after the sweep that began it was killed.
 PoolTasks::Next SweepRun::Next(const Trial& trial) {
   const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
   if (status.status == "running") {
@@ -104,7 +104,8 @@ std::vector<std::string> SweepRun::WordsOf(const Trial& trial) const {
   return words;
 }
 
-// An even share of the machine, or of --threads; a single trial at a time has what its job says.
+// The --threads of a trial: an even share of the machine, or of the sweep's --threads; nullopt
+// where one runs at a time: it has what its job says.
 std::optional<int> SweepRun::ThreadsOfTrial() const {
   const int at_once = std::min(invocation_.jobs, static_cast<int>(record_.trials.size()));
   if (at_once == 1) return invocation_.threads;

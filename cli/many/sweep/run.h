@@ -16,11 +16,12 @@ namespace tpuest::cli {
 
 class SweepRun {
  public:
-  // All of them outlive it.
+  // The arguments outlive it.
   SweepRun(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record)
       : invocation_(invocation), folder_(folder), record_(record), console_(invocation, clock_) {}
 
-  // What is not done yet. As RunPool.
+  // Runs the trials that are not done yet. The result is that of RunPool: the exit code after a
+  // signal, nullopt where all were run. Children write to their logs; status lines go to stderr.
   std::optional<int> Run();
   [[nodiscard]] Log& log() { return console_.log(); }
 
@@ -39,9 +40,9 @@ class SweepRun {
   SystemClock clock_;
   Console console_;
   std::set<std::string> running_;  // trials, by name
-  std::set<std::string> told_;     // that another process runs them
+  std::set<std::string> told_;     // trials of which was said that another process runs them
   size_t done_ = 0;
-  size_t ended_ = 0;    // of those begun here
+  size_t ended_ = 0;    // trials that were begun here and have ended
   double begin_ = 0;    // seconds of the clock
   double looked_ = -1;  // when the trials' steps were last read
 };

@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-// How often a task that waits for a foreign process is asked for again, and something is shown.
+// The time between two looks at a task that waits for a foreign process, and between two displays.
 constexpr timespec kLookAgain{.tv_sec = 0, .tv_nsec = 50'000'000};
 
 // Signals wait here until they are fetched, so that none is missed between a look and a wait.
@@ -25,7 +25,7 @@ class FetchedSignals {
   FetchedSignals(const FetchedSignals&) = delete;
   FetchedSignals& operator=(const FetchedSignals&) = delete;
 
-  // The next signal; -1 where none came in time, or a foreign one was handled.
+  // Waits for the next signal; -1 where none came in time, or a foreign one was handled.
   [[nodiscard]] int Next() const { return sigtimedwait(&signals_, nullptr, &kLookAgain); }
 
  private:
@@ -101,7 +101,7 @@ class Pool {
   size_t at_once_;
   const PoolTasks& tasks_;
   std::deque<size_t> waiting_;
-  std::map<size_t, ChildProcess> children_;  // by task
+  std::map<size_t, ChildProcess> children_;  // children that run, by task
   std::optional<int> stopped_;
 };
 

@@ -10,7 +10,7 @@ namespace tpuest::cli {
 namespace {
 
 constexpr int64_t kMostTrials = 10'000;
-// Digits of a trial's number at least, so that a sweep that grows keeps its folders.
+// A trial's number has at least so many digits, so that a sweep that grows keeps its folders.
 constexpr size_t kDigits = 3;
 
 struct Grid {

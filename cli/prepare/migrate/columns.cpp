@@ -63,7 +63,7 @@ class ColumnFinder {
   }
 
  private:
-  // "linear/linear_model/sex/weights" is of the column sex.
+  // The variable "linear/linear_model/sex/weights" belongs to the column sex.
   void FindLinear(const std::string& variable) {
     std::string name = variable;
     if (!name.starts_with(kLinear) || !Strip(name, "/weights")) return;
@@ -96,7 +96,7 @@ class ColumnFinder {
       if (!node.name.starts_with(kDnn)) continue;
       const std::string rest = node.name.substr(kDnn.size());
       const size_t slash = rest.find('/');
-      if (slash == std::string::npos) continue;  // the layer's own: concat
+      if (slash == std::string::npos) continue;  // a node of the layer itself: concat
       const std::string scope = rest.substr(0, slash);
       if (scope.find("concat") == 0) continue;
       scopes[scope].push_back(&node);
@@ -141,7 +141,7 @@ class ColumnFinder {
         Text(categories), shape.dim(1), combiner);
   }
 
-  // `rows`: categories that the variable has.
+  // `rows` is the number of categories that the variable has.
   void AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
     for (const char* const op : {"SparseCross", "SparseCrossV2", "SparseCrossHashed"}) {
       if (const SeenNode* const node = FindOp(nodes, op))

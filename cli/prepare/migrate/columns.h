@@ -1,5 +1,5 @@
 #pragma once
-// The feature columns of an old Estimator's graph, recognised by what their nodes do.
+// Finds the feature columns of an old Estimator's graph by what their nodes do.
 
 #include <map>
 #include <set>
@@ -14,19 +14,19 @@ namespace tpuest::cli {
 // A feature that the input must have.
 struct MigratedFeature {
   std::string dtype = "float32";  // "string", "int64"
-  int64_t size = 1;               // values of an example
+  int64_t size = 1;               // number of values in an example
 };
 
 struct MigratedColumns {
-  std::map<std::string, std::string> columns;  // name in the job to its YAML: "{type: ...}"
+  std::map<std::string, std::string> columns;  // YAML by name in the job: "{type: ...}"
   std::map<std::string, MigratedFeature> features;
-  std::vector<std::string> linear;  // names that the models take
+  std::vector<std::string> linear;  // columns that the linear model takes, by name
   std::vector<std::string> dnn;
-  std::vector<std::string> unknown;  // what could not be found out, a sentence each
+  std::vector<std::string> unknown;  // a sentence on each thing that could not be found out
 };
 
-// Of the variables below linear/linear_model and the nodes below
-// dnn/input_from_feature_columns/input_layer.
+// The columns of the variables below linear/linear_model and of the nodes below
+// dnn/input_from_feature_columns/input_layer. `unknown` tells what is not understood.
 [[nodiscard]] MigratedColumns FindColumns(const SeenGraph& graph, const BundleReader& variables);
 
 }  // namespace tpuest::cli

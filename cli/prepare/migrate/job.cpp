@@ -12,7 +12,7 @@
 namespace tpuest::cli {
 namespace {
 
-// The distance of steps that is there most often; nullopt for fewer than two steps.
+// The distance between steps that occurs most often; nullopt for fewer than two steps.
 std::optional<int64_t> PeriodOf(const std::vector<int64_t>& steps) {
   std::map<int64_t, int> counts;
   for (size_t i = 1; i < steps.size(); ++i) {
@@ -88,7 +88,7 @@ class JobWriter {
     job_.unknown.push_back(what);
     Line(fmt::format("{}# ??? {}", indent, what));
   }
-  // The line with the number, or with what stands in for it.
+  // Adds the line with the number, or with what stands in for it.
   void Known(const std::optional<int64_t>& number, const char* line, int64_t otherwise,
              const std::string& what, const std::string& indent) {
     if (!number) Unknown(what, indent);
@@ -111,7 +111,7 @@ class JobWriter {
     return "[" + Join(words, ", ") + "]";
   }
 
-  // "1/255" where it is such a fraction.
+  // A scale as YAML: "1/255" where it is such a fraction.
   [[nodiscard]] static std::string ScaleText(double scale) {
     const double below = std::round(1 / scale);
     const bool is_fraction =
@@ -132,7 +132,7 @@ class JobWriter {
     Line(fmt::format("      x: {{type: FixedLenFeature, shape: {}, dtype: {}}}", shape, dtype));
   }
 
-  // What makes the model's input of the feature.
+  // Adds the map that makes the model's input of the feature.
   void MapLines() {
     if (!model_.input) return;
     const MigratedInput& input = *model_.input;
@@ -238,7 +238,7 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
   for (const char* const op : {"ShuffleDatasetV3", "ShuffleDatasetV2", "ShuffleDataset"}) {
     if (!run.shuffle) run.shuffle = DatasetNumber(graph, op, 1);
   }
-  // The replicas whose gradients are summed, as a matrix of groups.
+  // The replicas whose gradients are summed stand there as a matrix of groups.
   for (const SeenNode* const sum : graph.Below("", "CrossReplicaSum")) {
     const auto groups = graph.ConstantAt(*sum, 1);
     if (groups) run.replicas = std::max<int64_t>(1, groups->elements());

@@ -1,5 +1,5 @@
 #pragma once
-// The job that goes on with an old Estimator's folder.
+// Writes the job that goes on with an old Estimator's folder.
 
 #include <optional>
 #include <string>
@@ -21,15 +21,17 @@ struct MigratedRun {
   std::optional<int64_t> log_steps;      // log_step_count_steps
 };
 
-// What the graph's input pipeline and the event files of the folder tell.
+// The run's numbers, as the graph's input pipeline and the event files of the folder tell them;
+// nullopt where they do not.
 [[nodiscard]] MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
                                   const std::string& model_dir);
 
 struct MigratedJob {
-  std::string text;                  // YAML; what is not known has a line "# ??? ..." before it
-  std::vector<std::string> unknown;  // the same, in order
+  std::string text;                  // YAML; a line "# ??? ..." stands before what is not known
+  std::vector<std::string> unknown;  // the texts of those lines, in order
 };
 
+// The job's text, which holds all that was found and marks what was not.
 [[nodiscard]] MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,
                                            const MigratedColumns& columns);
 

@@ -10,13 +10,13 @@ namespace {
 // A number that a Keras optimizer keeps in the checkpoint, and its key in the job.
 struct Hyper {
   std::string_view name;
-  double standard;  // what it is if the job does not say
+  double standard;  // value where the job does not say it
 };
 
 struct OptimizerKind {
   std::string_view type;
   std::string_view apply;  // the op that updates a dense variable
-  int epsilon_input;       // of that op; -1: it has none
+  int epsilon_input;       // the op's input that is epsilon; -1: it has none
   std::vector<Hyper> hypers;
 };
 
@@ -37,7 +37,7 @@ const std::vector<OptimizerKind>& KerasKinds() {
   return kKinds;
 }
 
-// Where an optimizer keeps its numbers: "training/Ftrl", "training_2/Ftrl".
+// The place where an optimizer keeps its numbers: "training/Ftrl", "training_2/Ftrl".
 struct FoundOptimizer {
   const OptimizerKind* kind = nullptr;
   std::string scope;
@@ -71,7 +71,8 @@ class KerasFinder {
     return variables_.Read(name).AsDouble(0);
   }
 
-  // By where its slots of variables below `part` are, or else by its op in the graph.
+  // Finds the optimizer by the place of its slots of variables below `part`, or else by its op in
+  // the graph.
   [[nodiscard]] FoundOptimizer Find(const std::string& part) const {
     for (const std::string& name : variables_.Names()) {
       if (!name.starts_with("training")) continue;

@@ -15,7 +15,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Of TensorFlow's numbers of dtypes.
+// TensorFlow's number of the dtype, DT_BFLOAT16.
 constexpr int64_t kBfloat16 = 14;
 const std::map<int64_t, std::string>& DTypeNames() {
   static const std::map<int64_t, std::string> kNames = {
@@ -45,7 +45,7 @@ std::string ListText(const std::vector<int64_t>& values) {
   return "[" + Join(words, ", ") + "]";
 }
 
-// 2 of "IteratorGetNext:2"; 0 where none is said.
+// The output in a tensor's name: 2 of "IteratorGetNext:2"; 0 where none is said.
 size_t OutputOf(std::string_view tensor) {
   const size_t colon = tensor.find(':');
   size_t output = 0;
@@ -93,7 +93,7 @@ class LayerFinder {
 
   void Add(std::string text) { found_.layers.push_back(std::move(text)); }
 
-  // Adds the layer that ends in this node; what it takes.
+  // Adds the layer that ends in this node, and returns the node that it takes its input from.
   const SeenNode* Layer(const SeenNode& node) {
     if (const auto product = FindProduct(graph_, variables_, node)) return Multiplied(*product);
     if (const char* const activation = ActivationOf(node)) {
@@ -199,7 +199,7 @@ class LayerFinder {
     return Next(*dropout.first, dropout.input);
   }
 
-  // dropout, dropout_1, ... need not be said.
+  // Writes the texts of the dropouts; dropout, dropout_1, ... are names that need not be said.
   void NameDropouts() {
     size_t count = 0;
     for (auto entry = dropouts_.rbegin(); entry != dropouts_.rend(); ++entry, ++count) {
@@ -213,7 +213,7 @@ class LayerFinder {
     }
   }
 
-  // The input times a constant, or plus one; of what a layer makes it is none.
+  // Takes the input times a constant, or plus one; the output of a layer is no such input.
   const SeenNode* Scaled(const SeenNode& node) {
     for (const size_t other : {1, 0}) {
       const auto number = ScalarAt(graph_, node, other);
@@ -265,7 +265,7 @@ class LayerFinder {
     if (!input.shape_known) input.shape.clear();
   }
 
-  // Layers that only give another shape may stand before the scaling.
+  // True where only layers that give another shape stand before the scaling.
   [[nodiscard]] bool IsBeforeLayers() const {
     return std::all_of(found_.layers.begin() + static_cast<ptrdiff_t>(layers_when_scaled_),
                        found_.layers.end(), [](const std::string& layer) {
@@ -276,11 +276,11 @@ class LayerFinder {
 
   const SeenGraph& graph_;
   const BundleReader& variables_;
-  MigratedLayers found_;  // in reverse
+  MigratedLayers found_;  // layers are in reverse order while they are found
   std::vector<std::pair<size_t, MigratedDropout>> dropouts_;
   std::string input_text_;   // the tensor that was looked at last
-  int64_t cast_from_ = 0;    // by the cast that was met last
-  int64_t first_width_ = 0;  // what the layer that was met last takes, if it tells
+  int64_t cast_from_ = 0;    // dtype that the cast took that was met last
+  int64_t first_width_ = 0;  // width that the layer takes that was met last, if it tells
   std::string scaled_by_;
   size_t layers_when_scaled_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The layers of a model_fn's graph, recognised by what its nodes do: what tf.layers, Keras layers
-// and tpuest's own make of dense, conv2d, pooling, batch_normalization, dropout and the rest.
+// Finds the layers of a model_fn's graph by what its nodes do: what tf.layers, Keras layers and
+// tpuest's own make of dense, conv2d, pooling, batch_normalization, dropout and the rest.
 
 #include <optional>
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace tpuest::cli {
 
-// What the model does to its input before the first layer: x * scale + offset.
+// The model's input before the first layer: x * scale + offset.
 struct MigratedInput {
-  std::string dtype = "float32";  // of the feature; "uint8", "int64"
-  std::vector<int64_t> shape;     // of an example
+  std::string dtype = "float32";  // dtype of the feature; "uint8", "int64"
+  std::vector<int64_t> shape;     // shape of an example
   bool shape_known = false;
   int64_t batch_size = 0;  // 0: not known
   double scale = 1;
@@ -25,13 +25,14 @@ struct MigratedLayers {
   std::vector<std::string> layers;  // YAML of each: "{type: dense, units: 10}"
   MigratedInput input;
   bool bfloat16 = false;
-  int64_t width = 0;                 // of the logits
-  std::vector<std::string> unknown;  // what could not be found out, a sentence each
-  // Why they are no row of layers, and where; empty: they are.
+  int64_t width = 0;                 // width of the logits
+  std::vector<std::string> unknown;  // a sentence on each thing that could not be found out
+  // The reason why they are no row of layers, and the node; empty: they are one.
   std::string obstacle;
 };
 
-// Those from the model's input to what comes in at an input of `end`.
+// The layers from the model's input to the value at an input of `end`. A graph that is not
+// understood gives an `obstacle`.
 [[nodiscard]] MigratedLayers FindLayers(const SeenGraph& graph, const BundleReader& variables,
                                         const SeenNode& end, size_t input);
 

@@ -67,7 +67,7 @@ class LossFinder {
     loss.unknown.emplace_back("labels are one-hot vectors there, here they are numbers of classes");
   }
 
-  // log1p(exp(-|x|)), as choices by the sign of x.
+  // Looks for log1p(exp(-|x|)), where |x| is made by choices by the sign of x.
   void AddSigmoid(const SeenNode& node) {
     const SeenNode* const exp = SourceAt(graph_, node, 0);
     const SeenNode* const choice =
@@ -78,7 +78,7 @@ class LossFinder {
     AddLoss(LossKind::kSigmoid, *negative, 0).is_sum = IsSummed(node);
   }
 
-  // The graph has 1 - smoothing, in float32.
+  // The label smoothing: the graph has 1 - smoothing, in float32.
   [[nodiscard]] static double Smoothing(double kept) { return std::round((1 - kept) * 1e6) / 1e6; }
 
   [[nodiscard]] std::vector<const SeenNode*> ConsumersOf(const SeenNode& of) const {
@@ -93,7 +93,7 @@ class LossFinder {
     return consumers;
   }
 
-  // Whether the first Sum or Mean behind the losses is a Sum that nothing beside it divides.
+  // True where the first Sum or Mean behind the losses is a Sum that nothing beside it divides.
   [[nodiscard]] bool IsSummed(const SeenNode& losses) const {
     std::vector<const SeenNode*> now = {&losses};
     constexpr int kMostSteps = 8;
@@ -116,7 +116,7 @@ class LossFinder {
     for (const SeenNode* const consumer : ConsumersOf(sum)) {
       if (ScopeOf(consumer->name) != scope) continue;
       if (IsDivision(*consumer)) return true;
-      if (consumer->op == "Sum" && IsDivided(*consumer)) return true;  // of the one sum
+      if (consumer->op == "Sum" && IsDivided(*consumer)) return true;  // the mean of the one sum
     }
     return false;
   }

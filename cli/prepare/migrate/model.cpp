@@ -65,21 +65,21 @@ class ModelFinder {
     return !graph_.Below(scope, std::string(op)).empty();
   }
 
-  // A node of the head: tf.compat.v1's stands below the model ("dnn/head/...").
+  // True for a node of the head: tf.compat.v1's stands below the model ("dnn/head/...").
   [[nodiscard]] static bool IsOfHead(const SeenNode& node) {
     for (const char* const scope : {"head/", "dnn/head/", "linear/head/"}) {
       if (node.name.starts_with(scope)) return true;
     }
     return false;
   }
-  // Whether the head has such a node, with this in its name.
+  // True where the head has a node of this op, with this in its name.
   [[nodiscard]] bool HeadHas(std::string_view op, std::string_view part = "") const {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
       return node.op == op && IsOfHead(node) && node.name.find(part) != std::string::npos;
     });
   }
 
-  // By the loss's ops; `logits` is how many there are.
+  // Tells the head by the loss's ops; `logits` is how many there are.
   void AddHead(int64_t logits, const std::string& family) {
     const bool softmax = HeadHas("SparseSoftmaxCrossEntropyWithLogits");
     const bool squared =

@@ -1,5 +1,5 @@
 #pragma once
-// Which premade estimator an old Estimator's folder holds, and with what arguments.
+// Finds which premade estimator an old Estimator's folder holds, and with what arguments.
 
 #include <optional>
 #include <string>
@@ -13,17 +13,18 @@ namespace tpuest::cli {
 
 struct MigratedModel {
   std::string type;                 // "DNNClassifier"
-  std::vector<MigratedLine> lines;  // of `model:`, without its type
+  std::vector<MigratedLine> lines;  // lines of `model:`, without its type
   bool labels_are_classes = false;
   bool labels_are_words = false;
   int64_t label_dimension = 1;
   bool takes_any_feature = false;  // a baseline counts the examples of one
-  // Of a model of layers: its one feature, and the job's optimizer.
+  // A model of layers has its one feature here, and the job's optimizer.
   std::optional<MigratedInput> input = {};
   std::optional<MigratedLine> optimizer = {};
 };
 
-// nullopt: the variables are of no premade estimator with feature columns.
+// The estimator by its variables; nullopt: they belong to no premade estimator with feature
+// columns.
 [[nodiscard]] std::optional<MigratedModel> FindModel(const SeenGraph& graph,
                                                      const BundleReader& variables,
                                                      const MigratedColumns& columns);

@@ -37,7 +37,7 @@ std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& no
   const SeenNode* at = SourceAt(graph, node, input);
   if (at != nullptr && at->op == "Cast") at = SourceAt(graph, *at, 0);
   if (at == nullptr || !IsVariable(*at)) return std::nullopt;
-  constexpr std::string_view kPart = "/part_0";  // of a variable in one part
+  constexpr std::string_view kPart = "/part_0";  // partitioned variables of one part end so
   std::string name = at->name;
   if (name.ends_with(kPart)) name.resize(name.size() - kPart.size());
   return name;

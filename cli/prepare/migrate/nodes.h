@@ -1,5 +1,5 @@
 #pragma once
-// Ways through the nodes of an old Estimator's graph.
+// Ways through the nodes of an old Estimator's graph. Inputs count from 0.
 
 #include <optional>
 #include <string>
@@ -13,20 +13,20 @@ namespace tpuest::cli {
 // StopGradient and the like); nullptr: there is none.
 [[nodiscard]] const SeenNode* SourceAt(const SeenGraph& graph, const SeenNode& node, size_t input);
 
-// The variable that is read there, as checkpoints call it; nullopt: it is none.
+// The name of the variable that is read at an input, as checkpoints call it; nullopt: it is none.
 [[nodiscard]] std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& node,
                                                     size_t input);
 
-// "a/b" of "a/b/c"; "" of "c".
+// The scope of a name: "a/b" of "a/b/c"; "" of "c".
 [[nodiscard]] std::string ScopeOf(std::string_view name);
 
-// Whether an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.
+// True for an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.
 [[nodiscard]] bool IsOp(const SeenNode& node, std::string_view op);
 
-// An addition, of either version.
+// True for an addition, Add or AddV2.
 [[nodiscard]] bool IsSum(const SeenNode& node);
 
-// What stands at an input in a message: `Conv3D "net/conv"`.
+// A node in the words of a message: `Conv3D "net/conv"`.
 [[nodiscard]] std::string Described(const SeenNode* node);
 
 }  // namespace tpuest::cli

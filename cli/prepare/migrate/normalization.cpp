@@ -8,7 +8,8 @@
 namespace tpuest::cli {
 namespace {
 
-// What a normalization multiplies by and adds.
+// The parts of a normalization: the node and input that take x, and what x is multiplied by and
+// what is added.
 struct Parts {
   const SeenNode* first = nullptr;
   size_t input = 0;
@@ -17,13 +18,13 @@ struct Parts {
   std::optional<double> epsilon;
 };
 
-// Past a cast.
+// The node at an input, past a cast.
 const SeenNode* Wide(const SeenGraph& graph, const SeenNode& node, size_t input) {
   const SeenNode* const at = SourceAt(graph, node, input);
   return at != nullptr && at->op == "Cast" ? SourceAt(graph, *at, 0) : at;
 }
 
-// 1 / sqrt(variance + epsilon), or that times gamma.
+// Reads 1 / sqrt(variance + epsilon), or that times gamma.
 bool TakeFactor(const SeenGraph& graph, const SeenNode* node, Parts& parts) {
   if (node == nullptr) return false;
   const SeenNode* root = node;
@@ -38,7 +39,7 @@ bool TakeFactor(const SeenGraph& graph, const SeenNode* node, Parts& parts) {
   return true;
 }
 
-// x * factor + (beta - mean * factor)
+// Reads x * factor + (beta - mean * factor), as tf.nn.batch_normalization computes it.
 std::optional<Parts> Composed(const SeenGraph& graph, const SeenNode& node) {
   const SeenNode* const product = SourceAt(graph, node, 0);
   const SeenNode* const offset = Wide(graph, node, 1);
@@ -60,7 +61,7 @@ std::optional<Parts> Fused(const SeenGraph& graph, const SeenNode& node) {
   return parts;
 }
 
-// moving -= (moving - batch) * (1 - momentum)
+// The momentum of the update moving -= (moving - batch) * (1 - momentum).
 std::optional<double> MomentumOf(const SeenGraph& graph, const std::string& moving) {
   for (const SeenNode& node : graph.nodes()) {
     const bool is_update = node.op == "AssignSubVariableOp" || node.op == "AssignSub";
@@ -74,7 +75,7 @@ std::optional<double> MomentumOf(const SeenGraph& graph, const std::string& movi
   return std::nullopt;
 }
 
-// Which of two factors is the layer's input: the one that is no number.
+// The index of the layer's input among two factors: it is the one that is no number.
 size_t InputOfScaled(const SeenGraph& graph, const SeenNode& node) {
   return ScalarAt(graph, node, 0) ? 1 : 0;
 }
@@ -105,7 +106,8 @@ std::optional<Mask> MaskOf(const SeenGraph& graph, const SeenNode* node) {
   return Mask{kept ? std::optional(1 - *kept) : std::nullopt};
 }
 
-// "dropout" of "dropout/dropout/SelectV2", which tf.layers makes, and of "dropout/SelectV2".
+// The layer's name: "dropout" of "dropout/dropout/SelectV2", which tf.layers makes, and of
+// "dropout/SelectV2".
 std::string DropoutLayer(const SeenNode& node) {
   constexpr std::string_view kOwn = "/dropout";
   std::string scope = ScopeOf(node.name);

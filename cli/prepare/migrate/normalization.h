@@ -1,5 +1,5 @@
 #pragma once
-// Batch normalization and dropout in a model_fn's graph: each is made of several nodes.
+// Finds batch normalization and dropout in a model_fn's graph: each is made of several nodes.
 
 #include <optional>
 #include <string>
@@ -10,14 +10,14 @@ namespace tpuest::cli {
 
 struct MigratedNormalization {
   std::string text;                 // "{type: batch_normalization, momentum: 0.9, name: bn}"
-  std::string unknown;              // what could not be found out; empty: nothing
-  std::string obstacle;             // why it is no layer; empty: it is one
-  const SeenNode* first = nullptr;  // the node that takes the layer's input,
-  size_t input = 0;                 // at this of its inputs
+  std::string unknown;              // a sentence on what could not be found out; empty: all was
+  std::string obstacle;             // the reason why it is no layer; empty: it is one
+  const SeenNode* first = nullptr;  // the node that takes the layer's input
+  size_t input = 0;                 // index of the layer's input among its inputs
 };
 
-// The one that ends in this node: FusedBatchNorm, or the sum of tf.nn.batch_normalization. nullopt:
-// none does.
+// The normalization that ends in this node: FusedBatchNorm, or the sum of
+// tf.nn.batch_normalization. nullopt: none does.
 [[nodiscard]] std::optional<MigratedNormalization> FindNormalization(const SeenGraph& graph,
                                                                      const SeenNode& node);
 
@@ -28,7 +28,8 @@ struct MigratedDropout {
   size_t input = 0;
 };
 
-// The same of dropout: a product with a random mask, or a choice by it.
+// The dropout that ends in this node: a product with a random mask, or a choice by it. nullopt:
+// none does.
 [[nodiscard]] std::optional<MigratedDropout> FindDropout(const SeenGraph& graph,
                                                          const SeenNode& node);
 

@@ -24,7 +24,7 @@ Binary BinaryOf(std::string_view op) {
   return found == kOps.end() ? nullptr : found->second;
 }
 
-// `left`: how many nodes deep it may go, because a damaged graph may go in circles.
+// `left` is how many nodes deep it may go, because a damaged graph may go in circles.
 std::optional<double> Scalar(const SeenGraph& graph, const SeenNode& node, size_t input, int left) {
   const auto constant = graph.ConstantAt(node, input);
   if (constant) {

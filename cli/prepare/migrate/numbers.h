@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of an old Estimator's graph that follow from its constants.
+// Computes numbers of an old Estimator's graph that follow from its constants.
 
 #include <optional>
 
@@ -7,8 +7,8 @@
 
 namespace tpuest::cli {
 
-// The scalar at an input of a node, computed in float64 where it is a sum, difference, product,
-// quotient, largest or smallest of constants, or one that is cast; nullopt: it is none.
+// The scalar at an input of a node, computed in float64 from constants by sums, differences,
+// products, quotients, smallest, largest and casts; nullopt: it is no such number.
 [[nodiscard]] std::optional<double> ScalarAt(const SeenGraph& graph, const SeenNode& node,
                                              size_t input);
 

@@ -1,5 +1,5 @@
 #pragma once
-// With which optimizer an old Estimator's folder was trained, and with which numbers.
+// Finds the optimizer that an old Estimator's folder was trained with, and its numbers.
 
 #include <optional>
 #include <string>
@@ -15,14 +15,15 @@ struct MigratedLine {
   std::string unknown;  // empty: nothing
 };
 
-// The optimizer of the variables whose names begin with `part` ("dnn/"; "": all), as YAML:
+// Finds the optimizer of the variables whose names begin with `part` ("dnn/"; "": all), as YAML:
 // "{type: AdamOptimizer, learning_rate: 0.01}". nullopt: there is none of this family.
 //
-// Of tf.train's, by the ops that update the variables.
+// This one finds those of tf.train, by the ops that update the variables.
 [[nodiscard]] std::optional<MigratedLine> FindTrainOptimizer(const SeenGraph& graph,
                                                              const BundleReader& variables,
                                                              const std::string& part);
-// Of tf.keras.optimizers.legacy's, by the numbers and slots that it keeps below training/.
+// This one finds those of tf.keras.optimizers.legacy, by the numbers and slots that they keep below
+// training/.
 [[nodiscard]] std::optional<MigratedLine> FindKerasOptimizer(const SeenGraph& graph,
                                                              const BundleReader& variables,
                                                              const std::string& part);

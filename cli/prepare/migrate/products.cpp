@@ -13,7 +13,7 @@ bool IsProduct(const SeenNode& node) {
   return node.op == "MatMul" || node.op == "Conv2D" || node.op == "DepthwiseConv2dNative";
 }
 
-// "5" or "[5, 3]".
+// Two sides as YAML: "5" or "[5, 3]".
 std::string SidesText(int64_t height, int64_t width) {
   return height == width ? fmt::format("{}", height) : fmt::format("[{}, {}]", height, width);
 }
@@ -133,7 +133,7 @@ class ProductFinder {
     found_.outputs = outputs;
   }
 
-  // kernel_size, and the arguments that are not as they are without being said.
+  // kernel_size, and the arguments that differ from their defaults.
   std::optional<std::string> SidesOf(const SeenNode& node, const Shape& kernel) {
     const auto strides = AreaOf(node, "strides");
     const auto dilations = AreaOf(node, "dilations");
@@ -151,7 +151,7 @@ class ProductFinder {
 
   const SeenGraph& graph_;
   const BundleReader& variables_;
-  std::string end_;  // of the layer's text
+  std::string end_;  // end of the layer's text
   MigratedProduct found_;
 };
 
@@ -168,7 +168,8 @@ const char* ActivationOf(const SeenNode& node) {
       {"Selu", "selu"},           {"Sigmoid", "sigmoid"},   {"Tanh", "tanh"},
       {"Softmax", "softmax"},     {"Softplus", "softplus"}, {"Softsign", "softsign"},
       {"LeakyRelu", "leaky_relu"}};
-  constexpr float kSlope = 0.2F;  // of tf.nn.leaky_relu; other slopes are no activation of a job
+  // A job has the slope of tf.nn.leaky_relu alone.
+  constexpr float kSlope = 0.2F;
   const auto slope = node.floats.find("alpha");
   const bool has_slope = slope != node.floats.end() && node.op == "LeakyRelu";
   if (has_slope && static_cast<float>(slope->second[0]) != kSlope) return nullptr;

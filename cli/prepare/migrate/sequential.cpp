@@ -8,7 +8,7 @@
 namespace tpuest::cli {
 namespace {
 
-// What is added to the loss for large weights has no place in a layer that is read back.
+// A penalty for large weights that is added to the loss has no place in a layer that is read back.
 std::optional<std::string> PenaltyOf(const SeenGraph& graph) {
   for (const SeenNode& node : graph.nodes()) {
     const bool squares = node.op == "L2Loss" || node.op == "Square" || node.op == "Abs";
@@ -51,7 +51,7 @@ MigratedSequential FindSequential(const SeenGraph& graph, const BundleReader& va
       found.model = ModelOf(graph, variables, loss, layers);
       return found;
     }
-    // Of a loss's two sides the first is that of the predictions, as a rule.
+    // The first of a loss's two sides is that of the predictions, as a rule.
     if (loss.input == 0) found.obstacle = layers.obstacle;
   }
   return found;

@@ -1,5 +1,5 @@
 #pragma once
-// The Sequential model that an old model_fn made of layers is.
+// Finds the Sequential model that an old model_fn made of layers is.
 
 #include <optional>
 #include <string>
@@ -12,10 +12,10 @@ namespace tpuest::cli {
 
 struct MigratedSequential {
   std::optional<MigratedModel> model;
-  std::string obstacle;  // why there is none
+  std::string obstacle;  // the reason why there is none
 };
 
-// From the loss back through the layers to the input.
+// Goes from the loss back through the layers to the input.
 [[nodiscard]] MigratedSequential FindSequential(const SeenGraph& graph,
                                                 const BundleReader& variables);
 

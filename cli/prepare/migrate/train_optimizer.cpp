@@ -14,7 +14,7 @@ namespace {
 struct Number {
   size_t input;
   std::string_view key;
-  double standard;  // what it is if the job does not say; NaN: the job must
+  double standard;  // value where the job does not say it; NaN: the job must
 };
 
 constexpr double kRequired = std::numeric_limits<double>::quiet_NaN();
@@ -141,7 +141,7 @@ class TrainFinder {
     }
   }
 
-  // rate * decay_rate ^ (step / decay_steps); staircase: of the quotient's floor.
+  // Reads rate * decay_rate ^ (step / decay_steps); staircase takes the quotient's floor.
   [[nodiscard]] std::optional<std::string> ExponentialDecay(const SeenNode& node) const {
     if (node.op == "Identity" && !node.inputs.empty()) {
       const SeenNode* const before = graph_.Find(node.inputs[0]);
@@ -181,7 +181,7 @@ class TrainFinder {
     return graph_.Find(node.inputs[input]);
   }
 
-  // tf.clip_by_global_norm: clip_norm * min(1 / norm, 1 / clip_norm).
+  // Reads tf.clip_by_global_norm: clip_norm * min(1 / norm, 1 / clip_norm).
   void AddClipping() {
     for (const SeenNode& node : graph_.nodes()) {
       if (node.op != "Mul" || node.inputs.size() < 2) continue;

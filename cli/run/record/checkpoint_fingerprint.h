@@ -1,6 +1,6 @@
 #pragma once
-// What tells the parameters of two checkpoints apart without reading them: the checksums of their
-// tensors, which stand in the index.
+// Fingerprints tell the parameters of two checkpoints apart without reading them: they are the
+// checksums of the tensors, which stand in the index.
 
 #include <cstdint>
 #include <map>
@@ -9,10 +9,11 @@
 
 namespace tpuest::cli {
 
-// Of each variable by its name, in a checkpoint; the run's own entries ("tpuest/...") and what an
-// object-based checkpoint holds beside variables are left out. Two values that differ have the same
-// fingerprint once in 2^32.
+// The fingerprint of each variable of a checkpoint, by its name; the run's own entries
+// ("tpuest/...") and what an object-based checkpoint holds beside variables are left out. Two
+// values that differ have the same fingerprint once in 2^32.
 using Fingerprints = std::map<std::string, uint64_t>;
+// Reads the index of the checkpoint at `prefix`. Error kCheckpoint where it is damaged.
 [[nodiscard]] Fingerprints FingerprintsOf(const std::string& prefix);
 
 // The names whose fingerprints differ, or that one of them lacks; sorted.

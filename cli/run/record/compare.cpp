@@ -17,7 +17,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Of run.json: what beside the job can make runs differ.
+// The keys of run.json that, beside the job, can make runs differ.
 constexpr std::array kProgramKeys = {"version", "device", "cpu", "input"};
 
 std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
@@ -42,7 +42,7 @@ std::vector<std::string> DifferentPaths(const std::vector<ComparedRun>& runs) {
   return paths;
 }
 
-// Whether the path is outside of input_fns, or at or below the one that the run trains on.
+// Tells whether the path is outside of input_fns, or at or below the one that the run trains on.
 bool ReachesTraining(std::string_view path, const ComparedRun& run) {
   constexpr std::string_view kInputs = "input_fns.";
   if (!path.starts_with(kInputs)) return true;
@@ -52,7 +52,7 @@ bool ReachesTraining(std::string_view path, const ComparedRun& run) {
   return path.empty() || path.front() == '.' || path.front() == '[';
 }
 
-// Whether a key can have made what the runs trained differ.
+// Tells whether a key can have made what the runs trained differ.
 bool CanChangeBits(const std::string& path, const std::vector<ComparedRun>& runs) {
   const auto says_so = [&](const ComparedRun& run) {
     const config::FlatValue* const value = config::FindValue(run.keys, path);

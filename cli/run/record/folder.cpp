@@ -26,7 +26,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Without a slash at its end and without "." and ".." within.
+// The path without a slash at its end and without "." and ".." within.
 fs::path PlainPath(const std::string& path) {
   fs::path plain = fs::path(path).lexically_normal();
   if (plain.begin() != plain.end() && *plain.begin() == "..") {

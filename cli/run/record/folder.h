@@ -1,5 +1,5 @@
 #pragma once
-// model_dir/.tpuest: what a run leaves about itself.
+// A run leaves its record in model_dir/.tpuest: job, run.json, log, bad records.
 
 #include <optional>
 #include <string>
@@ -15,19 +15,21 @@ namespace tpuest::cli {
 // exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
 
+// Writes the record of one run. Error kResource for a full disk, kUsage where permission is
+// missing.
 class RunFolder {
  public:
-  // Makes the folder where it is not there.
+  // Makes the folder where there is none.
   explicit RunFolder(const std::string& model_dir);
-  // How the run of model_dir stands, asked from outside.
+  // The state of model_dir's run, as a process outside of it sees it.
   [[nodiscard]] static TrainerState StateOf(const std::string& model_dir);
-  // Whether a run has left its folder in model_dir.
+  // True where a run has left its folder in model_dir.
   [[nodiscard]] static bool ExistsIn(const std::string& model_dir);
   [[nodiscard]] std::string log_path() const;
-  // The job as it was written (if it was a file) and with every value put in.
+  // Writes the job twice: as its file was, if it was a file, and with every value put in.
   void WriteJob(const std::optional<std::string>& source_file, const std::string& resolved) const;
-  // run.json: who ran what; written at the start with status "running" and again at the end.
-  // `input`: what tells the files that it is trained on apart.
+  // Writes run.json, who ran what: at the start with status "running", and again at the end.
+  // `input` tells the files that the run is trained on apart; wall_seconds count from 1970 (UTC).
   void WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
                   double wall_seconds);
   void WriteEnd(int exit_code, const std::string& status, double wall_seconds);
@@ -47,7 +49,8 @@ class RunFolder {
   std::optional<int> exit_code_;
 };
 
-// Adds lines "file, line, why" to BadRecordsPath, those that it lacks; returns the path.
+// Adds lines of file, line and reason, with tabs between, to BadRecordsPath, those that it lacks;
+// returns the path.
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// .tpuest/run.json of a run: what it was called with, and how it ended.
+// Reads .tpuest/run.json of a run: what it was called with, and how it ended.
 
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tpuest::cli {
 
-// nullopt: there is no such file; without a key where it is damaged.
+// nullopt: there is no such file. A damaged one gives an object without keys, not an error.
 [[nodiscard]] std::optional<Json> ReadRunJson(const std::string& model_dir);
 
 }  // namespace tpuest::cli

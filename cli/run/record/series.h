@@ -1,5 +1,5 @@
 #pragma once
-// What a run's metrics.jsonl holds, as curves.
+// The curves that a run's metrics.jsonl holds.
 
 #include <cstdint>
 #include <optional>
@@ -21,25 +21,25 @@ struct Series {
 };
 
 struct RunSeries {
-  std::vector<Series> series;  // those of training first, then as they appear
+  std::vector<Series> series;  // curves of training first, then in the order of the file
 
-  // "accuracy" where the run has one evaluation, "EVAL/accuracy" where it has several;
-  // "train/loss".
+  // The name that a person reads: "train/loss"; "accuracy" where the run has one evaluation,
+  // "EVAL/accuracy" where it has several.
   [[nodiscard]] std::string NameOf(const Series& series) const;
-  // Exactly that name. nullptr: there is none.
+  // The curve whose NameOf is exactly that. nullptr: there is none.
   [[nodiscard]] const Series* Named(const std::string& name) const;
-  // By either form of it; by a metric's name alone that of the first evaluation that has it, or
-  // else of training. nullptr: there is none.
+  // The curve of a name in either form; a metric's name alone is that of the first evaluation that
+  // has it, or else of training. nullptr: there is none.
   [[nodiscard]] const Series* Find(const std::string& name) const;
   // The last logged step; nullopt where there is no line.
   [[nodiscard]] std::optional<int64_t> last_step() const;
 };
 
-// Empty where there is no file. A last line that was cut is left out.
+// Empty where there is no file. A last line that was cut off is left out.
 [[nodiscard]] RunSeries ReadRunSeries(const std::string& model_dir);
-// The step of its last whole line, which is all that is read; nullopt: there is none.
+// The global step of the file's last whole line, read from its last 4 KiB; nullopt: there is none.
 [[nodiscard]] std::optional<int64_t> LastLoggedStep(const std::string& model_dir);
-// The same of the file's text.
+// The curves of a text as metrics.jsonl has it. Lines that are no JSON are left out.
 [[nodiscard]] RunSeries ParseRunSeries(const std::string& text);
 
 }  // namespace tpuest::cli

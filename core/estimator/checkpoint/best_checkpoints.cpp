@@ -23,7 +23,7 @@ std::vector<std::string> BestOf(const std::string& model_dir) {
   return state ? state->all_model_checkpoint_paths : std::vector<std::string>();
 }
 
-// The worst first, so that the best stands where "checkpoint" has the newest.
+// `prefixes` begin with the worst, so that the best stands where "checkpoint" has the newest.
 void WriteBest(const std::string& model_dir, const std::vector<std::string>& prefixes, bool fsync) {
   if (prefixes.empty()) return RemoveFile(JoinPath(model_dir, kBestState));
   WriteCheckpointState(
@@ -45,7 +45,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
     if (kept == prefix || !at) continue;
     all.push_back({kept, *at, ValueOf(kept, *at)});
   }
-  // Of equals the older one is the better.
+  // An older checkpoint is better than a newer one of the same value.
   const MetricOrder order{options_.metric, options_.mode};
   std::sort(all.begin(), all.end(), [&](const Kept& a, const Kept& b) {
     if (order.Better(a.value, b.value)) return false;

@@ -1,7 +1,7 @@
 #pragma once
-// keep_best: the checkpoints that an evaluation liked best stay, whatever keep_checkpoint_max says.
-// They stand in model_dir/best, a state file like "checkpoint", the best one as
-// model_checkpoint_path.
+// keep_best: the checkpoints with the best values of a metric stay on disk, whatever
+// keep_checkpoint_max says. The state file model_dir/best names them as "checkpoint" names the
+// newest, the best one as model_checkpoint_path.
 
 #include <cstdint>
 #include <map>
@@ -14,17 +14,18 @@ namespace tpuest {
 
 class BestCheckpoints {
  public:
-  // `label`: of the evaluation, in metrics.jsonl, where the metrics of those kept so far stand.
+  // `label` is the evaluation's in metrics.jsonl, which has the metrics of the checkpoints kept so
+  // far.
   BestCheckpoints(std::string model_dir, const KeepBest& options, std::string label, bool fsync)
       : model_dir_(std::move(model_dir)),
         options_(options),
         label_(std::move(label)),
         fsync_(fsync) {}
 
-  // Keeps the checkpoint if it is among the best; removes one that no longer is, unless the run
-  // still has it for its age.
+  // Keeps the checkpoint if its `value` of the metric is among the best n. One that is no longer
+  // among them is removed, unless the state file "checkpoint" names it still.
   void Offer(const std::string& prefix, int64_t step, float value);
-  // No longer believes in those of later steps.
+  // Drops the checkpoints of later steps from the best.
   void ForgetAfter(int64_t step);
 
  private:
@@ -35,8 +36,8 @@ class BestCheckpoints {
   KeepBest options_;
   std::string label_;
   bool fsync_;
-  // By prefix, of those kept: the log, which grows with the run, is read for what an earlier
-  // process kept alone.
+  // The kept checkpoints' values by prefix. The log grows with the run, so it is read only for what
+  // an earlier process has kept.
   std::map<std::string, float> values_;
 };
 

@@ -9,7 +9,7 @@ namespace tpuest {
 // beta^(steps + 1) in float32 as tf.train's Adam arrives at it, by one product a step.
 [[nodiscard]] float BetaPower(float beta, int64_t steps);
 
-// The first number of steps that leads to this power; nullopt if none does, or if the power no
+// The first number of steps whose BetaPower is this; nullopt if there is none, or if the power no
 // longer changes.
 [[nodiscard]] std::optional<int64_t> StepsOfBetaPower(float beta, float power);
 

@@ -17,8 +17,8 @@ bool IsStep(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// The path that a name in model_dir stands for, whether anything is there or not; latest and best,
-// which files name, aside. A step beyond all counts stands for itself.
+// The path that `name` means: a step's in model_dir, whether it is there or not, else the name as
+// it is. A step beyond all counts stays a name.
 std::string PathNamed(const std::string& name, const std::string& model_dir) {
   if (!IsStep(name)) return name;
   int64_t step = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// How a checkpoint is named: by --checkpoint and --from, by a job (checkpoint_path,
-// warm_start_from) and by a path that a command takes.
+// The names of a checkpoint that --checkpoint and --from take, a job (checkpoint_path,
+// warm_start_from) and a command's paths.
 //
 //   latest     the newest of model_dir
 //   best       the best of those that keep_best keeps
@@ -18,16 +18,17 @@ namespace tpuest {
 
 inline constexpr std::string_view kLatest = "latest";
 
-// Whether a name is of a run whose model_dir is told otherwise: latest, best or a step.
+// Whether a name needs a model_dir to mean something: latest, best or a step.
 [[nodiscard]] bool IsNameInRun(std::string_view name);
 
-// The prefix, whose index is there; nullopt: there is no such checkpoint. Error where a folder's
-// state file is damaged or what it names is gone, and where `best` was not kept.
+// Finds the prefix of a checkpoint whose index is there; nullopt if there is none. Error where a
+// folder's state file is damaged or the checkpoints it names are gone, and where no `best` was
+// kept.
 [[nodiscard]] std::optional<std::string> FindCheckpoint(const std::string& path);
 [[nodiscard]] std::optional<std::string> FindCheckpoint(const std::string& name,
                                                         const std::string& model_dir);
 
-// The same; Error where there is none.
+// FindCheckpoint, with an Error where it finds none.
 [[nodiscard]] std::string ResolveCheckpoint(const std::string& path);
 [[nodiscard]] std::string ResolveCheckpoint(const std::string& name, const std::string& model_dir);
 

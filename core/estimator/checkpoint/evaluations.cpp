@@ -20,7 +20,7 @@ bool IsEvaluation(const Json& line, const std::string& label, int64_t step) {
          line.value("step", Json()) == step && line.contains("metrics");
 }
 
-// The text up to the next line's begin, which `rest` then is.
+// Takes the first line, with its end, off `rest`.
 std::string_view TakeLine(std::string_view& rest) {
   const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
   const std::string_view line = rest.substr(0, end);

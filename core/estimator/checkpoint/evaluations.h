@@ -1,5 +1,5 @@
 #pragma once
-// What a run remembers of its evaluations, so that one that was cut goes on with the same choices.
+// A run's memory of its evaluations: one that was cut goes on with the same choices.
 
 #include <cstdint>
 #include <map>
@@ -9,13 +9,13 @@
 namespace tpuest {
 
 // The metrics of the evaluation `label` at this global step, from metrics.jsonl; empty if there is
-// none. As floats, like events have them; what was not finite is NaN.
+// none. They are floats, as in events; a value that was not finite is NaN.
 [[nodiscard]] std::map<std::string, float> EvaluationAt(const std::string& model_dir,
                                                         const std::string& label, int64_t step);
 
 // The global step up to which train_and_evaluate has evaluated, exported and kept what it wanted:
 // .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past it is one whose evaluation was
-// cut. nullopt: there was no such run.
+// cut. nullopt: there was no such run, or the file is damaged.
 [[nodiscard]] std::optional<int64_t> ReadSettledStep(const std::string& model_dir);
 void WriteSettledStep(const std::string& model_dir, int64_t step);
 

@@ -7,7 +7,8 @@
 //
 //   {"step":100,"eval":"eval","metrics":{"accuracy":0.97,"loss":0.1}}
 //
-// Losses and metrics have the digits that give the same float back; what is not finite is null.
+// Losses and metrics have the digits that give the same float back; a number that is not finite is
+// null.
 
 #include <cstdint>
 #include <functional>
@@ -29,16 +30,17 @@ struct StepLine {
   double input_wait = 0;  // share of time, 0..1
 };
 
+// Appends lines, and takes back those that a run which goes on makes again.
 class MetricsLog {
  public:
   explicit MetricsLog(const std::string& model_dir);
 
-  // Takes out what was written about steps after this one, and a last line that was cut.
+  // Takes out the lines of steps after this one, and a last line that was cut.
   void CutAfter(int64_t step);
   // Takes out the evaluations of this step. Only while nobody else appends.
   void CutEvaluationsAt(int64_t step);
   void Append(const StepLine& line);
-  // Tensors with one numeric element; others are left out.
+  // Appends the metrics that have one numeric element; others are left out.
   void AppendEvaluation(int64_t step, const std::string& name,
                         const std::map<std::string, Tensor>& metrics);
 

@@ -29,20 +29,21 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::string CheckpointBase(const std::string& model_dir);
 // The prefix <model_dir>/model.ckpt-<step>.
 [[nodiscard]] std::string CheckpointAt(const std::string& model_dir, int64_t step);
-// The checkpoints "model.ckpt-N" of a folder whose index is there: prefixes by step. None where
-// there is no folder.
+// The prefixes, by step, of the folder's checkpoints "model.ckpt-N" whose index is there. Empty
+// where there is no folder.
 [[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
+// The training graph, graph.pbtxt.
 [[nodiscard]] std::string GraphPath(const std::string& model_dir);
-// Removes what a killed process left under temporary names.
+// Removes the files that a killed process left under temporary names.
 void RemoveTemporaryFiles(const std::string& model_dir);
 
 // ---- evaluations and exports --------------------------------------------------------------------
 
-// The events of an evaluation: EvalFolderName's folder.
+// The folder of an evaluation's events: EvalFolderName below model_dir.
 [[nodiscard]] std::string EvalDir(const std::string& model_dir, std::string_view name);
-// Where exports go that name no folder.
+// The folder of exports that name none.
 [[nodiscard]] std::string ExportDir(const std::string& model_dir);
-// The exports of an exporter of eval_spec.
+// The folder of one exporter of eval_spec.
 [[nodiscard]] std::string ExporterDir(const std::string& model_dir, std::string_view exporter);
 // Whether a folder has the name of ExportDir.
 [[nodiscard]] bool IsExportDir(std::string_view folder_name);
@@ -52,17 +53,18 @@ void RemoveTemporaryFiles(const std::string& model_dir);
 [[nodiscard]] std::string PrivateDir(const std::string& model_dir);
 // A line of JSON for each logged step and each evaluation (MetricsLog).
 [[nodiscard]] std::string MetricsPath(const std::string& model_dir);
-// Which step's evaluations and exports are done.
+// The step up to which evaluations and exports are done.
 [[nodiscard]] std::string SettledStepPath(const std::string& model_dir);
-// Records that were left out: file, line, why.
+// The records that were left out: file, line, why.
 [[nodiscard]] std::string BadRecordsPath(const std::string& model_dir);
-// What the run was called with, and how it ended.
+// The command line of the run, and how it ended.
 [[nodiscard]] std::string RunJsonPath(const std::string& model_dir);
+// The run's log, log.txt.
 [[nodiscard]] std::string LogPath(const std::string& model_dir);
-// The job as it was written, and with every value put in: evaluate and predict take the latter.
+// The job as it was written, and the same with every value put in, which evaluate and predict take.
 [[nodiscard]] std::string SourceJobPath(const std::string& model_dir);
 [[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
-// Held by the process that trains.
+// The lock that the process that trains holds.
 [[nodiscard]] std::string LockPath(const std::string& model_dir);
 
 }  // namespace tpuest

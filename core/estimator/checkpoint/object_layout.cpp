@@ -131,7 +131,8 @@ void ObjectLayout::AddSlot(const Variable& variable) {
       .slots.push_back({nodes_.at(base), std::string(names->objects.front()), node});
 }
 
-// A rate that changes is no variable in Keras either.
+// Adds the variables that Keras' optimizer has of its own. A rate that changes is none in Keras
+// either.
 void ObjectLayout::AddKeras() {
   for (const KerasNames& keras : KerasOptimizers()) {
     const Node* const update = FirstOf(graph_, keras.op);
@@ -161,8 +162,8 @@ void ObjectLayout::AddStep() {
   save_counter_key_ = Keep(At({"save_counter"}), "save_counter", VariableKey({"save_counter"}));
 }
 
-// Of the steps that Adam's powers have seen: fewer than global_step where the run went on from a
-// checkpoint whose optimizer had made fewer.
+// The number of steps that Adam's powers have seen: fewer than global_step where the run went on
+// from a checkpoint whose optimizer had made fewer.
 int64_t ObjectLayout::Count(VariableStore& store) const {
   const int64_t step = *store.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   const Variable* const power = graph_.FindVariable("beta2_power");

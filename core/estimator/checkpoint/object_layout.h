@@ -1,13 +1,13 @@
 #pragma once
-// Where a run's variables stand in an object-based checkpoint, so that tf.train.Checkpoint(model=a
-// tf.keras.Sequential of the same layers, optimizer=..., step=...) takes them up:
+// The places of a run's variables in an object-based checkpoint, such that
+// tf.train.Checkpoint(model=a tf.keras.Sequential of the same layers, optimizer=..., step=...)
+// takes them up:
 //
 //   model/layer_with_weights-0/kernel     a variable, by Variable::object_path or else its name
 //   ... its slots in `optimizer`          under tf.train's words ("momentum", "m")
 //   optimizer/beta1_power                 as tf.train's Adam has it
-//   optimizer/iter, learning_rate, ...    as tf.keras.optimizers.legacy has them, where its slots
-//   mean
-//                                         the same; iter counts the steps
+//   optimizer/iter, learning_rate, ...    as tf.keras.optimizers.legacy has them, if its slots
+//                                         mean the same; iter counts the steps
 //   step, global_step                     one variable
 //   save_counter                          the step: the checkpoint's number in its file name
 
@@ -40,16 +40,16 @@ class ObjectLayout {
   // The object at these names from the root, made with all that lead to it.
   int At(const std::vector<std::string>& names);
   void Refer(int from, const std::string& name, int to);
-  // Makes the object a variable under this key.
+  // Makes the object the variable of this name, stored under this key.
   const std::string& Keep(int node, const std::string& full_name, std::string key);
 
   [[nodiscard]] int64_t Count(VariableStore& store) const;
 
   const Graph& graph_;
   ObjectGraph objects_;
-  std::map<std::string, int> nodes_;         // of the graph's variables, by name
-  std::map<std::string, Tensor> constants_;  // by key
-  std::string count_key_;                    // of Keras' count of steps; "" without one
+  std::map<std::string, int> nodes_;         // the objects of the graph's variables, by name
+  std::map<std::string, Tensor> constants_;  // values that never change, by key
+  std::string count_key_;                    // the key of Keras' count of steps; "" without one
   std::string save_counter_key_;
   Tensor objects_tensor_;
 };

@@ -55,14 +55,14 @@ class Values {
     if (value.valid()) values_[name] = value;
   }
 
-  // Invalid if there is none.
+  // The stored value of a node; invalid if there is none.
   [[nodiscard]] Tensor ValueAt(std::optional<int> node) const {
     if (!node) return {};
     const auto found = saved_.tensors.find(objects_.at(*node).key);
     return found == saved_.tensors.end() ? Tensor() : found->second;
   }
 
-  // A number that an object keeps under one of these names.
+  // The number that an object keeps under the first of these names that has one.
   [[nodiscard]] std::optional<double> NumberAt(
       int node, std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names) {
@@ -74,7 +74,7 @@ class Values {
     return std::nullopt;
   }
 
-  // Those that keep something for the graph's variables.
+  // Finds the objects that keep slots for the graph's variables.
   void FindOptimizers() {
     for (int i = 0; i < static_cast<int>(objects_.nodes.size()); ++i) {
       const bool keeps = std::any_of(nodes_.begin(), nodes_.end(),
@@ -147,7 +147,7 @@ class Values {
     });
   }
 
-  // A slot of tf.train's tells its optimizer by its own name.
+  // Whether the slot's own name, if it has one of tf.train's, is that of these slots.
   bool Suits(const ObjectGraph::Slot& slot, const SlotNames& names) const {
     const std::string& own = objects_.at(slot.node).full_name;
     const std::string base = objects_.at(slot.variable).full_name + "/";
@@ -170,7 +170,8 @@ class Values {
     return node.Find("iter") || node.Find("_iterations");
   }
 
-  // Keras: v = m v - rate g, w += v. tf.train: a = m a + g, w -= rate a.
+  // Converts momentum, a = -v / rate. Keras: v = m v - rate g, w += v. tf.train: a = m a + g, w -=
+  // rate a.
   Tensor FromKerasMomentum(int optimizer, const Tensor& value) const {
     const std::optional<double> rate = NumberAt(optimizer, {"learning_rate", "_learning_rate"});
     const bool decays = NumberAt(optimizer, {"decay"}).value_or(0) != 0;

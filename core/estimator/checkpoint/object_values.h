@@ -1,5 +1,5 @@
 #pragma once
-// What a graph's variables are in an object-based checkpoint, an optimizer's slots included.
+// Reads the values of a graph's variables, slots included, from an object-based checkpoint.
 
 #include <map>
 #include <string>

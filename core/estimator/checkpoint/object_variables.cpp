@@ -29,7 +29,7 @@ std::set<int> NodesNamed(const ObjectGraph& objects, std::string_view full_name)
 
 // A model of the checkpoint, seen from one object.
 struct Candidate {
-  std::string name;  // of the root's reference to it; "" for the root
+  std::string name;  // the root's name for the object; "" for the root
   VariableNodes nodes;
   bool complete = false;
   bool fits = false;  // complete, and of the graph's shapes

@@ -13,7 +13,7 @@
 
 namespace tpuest {
 
-// From a variable's name to the node that holds its value.
+// The nodes that hold variables' values, by the variables' names in the graph.
 using VariableNodes = std::map<std::string, int, std::less<>>;
 // The shape of a stored tensor; nullopt if there is none under this key.
 using ShapeOfKey = std::function<std::optional<Shape>(const std::string& key)>;
@@ -21,8 +21,8 @@ using ShapeOfKey = std::function<std::optional<Shape>(const std::string& key)>;
 // Looks for variables (no slots, no optimizer's own) by the names that the checkpoint's variables
 // had in their program. Unless all of the layers' variables are there, all are looked for by their
 // place in the model (Variable::object_path) below the root or below one of its children, such as
-// "model". What is not found is left out. Error kCheckpoint where several models of the checkpoint
-// fit; `file` names it there.
+// "model". Variables that are not found are left out. Error kCheckpoint where several models of the
+// checkpoint fit; `file` names it there.
 [[nodiscard]] VariableNodes FindVariables(const ObjectGraph& objects,
                                           const std::vector<const Variable*>& variables,
                                           const ShapeOfKey& shape_of, const std::string& file);
@@ -31,9 +31,9 @@ using ShapeOfKey = std::function<std::optional<Shape>(const std::string& key)>;
 // rather than a part of the model; global_step is neither.
 [[nodiscard]] bool IsOptimizers(const Graph& graph, const Variable& variable);
 
-// The node of the step counter: what was named global_step, else what the root calls global_step,
-// step or estimator_global_step, else the one count of an optimizer. nullopt if there is none, or
-// none that is the only one of its kind.
+// The node of the step counter: the one named global_step, else the one that the root calls
+// global_step, step or estimator_global_step, else the one count of an optimizer. nullopt if there
+// is none, or several of a kind.
 [[nodiscard]] std::optional<int> FindGlobalStep(const ObjectGraph& objects);
 
 }  // namespace tpuest

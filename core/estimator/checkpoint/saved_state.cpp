@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kSeed = "tpuest/seed";
 constexpr const char* kPosition = "tpuest/stream_position";
 
-// The integers of an entry, or nullptr where there is none of that size.
+// The int64s of an entry, or nullptr where there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
                     int64_t elements) {
   const auto found = tensors.find(name);
@@ -42,7 +42,7 @@ void NameGlobalStep(SavedState& saved) {
   saved.tensors[std::string(nn::kGlobalStepName)] = step.Cast(DType::kInt64).Reshaped(Shape());
 }
 
-// Newest first, each once.
+// The prefixes that the state file names, the newest first, each once.
 std::vector<std::string> Candidates(const CheckpointState& state) {
   std::vector<std::string> prefixes;
   if (!state.model_checkpoint_path.empty()) prefixes.push_back(state.model_checkpoint_path);
@@ -67,7 +67,7 @@ SavedState LoadPrefix(const std::string& prefix) {
   return saved;
 }
 
-// A run whose state file is gone starts afresh, as TensorFlow does, but not silently.
+// A run whose state file is gone starts afresh, as in TensorFlow, but with a warning.
 void WarnOfLostState(const std::string& model_dir, Log& log) {
   const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
   if (there.empty()) return;
@@ -75,7 +75,7 @@ void WarnOfLostState(const std::string& model_dir, Log& log) {
               CheckpointStatePath(model_dir), BundleIndexPath(BaseName(there.begin()->second)));
 }
 
-// The last of `count` checkpoints, none of which can be read.
+// Throws the Error of the last of `count` checkpoints, none of which can be read.
 [[noreturn]] void ThrowUnreadable(const std::string& model_dir, size_t count, const Error& last) {
   std::vector<Fault> faults = last.faults();
   if (count > 1) {

@@ -1,11 +1,11 @@
 #pragma once
-// A checkpoint in memory, and what beside variables a checkpoint holds: entries "tpuest/...", which
-// TensorFlow passes over. Nothing in them depends on a clock: a run that was cut and resumed writes
-// the same bytes.
+// A checkpoint in memory, and the entries "tpuest/..." that it holds beside variables: TensorFlow
+// passes over them. Nothing in them depends on a clock: a run that was cut and resumed writes the
+// same bytes.
 //
 //   tpuest/seed             int64 []   tf_random_seed
 //   tpuest/stream_position  int64 [2]  epoch, records consumed of it
-//   tpuest/goal             int64 [2]  of an unfinished `steps: N`: the global step it ends at, N
+//   tpuest/goal             int64 [2]  an unfinished `steps: N`: the global step it ends at, N
 
 #include <cstdint>
 #include <map>
@@ -22,32 +22,39 @@ namespace tpuest {
 
 inline constexpr const char* kGoalEntry = "tpuest/goal";
 
+// The end of an unfinished `steps: N`.
 struct Goal {
   int64_t step = 0;
   int64_t steps = 0;
   bool operator==(const Goal&) const = default;
 };
 
+// The run's state beside its variables: a run that goes on with it makes the bits of one that was
+// not cut.
 struct ResumePoint {
   std::optional<uint64_t> seed;
   StreamPosition position;
   std::optional<Goal> goal;
 };
 
+// A checkpoint in memory. The tensors of one that was just saved share the run's variables.
 struct SavedState {
   std::string prefix;
   int64_t global_step = 0;
-  // By key: a variable's name, or in an object-based checkpoint what `objects` says. global_step
-  // stands here under its name in either.
+  // All tensors by their keys: a variable's name, or in an object-based checkpoint the key that
+  // `objects` says. global_step stands here under its name in either.
   std::map<std::string, Tensor> tensors;
   std::optional<ObjectGraph> objects;
   ResumePoint resume;
 };
 
+// The entries of a ResumePoint, and the ResumePoint of a checkpoint's tensors. An entry that is
+// missing, or of another dtype or size, leaves its member as it is by default.
 [[nodiscard]] std::vector<NamedTensor> ResumeEntries(const ResumePoint& point);
 [[nodiscard]] ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors);
 
-// Error kCheckpoint for one that is missing or damaged. `path`: as FindCheckpoint takes it.
+// Reads a checkpoint whole; `path` is as FindCheckpoint takes it. Error kCheckpoint for one that is
+// missing or damaged.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a

@@ -1,3 +1,23 @@
+// A run's checkpoints on disk: the newest keep_checkpoint_max, and those that are kept for longer.
+//
+// In: a step, the values of the variables, and where the run stands beside them. Out, in order:
+//
+//   model.ckpt-2000.meta                the graph (checkpoint_save_graph_def)
+//   model.ckpt-2000.data-00000-of-...   the values, and the entries tpuest/... of the ResumePoint
+//   model.ckpt-2000.index               last of its files: with it the checkpoint is there
+//   checkpoint                          names those kept, 2000 as model_checkpoint_path
+//   model.ckpt-1000.*                   removed, if it is no longer among those kept
+//
+//   keep_checkpoint_max: 2    kept_ = {1000, 1500} ── Save(2000) ──▶ kept_ = {1500, 2000}
+//
+// What holds, wherever the process is killed:
+//   - What the state file names is whole on disk: it is written before it is named, and removed
+//     once it is no longer named.
+//   - The files of a checkpoint without an index are nobody's; Save removes them if it throws.
+//   - Two runs with the same variables and ResumePoint write the same bytes: no clock is in them.
+// Of what drops out of kept_, one checkpoint for every keep_checkpoint_every_n_hours stays on disk,
+// as in tf.train.Saver, and so does what keep_best has kept.
+
 #include "core/estimator/checkpoint/saver.h"
 
 #include <sys/stat.h>
@@ -16,7 +36,7 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-// When the file was last written, in seconds since the epoch.
+// The time of the file's last change, in seconds since the epoch; 0 if it is not there.
 double WrittenAt(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;
@@ -30,7 +50,7 @@ Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
   next_preserved_ =
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
   if (args_.config.checkpoint_save_graph_def) {
-    // Beside what else is done before the first step.
+    // The graph is serialized beside what else is done before the first step.
     meta_graph_ = std::async(std::launch::async,
                              [&graph = args_.graph] { return ToMetaGraphDef({.graph = graph}); });
   }
@@ -98,7 +118,7 @@ void Saver::WriteState() const {
   WriteCheckpointState(args_.model_dir, state, kCheckpointState, args_.fsync);
 }
 
-// One for every keep_checkpoint_every_n_hours stays, and what was kept as the best.
+// Those that are kept as the best, and one for every keep_checkpoint_every_n_hours, stay.
 void Saver::RemoveOld(const std::deque<Kept>& old) {
   for (const Kept& kept : old) {
     if (args_.config.keep_best && IsKeptAsBest(args_.model_dir, kept.prefix)) continue;

@@ -1,6 +1,6 @@
 #pragma once
 // Writes a run's checkpoints: model.ckpt-N, then the state file "checkpoint", and removes old ones
-// as tf.train.Saver does.
+// as tf.compat.v1.train.Saver does. The thread that trains uses it.
 
 #include <deque>
 #include <future>
@@ -16,6 +16,7 @@
 
 namespace tpuest {
 
+// The references outlive the Saver; the graph does not change.
 struct SaverArgs {
   std::string model_dir;
   const RunConfig& config;
@@ -32,8 +33,8 @@ class Saver {
   // it are no longer believed.
   Saver(const SaverArgs& args, const std::string& restored);
 
-  // model.ckpt-<step>, all or nothing: the variables, and where the run stands beside them. An
-  // Error leaves the older checkpoints as they were.
+  // Writes model.ckpt-<step>, all or nothing: the variables, and where the run stands beside them.
+  // Throws what the files throw; the older checkpoints are then as they were.
   void Save(int64_t step, const ResumePoint& resume);
   // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
@@ -53,7 +54,7 @@ class Saver {
 
   SaverArgs args_;
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
-  std::optional<ObjectLayout> layout_;          // of checkpoint_format: checkpoint
+  std::optional<ObjectLayout> layout_;          // for checkpoint_format: checkpoint
   std::deque<Kept> kept_;                       // oldest first
   double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;

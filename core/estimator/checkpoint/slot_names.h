@@ -1,6 +1,6 @@
 #pragma once
-// What the optimizers call their slots: tf.train's in a name-based checkpoint
-// ("dense/kernel/Adam"), and the same values in an object-based one ("m").
+// The names of optimizers' slots: tf.train's in a name-based checkpoint ("dense/kernel/Adam"), and
+// the same values' in an object-based one ("m").
 
 #include <string>
 #include <string_view>
@@ -13,16 +13,16 @@ struct SlotNames {
   std::vector<std::string_view> objects;  // in slot_variables; tf.train's word first
   // The list that holds it in a Keras optimizer since 2.11, or "".
   std::string_view list;
-  // All slots of such an optimizer: one that has others is of another kind.
+  // All slots that such an optimizer has: one with others is of another kind.
   std::vector<std::string_view> family;
 };
 
-// nullptr where no optimizer has such a slot. `centered`: the optimizer is a centered RMSProp,
-// which has another order.
+// The names of the slot with this suffix; nullptr where no optimizer has such a slot. `centered`:
+// the optimizer is a centered RMSProp, which has another order.
 [[nodiscard]] const SlotNames* FindSlotNames(std::string_view suffix, bool centered);
 
 // The variable that "dense/kernel/Adam" would be a slot of: "dense/kernel". TensorFlow's premade
-// estimators of version 1 have parts of variables: of "dense/kernel/part_0/Adam" the same.
+// estimators of version 1 have parts of variables: "dense/kernel/part_0/Adam" has the same owner.
 [[nodiscard]] std::string OwnerOfSlot(std::string_view name);
 
 }  // namespace tpuest

@@ -10,14 +10,15 @@
 
 namespace tpuest {
 
+// The end of a run: where it is, and which option says so.
 struct TrainGoal {
   std::optional<int64_t> step;  // nullopt: the end of the input
   std::string reason;           // "steps" or "max_steps"
-  bool goes_on = false;         // with the unfinished run
+  bool goes_on = false;         // the unfinished run is gone on with
 };
 
-// `steps` counts from where the run stands, but one that was cut goes on to the step that it was
-// meant for.
+// The goal of a run that starts at global step `start`. `steps` counts from there, but a run that
+// was cut goes on to the step that it was meant for.
 [[nodiscard]] TrainGoal GoalOf(const TrainLength& length, int64_t start,
                                const std::optional<Goal>& unfinished);
 

@@ -21,7 +21,7 @@ std::string Dims(const Shape& shape) {
   return Join(dims, "x");
 }
 
-// What differs between a stored tensor and its variable, or "".
+// The difference between a stored tensor and its variable, or "".
 std::string Difference(const Tensor& stored, const Variable& variable) {
   if (stored.shape() != variable.shape) {
     return fmt::format("is {} here, {} in the graph", Dims(stored.shape()), Dims(variable.shape));
@@ -43,8 +43,8 @@ std::string ListText(const std::vector<std::string>& names) {
   return Join(shown, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-// Whether the name is "<variable>/<slot>" of one of these: what is wrong with a variable is wrong
-// with its slots.
+// Whether the name is "<variable>/<slot>" for one of these: a variable's fault is told once, not
+// again for its slots.
 bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view name) {
   return std::any_of(variables.begin(), variables.end(),
                      [&](const std::string& variable) { return name.starts_with(variable + "/"); });
@@ -72,7 +72,7 @@ Fault MissingFault(const SavedState& saved, const Graph& graph,
 
 using Names = std::map<std::string, std::string>;
 
-// What a variable is restored from.
+// The checkpoint's name for a variable.
 const std::string& SourceOf(const Variable& variable, const Names& names) {
   const auto given = names.find(variable.name);
   return given == names.end() ? variable.name : given->second;

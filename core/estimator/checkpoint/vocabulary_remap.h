@@ -19,7 +19,7 @@ namespace tpuest {
                                                  const std::vector<std::string>& old_words);
 
 // `backup` with slice i along the axis replaced by slice from[i] of `old`, where from has an i and
-// from[i] >= 0. Of one dtype, no strings, and of one shape but for that axis.
+// from[i] >= 0. The two are of one dtype, no strings, and of one shape but for that axis.
 [[nodiscard]] Tensor RemapAxis(const Tensor& old, const Tensor& backup,
                                const std::vector<int64_t>& from, int axis);
 

@@ -49,7 +49,7 @@ class Starter {
     Set(variable, source_.Read(*entry), "loaded" + FromText(variable, *entry));
   }
 
-  // The new values by name. Error if some could not be had.
+  // The new values by name. Error kCheckpoint with every variable that could not be had.
   [[nodiscard]] const std::vector<std::pair<std::string, Tensor>>& Finish() {
     if (!missing_.empty()) {
       faults_.insert(
@@ -67,7 +67,7 @@ class Starter {
     return values_;
   }
 
-  // A row a variable, in the order of the graph.
+  // One row for each variable, in the order of the graph.
   [[nodiscard]] std::vector<WarmStartRow> Rows() const {
     std::vector<WarmStartRow> rows;
     for (const auto& variable : graph_.variables()) {
@@ -181,7 +181,7 @@ class Starter {
     return true;
   }
 
-  // Which old row or column each of the first `size` new ones is.
+  // The old row or column for each of the first `size` new ones; -1 for a new word.
   static std::vector<int64_t> Words(const VocabInfo& info, int64_t size, int64_t old_size,
                                     const std::string& tensor, const std::string& key) {
     try {
@@ -206,7 +206,7 @@ class Starter {
     }
   }
 
-  // The variable's shape from the backup initializer.
+  // A tensor of the variable's shape from the backup initializer.
   [[nodiscard]] Tensor Backup(const Variable& variable, const VocabInfo& info) const {
     Graph graph(graph_.registry());
     const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
@@ -225,7 +225,7 @@ class Starter {
   const Graph& graph_;
   const WarmStartHome& home_;
   std::vector<std::pair<std::string, Tensor>> values_;
-  std::map<std::string, std::string> told_;  // what became of a variable
+  std::map<std::string, std::string> told_;  // outcomes by variable
   std::vector<std::string> missing_;
   std::vector<Fault> faults_;
 };

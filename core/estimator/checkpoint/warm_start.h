@@ -1,5 +1,5 @@
 #pragma once
-// A new run takes up values of another's checkpoint: tf.estimator's warm start.
+// tf.estimator's warm start: a new run takes up values of another's checkpoint.
 
 #include <cstdint>
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace tpuest {
 
-// What a warm start works with.
+// The surroundings of a warm start.
 struct WarmStartHome {
   Backend& backend;
-  uint64_t seed = 0;  // of backup initializers
+  uint64_t seed = 0;  // for backup initializers
   Log& log;
 };
 
-// What becomes of a variable of the graph: "loaded", "3 of 4 rows by vocabulary, the rest zeros",
+// The outcome for a variable of the graph: "loaded", "3 of 4 rows by vocabulary, the rest zeros",
 // "skipped: ...", "new".
 struct WarmStartRow {
   std::string variable;
@@ -28,9 +28,9 @@ struct WarmStartRow {
 };
 
 // Replaces the values of the graph's variables that `from` picks, all of which the store has, by
-// those of its checkpoint, moved to where their words are now where they stand for words. Logs and
-// returns what became of each variable that is not local. Numbers that are the job's to say
-// (Variable::from_job) stay.
+// those of its checkpoint. Rows and columns that stand for words move to where the words are now.
+// Logs and returns the outcome for each variable that is not local. Numbers that are the job's to
+// say (Variable::from_job) stay.
 //
 // Error kCheckpoint in TensorFlow's words, at the key "warm_start_from", with every variable that
 // the checkpoint lacks or has in another shape or dtype (unless those are skipped); kData for

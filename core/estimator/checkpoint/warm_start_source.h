@@ -1,5 +1,5 @@
 #pragma once
-// The checkpoint that a run is warm-started from, by the names of the graph's variables.
+// The checkpoint that a run is warm-started from, asked for values by the graph's names.
 
 #include <map>
 #include <optional>
@@ -15,19 +15,21 @@ namespace tpuest {
 
 class WarmStartSource {
  public:
-  // `variables` are the graph's that values are wanted for.
+  // `variables` are those of the graph whose values are wanted.
   WarmStartSource(const std::string& prefix, const Graph& graph,
                   const std::vector<const Variable*>& variables);
 
-  // The stored value of a variable, or of what was called `previous` where that is not empty.
+  // A tensor of the checkpoint.
   struct Entry {
     std::string key;  // in the checkpoint
     Shape shape;
     DType dtype = DType::kInvalid;
   };
-  // nullopt if there is none.
+  // The stored value of the variable `name`, or of `previous` if that is not empty; nullopt if
+  // there is none.
   [[nodiscard]] std::optional<Entry> Find(const std::string& name,
                                           const std::string& previous) const;
+  // Reads the value. Error kCheckpoint where it is damaged.
   [[nodiscard]] Tensor Read(const Entry& entry) const;
 
   [[nodiscard]] const std::string& prefix() const { return reader_.prefix(); }
@@ -38,7 +40,8 @@ class WarmStartSource {
 
   BundleReader reader_;
   std::optional<ObjectGraph> objects_;
-  std::map<std::string, std::string> keys_;   // of variables among objects
+  std::map<std::string, std::string>
+      keys_;  // keys of variables among objects, by the graph's names
   std::map<std::string, Tensor> optimizers_;  // slots and steps of objects, by the graph's names
 };
 

@@ -15,7 +15,7 @@ std::string QuotedNames(const std::vector<std::string>& names) {
   return names.empty() ? "" : "'" + Join(names, "', '") + "'";
 }
 
-// As Python's re.match, on the name with and without TensorFlow's ":0".
+// A pattern that matches as Python's re.match does, on the name with and without TensorFlow's ":0".
 class Scope {
  public:
   explicit Scope(const std::string& pattern) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which variables a warm start is about.
+// The choice of the variables that a warm start is about.
 
 #include <vector>
 
@@ -9,9 +9,10 @@
 
 namespace tpuest {
 
-// The variables that the settings pick, in the order of the graph: of a pattern or null, trainable
-// ones; of a list, all but local ones. Error kUsage, at the settings' key, for a pattern that is
-// none, and in TensorFlow's words for a name in its dicts that no picked variable has.
+// The variables that the settings pick, in the order of the graph. A pattern, or null, picks among
+// trainable ones, a list among all but local ones. Error kUsage, at the settings' key, for a
+// pattern that is none, and in TensorFlow's words for a name in its dicts that no picked variable
+// has.
 [[nodiscard]] std::vector<const Variable*> PickVariables(const WarmStartSettings& settings,
                                                          const Graph& graph, Log& log);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the calls of an Estimator take and give, and what it works with.
+// The arguments and results of an Estimator's calls, and its surroundings.
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +18,10 @@
 
 namespace tpuest {
 
-// What an estimator works with; the caller keeps them alive.
+// The surroundings of an Estimator; the caller keeps them alive.
 struct EstimatorHome {
   const OpRegistry& registry;
-  Backend& backend;  // of the host: initial values, metrics, exports
+  Backend& backend;  // the host: initial values, metrics, exports
   Log& log;
   const Clock& clock;
   const StopSignal& stop;
@@ -41,7 +41,7 @@ struct EstimatorHome {
 
 struct TrainResult {
   int64_t global_step = 0;
-  std::optional<float> loss;  // of the last step of this run
+  std::optional<float> loss;  // of this run's last step, before its update
   // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", "dry
   // run", or what a hook said.
   std::string stopped_because;
@@ -49,6 +49,7 @@ struct TrainResult {
   std::string checkpoint;  // prefix of the newest one; empty if there is none
 };
 
+// The arguments of Evaluate, as tf.estimator.Estimator.evaluate has them.
 struct EvaluateArgs {
   std::optional<int64_t> steps;           // batches; nullopt: the whole input
   std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
@@ -64,12 +65,13 @@ struct EvaluateResult {
   int64_t batches = 0;
 };
 
-// One example's predictions, or a batch's if yield_single_examples is false.
+// The predictions for one example, or for a batch if yield_single_examples is false.
 struct PredictionRow {
   std::map<std::string, Tensor> values;     // no batch dimension in a single example's
-  std::map<std::string, Tensor> forwarded;  // columns carried along
-  int64_t index = 0;                        // of the (first) example
+  std::map<std::string, Tensor> forwarded;  // columns carried along, as Batch::forwarded
+  int64_t index = 0;                        // the (first) example's, from 0
 };
+// The arguments of Predict, as tf.estimator.Estimator.predict has them.
 struct PredictArgs {
   std::optional<std::string> checkpoint;
   std::vector<std::string> predict_keys;  // empty: all
@@ -81,16 +83,20 @@ struct PredictResult {
   int64_t global_step = 0;
   int64_t examples = 0;
   std::string checkpoint;
-  // "end of input", "limit", "preempted", "interrupted", "dry run"
+  // "end of input", "limit" (also where the callback ended it), "hook", "preempted", "interrupted",
+  // "dry run".
   std::string stopped_because;
   int exit_code = 0;
 };
-// Compares an export, read back, with the live model on the first `records` of an input.
+// The arguments of a comparison of an export, read back, with the live model on the first `records`
+// examples of an input.
 struct VerifyArgs {
   int64_t records = 0;
   InputFn input_fn;             // gives the features
   InputFn serialized_input_fn;  // the same records as tf.Examples; may be empty
 };
+// The arguments of an export, as tf.estimator.Estimator.experimental_export_all_saved_models has
+// them.
 struct ExportArgs {
   std::string export_dir_base;
   std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
@@ -103,26 +109,29 @@ struct ExportArgs {
   std::optional<BatchConfig> batch_config;  // for models that call inference_on_tpu
   std::optional<VerifyArgs> verify;
 };
+// The extent of a comparison that found no difference.
 struct VerifyResult {
   int64_t records = 0;
-  size_t signatures = 0;  // that were compared
+  size_t signatures = 0;  // how many were compared
 };
+// A signature of an export: keys of inputs and outputs, in order.
 struct ExportedSignature {
   std::string key;
-  std::vector<std::string> tags;  // of its MetaGraph
+  std::vector<std::string> tags;  // its MetaGraph's
   std::string method_name;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 };
+// The result of an export: its folder, the checkpoint's step and prefix, and the signatures.
 struct ExportResult {
   std::string path;
   int64_t global_step = 0;
   std::string checkpoint;
   std::vector<ExportedSignature> signatures;
-  std::map<std::string, std::string> excluded;  // why, by key
+  std::map<std::string, std::string> excluded;  // the reasons, by the signatures' keys
 };
 
-// Returning false ends the prediction.
+// The function that gets the rows; it ends the prediction by returning false.
 using RowCallback = std::function<bool(const PredictionRow&)>;
 
 }  // namespace tpuest

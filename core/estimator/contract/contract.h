@@ -32,7 +32,7 @@ struct TensorSpec {
 
 // ---- data -------------------------------------------------------------------------------------
 
-// Where a stream stands between two batches: whole epochs done, and source records (before filters
+// A stream's position between two batches: whole epochs done, and source records (before filters
 // and skips) consumed of the current one.
 struct StreamPosition {
   int64_t epoch = 0;
@@ -40,12 +40,13 @@ struct StreamPosition {
   bool operator==(const StreamPosition&) const = default;
 };
 
-// Where a row comes from.
+// The source record of a row.
 struct Provenance {
   int32_t file = 0;  // index into BatchStream::files()
   int64_t record = 0;
 };
 
+// A global batch: one tensor for each column, rows on axis 0.
 struct Batch {
   // [batch, ...], in the order of StreamSpec::features; with batch_axis the batch is there.
   std::vector<Tensor> features;
@@ -58,34 +59,37 @@ struct Batch {
   std::vector<Provenance> rows;  // may be empty
 };
 
+// The columns of a stream.
 struct StreamSpec {
   std::vector<TensorSpec> features;  // sorted by name
-  nn::Labels<TensorSpec> labels;     // of each head, its column
+  nn::Labels<TensorSpec> labels;     // the column of each head's labels
   // Batches have their batch on axis 0 even where TPUEstimator's batch_axis names another: it then
   // says where model_fn finds it.
   bool batch_first = false;
 };
 
-// Batches in an order that is a pure function of (seed, epoch, index).
+// A stream of batches, in an order that is a pure function of (seed, epoch, index). One thread at a
+// time uses it.
 class BatchStream {
  public:
   virtual ~BatchStream() = default;
   [[nodiscard]] virtual const StreamSpec& spec() const = 0;
   // Examples of one epoch, if that is known without reading it all.
   [[nodiscard]] virtual std::optional<int64_t> epoch_size() const = 0;
-  // Never ends by itself (repeat: -1).
+  // Whether the stream never ends by itself (repeat: -1).
   [[nodiscard]] virtual bool endless() const = 0;
-  // The next batch starts here. Sources that cannot seek read up to it.
+  // Makes the next batch start here. Sources that cannot seek read up to it.
   virtual void Seek(const StreamPosition& position) = 0;
-  // The next batch, or nullopt at the end.
+  // The next batch, or nullopt at the end. Error kData for a record that is damaged.
   [[nodiscard]] virtual std::optional<Batch> Next() = 0;
+  // The source files; Provenance::file is an index into them.
   [[nodiscard]] virtual const std::vector<std::string>& files() const = 0;
 };
 
-// What an input_fn is told: TPUEstimator's params["batch_size"] and context.
+// The arguments of an input_fn: TPUEstimator's params["batch_size"] and context.
 struct InputContext {
   Mode mode = Mode::kTrain;
-  int64_t batch_size = 1;  // of the global batch
+  int64_t batch_size = 1;  // rows of the global batch
   // A short last batch is padded with copies of its first row to batch_size, with example_weight;
   // false: it is given short.
   bool pad_last = false;
@@ -99,51 +103,55 @@ using InputFn = std::function<std::unique_ptr<BatchStream>(const InputContext&)>
 // The features of a batch as placeholders, by name.
 using Features = std::map<std::string, Value>;
 
+// The params of a model_fn: those that TPUEstimator reserves.
 struct Params {
-  std::optional<int64_t> batch_size;  // of one replica; absent when exporting
+  std::optional<int64_t> batch_size;  // rows of one replica; absent when exporting
   bool use_tpu = false;
   int replicas = 1;  // params["context"].num_replicas
-  // For inference_on_tpu: how a server gathers requests.
+  // The way a server gathers requests, for inference_on_tpu.
   std::optional<BatchConfig> batch_config;
 };
 
 // Builds the metrics on tensors that hold the whole global batch; runs after the device.
 using MetricFn = std::function<std::map<std::string, MetricOps>(
     Graph& graph, const std::map<std::string, Value>& tensors)>;
+// TPUEstimatorSpec.eval_metrics: a metric_fn and the tensors that it takes.
 struct EvalMetrics {
   MetricFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each
 };
 
-// A model_fn's call of inference_on_tpu, for exports of API version 2: what follows from `inputs`
-// runs on the TPU, host ops and AfterScopes aside.
+// A model_fn's call of inference_on_tpu, for exports of API version 2: the nodes that follow from
+// `inputs` run on the TPU, host ops and AfterScopes aside.
 struct InferenceOnTpu {
   std::vector<Value> inputs;  // [batch, ...] each
   std::optional<BatchConfig> batch_config;
 };
 
-// What a host_call's fn builds.
+// The result of a host_call's fn.
 struct HostCallOps {
   std::map<std::string, Value> scalars;  // [] each: events of the run, or of the evaluation, by tag
   std::vector<Node*> targets;            // run for their effect
-  Value step;  // int64 []: of the events; not valid: the global step that the step began with
+  Value step;  // int64 [], the events' step; not valid: the global step that the step began with
 };
-// Builds what is computed after a step, on tensors that hold the whole global batch.
+// Builds the nodes that are computed after a step, on tensors that hold the whole global batch.
 using HostCallFn =
     std::function<HostCallOps(Graph& graph, const std::map<std::string, Value>& tensors)>;
+// TPUEstimatorSpec.host_call: a function and the tensors that it takes.
 struct HostCall {
   HostCallFn fn;
   std::map<std::string, Value> tensors;  // [batch, ...] each; none: nothing is called
-  // Of its scalars: in TRAIN these are events of the host_call alone, not of SummarySaverHook.
+  // The tags of its scalars: in TRAIN the host_call alone writes their events, SummarySaverHook
+  // does not.
   std::set<std::string> tags;
 };
 
 // tf.compat.v1.train.Scaffold.
 struct Scaffold {
-  // Of the saver: what a variable is restored from where that is not its own name, by its name.
-  // For EVAL and PREDICT, and what is exported of them.
+  // The saver's map: by a variable's name, the checkpoint's name for it where that is another one.
+  // It is used in EVAL and PREDICT, and for exports of them.
   std::map<std::string, std::string> restore_names;
-  // Run when the variables are there, before the first step.
+  // The node that runs when the variables are there, before the first step; may be nullptr.
   Node* local_init_op = nullptr;
 };
 using ScaffoldFn = std::function<std::optional<Scaffold>()>;
@@ -151,6 +159,8 @@ using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 class SessionRunHook;
 using SpecHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
+// tf.compat.v1.estimator.tpu.TPUEstimatorSpec: the result of a model_fn. TRAIN has loss and
+// train_op, EVAL a loss, PREDICT predictions; the rest may be missing.
 struct TPUEstimatorSpec {
   Mode mode = Mode::kTrain;
   std::map<std::string, Value> predictions;
@@ -158,27 +168,31 @@ struct TPUEstimatorSpec {
   Node* train_op = nullptr;
   std::optional<EvalMetrics> eval_metrics;
   std::map<std::string, ExportOutput> export_outputs;
-  // Called once, when the model is built. Nodes that it adds may not read values of the device.
+  // The function that makes the scaffold; it is called once, when the model is built. Nodes that it
+  // adds may not read values of the device.
   ScaffoldFn scaffold_fn;
   std::optional<HostCall> host_call;  // TRAIN, EVAL
-  // Called after the hooks of the call and of the loop, in their mode.
+  // The model's hooks, called in their mode after those of the call and of the loop.
   SpecHooks training_hooks;
   SpecHooks evaluation_hooks;
   SpecHooks prediction_hooks;
-  // Of an EstimatorSpec alone: ModelFnOf fills them.
+  // ModelFnOf fills these two, from an EstimatorSpec.
   SpecHooks training_chief_hooks;
   std::map<std::string, MetricOps> eval_metric_ops;
-  // PREDICT with params.use_tpu. Without it the TPU's MetaGraph of API version 2 has no TPU call.
+  // The call of inference_on_tpu in PREDICT with params.use_tpu. Without it the TPU's MetaGraph of
+  // API version 2 has no TPU call.
   std::optional<InferenceOnTpu> inference_on_tpu;
   Value learning_rate;                     // [], for logs; may be invalid
-  std::map<std::string, Value> summaries;  // scalars by tag
+  std::map<std::string, Value> summaries;  // [] each, by tag
   // Whole tensors, looked at when summaries are written: see nn::Summaries.
   std::map<std::string, Value> activations;
   std::map<std::string, Value> histograms;
-  // Labels outside are a data error (exit code 3) by row; without a range any label will do.
+  // The labels that each head takes. Others are Error kData, by row; without a range any label will
+  // do.
   nn::Labels<nn::LabelRange> label_ranges;
 };
 
+// The placeholders that a model_fn is called with, [batch, ...] each.
 struct ModelInputs {
   Features features;
   nn::Labels<Value> labels;  // not valid in PREDICT
@@ -187,19 +201,19 @@ struct ModelInputs {
 
 // ---- export -------------------------------------------------------------------------------------
 
-// What a serving_input_receiver_fn builds: placeholders, and the features made of them.
+// The result of a serving_input_receiver_fn: placeholders, and the features made of them.
 struct ServingInputReceiver {
   Features features;
-  nn::Labels<Value> labels;                       // of a supervised receiver (train, eval)
+  nn::Labels<Value> labels;                       // in a supervised receiver (train, eval)
   std::map<std::string, Value> receiver_tensors;  // inputs of the signatures, by key
-  // Other tensors that may be fed instead: signatures "<name>:<key>".
+  // Other tensors that may be fed instead, for the signatures "<name>:<key>".
   std::map<std::string, std::map<std::string, Value>> receiver_tensors_alternatives;
   // The job's key path that makes a feature, for errors; may lack some.
   std::map<std::string, std::string> feature_keys;
 };
 using ServingInputReceiverFn = std::function<ServingInputReceiver(Graph& graph)>;
 
-// What the user writes: builds the model into `graph`. global_step exists already as a variable.
+// The user's model_fn: builds the model into `graph`. global_step exists already as a variable.
 using ModelFn = std::function<TPUEstimatorSpec(Graph& graph, const ModelInputs& inputs, Mode mode,
                                                const Params& params)>;
 

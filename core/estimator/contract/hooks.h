@@ -1,7 +1,8 @@
 #pragma once
-// What looks at a run from outside: called around every loop of iterations_per_loop steps, as
-// SessionRunHooks are called around session.run. The loop's own saver, summaries, counters and NaN
-// check are hooks too.
+// Hooks look at a run from outside: they are called around every loop of iterations_per_loop steps,
+// as tf.estimator's SessionRunHooks are around session.run. The run's own saver, summaries,
+// counters and NaN check are hooks too. All calls come from the thread that called Train, Evaluate
+// or Predict.
 
 #include <cstdint>
 #include <initializer_list>
@@ -26,19 +27,20 @@ class Saver;
 class StepTrace;
 struct ResumePoint;
 
-// What one step left.
+// The numbers that one step left.
 struct StepRecord {
   int64_t step = 0;  // global step after the update
   float loss = 0;    // mean over replicas, before the update
   std::optional<float> learning_rate;
   double seconds = 0;     // Clock::Seconds when it ended
   double input_wait = 0;  // seconds that its batch was waited for
-  // In the order of SessionInfo::summary_tags. Those of weights alone are NaN but where summaries
-  // are written.
+  // The summaries in the order of SessionInfo::summary_tags. Those of weights alone are NaN but
+  // where summaries are written.
   std::span<const float> summaries;
-  std::vector<SummaryValue> distributions;  // where summaries are written
+  std::vector<SummaryValue> distributions;  // empty but where summaries are written
 };
 
+// The facts about a run that are settled before its first step.
 struct SessionInfo {
   std::string model_dir;
   int64_t global_step = 0;  // restored, or 0
@@ -49,11 +51,11 @@ struct SessionInfo {
   std::set<std::string> host_call_tags;  // the host_call records these
 };
 
-// A loop that is about to run, or ran.
+// A loop that is about to run, or ran: tf.estimator.SessionRunContext.
 class RunContext {
  public:
   explicit RunContext(int64_t global_step) : global_step_(global_step) {}
-  // Before the loop.
+  // The global step before the loop.
   [[nodiscard]] int64_t global_step() const { return global_step_; }
   // Steps this loop may take; hooks may lower it.
   [[nodiscard]] int64_t iterations() const { return iterations_; }
@@ -64,7 +66,7 @@ class RunContext {
   void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
   [[nodiscard]] StepTrace* trace() const { return trace_; }
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
-  // No loop after this one. The first reason stands ("max_steps", "early_stopping").
+  // Makes this loop the last one. The first reason stands ("max_steps", "early_stopping").
   void RequestStop(std::string reason) {
     if (!stop_reason_) stop_reason_ = std::move(reason);
   }
@@ -77,6 +79,7 @@ class RunContext {
   StepTrace* trace_ = nullptr;
 };
 
+// The steps of the loop that has ended.
 struct RunValues {
   int64_t global_step = 0;            // after the loop
   std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
@@ -84,52 +87,57 @@ struct RunValues {
   std::optional<float> diverged_loss;
 };
 
-// What a hook works with, from Begin to End.
+// The surroundings of a hook, from Begin to End.
 struct HookHome {
   Log& log;
   const Clock& clock;
   const StopSignal& stop;
   const std::string& model_dir;
   HookGraph& graph;
-  // Of a training run only.
-  EventWriter* events = nullptr;  // of model_dir
+  // Only a training run has these.
+  EventWriter* events = nullptr;  // the events in model_dir
   Saver* saver = nullptr;
-  const ResumePoint* resume = nullptr;  // where the run stands: what a checkpoint is saved with
+  const ResumePoint* resume = nullptr;  // the run's position, which a checkpoint is saved with
   bool loops_end_at_periods = false;    // iterations_per_loop: auto
 };
 
+// tf.estimator.SessionRunHook. An Error that a call throws ends the run.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
-  // Before the first step; may add nodes to home.graph. `home` outlives the hook's use.
+  // Is called before the first step and may add nodes to home.graph. `home` outlives the hook's
+  // use.
   virtual void Begin(HookHome& /*home*/) {}
+  // Is called when the variables have their first values, before the first loop.
   virtual void AfterCreateSession(const SessionInfo& /*session*/) {}
+  // Is called before each loop: LimitIterations, TraceFirstStep and RequestStop are for here.
   virtual void BeforeRun(RunContext& /*context*/) {}
+  // Is called after each loop, when its steps are made: RequestStop makes it the last one.
   virtual void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) {}
-  // Not called if the run ends by an error.
+  // Is called after the last loop; not if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
-  // Steps from one look at the run to the next; 0: it needs none. With iterations_per_loop: auto
-  // loops end there.
+  // The steps from one look of the hook at the run to the next; 0: it needs none. With
+  // iterations_per_loop: auto loops end there.
   [[nodiscard]] virtual int64_t Period() const { return 0; }
 };
 
-// Looks at every checkpoint that the saver's hook writes, in TensorFlow's order; also at the one
-// that a run goes on from, which is not written again.
+// tf.estimator.CheckpointSaverListener: looks at every checkpoint that the saver's hook writes, in
+// TensorFlow's order; also at the one that a run goes on from, which is not written again.
 class CheckpointSaverListener {
  public:
   virtual ~CheckpointSaverListener() = default;
   virtual void Begin() {}
   virtual void BeforeSave(int64_t /*global_step*/) {}
-  // The checkpoint is on disk. A reason ends the run after this loop, unless the run starts or ends
-  // here anyway.
+  // Is called when the checkpoint is on disk. A reason ends the run after this loop, unless the run
+  // starts or ends here anyway.
   virtual std::optional<std::string> AfterSave(int64_t /*global_step*/) { return std::nullopt; }
-  // After the last checkpoint. Not called if the run ends by an error.
+  // Is called after the last checkpoint; not if the run ends by an error.
   virtual void End(int64_t /*global_step*/) {}
   // The step at which it means to evaluate next, for a status line.
   [[nodiscard]] virtual std::optional<int64_t> NextEvaluation() const { return std::nullopt; }
 };
 
-// What watches a run of Train; the caller owns it.
+// The hooks and listeners of a call of Train; the caller owns them.
 struct TrainHooks {
   TrainHooks() = default;
   TrainHooks(std::initializer_list<SessionRunHook*> of) : hooks(of) {}
@@ -140,7 +148,7 @@ struct TrainHooks {
   std::vector<CheckpointSaverListener*> saving_listeners;
 };
 
-// For a status line: called often, from the thread that trains.
+// The contents of a status line. Reports come often, from the thread that trains.
 struct ProgressReport {
   std::string_view activity;  // "train", "eval", "predict"
   int64_t step = 0;           // global step; batches in eval and predict
@@ -151,6 +159,7 @@ struct ProgressReport {
   std::optional<int64_t> next_evaluation;  // step at which the run stops to evaluate
   std::optional<int64_t> last_checkpoint;  // its step
 };
+// The status line's side of the reports.
 class ProgressListener {
  public:
   virtual ~ProgressListener() = default;

@@ -1,5 +1,5 @@
 #pragma once
-// Which of two evaluations is the better one.
+// The order of evaluations by one metric, for exporters, keep_best and sweeps.
 
 #include <cmath>
 #include <string>
@@ -20,7 +20,7 @@ struct MetricOrder {
        .tpuest = true,
        .values = {"min", "max"}});
   }
-  // Strictly; every number is better than NaN.
+  // Whether `current` is strictly better; every number is better than NaN.
   [[nodiscard]] bool Better(float current, float best) const {
     if (std::isnan(best)) return !std::isnan(current);
     return mode == "max" ? current > best : current < best;

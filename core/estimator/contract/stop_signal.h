@@ -1,5 +1,6 @@
 #pragma once
-// Asks a running train, evaluate or predict to leave. Set from a signal handler or another thread.
+// A request that a running train, evaluate or predict leaves. A signal handler or another thread
+// makes it.
 
 #include <atomic>
 
@@ -13,7 +14,7 @@ class StopSignal {
     kInterrupted = 2  // Ctrl-C: save, exit code 130
   };
 
-  // Async-signal-safe; the first request stands.
+  // Makes the request; the first one stands. Async-signal-safe, any thread.
   void Request(Kind kind) noexcept {
     Kind none = Kind::kNone;
     kind_.compare_exchange_strong(none, kind);

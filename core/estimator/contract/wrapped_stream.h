@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// What makes a batch of the other stream's is Next.
+// A derived stream's Next makes its batch of the other stream's.
 class WrappedStream : public BatchStream {
  public:
   explicit WrappedStream(std::unique_ptr<BatchStream> of) : of_(std::move(of)) {}

@@ -17,7 +17,7 @@ namespace {
               "look at its files, skip, take and filter");
 }
 
-// Local time.
+// The local time in a format of strftime.
 std::string TimeText(double wall_seconds, const char* format) {
   const auto seconds = static_cast<std::time_t>(wall_seconds);
   std::tm parts{};
@@ -26,7 +26,7 @@ std::string TimeText(double wall_seconds, const char* format) {
   return {text, std::strftime(text, sizeof text, format, &parts)};
 }
 
-// "accuracy = 0.7, global_step = 100, loss = 0.61".
+// "accuracy = 0.7, global_step = 100, loss = 0.61", as tf.estimator logs a result.
 std::string DictText(const EvaluateResult& result) {
   std::map<std::string, std::string> values;
   values["global_step"] = std::to_string(result.global_step);
@@ -120,7 +120,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   if (result.batches == 0) ThrowNoExamples();
   result.metrics = metrics_.Values();
   result.metrics.merge(model_.EvalMetricValues());
-  // Every batch counts as one, also a short one.
+  // The loss is the mean over batches: a short one counts as much as the others.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
   home.log.Info("Inference Time : {:0.5f}s", home.clock.Seconds() - begin);
@@ -128,7 +128,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%d-%H:%M:%S"));
 }
 
-// Every step of less than 20, else ten times.
+// TensorFlow logs every one of less than 20 batches, else about ten of them.
 void Evaluator::LogBatch(const EvaluateArgs& args, int64_t batches) {
   if (ProgressListener* const progress = context_.home.progress) {
     progress->Report({.activity = "eval", .step = batches, .goal = args.steps});

@@ -1,5 +1,5 @@
 #pragma once
-// Estimator::Evaluate.
+// Estimator::Evaluate: the metrics and the mean loss of a checkpoint over an input.
 
 #include <map>
 #include <memory>
@@ -23,22 +23,25 @@ class Evaluator {
         metrics_(context.home.backend, context.home.registry, context.home.log, context.threads,
                  model_.variables()) {}
 
+  // Error kUsage where an input without end has no `steps`, kData for an input without examples,
+  // kPreempted or kInterrupted when a stop is requested: no part of an evaluation is kept.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
 
  private:
-  // Metrics and the mean loss over the batches.
+  // Adds up the metrics and the mean loss over the batches.
   void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
   void LogBatch(const EvaluateArgs& args, int64_t batches);
-  // The log, the events and metrics.jsonl.
+  // Writes the result to the log, the events and metrics.jsonl.
   void Publish(const EvaluateArgs& args, const EvaluateResult& result);
-  // One file a folder and process, as TensorFlow's FileWriterCache has it.
+  // The writer of a folder's events: one file a folder and process, as TensorFlow's FileWriterCache
+  // has it.
   EventWriter& EventsIn(const std::string& folder, double now);
 
   EstimatorContext& context_;
   InferenceModel model_;
   MetricRunner metrics_;
   std::map<std::string, std::unique_ptr<EventWriter>> events_;  // by folder
-  std::vector<HostCallScalars> summaries_;                      // of the evaluation that runs
+  std::vector<HostCallScalars> summaries_;  // the scalars of the evaluation that runs
 };
 
 }  // namespace tpuest

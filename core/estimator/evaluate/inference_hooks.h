@@ -13,15 +13,15 @@ namespace tpuest {
 
 class InferenceHooks {
  public:
-  // Of a model that is loaded: the call's, then the spec's. All of them outlive it.
+  // The model is loaded. Its hooks are the call's, then the spec's; all of these outlive it.
   InferenceHooks(const EstimatorContext& context, InferenceModel& model,
                  const std::vector<SessionRunHook*>& of_call, const SpecHooks& of_spec);
 
   void Begin(bool restored, int64_t batch_size);
   void BeforeBatch();
-  // `loss`: nullopt of a prediction. Whether a hook wants no batch after this one.
+  // Returns whether a hook wants no batch after this one. `loss` is nullopt in a prediction.
   [[nodiscard]] bool AfterBatch(const std::optional<float>& loss);
-  // Once the results are written.
+  // Ends the hooks, once the results are written.
   void End();
 
  private:

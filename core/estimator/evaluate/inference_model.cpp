@@ -1,3 +1,19 @@
+// A model for EVAL or PREDICT, run on batches of any size up to the full one.
+//
+// In: a checkpoint or none, and batches of which the last may be short. Out: of each batch the loss
+// and the tensors for the metrics, or the predictions. The variant of the model that runs, by
+// {with example_weight, replicas}, where the batch size is 8 on 2 replicas:
+//
+//   8 rows                                  {false, 2}   full_, built by Load
+//   3 rows, PREDICT                         {false, 2}   padded to 8; the caller cuts the results
+//   3 rows, EVAL, example_weight is read    {true, 2}    padded to 8, padding has weight 0
+//   3 rows, EVAL, it is not read            {false, 1}   3 rows on one replica
+//
+// What holds:
+//   - All variants read the same variables, which Load fills. The model_fn is called once for each.
+//   - Padding changes no metric: it is cut, it weighs 0, or it is not there.
+//   - The scaffold_fn is called for full_ alone, once.
+
 #include "core/estimator/evaluate/inference_model.h"
 
 #include "core/estimator/checkpoint/variables.h"
@@ -9,7 +25,7 @@
 namespace tpuest {
 namespace {
 
-// What a model gives in its mode.
+// The values that a model is run for in its mode.
 std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   std::vector<Value> fetches;
   if (mode == Mode::kPredict) {
@@ -26,7 +42,7 @@ std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   return fetches;
 }
 
-// What each batch does to the variables.
+// The nodes that update variables with each batch: eval_metric_ops.
 std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
   std::vector<Node*> targets;
   for (const auto& [name, metric] : spec.eval_metric_ops) {
@@ -35,7 +51,7 @@ std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
   return targets;
 }
 
-// Padding stands at a batch's end.
+// The batch without its padding, which stands at its end.
 Batch WithoutPadding(const Batch& batch) {
   Batch cut = batch;
   const int64_t rows = RowsOf(batch);

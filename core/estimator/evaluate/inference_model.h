@@ -22,38 +22,41 @@ class InferenceModel {
   InferenceModel(EstimatorContext& context, Mode mode) : context_(context), mode_(mode) {}
 
   // The checkpoint that `path` names, or the newest of model_dir; nullopt if that has none, which
-  // is logged.
+  // is logged. Error kCheckpoint for one that is missing or damaged.
   [[nodiscard]] std::optional<SavedState> Find(const std::optional<std::string>& path) const;
   // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started).
-  // Programs of an earlier call are kept, unless its stream had other features: true then, and the
-  // first time.
+  // Programs of an earlier call are kept, unless its stream had other columns. Returns whether the
+  // model was built anew.
   bool Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
-  // Their values, once it is loaded.
+  // The variables with their values, once the model is loaded.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }
   [[nodiscard]] VariableStore& store() { return variables_; }
-  // Of a full batch.
+  // The graph and the spec for full batches.
   [[nodiscard]] const Graph& graph() const { return *full_->model.graph; }
   [[nodiscard]] const TPUEstimatorSpec& spec() { return full_->model.spec; }
   struct Output {
-    // Of the model that ran: in EVAL one for a padded batch may give its metrics more tensors.
+    // The spec of the model that ran: in EVAL one for a padded batch may give its metrics more
+    // tensors.
     const TPUEstimatorSpec& spec;
-    // The loss and the tensors for the metrics, or the predictions; in the order of their names.
+    // In EVAL the loss [], the tensors for the metrics, those for the host_call; in PREDICT the
+    // predictions. Tensors are [batch, ...], in the order of their names.
     std::vector<Tensor> values;
   };
-  // A short batch of EVAL runs padded if the model reads example_weight, else on one replica; of
-  // PREDICT, padded. So results may have more rows than the batch: padding comes last.
+  // Runs a batch. A short one runs padded in PREDICT, and in EVAL if the model reads
+  // example_weight, else on one replica. So results may have more rows than the batch: padding
+  // comes last.
   [[nodiscard]] Output Run(const Batch& batch);
-  // eval_metric_ops of the batches since Load.
+  // The values of eval_metric_ops over the batches since Load.
   [[nodiscard]] std::map<std::string, Tensor> EvalMetricValues();
 
  private:
   struct Variant {
     BuiltModel model;
     std::unique_ptr<StepPrograms> programs;
-    std::unique_ptr<HostGraph> metrics;  // reads eval_metric_ops
+    std::unique_ptr<HostGraph> metrics;  // it reads eval_metric_ops
   };
-  // {with example_weight, replicas}.
+  // A variant's key is {with example_weight, replicas}.
   using Key = std::pair<bool, int>;
 
   Variant& VariantFor(Key key);

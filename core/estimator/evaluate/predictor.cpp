@@ -1,3 +1,24 @@
+// Predictions of an input: batches go through the model, rows come out to the callback.
+//
+// In: an input_fn, a checkpoint (or fresh variables), the call's arguments. Out: the rows, in the
+// order of the input, and in the result how many examples there were and why they ended.
+//
+//   Batch [8, ...] ─┬─▶ InferenceModel::Run ─▶ {"classes": [8], "logits": [8, 10]} ─┐
+//                   └─▶ forwarded columns {"id": [8]} ──────────────────────────────┤ cut to the
+//                                                                                   ▼ examples
+//   yield_single_examples:   {"classes": [], "logits": [10]}, {"id": []}, index 0; 1; ...
+//   without:                 {"classes": [8], "logits": [8, 10]}, {"id": [8]}, index 0; 8; ...
+//
+// Predict settles the arguments, loads the model, and calls GiveNext batch by batch until that says
+// why no other comes: "limit", "end of input", "hook", "preempted", "interrupted".
+//
+// What holds:
+//   - No padding is given: a batch's rows end with its examples, and with the limit.
+//   - Index counts the examples of the input from 0. The result counts those of all batches that
+//     were given, the last of them in full even if the callback ends within it.
+//   - A prediction without rows is given as it is with a whole batch; single examples refuse it.
+//   - A dry run predicts the first batch and gives nothing.
+
 #include "core/estimator/evaluate/predictor.h"
 
 #include <algorithm>
@@ -14,7 +35,7 @@ std::string ListText(const std::vector<std::string>& names) {
   return fmt::format("[{}]", Join(quoted, ", "));
 }
 
-// Row i without the batch dimension.
+// Row i of [batch, ...], without the batch dimension.
 Tensor Row(const Tensor& batch, int64_t i) {
   std::vector<int64_t> dims = batch.shape().dims();
   dims.erase(dims.begin());

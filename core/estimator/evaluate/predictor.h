@@ -12,7 +12,8 @@ class Predictor {
   explicit Predictor(EstimatorContext& context)
       : context_(context), model_(context, Mode::kPredict) {}
 
-  // Error kUsage for batch_axis on TPU, and for predict_keys of which the model has none.
+  // Error kUsage for batch_axis on TPU, for predict_keys of which the model has none, and for a
+  // prediction without rows where single examples are asked for.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
  private:
@@ -20,7 +21,7 @@ class Predictor {
   struct Call {
     const PredictArgs& args;
     const RowCallback& give;
-    std::vector<std::string> keys;  // of the predictions that are given
+    std::vector<std::string> keys;  // names of the predictions that are given
   };
 
   void RefuseBatchAxis() const;
@@ -30,12 +31,12 @@ class Predictor {
   [[nodiscard]] std::vector<std::string> Keys(const PredictArgs& args);
   // Makes the first batch's predictions and gives none.
   void TryFirst(BatchStream& stream, const Call& call, const std::optional<SavedState>& saved);
-  // Gives all rows; why they ended is in the result.
+  // Gives all rows and puts into the result why they ended.
   void GiveAll(Infeed& infeed, InferenceHooks& hooks, const Call& call, PredictResult& result);
-  // Gives the next batch's rows. Why no batch comes after it, or "".
+  // Gives the next batch's rows. Returns why no batch comes after it, or "".
   [[nodiscard]] std::string GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,
                                      PredictResult& result);
-  // Predictions of a batch, cut to its first `examples` rows.
+  // The predictions for a batch, [examples, ...] each: its first `examples` rows.
   [[nodiscard]] std::map<std::string, Tensor> Run(const Batch& batch, int64_t examples,
                                                   const Call& call);
 

@@ -1,6 +1,7 @@
 #pragma once
-// The folder of an export: written as <base>/temp-<seconds>, then renamed to <base>/<seconds>, by
-// which servers find the newest one. Destroyed without Commit it leaves nothing.
+// The folder of an export: it is written as <base>/temp-<seconds>, then renamed to
+// <base>/<seconds>, by which servers find the newest one. Destroyed without Commit it leaves
+// nothing.
 
 #include <string>
 #include <vector>
@@ -11,15 +12,16 @@ namespace tpuest {
 
 class ExportFolder {
  public:
-  // `now`: seconds since the epoch. Where a folder of that second is there already the next one is
-  // taken, and the log says so. Error kResource after ten tries.
+  // `now` is in seconds since the epoch. Where a folder of that second is there already, the next
+  // second is taken, and the log says so. Error kResource after ten tries.
   ExportFolder(const std::string& base, double now, Log& log);
   ~ExportFolder();
   ExportFolder(const ExportFolder&) = delete;
   ExportFolder& operator=(const ExportFolder&) = delete;
 
+  // The path to write the export to, before Commit.
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
-  // The path it has then.
+  // Renames the folder and returns its path.
   std::string Commit(bool fsync);
 
  private:
@@ -29,12 +31,12 @@ class ExportFolder {
   std::string base_;
 };
 
-// The exports in `base`, oldest first: only names of exactly 10 digits are one's.
+// The exports in `base`, oldest first: the folders whose names are exactly 10 digits.
 [[nodiscard]] std::vector<std::string> ExportsIn(const std::string& base);
-// Removes from `base` what was left by exports that were cut.
+// Removes from `base` the folders of exports that were cut.
 void RemoveUnfinishedExports(const std::string& base);
-// The time for a new export that is to be the newest one there, though some may have been made in
-// the same second.
+// The time (seconds since the epoch) for a new export that is to be the newest one there, though
+// others may be of the same second.
 [[nodiscard]] double TimeOfNewest(const std::string& base, double now);
 
 }  // namespace tpuest

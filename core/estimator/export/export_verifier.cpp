@@ -57,7 +57,7 @@ std::optional<int64_t> FirstDifference(const Tensor& a, const Tensor& b) {
   return std::nullopt;
 }
 
-// A graph with values by name, run on batches of any size.
+// Runs a graph on batches of any size and gives its results by name.
 class Runner {
  public:
   Runner(EstimatorContext& context, const Graph& graph, std::vector<Value> inputs,
@@ -80,7 +80,7 @@ class Runner {
   }
 
  private:
-  // A receiver of lists is compiled for each batch.
+  // A receiver of lists has sizes that follow from its values: it is compiled for each batch.
   std::shared_ptr<StepProgram> ProgramFor(const std::vector<Tensor>& feeds) {
     if (!IsSizedByValues(args_.fetches)) return programs_.For(ShapesOf(feeds));
     StepProgramArgs args = args_;
@@ -129,7 +129,7 @@ class Verifier {
   }
 
  private:
-  // The batch size that the export was given, where it was.
+  // The batch size that the export's inputs have; nullopt: any.
   [[nodiscard]] std::optional<int64_t> FixedBatch() const {
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       for (const auto& [key, signature] : meta_graph.signatures) {
@@ -179,8 +179,9 @@ class Verifier {
     for (const Batch& batch : features_) live_.push_back(runner.Run(batch.features));
   }
 
-  // What the live model says of a signature's output: "raw:predict" is "predict" fed otherwise, and
-  // a serving_default of the method Predict may be "predict" or the predictions.
+  // The live model's value of a signature's output; nullptr if it has none. "raw:predict" is
+  // "predict" fed otherwise, and a serving_default of the method Predict may be "predict" or the
+  // predictions.
   [[nodiscard]] const Tensor* Live(size_t batch, const std::string& key, const std::string& method,
                                    const std::string& name) const {
     const std::string own = fmt::format("{}/{}/{}", method, key.substr(key.rfind(':') + 1), name);

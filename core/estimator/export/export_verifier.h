@@ -1,5 +1,5 @@
 #pragma once
-// Reads an export back from its files and compares what it gives with the live model.
+// Reads an export back from its files and compares its results with the live model's.
 
 #include <string>
 
@@ -8,10 +8,10 @@
 
 namespace tpuest {
 
-// Every signature of every MetaGraph for serving, on args.records examples: those that take
+// Runs every signature of every MetaGraph for serving on args.records examples: those that take
 // `examples` get them serialized, others the features. Floats may differ by 1e-5 of the larger one
 // (or of 1), everything else not at all. Error kGate names record, signature, output and both
-// values.
+// values; kData for an input without examples.
 VerifyResult VerifyExport(const std::string& folder, const VerifyArgs& args,
                           const SavedState& saved, uint64_t seed, EstimatorContext& context);
 

@@ -107,7 +107,8 @@ class BestExporter final : public Exporter {
         .Key("eval_spec");
   }
 
-  // The metric that the newest export was made for: no later evaluation was better.
+  // The metric that the newest export was made for. It is the best so far: no later evaluation was
+  // better.
   [[nodiscard]] std::optional<float> Exported(const Evaluated& evaluated,
                                               const std::string& folder) const {
     const std::vector<std::string> paths = ExportsIn(folder);

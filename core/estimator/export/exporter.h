@@ -1,8 +1,9 @@
 #pragma once
-// tf.estimator's exporters: what they make of an evaluation, in export/<name>/<seconds>.
+// tf.estimator's exporters: each makes, or does not make, an export of an evaluation's checkpoint,
+// in export/<name>/<seconds>.
 //
-// Which exports a run has made so far is told by the exports themselves: each holds the global step
-// of its variables. So a run that was cut and goes on exports and keeps what one in a piece would.
+// The exports themselves tell which a run has made so far: each holds the global step of its
+// variables. So a run that was cut and goes on exports and keeps what one in a piece would.
 
 #include <cstdint>
 #include <map>
@@ -32,7 +33,8 @@ class Exporter {
   Exporter& operator=(const Exporter&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // The folder that is to get a SavedModel of the evaluation; nullopt where none is wanted.
+  // The folder that is to get a SavedModel of the evaluation; nullopt where none is wanted. Error
+  // kUsage for a metric that the evaluation lacks.
   [[nodiscard]] virtual std::optional<std::string> FolderFor(const Evaluated& evaluated) = 0;
   // Told once the wanted SavedModel is there: exports that are not kept are removed.
   virtual void AfterExport(const Evaluated& /*evaluated*/) {}
@@ -45,10 +47,11 @@ class Exporter {
   std::string name_;
 };
 
+// tf.estimator's LatestExporter, BestExporter or FinalExporter, as the options say.
 [[nodiscard]] std::unique_ptr<Exporter> MakeExporter(const AnyExporter& options, Log& log);
 
-// Removes from export/<name> what a cut run has left: exports of later steps than `last_step`, and
-// unfinished ones.
+// Removes from export/<name> the leavings of a cut run: exports of later steps than `last_step`,
+// and unfinished ones.
 void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
                         Log& log);
 

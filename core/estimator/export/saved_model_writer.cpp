@@ -57,7 +57,7 @@ void CheckTypes(const ServingInputReceiver& receiver, const TPUEstimatorSpec& sp
   RefuseInt64OnDevice(graph, spec, inputs);
 }
 
-// What an error says that is about one mode of several.
+// Throws the Error of a restore, with the mode that it is about.
 [[noreturn]] void ThrowMissing(Mode mode, const SavedState& saved, const Error& error) {
   std::vector<Fault> faults = error.faults();
   faults.front().message = fmt::format(
@@ -203,8 +203,9 @@ SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu,
   return part;
 }
 
-// Version 1 wraps the whole model_fn: the call gives the predictions, then what the export_outputs
-// hold. In version 2 the model_fn says where it begins, and it gives what is wanted of it.
+// Version 1 wraps the whole model_fn: the call gives the predictions, then the values of the
+// export_outputs. In version 2 the model_fn says where the call begins, and the call gives the
+// values that are read after it.
 TpuInference SavedModelWriter::CallOf(const Part& part) const {
   TpuInference call{.api_version = context_.options.export_saved_model_api_version};
   if (call.api_version == 2) {

@@ -1,5 +1,5 @@
 #pragma once
-// Estimator::ExportSavedModel.
+// Estimator::ExportSavedModel: writes a checkpoint and the graphs of the modes as a SavedModel.
 
 #include <map>
 #include <memory>
@@ -19,12 +19,16 @@ class SavedModelWriter {
  public:
   explicit SavedModelWriter(EstimatorContext& context) : context_(context) {}
 
+  // Error kUsage where no mode or no receiver is given, an asset's path leaves assets.extra/, or
+  // the model or its signatures break a rule; kData for an asset that is not there, kCheckpoint
+  // where there is no trained model, kGate where verifying finds a difference. Nothing is left on
+  // disk then.
   ExportResult Write(const ExportArgs& args);
   // Throws what Write would throw before it looks for a checkpoint.
   void TryBuild(const ExportArgs& args) const;
 
  private:
-  // One MetaGraph on its way out.
+  // One MetaGraph in the making.
   struct Part {
     std::unique_ptr<Graph> graph;
     TPUEstimatorSpec spec;
@@ -33,17 +37,17 @@ class SavedModelWriter {
     std::vector<std::string> tags;
     std::optional<TpuInference> tpu;
     std::vector<ExportAsset> assets;
-    std::map<std::string, std::string> restore_names;  // of its scaffold
+    std::map<std::string, std::string> restore_names;  // by its scaffold
   };
 
   void CheckArgs(const ExportArgs& args) const;
   [[nodiscard]] static ExportResult ResultOf(const std::vector<Part>& parts,
                                              const SavedState& saved, std::string path);
-  // The checkpoint that `path` names, the newest of model_dir, or what a warm start takes.
+  // The checkpoint that `path` names, the newest of model_dir, or the one of a warm start.
   [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
   [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;
   [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args) const;
-  // Finds the files that the parts' graphs name: where they are, by their name in assets/.
+  // Finds the files that the parts' graphs name. Returns their paths by their names in assets/.
   [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
   [[nodiscard]] TpuInference CallOf(const Part& part) const;
   // The variables of all parts, each once. A SavedModel has one value of each for all its modes;

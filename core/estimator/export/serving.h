@@ -1,5 +1,5 @@
 #pragma once
-// Receivers: what a SavedModel is fed with (tf.estimator.export).
+// The receivers of tf.estimator.export: the placeholders that a SavedModel is fed by.
 
 #include <optional>
 
@@ -7,17 +7,17 @@
 
 namespace tpuest {
 
-// A placeholder for each feature, [batch, ...], under its name. `default_batch_size` fixes the
-// batch's size. build_raw_serving_input_receiver_fn.
+// build_raw_serving_input_receiver_fn: a placeholder for each feature, [batch, ...], under its
+// name. `default_batch_size` fixes the batch's size.
 [[nodiscard]] ServingInputReceiverFn RawServingInputReceiverFn(
     std::vector<TensorSpec> features, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// The same with the labels, each under its head's name, or one under its own:
-// build_raw_supervised_input_receiver_fn. Error kUsage where a feature has that name.
+// build_raw_supervised_input_receiver_fn: placeholders for the features and the labels, each under
+// its head's name, or one under its own. Error kUsage where a feature has that name.
 [[nodiscard]] ServingInputReceiverFn RawSupervisedInputReceiverFn(
     StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// `receiver` whose features may also be fed themselves: signatures "raw:<key>".
+// Adds to a receiver the features themselves as an alternative: signatures "raw:<key>".
 [[nodiscard]] ServingInputReceiverFn WithRawAlternative(ServingInputReceiverFn receiver);
 
 }  // namespace tpuest

@@ -12,7 +12,7 @@ namespace {
 
 using Tensors = std::map<std::string, Value>;
 
-// Why tensors cannot be what a Classify or Regress call sends; "" if they can.
+// The reason why tensors cannot be the input of a Classify or Regress call; "" if they can.
 std::string NoExamples(const Tensors& inputs, std::string_view what) {
   if (inputs.size() == 1 && inputs.begin()->second.dtype() == DType::kString) return "";
   std::vector<std::string> texts;
@@ -79,7 +79,7 @@ class SignatureBuilder {
   Signatures signatures_;
 };
 
-// "['predict', 'serving_default']" of one method, or "None".
+// The keys of one method: "['predict', 'serving_default']", or "None".
 std::string KeysOf(const Signatures& signatures, std::string_view method) {
   std::vector<std::string> keys;
   for (const auto& [key, signature] : signatures.included) {

@@ -9,7 +9,7 @@ namespace {
 
 bool IsFinite(const Tensor& tensor) {
   const float* const values = tensor.data<float>();
-  // 0 times what is no number is none; a sum of it keeps that, and runs at the memory's speed.
+  // 0 times NaN or infinity is NaN, and a sum keeps that: it runs at the memory's speed.
   float sum = 0;
   for (int64_t i = 0; i < tensor.elements(); ++i) sum += values[i] * 0.0F;
   return std::isfinite(sum);

@@ -1,5 +1,5 @@
 #pragma once
-// TPUEstimator's look at the trainable variables after each loop.
+// TPUEstimator's check, after each loop, that the trainable variables are numbers.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// A step's trace as chrome://tracing and Perfetto read it.
+// Writes a step's trace in the format that chrome://tracing and Perfetto read.
 
 #include <string>
 
@@ -8,7 +8,8 @@
 namespace tpuest {
 
 // {"traceEvents": [...]} with an event a kernel, one lane a thread. Times are in microseconds with
-// three decimals and count from the first event. The step is over.
+// three decimals and count from the first event. The step is over when it is called: other threads
+// no longer write the trace.
 [[nodiscard]] std::string ChromeTrace(const StepTrace& trace);
 
 }  // namespace tpuest

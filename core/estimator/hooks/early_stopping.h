@@ -16,13 +16,14 @@ namespace tpuest {
 // step -> metric -> value.
 using EvalMetricsBySteps = std::map<int64_t, std::map<std::string, double>>;
 
-// The scalars of all event files of a folder; of one step and tag the last that was written. What
-// `believed` (may be empty: all) refuses is left out. A damaged file counts as far as it can be
-// read, with a warning; a folder that is not there is empty.
+// The scalars of all event files of a folder; the last one written holds for its step and tag.
+// Events that `believed` refuses are left out; an empty `believed` refuses none. A damaged file
+// counts as far as it can be read, with a warning; a folder that is not there is empty.
 using BelievedFn = std::function<bool(int64_t step, double wall_time)>;
 [[nodiscard]] EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
                                                  const BelievedFn& believed = {});
 
+// The rule of stop_if_higher_hook and stop_if_lower_hook.
 struct ThresholdRule {
   std::string metric_name;
   double threshold = 0;
@@ -34,6 +35,7 @@ struct ThresholdRule {
 [[nodiscard]] bool ThresholdCrossed(const EvalMetricsBySteps& metrics, const ThresholdRule& rule,
                                     Log& log);
 
+// The rule of stop_if_no_increase_hook and stop_if_no_decrease_hook.
 struct ImprovementRule {
   std::string metric_name;
   int64_t max_steps_without_improvement = 0;
@@ -41,19 +43,21 @@ struct ImprovementRule {
   int64_t min_steps = 0;
   double min_delta = 0;
 };
-// Whether an evaluation comes so many steps after the best one before it.
+// Whether an evaluation comes max_steps_without_improvement or more steps after the best one before
+// it, which is logged in TensorFlow's words. Error kUsage if an evaluation lacks the metric.
 [[nodiscard]] bool ImprovementEnded(const EvalMetricsBySteps& metrics, const ImprovementRule& rule,
                                     Log& log);
 
-// make_early_stopping_hook. Evaluations of global steps past the one that the run goes on from
-// count only if they were made since it began.
+// tf.estimator.experimental.make_early_stopping_hook. Evaluations of global steps past the one that
+// the run goes on from count only if they were made since it began.
 class EarlyStoppingHook final : public SessionRunHook {
  public:
   using ShouldStop = std::function<bool(const EvalMetricsBySteps&, Log&)>;
   EarlyStoppingHook(const EarlyStoppingOptions& options, ShouldStop should_stop);
   void Begin(HookHome& home) override;
   void AfterCreateSession(const SessionInfo& session) override;
-  // A run that goes on may have been cut between an evaluation that ends it and its end.
+  // Looks before the first loop of a restored run: it may have been cut between an evaluation that
+  // ends it and its end.
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
@@ -68,7 +72,7 @@ class EarlyStoppingHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
   int64_t start_step_ = 0;
   double start_time_ = 0;
-  bool goes_on_ = false;  // before the first loop of a restored run
+  bool goes_on_ = false;  // true before the first loop of a restored run
 };
 
 }  // namespace tpuest

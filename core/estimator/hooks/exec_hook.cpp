@@ -19,7 +19,7 @@ std::string WithValues(std::string text,
   return text;
 }
 
-// What went wrong with the command; "" for exit code 0.
+// Runs the command and returns what went wrong; "" for exit code 0.
 std::string FaultOf(const std::vector<std::string>& words, const std::string& text) {
   ProcessEnd end;
   try {

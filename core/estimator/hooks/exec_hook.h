@@ -1,5 +1,6 @@
 #pragma once
-// Commands of the user's that run at moments of a run: to copy checkpoints, to notify somebody.
+// Hooks that run the user's commands at moments of a run: to copy checkpoints, to notify somebody.
+// TensorFlow has no such hooks.
 
 #include <string>
 #include <vector>
@@ -16,9 +17,9 @@ class CommandRunner {
   // `name` stands in messages.
   CommandRunner(std::string name, bool check) : name_(std::move(name)), check_(check) {}
   void Attach(const HookHome& home) { home_ = &home; }
-  // Does nothing for an empty command. {model_dir}, {checkpoint} (prefix of the checkpoint of this
-  // step) and {global_step} are put in. An exit code other than 0 is a warning, or with `check` an
-  // Error kGate.
+  // Puts in {model_dir}, {checkpoint} (prefix of the checkpoint of this step) and {global_step},
+  // and runs the command; an empty one is none. An exit code other than 0, a signal, or a program
+  // that is not there is a warning, or with `check` an Error kGate.
   void Run(const std::vector<std::string>& command, int64_t global_step) const;
 
  private:
@@ -27,6 +28,7 @@ class CommandRunner {
   const HookHome* home_ = nullptr;
 };
 
+// Runs one command at the moments that `on` names: begin, end, evaluated, checkpoint_saved.
 class ExecHook final : public SessionRunHook {
  public:
   explicit ExecHook(ExecHookOptions options)
@@ -34,7 +36,8 @@ class ExecHook final : public SessionRunHook {
   void Begin(HookHome& home) override { runner_.Attach(home); }
   void AfterCreateSession(const SessionInfo& session) override;
   void End(int64_t global_step) override;
-  // Runs it after each checkpoint; nullptr if it is not meant to.
+  // The listener that runs the command after each checkpoint; nullptr if `on` does not ask for
+  // that.
   [[nodiscard]] CheckpointSaverListener* listener();
 
  private:
@@ -53,7 +56,8 @@ class ExecHook final : public SessionRunHook {
   Listener listener_{*this};
 };
 
-// A CheckpointSaverListener of a job; as a hook it does nothing but learn what it works with.
+// A CheckpointSaverListener of a job. It is a hook too, which runs the command `begin` and gets the
+// HookHome.
 class ExecListener final : public SessionRunHook {
  public:
   explicit ExecListener(CheckpointSaverListenerOptions options)

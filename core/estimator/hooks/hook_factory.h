@@ -1,5 +1,5 @@
 #pragma once
-// The hooks and listeners that a job names, made.
+// Makes the hooks and listeners that a job names.
 
 #include <memory>
 #include <vector>
@@ -12,9 +12,9 @@ namespace tpuest {
 // The hooks of a job, alive as long as it is.
 class JobHooks {
  public:
-  // For Train: `first` (the caller's own) goes before the job's.
+  // The hooks for Train: `first` (the caller's own) goes before the job's.
   [[nodiscard]] TrainHooks With(SessionRunHook& first) const;
-  // For Evaluate and Predict.
+  // The hooks for Evaluate and Predict.
   [[nodiscard]] std::vector<SessionRunHook*> hooks() const;
   void Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener* listener = nullptr);
 
@@ -23,7 +23,7 @@ class JobHooks {
   std::vector<CheckpointSaverListener*> listeners_;
 };
 
-// Of options that ValidateHooks and ValidateListeners find nothing in.
+// Makes hooks of options in which ValidateHooks and ValidateListeners find no fault.
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
                                  const std::vector<AnySavingListener>& listeners);
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks);

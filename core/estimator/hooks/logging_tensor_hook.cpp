@@ -72,7 +72,7 @@ void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
   }
 }
 
-// A variable's value is that of the last step of a loop.
+// A variable is read after a loop, so the loop ends at the step whose line shows one.
 void LoggingTensorHook::BeforeRun(RunContext& context) {
   if (variables_.empty() || timer_.period() == 0) return;
   const std::optional<int64_t> last = timer_.last_step();

@@ -35,8 +35,8 @@ class LoggingTensorHook final : public SessionRunHook {
   const bool at_end_;
   SecondOrStepTimer timer_;
   HookHome* home_ = nullptr;
-  std::vector<std::string> tags_;           // of the summaries
-  std::map<std::string, Value> variables_;  // that are printed
+  std::vector<std::string> tags_;           // the summaries' tags, in their order
+  std::map<std::string, Value> variables_;  // the variables that are printed, by their name
   std::optional<StepRecord> last_;
   std::vector<float> last_summaries_;
 };

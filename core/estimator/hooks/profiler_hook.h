@@ -10,10 +10,11 @@
 
 namespace tpuest {
 
-// Writes timeline-<global step>.json; not of the first step. On a device it has one event a call.
+// Writes <output_dir>/timeline-<global step>.json; the first step of a run is never traced. On a
+// device the trace has one event a call.
 class ProfilerHook final : public SessionRunHook {
  public:
-  // Exactly one of save_steps and save_secs. The folder is made.
+  // Exactly one of save_steps and save_secs is given. The folder is made.
   ProfilerHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
                std::string output_dir)
       : timer_(save_steps, save_secs), output_dir_(std::move(output_dir)) {}

@@ -12,8 +12,8 @@
 
 namespace tpuest {
 
-// Computes values when a run ends. `build` adds the nodes to the hooks' graph, over the model's
-// variables.
+// tf.train.FinalOpsHook: computes values when a run ends. `build` adds the nodes to the hooks'
+// graph, over the model's variables.
 class FinalOpsHook final : public SessionRunHook {
  public:
   using Build = std::function<std::vector<Value>(Graph& graph)>;
@@ -23,7 +23,7 @@ class FinalOpsHook final : public SessionRunHook {
     ops_ = build_(home.graph.graph());
   }
   void End(int64_t /*global_step*/) override { values_ = home_->graph.Run(ops_); }
-  // Of the last run that ended; in the order of `build`'s.
+  // The values at the end of the last run that ended, in the order of `build`'s result.
   [[nodiscard]] const std::vector<Tensor>& final_ops_values() const { return values_; }
 
  private:
@@ -33,7 +33,8 @@ class FinalOpsHook final : public SessionRunHook {
   std::vector<Tensor> values_;
 };
 
-// Feeds placeholders of the hooks' graph anew before each loop; other hooks' nodes read them.
+// tf.train.FeedFnHook: feeds placeholders of the hooks' graph anew before each loop; other hooks'
+// nodes read them.
 class FeedFnHook final : public SessionRunHook {
  public:
   using FeedFn = std::function<std::vector<std::pair<Value, Tensor>>()>;
@@ -46,10 +47,11 @@ class FeedFnHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
 };
 
-// Holds a run back until another one has come to a global step.
+// tf.train.GlobalStepWaiterHook: holds a run back until another one has come to a global step, or a
+// stop is requested.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
-  // `current_step` looks where the other run stands; `sleep` waits for so many seconds.
+  // `current_step` returns the other run's global step; `sleep` waits for so many seconds.
   GlobalStepWaiterHook(int64_t wait_until_step, std::function<int64_t()> current_step,
                        std::function<void(double)> sleep)
       : wait_until_step_(wait_until_step),

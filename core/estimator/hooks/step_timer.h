@@ -8,11 +8,11 @@ namespace tpuest {
 
 class SecondOrStepTimer {
  public:
-  // Exactly one of the two.
+  // Exactly one of the two is given.
   SecondOrStepTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs)
       : every_steps_(every_steps), every_secs_(every_secs) {}
 
-  // Always before the first Trigger.
+  // Whether the hook is due at this step and time (seconds): always before the first Trigger.
   [[nodiscard]] bool IsDue(int64_t step, double now) const {
     if (!last_step_) return true;
     if (*last_step_ == step) return false;
@@ -25,7 +25,7 @@ class SecondOrStepTimer {
   }
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] double last_seconds() const { return last_seconds_; }
-  // Steps from one to the next; 0 where it goes by time.
+  // The steps from one time to the next; 0 where the timer goes by seconds.
   [[nodiscard]] int64_t period() const { return every_steps_.value_or(0); }
 
  private:

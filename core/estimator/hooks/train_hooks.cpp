@@ -95,7 +95,7 @@ void ExamplesPerSecondHook::AfterCreateSession(const SessionInfo& session) {
 void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& values) {
   for (const StepRecord& record : values.steps) {
     if (is_first_) {
-      // The loss of the variables as the run found them.
+      // The first loss is that of the variables as the run found them.
       log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
       is_first_ = false;
     }
@@ -137,7 +137,8 @@ void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values
   }
 }
 
-// By steps the events of a run that was cut stand where those of one that was not do.
+// A period in steps counts from step 1, not from the run's start: a run that was cut has its events
+// at the same steps as one that was not.
 bool SummarySaverHook::IsDue(const StepRecord& record) const {
   if (timer_.period() > 0) return (record.step - 1) % timer_.period() == 0;
   return timer_.IsDue(record.step, record.seconds);
@@ -152,7 +153,7 @@ void SummarySaverHook::Write(const StepRecord& record) {
   }
   for (size_t i = 0; i < tags_.size(); ++i) {
     if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
-    // One of weights alone was not computed at this step.
+    // A summary of weights alone is NaN where it was not computed.
     if (std::isnan(record.summaries[i])) continue;
     summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
   }

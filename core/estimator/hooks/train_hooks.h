@@ -18,16 +18,16 @@
 
 namespace tpuest {
 
-// Saves at the start of a run that was not restored, at the first end of a loop that is so many
-// steps or seconds after the last one, and at the end. Where loops end by themselves at multiples
-// of save_steps (iterations_per_loop: auto) it saves at these, so that a run that was cut has the
-// checkpoints of one that was not.
+// Saves at the start of a run that was not restored, at the first end of a loop that is save_steps
+// or save_secs after the last checkpoint, and at the end. Where loops end by themselves at
+// multiples of save_steps (iterations_per_loop: auto) it saves at these, so that a run that was cut
+// has the checkpoints of one that was not.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
-  // At most one is given; without both it saves at the start and at the end.
+  // At most one of them is given; without both it saves at the start and at the end.
   CheckpointSaverHook(std::optional<int64_t> save_secs, std::optional<int64_t> save_steps)
       : save_secs_(save_secs), save_steps_(save_steps) {}
-  // Before Begin.
+  // Sets the listeners, before Begin.
   void SetListeners(std::vector<CheckpointSaverListener*> listeners) {
     listeners_ = std::move(listeners);
   }
@@ -38,7 +38,7 @@ class CheckpointSaverHook final : public SessionRunHook {
   [[nodiscard]] int64_t Period() const override { return save_steps_.value_or(0); }
 
  private:
-  // What a listener gave as reason to end the run.
+  // Saves, with the listeners around it. Returns the reason that a listener gave to end the run.
   std::optional<std::string> Save(int64_t step);
   void Write(int64_t step);
   [[nodiscard]] bool IsDue(int64_t step) const;
@@ -51,8 +51,8 @@ class CheckpointSaverHook final : public SessionRunHook {
   double last_seconds_ = 0;
 };
 
-// Every log_step_count_steps global steps, whatever the loops: a line of metrics.jsonl. It comes
-// before the saver's hook: a step that a checkpoint has is never missing there.
+// Writes a line of metrics.jsonl every log_step_count_steps global steps, whatever the loops. It
+// comes before the saver's hook: a step that a checkpoint has is never missing there.
 class MetricsLogHook final : public SessionRunHook {
  public:
   MetricsLogHook(int64_t every, MetricsLog& metrics, const Clock& clock)
@@ -70,11 +70,11 @@ class MetricsLogHook final : public SessionRunHook {
   int64_t batch_size_ = 0;
   int64_t last_step_ = 0;
   double last_seconds_ = 0;
-  double waited_ = 0;  // since then
+  double waited_ = 0;  // seconds since then
 };
 
-// Every log_step_count_steps global steps: a line of the log, and the events global_step/sec and
-// examples/sec.
+// Writes a line of the log and the events global_step/sec and examples/sec, every
+// log_step_count_steps global steps.
 class ExamplesPerSecondHook final : public SessionRunHook {
  public:
   ExamplesPerSecondHook(int64_t every, Log& log, const Clock& clock, EventWriter& events)
@@ -96,7 +96,7 @@ class ExamplesPerSecondHook final : public SessionRunHook {
   bool is_first_ = true;
 };
 
-// Where a hook writes its events: to a folder of its own, or the run's.
+// The events of a hook: in a folder of its own, or among the run's.
 class HookEvents {
  public:
   explicit HookEvents(std::optional<std::string> output_dir) : output_dir_(std::move(output_dir)) {}
@@ -109,11 +109,13 @@ class HookEvents {
   EventWriter* events_ = nullptr;
 };
 
-// Events of the loss, the learning rate and the model's summaries: of the first step, and of each
-// that is far enough from the last one. Steps count from 1: with every 100, they are 1, 101, ...
+// Writes events of the loss, the learning rate and the model's summaries: of the first step, and of
+// each that is far enough from the last one. Steps count from 1: with save_steps: 100 they are 1,
+// 101, ...
 class SummarySaverHook final : public SessionRunHook {
  public:
-  // Exactly one of the two. `output_dir`: folder of the events; nullopt: the run's.
+  // Exactly one of save_steps and save_secs is given. `output_dir`: folder of the events; nullopt:
+  // the run's.
   SummarySaverHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
                    std::optional<std::string> output_dir = std::nullopt)
       : timer_(save_steps, save_secs), output_(std::move(output_dir)) {}
@@ -134,11 +136,12 @@ class SummarySaverHook final : public SessionRunHook {
   std::set<std::string> elsewhere_;
 };
 
-// TensorFlow's: a line of the log and the event global_step/sec at the first end of a loop that is
-// far enough from the last one.
+// tf.train.StepCounterHook: writes a line of the log and the event global_step/sec at the first end
+// of a loop that is far enough from the last one.
 class StepCounterHook final : public SessionRunHook {
  public:
-  // Exactly one of the two. `output_dir`: folder of the events; nullopt: the run's.
+  // Exactly one of every_n_steps and every_n_secs is given. `output_dir`: folder of the events;
+  // nullopt: the run's.
   StepCounterHook(std::optional<int64_t> every_n_steps, std::optional<double> every_n_secs,
                   std::optional<std::string> output_dir = std::nullopt)
       : timer_(every_n_steps, every_n_secs), output_(std::move(output_dir)) {}
@@ -152,7 +155,8 @@ class StepCounterHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
 };
 
-// Ends the run where the loss is NaN or infinite: with Error kDiverged, or as other hooks do.
+// Ends the run where the loss is NaN or infinite: with Error kDiverged, or without fail_on_nan_loss
+// by the stop reason "diverged".
 class NanTensorHook final : public SessionRunHook {
  public:
   explicit NanTensorHook(bool fail_on_nan_loss = true) : fail_on_nan_loss_(fail_on_nan_loss) {}
@@ -167,8 +171,8 @@ class NanTensorHook final : public SessionRunHook {
 // Ends the run at a global step, or so many steps after its start.
 class StopAtStepHook final : public SessionRunHook {
  public:
-  // Exactly one of the two; else Error kUsage in TensorFlow's words. `reason` is what the result
-  // says.
+  // Exactly one of num_steps and last_step is given; else Error kUsage in TensorFlow's words.
+  // `reason` becomes the run's TrainResult::stopped_because.
   StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,
                  std::string reason = "StopAtStepHook");
   void AfterCreateSession(const SessionInfo& session) override {

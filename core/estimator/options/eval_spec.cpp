@@ -47,7 +47,7 @@ class EvalSpecValidator {
         spec.every_steps.value_or(1) > 0, key + ".every_steps",
         fmt::format("Must specify every_steps > 0, given: {}", spec.every_steps.value_or(0)),
         "null evaluates at each checkpoint");
-    // It is a part of a folder's name.
+    // The name becomes a part of a folder's name.
     faults_.Expect(spec.name.value_or("").find('/') == std::string::npos, key + ".name",
                    fmt::format("name is '{}', and has a '/'", spec.name.value_or("")));
   }

@@ -17,9 +17,10 @@
 
 namespace tpuest {
 
-// "default": as the job's `export` has it.
+// A receiver of its own, or "default": the job's, from its `export`.
 using ExporterReceiver = std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers>;
 
+// The arguments that tf.estimator's exporters share.
 struct ExporterOptions {
   std::string name;
   ExporterReceiver serving_input_receiver_fn = "default";
@@ -72,6 +73,7 @@ struct FinalExporterOptions : ExporterOptions {
 };
 using AnyExporter = std::variant<LatestExporterOptions, BestExporterOptions, FinalExporterOptions>;
 
+// tf.estimator.EvalSpec, as a job writes it.
 struct EvalSpec {
   std::string input_fn;
   std::optional<int64_t> steps;
@@ -103,21 +105,22 @@ struct EvalSpec {
 // One EvalSpec, or several by name.
 using EvalSpecs = std::variant<EvalSpec, std::map<std::string, EvalSpec>>;
 
-// One of them, with the names it goes by.
+// One EvalSpec with the names it goes by.
 struct NamedEvalSpec {
   const EvalSpec* spec = nullptr;
   std::string key;    // in the job: "eval_spec" or "eval_spec.test"
   std::string label;  // in results and metrics.jsonl: its key among several, its name, or "eval"
-  std::string name;   // of the folder that its events go to
+  std::string name;   // names the folder of its events; see EvalFolderName
 };
-// The folder, below model_dir, of an evaluation's events: eval_<name>; eval of one without a name.
+// The folder, below model_dir, of an evaluation's events: eval_<name>, or eval without a name.
 [[nodiscard]] std::string EvalFolderName(std::string_view name);
-// In the order of their keys; they point into `specs`.
+// The EvalSpecs in the order of their keys; they point into `specs`.
 [[nodiscard]] std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs);
 
-// With TensorFlow's messages and each fault's key ("eval_spec.test.throttle_secs").
+// All faults, with TensorFlow's messages and each one's key ("eval_spec.test.throttle_secs").
 [[nodiscard]] std::vector<Fault> Validate(const EvalSpecs& specs);
 
+// The options that all exporters share.
 [[nodiscard]] const ExporterOptions& CommonOf(const AnyExporter& exporter);
 
 }  // namespace tpuest

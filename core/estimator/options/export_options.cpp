@@ -49,7 +49,7 @@ class ExportValidator {
                    "No valid modes for exporting found. Got [].", "PREDICT");
   }
 
-  // What TensorFlow's BatchFunction demands.
+  // Checks what TensorFlow's BatchFunction demands of the batching.
   void CheckBatching(const BatchConfig& batch) {
     const auto expect = [&](bool holds, const char* key, const std::string& message) {
       faults_.Expect(holds, std::string("batch_config.") + key, message);

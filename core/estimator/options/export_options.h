@@ -1,5 +1,5 @@
 #pragma once
-// Arguments of Estimator.export_saved_model and of what it is given.
+// The arguments of Estimator.export_saved_model and of the receivers that it takes.
 
 #include <cstdint>
 #include <map>
@@ -36,6 +36,7 @@ struct BothReceivers : ReceiverOptions {
 };
 using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers>;
 
+// The section `export` of a job.
 struct ExportOptions {
   std::optional<std::string> export_dir_base;
   std::optional<AnyReceiver> serving_input_receiver_fn;
@@ -73,7 +74,7 @@ struct ExportOptions {
   [[nodiscard]] std::vector<Mode> Modes() const;
 };
 
-// With each fault's key ("export.batch_config.allowed_batch_sizes").
+// All faults, each with its key ("export.batch_config.allowed_batch_sizes").
 [[nodiscard]] std::vector<Fault> Validate(const ExportOptions& options);
 
 }  // namespace tpuest

@@ -9,13 +9,13 @@
 namespace tpuest {
 namespace {
 
-// When an ExecHook may run.
+// The moments of a run at which an ExecHook may run.
 using Moments = std::vector<std::string_view>;
 const Moments kTrainMoments = {"begin", "end", "checkpoint_saved"};
 const Moments kEvalMoments = {"begin", "end", "evaluated"};
 const Moments kPredictMoments = {"begin", "end"};
 
-// What is expected of one hook.
+// Checks one hook's options.
 class HookCheck {
  public:
   HookCheck(std::string section, const Moments& moments)

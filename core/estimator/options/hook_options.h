@@ -74,12 +74,12 @@ struct StepCounterHookOptions {
   }
 };
 
-// Hooks that write once in so many steps or seconds.
+// The period of a hook that writes once in so many steps or seconds.
 struct SaveTimes {
   std::optional<int64_t> save_steps;
   std::optional<double> save_secs;
 
-  // `help`: of the steps.
+  // `help` is save_steps'.
   template <class V>
   void VisitTimes(V& v, std::string_view help) {
     v("save_steps", save_steps, {.help = help});
@@ -120,7 +120,7 @@ struct ProfilerHookOptions : SaveTimes {
   }
 };
 
-// Of what runs commands.
+// The option that all hooks with commands have.
 struct CommandOptions {
   bool check = false;
 
@@ -150,7 +150,7 @@ struct ExecHookOptions : CommandOptions {
   }
 };
 
-// What the four early-stopping hooks share.
+// The options that the four early-stopping hooks share.
 struct EarlyStoppingOptions {
   std::string metric_name;
   std::optional<std::string> eval_dir;
@@ -171,7 +171,7 @@ struct EarlyStoppingOptions {
   }
 };
 
-// Where a metric may go.
+// The direction in which a metric goes.
 enum class Direction { kHigher, kLower };
 
 template <Direction stops>
@@ -190,7 +190,7 @@ struct StopIfCrossedOptions : EarlyStoppingOptions {
 using StopIfHigherHookOptions = StopIfCrossedOptions<Direction::kHigher>;
 using StopIfLowerHookOptions = StopIfCrossedOptions<Direction::kLower>;
 
-// `better`: where it should go.
+// `better` is the direction in which the metric should go.
 template <Direction better>
 struct StopIfNoBetterOptions : EarlyStoppingOptions {
   static constexpr bool kHigher = better == Direction::kHigher;
@@ -213,14 +213,14 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
 using StopIfNoIncreaseHookOptions = StopIfNoBetterOptions<Direction::kHigher>;
 using StopIfNoDecreaseHookOptions = StopIfNoBetterOptions<Direction::kLower>;
 
-// Hooks of train_spec.
+// The hooks that train_spec may name.
 using AnyHook =
     std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
                  LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
                  NanTensorHookOptions, ExecHookOptions, StopIfHigherHookOptions,
                  StopIfLowerHookOptions, StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
 
-// Hooks of eval_spec and of predict.
+// The hooks that eval_spec and predict may name.
 using AnyEvalHook = std::variant<NanTensorHookOptions, ExecHookOptions>;
 using AnyPredictHook = std::variant<ExecHookOptions>;
 
@@ -243,7 +243,7 @@ struct CheckpointSaverListenerOptions : CommandOptions {
 };
 using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;
 
-// With keys below `section` ("train_spec.hooks").
+// All faults, with keys below `section` ("train_spec.hooks").
 [[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks,
                                                std::string_view section);
 [[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyEvalHook>& hooks,

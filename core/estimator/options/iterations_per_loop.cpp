@@ -12,10 +12,10 @@ namespace {
 
 using Unit = IterationsPerLoopCounter::Unit;
 
-// What looks at a run of loops of kAuto is not kept waiting longer.
+// Hooks of a run with kAuto are not kept waiting longer than this.
 constexpr double kAutoSeconds = 5;
 
-// Where loops have no fixed length.
+// The most steps at once where loops have no fixed length.
 constexpr int64_t kStepsPerCall = 1000;
 
 // std < 0.03 s is TensorFlow's bound of a step time that stands still.

@@ -1,5 +1,5 @@
 #pragma once
-// TPUConfig's iterations_per_loop: how many steps a loop takes.
+// TPUConfig's iterations_per_loop: the number of steps in a loop.
 
 #include <cstdint>
 #include <deque>
@@ -11,31 +11,33 @@
 
 namespace tpuest {
 
-// 100; "100", "300s", "10m", "1h"; "auto".
+// The option as it is written: 100; "100", "300s", "10m", "1h"; "auto".
 using IterationsPerLoop = std::variant<int64_t, std::string>;
 
+// The option as it is read: a number of steps, a time, or auto.
 struct IterationsPerLoopCounter {
   enum class Unit { kCount, kSeconds, kAuto };
-  int64_t value = 1;  // steps or seconds; 0 of kAuto
+  int64_t value = 1;  // steps or seconds; 0 for kAuto
   Unit unit = Unit::kCount;
   bool operator==(const IterationsPerLoopCounter&) const = default;
 };
 
-// nullopt for what TensorFlow does not take; "auto" is taken besides.
+// Reads the option; nullopt for a value that TensorFlow does not take. "auto" is taken besides.
 [[nodiscard]] std::optional<IterationsPerLoopCounter> ParseIterationsPerLoop(
     const IterationsPerLoop& value);
-// Steps that a device is given at once, at most.
+// The most steps that a device is given at once.
 [[nodiscard]] int64_t StepsPerCall(const IterationsPerLoopCounter& counter);
 
-// How many steps fit into a time, by the last `capacity` loops: TensorFlow's
-// IterationCountEstimator. Its first answer is 1; it keeps an answer once the time of a step and of
-// a loop stand still.
+// TensorFlow's IterationCountEstimator: how many steps fit into a time, by the last `capacity`
+// loops. Its first answer is 1; it keeps an answer once the time of a step and of a loop stand
+// still.
 class IterationCountEstimator {
  public:
   explicit IterationCountEstimator(size_t capacity = 20) : capacity_(capacity) {}
-  // A loop of so many steps took so long; not positive: passed over.
+  // Records that a loop of `count` steps took runtime_secs; a loop where either is not positive is
+  // passed over.
   void Update(double runtime_secs, int64_t count);
-  // Error kUsage if total_secs is not positive.
+  // The steps that fit into total_secs. Error kUsage if that is not positive.
   [[nodiscard]] int64_t Get(double total_secs);
   // TensorFlow's line about the last answer; empty without samples.
   [[nodiscard]] const std::string& message() const { return message_; }
@@ -53,17 +55,17 @@ class IterationCountEstimator {
   std::string message_;
 };
 
-// The length of each loop of a run. `period`: steps between two moments at which something looks at
-// the run (RunPeriod); 0: nothing does.
+// The length of each loop of a run. `period`: steps between two moments at which a hook looks at
+// the run (SessionRunHook::Period); 0: none does.
 class LoopLength {
  public:
   LoopLength(const IterationsPerLoopCounter& counter, int64_t period, Log& log)
       : counter_(counter), period_(period), log_(log) {}
 
-  // Steps of the loop that starts at this global step. kAuto ends loops at multiples of the period,
-  // earlier where that is more than about 5 s away.
+  // The steps of the loop that starts at this global step. kAuto ends loops at multiples of the
+  // period, earlier where that is more than about 5 s away.
   [[nodiscard]] int64_t Next(int64_t global_step);
-  // The loop took so long.
+  // Records that the loop of `steps` steps took `seconds`.
   void Ran(double seconds, int64_t steps);
 
  private:

@@ -18,9 +18,10 @@
 
 namespace tpuest {
 
-// "Not given", where null means something else.
+// The value of an option that is not given, where null means something else.
 inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
 
+// tf.compat.v1.ConfigProto, as far as it means something here.
 struct SessionConfig {
   int intra_op_parallelism_threads = 0;
 
@@ -34,9 +35,10 @@ struct SessionConfig {
 // true: PER_HOST_V1, false: PER_SHARD_V1, or InputPipelineConfig by name.
 using InputPipelineConfig = std::variant<bool, std::string>;
 
+// tf.compat.v1.estimator.tpu.TPUConfig.
 struct TpuConfig {
   IterationsPerLoop iterations_per_loop = int64_t{2};
-  // What it says, once RunConfig::Resolve has read it; nullopt: nothing that can be taken.
+  // iterations_per_loop as RunConfig::Resolve has read it; nullopt: a value that cannot be taken.
   std::optional<IterationsPerLoopCounter> loop;
   std::optional<int> num_shards;
   InputPipelineConfig per_host_input_for_training = true;
@@ -99,6 +101,7 @@ struct KeepBest {
   }
 };
 
+// tf.compat.v1.estimator.tpu.RunConfig, with tpuest's own options among its fields.
 struct RunConfig {
   std::optional<std::string> model_dir;
   std::optional<int64_t> tf_random_seed;
@@ -158,12 +161,12 @@ struct RunConfig {
     v("tpu_config", tpu_config, {.help = "of TPUConfig"});
   }
 
-  // Puts in what absent values mean, after it no value is kUseDefault, and reads
+  // Puts in the values that absent ones mean, so that none is kUseDefault, and reads
   // iterations_per_loop. Idempotent.
   void Resolve();
 };
 
-// Arguments of TPUEstimator.
+// The arguments of TPUEstimator.
 struct EstimatorOptions {
   bool use_tpu = true;
   std::optional<int64_t> train_batch_size;
@@ -211,28 +214,29 @@ struct EstimatorOptions {
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
-// Replicas that train: num_shards, or of a plain Estimator those of its strategy, or 1.
+// The number of replicas that train: num_shards, or with use_tpu: false the strategy's, or 1.
 [[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
 // Whether every replica gets the whole batch in training.
 [[nodiscard]] bool Broadcasts(const TpuConfig& config);
 
-// Everything that can be told wrong of resolved options before data or a model is seen, with
-// TensorFlow's messages and each fault's key ("run_config.tpu_config.num_shards"). Batch sizes
-// against replicas are checked when a mode first runs, as in TensorFlow
-// (core/sharding/batch_size.h).
+// All faults of resolved options that show before data or a model is seen, with TensorFlow's
+// messages and each one's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas
+// are checked when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
 [[nodiscard]] std::vector<Fault> Validate(const EstimatorOptions& options);
 
-// How long to train. At most one may be set.
+// The length of a training. At most one may be set.
 struct TrainLength {
   std::optional<int64_t> steps;      // this many more
   std::optional<int64_t> max_steps;  // up to this global step
 };
-// Key "train_spec.steps" or "train_spec.max_steps".
+// The faults of a length, at "train_spec.steps", "train_spec.max_steps" or, where TPU training has
+// neither, "train_spec".
 [[nodiscard]] std::vector<Fault> Validate(const TrainLength& length, bool use_tpu);
-// `steps` of an evaluation; key "eval_spec.steps".
+// The faults of an evaluation's `steps`, at the key "eval_spec.steps".
 [[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps,
                                                    bool on_tpu);
 
+// tf.estimator.TrainSpec, as a job writes it.
 struct TrainSpec {
   std::string input_fn;
   std::optional<int64_t> steps;

@@ -8,7 +8,7 @@ namespace {
 
 std::string Quoted(const std::string& text) { return "'" + text + "'"; }
 
-// "{'a': f(value), ...}"
+// "{'a': f(value), ...}", as Python prints a dict.
 template <class T, class F>
 std::string Dict(const std::map<std::string, T>& values, F text) {
   std::vector<std::string> items;

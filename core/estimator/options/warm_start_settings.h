@@ -1,5 +1,5 @@
 #pragma once
-// tf.estimator.WarmStartSettings: what a new run takes from another's checkpoint.
+// tf.estimator.WarmStartSettings: the values that a new run takes from another's checkpoint.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,8 @@
 
 namespace tpuest {
 
-// tf.estimator.VocabInfo: how the rows (axis 0) or columns (axis 1) of a variable stand for words.
+// tf.estimator.VocabInfo: the words that the rows (axis 0) or columns (axis 1) of a variable stand
+// for.
 struct VocabInfo {
   std::string new_vocab;
   int64_t new_vocab_size = 0;
@@ -69,16 +70,17 @@ struct WarmStartSettings {
   }
 };
 
-// A path alone: of a checkpoint or a SavedModel, all trainable variables.
+// A path alone, of a checkpoint or a SavedModel, means all trainable variables.
 using WarmStartFrom = std::variant<std::string, WarmStartSettings>;
 
+// The checkpoint's path, and the settings that a path alone stands for.
 [[nodiscard]] const std::string& PathOf(const WarmStartFrom& from);
 [[nodiscard]] WarmStartSettings SettingsOf(const WarmStartFrom& from);
 
-// As Python prints them.
+// The settings as Python prints them, for the log.
 [[nodiscard]] std::string PythonText(const WarmStartSettings& settings);
 
-// What can be told wrong before a file is read, with TensorFlow's messages and each fault's key.
+// All faults that show before a file is read, with TensorFlow's messages and each one's key.
 [[nodiscard]] std::vector<Fault> Validate(const WarmStartFrom& from);
 
 }  // namespace tpuest

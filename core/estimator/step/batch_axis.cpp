@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// "[3, 0]", as Python prints it.
+// "[3, 0]", as Python prints a list.
 std::string ListText(const std::vector<int64_t>& numbers) {
   std::vector<std::string> texts;
   for (const int64_t number : numbers) texts.push_back(std::to_string(number));
@@ -24,7 +24,7 @@ std::string ListText(const std::vector<int64_t>& numbers) {
       .Key("batch_axis");
 }
 
-// Labels are there or not; without them their axes are not used.
+// batch_axis may name axes of labels that the stream does not give: they are not used.
 void CheckLength(const std::vector<int64_t>& axes, size_t features, size_t labels) {
   if (axes.size() == features + labels || (labels == 0 && axes.size() > features)) return;
   RefuseAxis(fmt::format("shard_dimensions is {}, but must be a list of length {}", ListText(axes),
@@ -36,7 +36,7 @@ size_t CheckedAxis(int64_t axis, const Shape& shape) {
   RefuseAxis(fmt::format("Shape {} does not contain shard_dimension {}", shape.Text(), axis));
 }
 
-// What the other axes are, in their order.
+// The shape of the other axes, in their order.
 Shape Without(const Shape& shape, size_t axis) {
   std::vector<int64_t> dims = shape.dims();
   dims.erase(dims.begin() + static_cast<ptrdiff_t>(axis));
@@ -50,7 +50,7 @@ bool Fits(const Shape& example, const Shape& expected) {
       [](int64_t dim, int64_t wanted) { return wanted == kUnknownDim || dim == wanted; });
 }
 
-// The axis moved to the front.
+// The tensor with the axis moved to the front.
 Tensor Turned(const Tensor& tensor, size_t axis) {
   if (axis == 0) return tensor;
   const Shape& shape = tensor.shape();
@@ -132,7 +132,7 @@ class TurnedStream final : public WrappedStream {
   const std::vector<int64_t> axes_;
 };
 
-// The first axis moved to `axis`.
+// The value with its first axis moved to `batch_axis`.
 Value TurnedBack(Value value, int64_t batch_axis) {
   const size_t axis = CheckedAxis(batch_axis, value.shape());
   if (axis == 0) return value;

@@ -15,9 +15,9 @@
 
 namespace tpuest {
 
-// The same batches, each tensor's axis of `batch_axis` moved to the front; the stream itself where
-// its spec says batch_first. Error kUsage, in TensorFlow's words, for axes that are not those of
-// the stream's tensors.
+// A stream of the same batches with each tensor's axis of `batch_axis` moved to the front; the
+// stream itself where its spec says batch_first. Error kUsage, in TensorFlow's words, for axes that
+// are not those of the stream's tensors.
 [[nodiscard]] std::unique_ptr<BatchStream> BatchFirst(std::unique_ptr<BatchStream> stream,
                                                       const std::vector<int64_t>& batch_axis);
 

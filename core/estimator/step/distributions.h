@@ -17,7 +17,8 @@ class Distributions {
                 const CompileOptions& options, bool broadcast);
 
   [[nodiscard]] bool empty() const { return fetches_.empty(); }
-  // Of a global batch, with the variables as they are now: before the step that takes it.
+  // The histograms for a global batch with the variables as they are now, before the step that
+  // takes it.
   [[nodiscard]] std::vector<SummaryValue> Compute(const Batch& batch);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// tf.estimator.EstimatorSpec: what the model_fn of a plain Estimator gives.
+// tf.estimator.EstimatorSpec, which the model_fn of a plain Estimator returns.
 
 #include <functional>
 #include <map>
@@ -20,15 +20,15 @@ struct EstimatorSpec {
 };
 
 // TPUEstimatorSpec.as_estimator_spec: calls its metric_fn and its scaffold_fn on the model's graph.
-// The host_call stays what it is. Errors as CallScaffoldFn.
+// The host_call stays as it is. Throws what CallScaffoldFn throws.
 [[nodiscard]] EstimatorSpec AsEstimatorSpec(Graph& graph, const TPUEstimatorSpec& spec);
 
 using EstimatorModelFn = std::function<EstimatorSpec(Graph& graph, const ModelInputs& inputs,
                                                      Mode mode, const Params& params)>;
 
-// Such a model_fn for an Estimator. With use_tpu it can be trained only: its scaffold is ignored,
-// which `log` (it outlives the ModelFn) tells, and Error kUsage, in TensorFlow's words, refuses
-// chief hooks, EVAL and PREDICT.
+// Makes a ModelFn, which an Estimator takes, of one that returns an EstimatorSpec. With use_tpu it
+// can be trained only: its scaffold is ignored, which `log` (it outlives the ModelFn) tells, and
+// Error kUsage, in TensorFlow's words, refuses chief hooks, EVAL and PREDICT.
 [[nodiscard]] ModelFn ModelFnOf(EstimatorModelFn model_fn, Log& log);
 
 }  // namespace tpuest

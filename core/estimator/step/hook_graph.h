@@ -1,6 +1,7 @@
 #pragma once
-// Where a hook adds nodes of its own: they run on the host between two loops and read the model's
-// variables as they are then. The model's graph, and what is saved of it, stays as it is.
+// The graph that hooks add nodes of their own to: these run on the host between two loops and read
+// the model's variables as they are then. The model's graph, and what is saved of it, stays as it
+// is.
 
 #include <map>
 #include <optional>
@@ -13,18 +14,18 @@ namespace tpuest {
 
 class HookGraph {
  public:
-  // All of them outlive it.
+  // The arguments outlive it.
   HookGraph(Backend& backend, const OpRegistry& registry, VariableStore& variables,
             const Graph& model)
       : backend_(backend), registry_(registry), variables_(variables), model_(model) {}
 
-  // Has the model's variables, by FindVariable.
+  // The graph, made on first use; FindVariable finds the model's variables in it.
   [[nodiscard]] Graph& graph();
   // The values of these nodes of graph(). Error kUsage, in TensorFlow's words, for one of the
   // model's, which live on the device.
   [[nodiscard]] std::vector<Tensor> Run(const std::vector<Value>& fetches);
 
-  // Values of placeholders of graph(), for every Run from now on.
+  // Sets the values of placeholders of graph() for every Run from now on.
   void Feed(const std::vector<std::pair<Value, Tensor>>& feeds);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a spec's host_call on what steps left.
+// Runs a spec's host_call on the tensors that steps left.
 
 #include <map>
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace tpuest {
 
-// An event of this step that one call gave; without values there is none to write.
+// The event that one call gave, and the global step it is of. Without values there is none to
+// write.
 struct HostCallScalars {
   int64_t step = 0;
   std::vector<SummaryValue> values;
@@ -30,7 +31,7 @@ class HostCallRunner {
 
   // Calls it on its tensors, in the order of their names, every row of the global batch, of a step
   // that began with this global step. Its variables keep their values from call to call. Error
-  // kUsage for scalars that are none.
+  // kUsage for a summary that is no scalar, and for a step that is not int64 [].
   HostCallScalars Run(const HostCall& call, std::span<const Tensor> tensors, int64_t global_step);
 
  private:

@@ -23,8 +23,8 @@ struct HostFnArgs {
   const OpRegistry& registry;
   Log& log;
   int threads = 1;
-  // Values of the model's variables, for a fn that reads them by name; nullptr: it has none but its
-  // own.
+  // The values of the model's variables, for a fn that reads them by name. nullptr: the fn has
+  // variables of its own alone.
   const VariableStore* model = nullptr;
 };
 
@@ -37,15 +37,16 @@ class HostVariables {
   // Gives the graph's variables their first values where they have none: the model's, or initial
   // ones.
   void Add(const Graph& graph);
-  // Gives all of them their first values again.
+  // Gives all variables their first values again.
   void Reset();
+  // Drops all variables.
   void Clear();
 
  private:
   Backend& backend_;
   const VariableStore* const model_;
   VariableStore store_;
-  std::map<std::string, Tensor> first_;  // not valid: the model's at that time
+  std::map<std::string, Tensor> first_;  // an invalid tensor: the model's value at that time
 };
 
 // A graph with placeholders for tensors of certain names, and its programs.
@@ -58,7 +59,7 @@ struct HostFnGraph {
 
   Graph graph;
   HostGraph programs;
-  std::map<std::string, Value> placeholders;  // with any number of rows
+  std::map<std::string, Value> placeholders;  // each with any number of rows
 };
 
 // Calls `build`, a call of the fn of this name. What it throws is thrown on, after a warning that
@@ -76,7 +77,7 @@ template <class Build>
   }
 }
 
-// `Ops`: what the fn gives.
+// The graphs of one fn, whose result is an `Ops`.
 template <class Ops>
 class HostFn {
  public:
@@ -91,7 +92,8 @@ class HostFn {
   HostFn(const HostFn&) = delete;  // its graphs know where its variables are
   HostFn& operator=(const HostFn&) = delete;
 
-  // What the fn built on tensors of these names, and on them if there were none before.
+  // The graph for tensors of these names; on first use the fn builds it. Throws what the fn and
+  // `check` throw.
   [[nodiscard]] Built& For(const std::map<std::string, Value>& tensors, const Fn& fn,
                            Check* check) {
     std::vector<std::string> names;
@@ -109,9 +111,9 @@ class HostFn {
   // A graph on tensors of any names; nullptr before the first For.
   [[nodiscard]] Built* Any() { return built_.empty() ? nullptr : built_.begin()->second.get(); }
 
-  // Variables are as before the first run, graphs and programs stay.
+  // Puts the variables back to their first values; graphs and programs stay.
   void Reset() { variables_.Reset(); }
-  // Another fn comes.
+  // Drops graphs and variables, since another fn comes.
   void Forget() {
     built_.clear();
     variables_.Clear();

@@ -5,7 +5,7 @@
 namespace tpuest {
 namespace {
 
-// Feeds differ in rows, and lists in their length.
+// Feeds of other shapes need programs of their own: short batches, lists of another length.
 constexpr size_t kMostHostPrograms = 16;
 
 }  // namespace

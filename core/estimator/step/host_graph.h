@@ -1,8 +1,8 @@
 #pragma once
-// A graph that runs on the host, beside the steps: a metric_fn's or a host_call's, on tensors that
-// came out of the device; that of hooks, or of summaries of weights, on variables alone.
+// A graph that runs on the host, beside the steps. A metric_fn's or a host_call's runs on tensors
+// that came out of the device, the hooks' or the weight summaries' on variables alone.
 //
-//   what is fetched and run, what is fed in which shapes ──▶ Program, compiled on first use
+//   fetches, targets, feeds and their shapes ──▶ Program, compiled on first use
 
 #include <deque>
 #include <memory>
@@ -22,20 +22,21 @@ struct HostWork {
 
 class HostGraph {
  public:
-  // All of them outlive it; the graph may go on growing.
+  // The arguments outlive it; the graph may go on growing.
   HostGraph(Backend& backend, const Graph& graph, VariableStore& variables, int threads = 1)
       : backend_(backend), graph_(graph), variables_(variables), threads_(threads) {}
 
-  // The values of the fetches, once the targets have run. Programs used last are kept.
+  // Runs the targets and returns the values of the fetches. The programs used last are kept. Error
+  // kUsage, with the node's place, for what the backend refuses.
   std::vector<Tensor> Run(const HostWork& work);
 
  private:
-  // The things that a program is compiled for.
+  // A program is compiled for one of these.
   struct Key {
     std::vector<Value> fetches;
     std::vector<Node*> targets;
     std::vector<Value> placeholders;
-    std::vector<Shape> shapes;  // of these
+    std::vector<Shape> shapes;  // of the placeholders
     bool cut = false;
     bool operator==(const Key&) const = default;
   };

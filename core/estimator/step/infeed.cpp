@@ -1,3 +1,20 @@
+// Batches on their way from a stream to the steps: one thread reads ahead, another takes.
+//
+// In: a stream, maybe its first batch, maybe the step that batches are prepared for. Out: the
+// batches in the stream's order, each with its feeds if its program was there already.
+//
+//   reading thread:  stream.Next ─▶ step.Prepare ─▶ Push ─▶ │ items_ │ ─▶ Take  :stepping thread
+//                                                   waits while          waits while
+//                                                   there is no room     it is empty
+//
+// What holds:
+//   - From construction to destruction the reading thread alone uses the stream and Prepare.
+//   - It reads two batches ahead however large they are (or `ahead`, which a device takes at once),
+//     more while there are fewer than 64 and they are smaller than 64 MiB together. How far it is
+//     ahead changes no batch.
+//   - After an exception no batch is read; those before it are given first, then Take throws it.
+//   - A stop request ends every wait within kPoll; the batches that are there stay.
+
 #include "core/estimator/step/infeed.h"
 
 #include <algorithm>
@@ -8,11 +25,11 @@
 namespace tpuest {
 namespace {
 
-// Read ahead: two batches always, more while they are small.
+// Two batches are read ahead always, more while they are small.
 constexpr size_t kMinItems = 2;
 constexpr size_t kMaxItems = 64;
 constexpr size_t kMaxBytes = size_t{64} << 20;
-// How often a wait looks whether a stop was requested.
+// A wait looks this often whether a stop was requested.
 constexpr std::chrono::milliseconds kPoll{20};
 
 size_t BytesOf(const Batch& batch) {

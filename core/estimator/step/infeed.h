@@ -19,9 +19,10 @@ namespace tpuest {
 
 class TrainStep;
 
+// A batch on its way to a step.
 struct InfeedItem {
   Batch batch;
-  StepFeeds feeds = {};  // of the step that it was prepared for; empty: it was not
+  StepFeeds feeds = {};  // empty: the batch was not prepared for a step
 };
 
 struct InfeedArgs {
@@ -42,9 +43,9 @@ class Infeed {
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // The next batches, at most `max`: waits for one, then takes what is there already; with `all`
-  // waits for as many as are read ahead. Empty at the end, and when a stop is requested. Rethrows
-  // what the reading thread threw.
+  // Returns the next batches, at most `max`. Waits for one, then takes those that are there
+  // already; with `all` it waits for as many as are read ahead. Empty at the end, and when a stop
+  // is requested. Rethrows the reading thread's exception.
   [[nodiscard]] std::vector<InfeedItem> Take(size_t max, bool all = false);
   // Whether nothing is left; waits to know. False when a stop is requested meanwhile.
   [[nodiscard]] bool AtEnd();
@@ -57,7 +58,7 @@ class Infeed {
   [[nodiscard]] bool HasRoom() const;
   void Push(InfeedItem item);
   void Finish(std::exception_ptr error);
-  // Until there are so many items, or no room for more, or the end, or a stop.
+  // Waits until there are so many items, no room for more, the end or a stop.
   void Wait(std::unique_lock<std::mutex>& lock, size_t count);
 
   InfeedArgs args_;

@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// All that the spec asks of its graph.
+// The cut of the graph for all that the spec asks of it.
 GraphCut CutOf(const Graph& graph, const TPUEstimatorSpec& spec) {
   std::vector<Value> fetches;
   for (const auto& [name, value] : spec.predictions) fetches.push_back(value);

@@ -1,5 +1,5 @@
 #pragma once
-// The types that a TPU takes.
+// The check that a TPU gets no int64, which is none of its types.
 
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace tpuest {
 
-// int64 is no TPU type; the variable global_step alone is int64. Error kUsage, at the job's line
-// that makes the column, for an int64 feature or label that a node on the device reads. Columns
-// that only host ops read, or that predictions hand through, may be int64.
+// The variable global_step alone may be int64 on the device. Error kUsage, at the job's line that
+// makes the column, for an int64 feature or label that a node on the device reads. Columns that
+// only host ops read, or that predictions hand through, may be int64.
 struct DeviceInput {
   TensorSpec column;
   Value value;

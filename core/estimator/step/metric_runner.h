@@ -24,7 +24,7 @@ class MetricRunner {
 
   // Starts afresh: the variables are as before the first batch, programs stay.
   void Reset();
-  // The model that gave the metric_fn is another one.
+  // Drops the graphs, since another model gives the metric_fn.
   void Forget();
 
   // Adds a batch: the tensors of `metrics`, in the order of their names, every row of the global
@@ -32,16 +32,16 @@ class MetricRunner {
   // is then called anew, on the same variables. Error kUsage for a metric named as one that
   // Estimator has itself.
   void Update(const EvalMetrics& metrics, std::span<const Tensor> tensors);
-  // Empty before the first Update.
+  // The metrics of the batches since Reset, by name; empty before the first Update.
   [[nodiscard]] std::map<std::string, Tensor> Values();
 
  private:
   using Metrics = std::map<std::string, MetricOps>;
   HostFn<Metrics> fn_;
-  bool has_rows_ = false;  // since it was started
+  bool has_rows_ = false;  // since Reset
 };
 
-// What metrics of a graph have come to, by the variables that they were added up in.
+// The values of a graph's metrics, read from the variables that they are added up in.
 [[nodiscard]] std::map<std::string, Tensor> ReadMetrics(
     HostGraph& graph, const std::map<std::string, MetricOps>& metrics);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Calls a model_fn: a graph with placeholders for what a stream gives, and the spec that came back.
+// Calls a model_fn on a graph with placeholders for a stream's columns, and keeps the spec that it
+// returns.
 
 #include <map>
 #include <memory>
@@ -14,11 +15,11 @@ namespace tpuest {
 struct BuiltModel {
   std::unique_ptr<Graph> graph;
   TPUEstimatorSpec spec;
-  // Placeholders, in the order of InputsOf.
+  // The placeholders, [rows, ...] each, in the order of InputsOf.
   std::vector<Value> inputs;
   bool has_labels = false;
   bool has_example_weight = false;
-  std::optional<Scaffold> scaffold;  // of the spec, if it was asked for
+  std::optional<Scaffold> scaffold;  // the spec's, if it was asked for
   // The model reads example_weight: a padded batch means what the short one does.
   bool uses_example_weight = false;
 };
@@ -37,25 +38,25 @@ struct BuildArgs {
 [[nodiscard]] BuiltModel BuildModel(const ModelFn& model_fn, const OpRegistry& registry,
                                     const BuildArgs& args);
 
-// What variables of it are restored from by its scaffold; see Scaffold.
+// The names that its scaffold restores variables from; see Scaffold::restore_names.
 [[nodiscard]] std::map<std::string, std::string> RestoreNames(const BuiltModel& model);
 
 // The checks of a spec that a model_fn gave for its mode, as above; makes a scalar of a loss [1].
 void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& spec);
 
-// What feeds the placeholders: features, labels and example_weight of a batch.
+// The tensors that feed the placeholders: features, labels and example_weight of a batch.
 [[nodiscard]] std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch);
 
 // A feature's name as a node's: TensorFlow takes letters, digits and "_.-/" there.
 [[nodiscard]] std::string NodeNameOf(std::string_view feature);
 
-// Rows of a batch, padding included.
+// The rows of a batch, padding included.
 [[nodiscard]] int64_t RowsOf(const Batch& batch);
 
 // Whether two batches of one stream have the same rows, and lists of the same length.
 [[nodiscard]] bool SameShapes(const Batch& a, const Batch& b);
 
-// Same names, dtypes and shapes.
+// Whether two streams have columns of the same names, dtypes and shapes.
 [[nodiscard]] bool SameSpec(const StreamSpec& a, const StreamSpec& b);
 
 }  // namespace tpuest

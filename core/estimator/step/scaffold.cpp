@@ -5,13 +5,14 @@
 namespace tpuest {
 namespace {
 
-// Computed by the step on the device: neither a variable, nor a constant, nor of the host.
+// True if the step computes the node on the device: it is neither a variable, nor a constant, nor
+// of the host.
 bool IsOfDevice(const Node& node) {
   return !node.after() && !RunsOnHost(node) && node.type() != "Const" &&
          node.type() != "VarHandleOp";
 }
 
-// TensorFlow looks at what each op takes that the scaffold_fn adds.
+// TensorFlow looks at the inputs of each op that the scaffold_fn adds.
 void CheckAdded(const Graph& graph, size_t before) {
   const auto& nodes = graph.nodes();
   for (size_t i = before; i < nodes.size(); ++i) {

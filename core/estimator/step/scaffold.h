@@ -8,13 +8,13 @@
 
 namespace tpuest {
 
-// What the scaffold_fn returns; nullopt where the spec has none. Error kUsage, in TensorFlow's
-// words, if it returns nothing, if a node that it adds reads a value of the device, or if it names
-// a variable that the graph does not have.
+// The scaffold_fn's scaffold; nullopt where the spec has none. Error kUsage, in TensorFlow's words,
+// if it returns nothing, if a node that it adds reads a value of the device, or if it names a
+// variable that the graph does not have.
 [[nodiscard]] std::optional<Scaffold> CallScaffoldFn(const Graph& graph,
                                                      const TPUEstimatorSpec& spec);
 
-// Runs local_init_op on variables that are there.
+// Runs local_init_op, if there is one; the variables it reads are in the store.
 void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,
                   VariableStore& variables);
 

@@ -1,3 +1,26 @@
+// A model's graph compiled for inputs of certain shapes: three programs in a row, for all replicas.
+//
+// In: the graph, the shapes of a global batch, what is fetched and what is run. Out: of each step
+// the fetches for the whole batch. CutGraph says which node is in which program.
+//
+//   inputs [6, 4]                          Prepare: any thread, ahead of the steps
+//     │ SplitRows
+//     ├──▶ replica 0: [3, 4] ─▶ before ─▶ ids [3] ─┐
+//     └──▶ replica 1: [3, 4] ─▶ before ─▶ ids [3] ─┤
+//                                                  ▼
+//     feeds ─▶ device ─▶ the results of each replica       RunDevice: changes the variables
+//                                │ Whole
+//                                ▼
+//     rows concatenated [6, ...], means of scalars ─▶ after ─▶ fetches       Finish
+//
+// What holds:
+//   - A step's feeds are the inputs, then the values that come from *before*, each by replica.
+//   - *before* has no variables (none_), so it may run any number of steps ahead.
+//   - *after* runs once for the whole batch, and only if a fetch that is wanted comes from it.
+//   - A fetch is looked for in the device's results first, then after, before, among the inputs
+//     (Find): each has exactly one source.
+//   - With broadcast every replica gets all rows, and those of the first one count.
+
 #include "core/estimator/step/step_program.h"
 
 #include <algorithm>
@@ -9,7 +32,8 @@
 namespace tpuest {
 namespace {
 
-// Batches of lists differ in the power of two that their longest is rounded up to.
+// Batches of lists make programs of their own, one for each power of two that their longest list is
+// rounded up to.
 constexpr size_t kMostPrograms = 16;
 
 void AddOnce(std::vector<Value>& values, Value value) {
@@ -62,8 +86,8 @@ StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
   for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
 }
 
-// A value whose first dimension is that of the inputs, or not known; a constant of another size is
-// none.
+// A value is a batch if its first dimension is that of an input, or is not known; a constant of
+// another size is none.
 bool StepProgram::IsBatch(Value value) const {
   if (value.shape().rank() == 0) return false;
   const int64_t rows = value.shape().dim(0);
@@ -158,7 +182,8 @@ size_t StepProgram::DeviceIndex(size_t fetch) const {
   return fetches_[fetch].index;
 }
 
-// The rows of every replica; the mean of a scalar.
+// The value for the whole batch: the rows of every replica, or the mean of a floating scalar over
+// them.
 Tensor StepProgram::Whole(const std::vector<Tensor>& parts, bool batch) const {
   const bool has_rows = parts.front().shape().rank() > 0;
   if (parts.size() == 1 || !batch || (broadcast_ && has_rows)) return parts.front();

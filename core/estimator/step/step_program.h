@@ -15,46 +15,48 @@ namespace tpuest {
 struct StepProgramArgs {
   const Graph& graph;
   std::vector<Value> inputs;  // placeholders; axis 0 is the batch
-  // Of the inputs; axis 0 is the global batch, a multiple of options.replicas unless `broadcast`.
+  // The inputs' shapes; axis 0 is the global batch, a multiple of options.replicas unless
+  // `broadcast`.
   std::vector<Shape> shapes = {};
   std::vector<Value> fetches;
   bool broadcast = false;  // every replica gets the whole batch, and the first one's rows count
   std::vector<Node*> targets = {};
   Value guard = {};  // see ProgramSpec
   CompileOptions options;
-  // What will be fed, where sizes follow from it (IsSizedByValues; one replica): the program is for
-  // these inputs alone.
+  // The inputs' values, given where sizes follow from them (IsSizedByValues; one replica): the
+  // program is then for these inputs alone.
   std::vector<Tensor> values = {};
 };
 
 class StepProgram {
  public:
-  // The variables that the graph reads are in the store already.
+  // The variables that the graph reads are in the store already. Backends and store outlive the
+  // program. Error kUsage, with the node's place, for what the cut or a backend refuses.
   StepProgram(const Backends& backends, VariableStore& variables, const StepProgramArgs& args);
 
-  // From the inputs of a global batch to feeds: runs what comes before the device and splits the
-  // rows over replicas. May be called by any thread, also while another is in RunDevice.
+  // Makes feeds of the inputs of a global batch: splits the rows over replicas and runs what comes
+  // before the device. Any thread may call it, also while another is in RunDevice.
   [[nodiscard]] StepFeeds Prepare(const std::vector<Tensor>& inputs);
 
   // Steps on the device. Fetch i, which must live there, is entry DeviceIndex(i) of the results.
   [[nodiscard]] std::vector<StepResult> RunDevice(std::span<const StepFeeds> steps);
   [[nodiscard]] size_t DeviceIndex(size_t fetch) const;
 
-  // Fetches of a step that the device made, each for the whole batch as below. `wanted`: by their
-  // order in StepProgramArgs.
+  // The fetches of a step that the device made, each for the whole batch as below. `wanted` has
+  // their indices in StepProgramArgs::fetches.
   [[nodiscard]] std::vector<Tensor> Finish(const StepFeeds& feeds, const StepResult& device,
                                            std::span<const size_t> wanted);
 
-  // One step; every fetch for the whole batch: the rows of all replicas in order, and the mean of a
-  // floating scalar over replicas.
+  // Makes one step and returns every fetch for the whole batch: the rows of all replicas in order,
+  // and the mean of a floating scalar over replicas.
   [[nodiscard]] std::vector<Tensor> RunWhole(const std::vector<Tensor>& inputs);
 
   [[nodiscard]] MemoryUse memory() const { return device_->memory(); }
-  // As Program's.
+  // See Program::steps_per_call.
   [[nodiscard]] std::optional<int64_t> steps_per_call() const { return device_->steps_per_call(); }
 
  private:
-  // Where a fetch or a feed comes from: entry `index` of that part's results, or of the inputs.
+  // The source of a fetch or a feed: entry `index` of that part's results, or of the inputs.
   enum class Source { kInput, kBefore, kDevice, kAfter };
   struct From {
     Source source = Source::kDevice;
@@ -66,12 +68,12 @@ class StepProgram {
   void CompileDevice(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   void CompileAfter(Backend& backend, VariableStore& variables, const StepProgramArgs& args);
   [[nodiscard]] From Find(Value value) const;
-  // `after`: what that part gave, if it ran.
+  // `after` has the results of that part, if it ran.
   [[nodiscard]] Tensor Get(const From& from, const StepFeeds& feeds, const StepResult& device,
                            const StepResult& after) const;
   [[nodiscard]] Tensor Whole(const std::vector<Tensor>& parts, bool batch) const;
   [[nodiscard]] bool IsBatch(Value value) const;
-  // Of one replica, or of all.
+  // The feeds for `values` in one replica's shapes. Those with share_ rows are cut as the batch.
   [[nodiscard]] std::vector<FeedSpec> Feeds(const std::vector<Value>& values,
                                             const std::vector<Shape>& shapes) const;
 
@@ -80,7 +82,7 @@ class StepProgram {
   bool broadcast_ = false;
   int64_t share_ = 1;  // rows of a replica
   std::vector<Value> inputs_;
-  std::vector<Shape> input_shapes_;  // these of one replica
+  std::vector<Shape> input_shapes_;  // for one replica
   std::vector<Shape> before_shapes_;
   std::vector<Shape> device_shapes_;
   std::vector<Value> before_values_;
@@ -89,7 +91,7 @@ class StepProgram {
   std::vector<From> fetches_;
   std::vector<From> after_feeds_;
   std::mutex preparing_;  // before_ runs one batch at a time
-  VariableStore none_;    // what before_ reads
+  VariableStore none_;    // the variables of before_: it has none
   std::unique_ptr<Program> before_;
   std::unique_ptr<Program> device_;
   std::unique_ptr<Program> after_;
@@ -98,13 +100,14 @@ class StepProgram {
 // The programs of one model, by the shapes of their inputs; the last used ones are kept.
 class StepPrograms {
  public:
-  // `args` but for the shapes. The backends and variables outlive it.
+  // `args` lacks the shapes alone. The backends and variables outlive it.
   StepPrograms(const Backends& backends, VariableStore& variables, StepProgramArgs args)
       : backends_(backends), variables_(variables), args_(std::move(args)) {}
 
-  // Compiled where it is not there. One thread at a time.
+  // The program for these shapes, compiled if it is not there. One thread at a time. Throws what
+  // StepProgram's constructor throws.
   std::shared_ptr<StepProgram> For(const std::vector<Shape>& shapes);
-  // nullptr: not there. Any thread.
+  // The same, or nullptr if it is not there. Any thread.
   [[nodiscard]] std::shared_ptr<StepProgram> Find(const std::vector<Shape>& shapes);
 
  private:
@@ -119,6 +122,7 @@ class StepPrograms {
   std::deque<Entry> entries_;  // the last used one first
 };
 
+// The shapes of tensors, in their order.
 [[nodiscard]] std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs);
 
 // The mean over replicas of a scalar fetch, in the fixed tree.

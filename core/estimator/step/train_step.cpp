@@ -48,11 +48,11 @@ std::shared_ptr<const BuiltModel> BuildTrainModel(const EstimatorContext& contex
 }
 
 struct TrainStep::Sized {
-  // Where the spec's values stand among the fetches of the programs.
+  // The indices of the spec's values among the programs' fetches.
   struct Places {
     size_t loss = 0;
     std::optional<size_t> learning_rate;
-    std::vector<std::optional<size_t>> summaries;  // nullopt: of variables alone, not fetched
+    std::vector<std::optional<size_t>> summaries;  // nullopt: not fetched, it reads variables alone
     std::vector<size_t> host_call;                 // its tensors, in the order of their names
   };
   struct Fetches {

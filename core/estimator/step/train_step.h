@@ -4,8 +4,21 @@
 // Training, a plan and a bench all make their steps here, so what one of them compiles is what the
 // others do.
 //
-//   Batch ── Prepare (the thread that reads) ──▶ InfeedItem ── Run (the thread that steps) ──▶
-//   StepsMade
+// In: batches of the training stream and the store of the variables. Out: the variables as the
+// steps left them, and of each step its loss, learning rate, summaries and host_call's tensors.
+//
+//   thread that reads                        thread that steps
+//   Batch [8, ...] ─▶ Prepare ─▶ InfeedItem ─▶ Run(items) ─▶ StepsMade ─▶ Values(0), Values(1), ...
+//                     2 feeds of             one call of a
+//                     [4, ...] each          StepProgram
+//
+// What holds:
+//   - The steps of one Run have inputs of the same shapes. They go in order, each on the variables
+//     that the one before it left.
+//   - A step whose loss is not finite changes no variable, and none comes after it in its call.
+//   - Prepare reads no variable, so it may be any number of steps ahead. It is the one member that
+//     a second thread may call meanwhile.
+//   - A program is compiled once for its shapes, whoever asks for it first.
 
 #include <map>
 #include <memory>
@@ -22,7 +35,7 @@
 
 namespace tpuest {
 
-// Calls the model_fn for TRAIN and global batches of so many rows. Errors as BuildModel's.
+// Calls the model_fn for TRAIN and global batches of so many rows. Throws what BuildModel throws.
 [[nodiscard]] std::shared_ptr<const BuiltModel> BuildTrainModel(const EstimatorContext& context,
                                                                 const StreamSpec& stream,
                                                                 int64_t rows, bool with_scaffold);
@@ -32,7 +45,7 @@ struct TrainStepArgs {
   const EstimatorContext& context;
   VariableStore& variables;
   const StreamSpec& stream;
-  std::shared_ptr<const BuiltModel> model;  // for batches of the context's batch size
+  std::shared_ptr<const BuiltModel> model;  // for batches of BatchSize(kTrain) rows
 };
 
 // The numbers that one step gave; means are over replicas.
@@ -40,7 +53,8 @@ struct StepValues {
   float loss = 0;         // before the update
   bool diverged = false;  // the loss is not finite: the update was not applied, no step came after
   std::optional<float> learning_rate;
-  // [summaries of the spec], in its order. NaN: one of variables alone, which was not computed.
+  // [summaries of the spec], in its order. A summary of variables alone is NaN where it was not
+  // computed.
   std::vector<float> summaries;
 };
 
@@ -70,8 +84,9 @@ class TrainStep {
   [[nodiscard]] StepFeeds Prepare(const Batch& batch);
 
   struct How {
-    bool with_rare_summaries = false;  // of the first step
-    // Gets the kernels' events, of a device one for all of the steps; nullptr: nothing is measured.
+    bool with_rare_summaries = false;  // the first step computes them
+    // Gets an event for each kernel, from a device a single one for all the steps. nullptr: nothing
+    // is measured.
     StepTrace* trace = nullptr;
   };
   // Steps on the first items: as many as have the shapes of the very first, in one call of their
@@ -81,7 +96,7 @@ class TrainStep {
 
  private:
   friend class StepsMade;
-  struct Sized;  // what there is for batches of one size
+  struct Sized;  // model, programs and places for batches of one size
 
   [[nodiscard]] Sized& SizedFor(int64_t rows);
   [[nodiscard]] std::shared_ptr<StepProgram> Traced(const Sized& sized,
@@ -96,7 +111,7 @@ class TrainStep {
   const bool broadcast_;                             // every replica gets the whole batch
   std::map<int64_t, std::unique_ptr<Sized>> sized_;  // by rows of the global batch
   Sized& full_;
-  // The program of the last trace, for the next step that leaves its events there.
+  // The program of the last trace is kept for the next step that leaves its events in the same one.
   struct {
     StepTrace* trace = nullptr;
     std::vector<Shape> shapes;
@@ -112,15 +127,16 @@ class StepsMade {
   // Seconds that all of them took on the device; Clock::Seconds at the end of one.
   [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] double EndOf(size_t step) const;
-  // As Program's.
+  // See Program::steps_per_call.
   [[nodiscard]] std::optional<int64_t> steps_per_call() const;
 
   [[nodiscard]] StepValues Values(size_t step) const;
-  // Histograms of whole tensors; none but of the first step, if it was run with rare summaries.
+  // Histograms of whole tensors. Only the first step has them, and only if it ran with rare
+  // summaries.
   [[nodiscard]] const std::vector<SummaryValue>& distributions() const { return distributions_; }
-  // nullptr: the model has none, or one without tensors, which is not called.
+  // nullptr where the model has no host_call, or one without tensors, which is not called.
   [[nodiscard]] const HostCall* host_call() const;
-  // The host_call's tensors, in the order of their names, every row of the global batch.
+  // The host_call's tensors in the order of their names, [global batch, ...] each.
   [[nodiscard]] std::vector<Tensor> HostCallTensors(size_t step) const;
 
  private:
@@ -132,7 +148,7 @@ class StepsMade {
   std::shared_ptr<StepProgram> program_;
   std::vector<StepFeeds> feeds_;
   std::vector<StepResult> results_;
-  std::vector<float> weights_;  // summaries of variables alone, of the first step
+  std::vector<float> weights_;  // the first step's summaries of variables alone
   std::vector<SummaryValue> distributions_;
   double begin_ = 0;
   double seconds_ = 0;

@@ -11,13 +11,13 @@ namespace tpuest {
 
 class WeightSummaries {
  public:
-  // All of them outlive it.
+  // The arguments outlive it.
   WeightSummaries(Backend& backend, VariableStore& variables, const BuiltModel& model);
 
-  // By the order of the spec's summaries: whether it is one of these.
+  // For each of the spec's summaries, in their order, whether it is one of these.
   [[nodiscard]] const std::vector<bool>& among() const { return among_; }
   [[nodiscard]] bool empty() const { return work_.fetches.empty(); }
-  // Their values with the variables as they are now.
+  // The values of the summaries with the variables as they are now, in the order of the spec's.
   [[nodiscard]] std::vector<float> Compute();
 
  private:

@@ -1,3 +1,23 @@
+// The run of a training: loops of steps, with the hooks' looks between them, until it ends.
+//
+// In: a TrainStep, the batches that an Infeed has read ahead, the hooks. Out: trained variables, a
+// record of each step for the hooks, and the reason why the run ended.
+//
+//   run     ├──────────── loop ─────────────┼──────────── loop ──────┼─ ...   hooks look between
+//   loop    ├── chunk ──┼── chunk ──┼ chunk ┤    iterations_per_loop steps, fewer if a hook says so
+//   chunk   ├── call ───┼── call ───┤            items taken at once, about 0.05 s of work (0.5 s
+//   call    │ step │ step │ step │               on a device): a stop is answered within it
+//
+// A loop is: BeforeRun of every hook, RunSteps, SettleEnd, AfterRun of every hook. A call is one
+// TrainStep::Run: inputs of other shapes and rare summaries begin a new one.
+//
+// What holds whenever hooks are called:
+//   - step_ is the value of the variable global_step, and resume.position stands behind the batch
+//     of that step: a run that goes on from a checkpoint saved now sees each batch once.
+//   - Each record is of a step that was applied. The step that diverged has none.
+//   - resume.goal is gone if the run is complete with this loop, so that its checkpoint says so.
+// How steps fall into loops, chunks and calls changes no bit of the variables.
+
 #include "core/estimator/train/train_loop.h"
 
 #include <algorithm>
@@ -9,13 +29,13 @@
 namespace tpuest {
 namespace {
 
-// One call of a program takes about so long, so that a stop request is answered soon; a step that
-// takes longer is a call of its own.
+// A chunk takes about so long, so that a stop request is answered soon; a step that takes longer is
+// a chunk of its own.
 constexpr double kChunkSeconds = 0.05;
 constexpr size_t kMaxChunk = 64;
-// On a device, whose batches are staged in one piece, longer.
+// A device's chunk is longer, since its batches are staged in one piece.
 constexpr double kDeviceChunkSeconds = 0.5;
-// Rates for the status line are taken over so long.
+// The rates of the status line are averages over at least this time.
 constexpr double kRateSeconds = 0.5;
 
 }  // namespace
@@ -136,8 +156,8 @@ void TrainLoop::CallHost(const StepsMade& made, size_t step) {
   args_.events.Summary(args_.context.home.clock.WallSeconds(), scalars.step, scalars.values);
 }
 
-// Why this loop is the last one, before the hooks see it: a checkpoint that they save knows whether
-// the run is complete.
+// Settles whether this loop is the last one before the hooks see it: a checkpoint that they save
+// knows whether the run is complete.
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   if (values.diverged_loss) return;
   if (AtGoal()) {
@@ -154,7 +174,7 @@ void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   }
 }
 
-// The steps that were made are kept.
+// The steps that were made are saved first: the Error loses none of them.
 void TrainLoop::FailAtEndOfInput() {
   if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_, args_.resume);
   throw Error(Code::kData,

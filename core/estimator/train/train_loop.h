@@ -36,7 +36,9 @@ class TrainLoop {
  public:
   explicit TrainLoop(TrainLoopArgs args);
 
-  // To the end; returns why it ended. Error kDiverged, and those of hooks, data and saving.
+  // Runs to the end and returns why it ended, as TrainResult::stopped_because. Error kDiverged for
+  // a loss that is no number, kData on TPU where the input ends before the goal, kUsage where
+  // global_step was not increased; and what hooks, data and saving throw.
   std::string Run();
   [[nodiscard]] int64_t global_step() const { return step_; }
   [[nodiscard]] std::optional<float> loss() const { return loss_; }
@@ -44,19 +46,20 @@ class TrainLoop {
   [[nodiscard]] int64_t steps_made() const { return steps_made_; }
 
  private:
-  // `trace`: of the first step, or nullptr.
+  // `trace` (may be nullptr) gets the events of the first step.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
-  // Steps that were made on these items; `waited`: seconds, for each.
+  // Records the steps that were made on these items. Each waited `waited` seconds for its batch.
   void Record(const StepsMade& made, std::span<const InfeedItem> items, double waited);
   void RecordStep(const StepValues& values);
-  // How many steps the next chunk has, of a program that took so long for one.
+  // Sets the size of the next chunk by the seconds that a step took in this one.
   void SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds);
-  // Steps up to the next one, after the first, that computes rare summaries: it begins a call.
+  // The steps of the next call, at most `most`: the first step after it that computes rare
+  // summaries begins a call of its own.
   [[nodiscard]] size_t StepsOfCall(size_t most) const;
-  // Whether the next step computes them.
+  // Whether the next step computes rare summaries.
   [[nodiscard]] bool RareSummariesAreDue() const;
-  // Of a step that was recorded last.
+  // Calls the host_call for the step that was recorded last, if it is due.
   void CallHost(const StepsMade& made, size_t step);
   void SettleEnd(RunContext& context, const RunValues& values);
   void FailAtEndOfInput();
@@ -71,14 +74,15 @@ class TrainLoop {
   int64_t steps_made_ = 0;
   std::optional<float> loss_;
   int64_t loop_begin_ = 0;           // global step before the loop that runs
-  size_t chunk_ = 1;                 // steps of one call of a program
-  bool whole_chunks_ = false;        // the program wants all of them at once
+  size_t chunk_ = 1;                 // steps that are taken from the infeed at once
+  bool whole_chunks_ = false;        // the device wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs
   std::vector<float> summaries_;     // of all records
   std::optional<float> diverged_loss_;
   bool input_ended_ = false;
-  double waited_ = 0;  // for batches, as far as records tell
-  // For the status line: rates since the window was opened, settled when it is long enough.
+  double waited_ = 0;  // seconds for batches, as far as records tell
+  // The status line shows rates since the window was opened; they change once it is kRateSeconds
+  // long.
   double window_begin_ = 0;
   int64_t window_step_ = 0;
   double window_waited_ = 0;

@@ -12,7 +12,7 @@ namespace tpuest {
 
 namespace {
 
-// The first of them, or nullptr.
+// The first hook of this class, or nullptr.
 template <class Hook>
 Hook* Find(const std::vector<SessionRunHook*>& hooks) {
   for (SessionRunHook* const hook : hooks) {
@@ -21,7 +21,7 @@ Hook* Find(const std::vector<SessionRunHook*>& hooks) {
   return nullptr;
 }
 
-// Of what the call or the spec gave.
+// The hook of this class that the call or the spec gave, or nullptr.
 template <class Hook>
 Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec) {
   for (const auto& hook : spec.training_hooks) hooks.push_back(hook.get());
@@ -128,7 +128,7 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   for (const auto& hook : spec.training_hooks) hooks_.push_back(hook.get());
 }
 
-// What all hooks' periods divide by.
+// The greatest common divisor of the hooks' periods; 0: none has one.
 int64_t TrainSession::Period() const {
   int64_t period = 0;
   for (const SessionRunHook* const hook : hooks_) period = std::gcd(period, hook->Period());
@@ -151,13 +151,13 @@ void TrainSession::Begin() {
   const HParams& hparams = context_.home.hparams;
   const double now = clock_.WallSeconds();
   if (!hparams.empty()) events_.Summary(now, 0, {HParamsStart(hparams, now)});
-  // TensorBoard takes what older files of this folder say about this step and later as undone.
+  // By this event TensorBoard takes the events of this step and later in older files as undone.
   events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
   events_.Flush();
 }
 
 void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
-  // The last checkpoint makes the run complete, so what else there is goes first.
+  // The last checkpoint makes the run complete, so everything else is written before it.
   if (!context_.home.hparams.empty() && !stopped_by_signal) {
     const double now = clock_.WallSeconds();
     events_.Summary(now, 0, {HParamsEnd(now)});

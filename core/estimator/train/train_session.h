@@ -1,6 +1,6 @@
 #pragma once
-// What one call of Train writes (checkpoints, events, metrics.jsonl, graph.pbtxt) and the hooks
-// that write it, around its loop.
+// One call of Train around its loop: the files that it writes (checkpoints, events, metrics.jsonl,
+// graph.pbtxt) and the hooks that write them.
 
 #include <optional>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace tpuest {
 
-// Where a run starts and where it ends.
+// The start and the end of a run.
 struct TrainPlan {
-  std::optional<SavedState> newest;  // what it goes on from
+  std::optional<SavedState> newest;  // the checkpoint that it goes on from
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   std::string goal_reason;      // "steps" or "max_steps"
@@ -34,6 +34,8 @@ class TrainSession {
  public:
   explicit TrainSession(const TrainSessionArgs& args);
 
+  // Trains to the end. Throws what TrainLoop::Run throws; End is then not called, and the newest
+  // checkpoint is where the run goes on.
   TrainResult Run(Infeed& infeed);
 
  private:
@@ -52,7 +54,7 @@ class TrainSession {
   const RunConfig& config_;
   const Clock& clock_;
   int64_t start_;
-  ResumePoint resume_;  // where the run stands: the loop moves it on, checkpoints are saved with it
+  ResumePoint resume_;  // the loop moves it on, checkpoints are saved with it
   Saver saver_;
   MetricsLog metrics_;
   EventWriter events_;
@@ -64,7 +66,7 @@ class TrainSession {
   std::vector<CheckpointSaverListener*> listeners_;
 };
 
-// Whether a run with these options and hooks, the call's and the spec's, writes checkpoints.
+// Whether a run with these options and hooks (the call's and the spec's) writes checkpoints.
 [[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
                                     const TPUEstimatorSpec& spec);
 

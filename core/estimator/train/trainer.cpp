@@ -15,7 +15,7 @@
 namespace tpuest {
 namespace {
 
-// Makes the run's folders; what stands in their way is told about the option.
+// Makes the run's folders. An Error about them names the option model_dir.
 void MakeRunFolders(const std::string& model_dir) {
   try {
     MakeDirectories(PrivateDir(model_dir));
@@ -35,7 +35,7 @@ std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
       .Key("run_config.model_dir");
 }
 
-// A stream that ends before a batch that does not give every replica of a strategy its own.
+// A stream that ends before a short batch: every replica of a strategy takes a full one of its own.
 class FullBatches final : public WrappedStream {
  public:
   FullBatches(std::unique_ptr<BatchStream> of, int64_t rows)
@@ -205,7 +205,7 @@ InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStrea
     first = stream.Next();
   }
   InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
-  // What cannot be compiled is found before the run begins.
+  // A step that cannot be compiled is an Error before the run begins.
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
   if (runs) args.ahead = step.ProgramFor(step.ShapesOf(*first))->steps_per_call();
   args.first = std::move(first);

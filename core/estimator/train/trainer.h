@@ -15,15 +15,18 @@ class Trainer {
  public:
   explicit Trainer(EstimatorContext& context) : context_(context) {}
 
+  // Error kUsage for a length that does not fit, for saving_listeners where nothing is saved and
+  // where another process trains in model_dir; kCheckpoint where the newest checkpoint does not fit
+  // the model; and what the model_fn, the input and TrainLoop::Run throw.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
-  // What the newest checkpoint of the run holds, right after it was written: it shares the
-  // variables.
+  // The contents of the run's newest checkpoint, right after it was written: they share the
+  // variables with the run.
   [[nodiscard]] SavedState Saved() const;
-  // The global step with which the run, or the last one, is complete; nullopt: its input's end is.
+  // The global step at which the run, or the last one, is complete; nullopt: at its input's end.
   [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
 
  private:
-  // What there is to say once all is found that can be found before the first step.
+  // Ends a dry run, once all errors that come before the first step would have been thrown.
   TrainResult DryRun(const TrainPlan& plan);
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
@@ -31,12 +34,12 @@ class Trainer {
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
-  // The step for such a stream: the one that is there if its features are the same.
+  // The step for such a stream: the one that is there if the columns are the same.
   [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);
-  // The variables as the run starts with them.
+  // Fills the variables with the values that the run starts with.
   void LoadVariables(const Graph& graph, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
-  // Compiles the step for the first batch.
+  // Reads the first batch and compiles the step for it.
   [[nodiscard]] InfeedArgs InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStream& stream);
 
   EstimatorContext& context_;

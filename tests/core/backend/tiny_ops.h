@@ -1,5 +1,5 @@
 #pragma once
-// A handful of ops under TensorFlow's names, so that the engine is tested without core/ops.
+// Defines a handful of ops under TensorFlow's names, so that the engine is tested without core/ops.
 
 #include "core/backend/plan.h"
 #include "core/graph/gradient.h"
@@ -23,7 +23,7 @@ inline Tensor DimsOf(const Node& node) {
   return Tensor::Of<int64_t>({shape.rank()}, shape.dims()).Cast(node.output_dtype(0));
 }
 
-// y = a * b, elements of the smaller one taken cyclically (a trailing broadcast).
+// Computes y = a * b; elements of the smaller one are taken cyclically (a trailing broadcast).
 inline void PlanMul(PlanContext& c) {
   const int64_t n = c.OutputShape(0).elements();
   const int64_t na = c.InputShape(0).elements();
@@ -46,7 +46,7 @@ inline void GradMul(GradContext& c) {
   c.SetDx(1, db);
 }
 
-// The sum of all elements, in float, from the first to the last.
+// Sums all elements in float, from the first to the last.
 inline Rows SumRows(RowContext& c) { return c.IsCut(0) ? Rows::kSum : Rows::kWhole; }
 inline void PlanSum(PlanContext& c) {
   const int64_t n = c.InputShape(0).elements();
@@ -68,7 +68,7 @@ inline void PlanOnes(PlanContext& c) {
   c.Run([=](const Task& task) { std::fill_n(task.At<float>(y), n, 1.0F); });
 }
 
-// A random tensor's stand-in: element = its index in the global batch.
+// Stands in for a random tensor: an element is its index in the global batch.
 inline Rows GlobalIndexRows(RowContext& c) { return c.IsCut(0) ? Rows::kEach : Rows::kWhole; }
 inline void PlanGlobalIndex(PlanContext& c) {
   const int64_t n = c.OutputShape(0).elements();
@@ -91,7 +91,7 @@ inline void PlanAssignAdd(PlanContext& c) {
   });
 }
 
-// x with the product of its own first element derived from a weight: tests PlanContext::Derived.
+// Multiplies x by a number derived from a weight, its double: tests PlanContext::Derived.
 inline void PlanScaleByDouble(PlanContext& c) {
   const Buffer doubled = c.Derived(1, "doubled", sizeof(float), [](Buffer in, Buffer out) {
     return [in, out](const Task& task) { *task.At<float>(out) = 2 * *task.At<float>(in); };

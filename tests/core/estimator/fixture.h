@@ -15,7 +15,7 @@
 
 namespace tpuest {
 
-// Goes on by `tick` seconds at each look.
+// A clock that goes on by `tick` seconds at each look.
 class TickingClock final : public Clock {
  public:
   [[nodiscard]] double WallSeconds() const override { return kStart + (now_ += tick); }
@@ -27,7 +27,7 @@ class TickingClock final : public Clock {
   mutable double now_ = 0;
 };
 
-// What an Estimator lives in; its log is kept.
+// The surroundings of an Estimator; its log is kept.
 struct Home {
   OpRegistry registry{ops::AllOps()};
   std::unique_ptr<Backend> backend = MakeCpuBackend();
@@ -55,8 +55,8 @@ struct Home {
   }
 };
 
-// Examples x = 0, 1, ..., count - 1 with y = 2x + 1, each feature of shape [1], scaled by 1/count;
-// the feature "i" carries the index. In order, `repeat` times (-1: for ever).
+// Gives examples x = 0, 1, ..., count - 1 with y = 2x + 1, each feature of shape [1], scaled by
+// 1/count; the feature "i" carries the index. They come in order, `repeat` times (-1: for ever).
 struct RangeOptions {
   int64_t count = 12;
   int64_t repeat = -1;
@@ -65,8 +65,9 @@ struct RangeOptions {
 };
 [[nodiscard]] InputFn RangeInput(const RangeOptions& options);
 
-// y = w x + b, mean squared error, momentum 0.5 at rate 0.1. Variables dense/kernel [1,1],
-// dense/bias [1], their slots ../Momentum and a random, trainable "noise" [3] that nothing uses.
+// The model is y = w x + b, with mean squared error, momentum 0.5 at rate 0.1. Its variables are
+// dense/kernel [1,1], dense/bias [1], their slots ../Momentum and a random, trainable "noise" [3]
+// that nothing uses.
 struct LinearOptions {
   bool reads_example_weight = false;
   int64_t bias_size = 1;
@@ -75,7 +76,7 @@ struct LinearOptions {
 };
 [[nodiscard]] ModelFn LinearModel(const LinearOptions& options = {});
 
-// use_tpu with num_shards = shards, unless shards is 0.
+// Options with use_tpu and num_shards = shards; without use_tpu where shards is 0.
 [[nodiscard]] EstimatorOptions Options(const std::string& model_dir, int shards = 0,
                                        int64_t batch = 4);
 

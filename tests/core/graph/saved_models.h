@@ -1,5 +1,6 @@
 #pragma once
-// The SavedModels that TensorFlow wrote (tests/testdata/saved_models), and running what is read.
+// Reads the SavedModels that TensorFlow wrote (tests/testdata/saved_models), and runs what was
+// read.
 
 #include <doctest/doctest.h>
 
@@ -41,7 +42,7 @@ class ImportedModel {
 
   Graph& graph() { return graph_; }
 
-  // A batch of any size.
+  // A placeholder for batches of any size, to which the tensor is fed.
   Value Input(const std::string& name, const Tensor& tensor) {
     Shape shape = tensor.shape();
     shape.set_dim(0, kUnknownDim);

@@ -1,5 +1,5 @@
 #pragma once
-// The files that TensorFlow wrote (tests/testdata) and what it says is in them.
+// Finds the files that TensorFlow wrote (tests/testdata) and what it says is in them.
 
 #include <doctest/doctest.h>
 
@@ -28,13 +28,13 @@ inline std::string FromHex(const std::string& hex) {
   return bytes;
 }
 
-// A new file: truncating or renaming over one makes some file systems wait for the disk.
+// Writes a new file: truncating or renaming over one makes some file systems wait for the disk.
 inline void Put(const std::string& path, std::string_view bytes) {
   RemoveFile(path);
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// The Error that fn throws, its message and code.
+// The message and code of the Error that fn throws.
 struct Thrown {
   std::string message;
   Code code = Code::kInternal;

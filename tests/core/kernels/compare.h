@@ -1,5 +1,5 @@
 #pragma once
-// Numbers to compute with and how far results may be apart.
+// Makes numbers to compute with, and says how far results may be apart.
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// -1 .. 1 in an irregular order that is the same every time.
+// Values from -1 to 1 in an irregular order that is the same every time.
 inline Tensor Numbers(DType dtype, Shape shape, int64_t seed = 0) {
   Tensor tensor(DType::kFloat, std::move(shape));
   for (int64_t i = 0; i < tensor.elements(); ++i) {
@@ -19,7 +19,7 @@ inline Tensor Numbers(DType dtype, Shape shape, int64_t seed = 0) {
 
 inline Tensor Bytes(size_t bytes) { return {DType::kUint8, {static_cast<int64_t>(bytes)}}; }
 
-// The largest difference over the largest number.
+// The largest difference, divided by the largest number.
 inline double Distance(const Tensor& a, const Tensor& b) {
   Check(a.elements() == b.elements());
   double difference = 0;
@@ -31,7 +31,7 @@ inline double Distance(const Tensor& a, const Tensor& b) {
   return difference / largest;
 }
 
-// What results in a dtype may differ from those in double.
+// The distance that results in a dtype may have from those in double.
 inline double Tolerance(DType dtype) { return dtype == DType::kBfloat16 ? 1e-2 : 1e-5; }
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// Loss, metrics and errors of a head on one batch.
+// Evaluates loss, metrics and errors of a head on one batch.
 
 #include <map>
 #include <string>
@@ -29,7 +29,7 @@ inline Evaluated Evaluate(Session& session, const AnyHead& head, const HeadInput
   return result;
 }
 
-// What the head says against these inputs; "" if nothing.
+// The message of the head's Error for these inputs; "" where it throws none.
 inline std::string MessageOf(Session& /*session*/, const AnyHead& head, const HeadInputs& inputs) {
   try {
     (void)BuildHead(head, inputs);

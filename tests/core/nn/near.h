@@ -1,5 +1,5 @@
 #pragma once
-// Comparison of lists of numbers, with a message that shows both.
+// Compares lists of numbers, with a message that shows what was found.
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,8 @@
 
 namespace tpuest::nn {
 
-// Each element within `tolerance` of the expected one's size (of 1, where that is smaller).
+// True where each element is within `tolerance` of the expected one's size (of 1, where that is
+// smaller).
 inline bool Near(const std::vector<float>& found, const std::vector<double>& expected,
                  double tolerance = 1e-6) {
   bool same = found.size() == expected.size();

@@ -53,7 +53,7 @@ class Session {
     for (size_t i = 0; i < names.size(); ++i) variables_.Set(names[i], values[i][0]);
   }
 
-  // fetches[i][replica].
+  // Runs one step; returns fetches[i][replica].
   std::vector<std::vector<Tensor>> RunAll(const std::vector<Value>& fetches,
                                           const std::vector<Node*>& targets,
                                           const std::vector<Feed>& feeds) {

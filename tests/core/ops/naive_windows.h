@@ -1,5 +1,5 @@
 #pragma once
-// Convolution and pooling by their definition, one index after the other.
+// Computes convolution and pooling by their definition, one index after the other.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// How a window goes over height and width.
+// A window's way over height and width.
 struct NaiveWindow {
   std::vector<int64_t> size;
   std::vector<int64_t> strides = {1, 1};
@@ -18,9 +18,9 @@ struct NaiveWindow {
   std::vector<int64_t> explicit_paddings;  // EXPLICIT: top, bottom, left, right
 };
 
-// Results of a window over `in` elements: axis 0 is height, 1 is width.
+// The number of results of a window over `in` elements: axis 0 is height, 1 is width.
 [[nodiscard]] int64_t NaiveOut(const NaiveWindow& window, int axis, int64_t in);
-// Which element of the image tap `k` of result `out` is over; -1: none, it is padding.
+// The element of the image that tap `k` of result `out` is over; -1: none, it is padding.
 [[nodiscard]] int64_t NaiveAt(const NaiveWindow& window, int axis, int64_t in, int64_t out,
                               int64_t k);
 
@@ -40,7 +40,7 @@ struct NaiveConv {
   // x [N, H, W, C], filter [kh, kw, C, F], or [kh, kw, C, M] of a depthwise one.
   NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& window, bool depthwise);
 
-  // Of floats, summed in double.
+  // Tensors are of floats; sums are made in double.
   [[nodiscard]] Tensor Forward(const Tensor& x, const Tensor& filter) const;
   [[nodiscard]] Tensor InputGrad(const Tensor& filter, const Tensor& dy) const;
   [[nodiscard]] Tensor FilterGrad(const Tensor& x, const Tensor& dy) const;
@@ -50,7 +50,7 @@ struct NaiveConv {
 struct NaivePool {
   Shape x_shape;
   Shape y_shape;
-  std::vector<std::vector<int64_t>> taken;  // by element of y
+  std::vector<std::vector<int64_t>> taken;  // indices into x by element of y
 
   NaivePool(const Shape& x, const NaiveWindow& window);
 

@@ -13,41 +13,42 @@
 
 namespace tpuest {
 
-// What a case's graph computes.
+// The results of a case's graph.
 struct Built {
   std::vector<Value> results;
-  std::vector<Node*> targets;  // run for what they write
+  std::vector<Node*> targets;  // nodes that are run for what they write
 };
 
 using BuildFn = std::function<Built(Graph& graph, const std::vector<Value>& inputs)>;
 
 struct OpCase {
   std::string op;     // the registered op that it is about
-  std::string claim;  // what is special about it; may be empty
-  // Fed through placeholders. Floating inputs are given as float; checks convert them.
+  std::string claim;  // a sentence on what is special; may be empty
+  // The tensors that are fed through placeholders. Floating inputs are given as float; checks
+  // convert them.
   std::vector<Tensor> inputs;
-  // Builds with ops:: functions; must work for every floating dtype of the inputs.
+  // Builds the graph with ops:: functions; must work for every floating dtype of the inputs.
   BuildFn build;
-  // Of the results, compared to `tolerance` (relative to the largest); empty: unknown.
+  // The values of the results, compared to `tolerance` (relative to the largest); empty: unknown.
   std::vector<Tensor> expected;
   double tolerance = 1e-6;
-  // Variables by name before the run, and what they must be after it.
+  // Values of variables by name, before the run and, as they must be, after it.
   std::map<std::string, Tensor> variables;
   std::map<std::string, Tensor> updated;
   // Inputs whose axis 0 is the batch: the case also runs with 100 rows, cut and uncut. Results are
   // equal to the bit unless `sums_rows`, then but for rounding.
   std::vector<int> batch;
   bool sums_rows = false;
-  // Off for a function that jumps or has a kink near the inputs, or that does not run in double.
+  // False for a function that jumps or has a kink near the inputs, or that does not run in double.
   bool numeric_gradient = true;
   bool in_double = true;
   bool in_bfloat16 = true;
 };
 
-// "FloorMod: has the divisor's sign".
+// The name of a test: "FloorMod: has the divisor's sign".
 [[nodiscard]] std::string NameOf(const OpCase& op_case);
 
-// All of them; each family's rows stand in a file of their own.
+// All cases; each family's rows stand in a file of their own.
 [[nodiscard]] std::vector<OpCase> AllOpCases();
 
 [[nodiscard]] std::vector<OpCase> UnaryCases();
@@ -70,7 +71,7 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> PoolCases();
 [[nodiscard]] std::vector<OpCase> BatchNormCases();
 
-// Shorthand for rows.
+// Shorthand makes rows short.
 [[nodiscard]] inline Tensor Floats(Shape shape, const std::vector<float>& values) {
   return Tensor::Of<float>(std::move(shape), values);
 }
@@ -81,7 +82,7 @@ struct OpCase {
   return Tensor::Of<int64_t>(std::move(shape), values);
 }
 [[nodiscard]] Tensor Bools(Shape shape, const std::vector<int>& values);
-// -1 .. 1 in an irregular order that is the same every time.
+// Values from -1 to 1 (times scale, plus offset) in an irregular order that is the same every time.
 [[nodiscard]] Tensor Wave(Shape shape, float scale = 1, float offset = 0);
 
 }  // namespace tpuest

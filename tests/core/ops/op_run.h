@@ -29,7 +29,7 @@ struct CaseRun {
 
 struct RunHow {
   bool cut_batch = false;  // the row's batch inputs are fed as rows of a batch
-  bool cut_rows = true;    // in blocks
+  bool cut_rows = true;    // rows are computed in blocks
   bool fuse = true;
   uint64_t seed = 1;
 };

@@ -7,7 +7,7 @@
 
 namespace tpuest {
 
-// arguments[replica][i] -> results[replica][i].
+// Runs arguments[replica][i] and returns results[replica][i].
 inline std::vector<std::vector<Tensor>> RunOnHost(
     PjrtClient& client, PjrtExecutable& executable,
     const std::vector<std::vector<Tensor>>& arguments) {
