@@ -23,7 +23,7 @@ struct SchemaKey {
   std::string help;
   std::vector<std::string> values;  // allowed words, of a string or of `type:`
   bool required = false;
-  bool tpuest = false;  // not TensorFlow's own word
+  bool tpuest = false;       // not TensorFlow's own word
   bool changes_bits = true;  // false where its field, or one that it is below, says so
 };
 

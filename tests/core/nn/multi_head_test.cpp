@@ -76,10 +76,10 @@ TEST_CASE("predictions and signatures of several heads") {
   HeadInputs inputs = Batch(session);
   inputs.labels = {};
   const HeadOutputs outputs = BuildHead(Three(), inputs);
-  CHECK(HeadKeysOf(outputs.export_outputs) == Texts{"clicks", "clicks/classification", "clicks/predict",
-                                                "clicks/regression", "kind", "kind/classification",
-                                                "kind/predict", "predict", "price", "price/predict",
-                                                "price/regression", "serving_default"});
+  CHECK(HeadKeysOf(outputs.export_outputs) ==
+        Texts{"clicks", "clicks/classification", "clicks/predict", "clicks/regression", "kind",
+              "kind/classification", "kind/predict", "predict", "price", "price/predict",
+              "price/regression", "serving_default"});
   CHECK(outputs.export_outputs.at("serving_default").outputs ==
         outputs.export_outputs.at("clicks").outputs);
   CHECK(outputs.export_outputs.at("price").kind == ExportKind::kRegression);
