@@ -57,7 +57,7 @@ std::optional<std::string> RunOfExport(const fs::path& exported) {
 }  // namespace
 
 std::string ModelDirOf(const std::string& checkpoint) {
-  const std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
+  std::string folder = DirectoryExists(checkpoint) ? checkpoint : FolderOf(checkpoint);
   if (FileExists(ResolvedJobPath(folder))) return folder;
   const fs::path plain = PlainPath(folder);
   if (plain.filename() == kVariables) return RunOfExport(Above(plain)).value_or(folder);

@@ -272,7 +272,8 @@ std::map<std::string, FeatureSpec> ColumnSet::ParseSpec(
 
 std::vector<Fault> ColumnSet::Faults() const {
   tpuest::Faults faults;
-  for (const auto& [name, column] : columns_) faults.Catch([&] { CheckColumn(*this, column); });
+  for (const auto& [name, column] : columns_)
+    faults.Catch([&, &column = column] { CheckColumn(*this, column); });
   return faults.Take();
 }
 
