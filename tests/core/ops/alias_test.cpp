@@ -62,9 +62,10 @@ const Tensor& Fetched(const StepResult& step, size_t i) { return step.fetches[i]
 TEST_CASE("every op that may be a view of its input is among the views here") {
   std::set<std::string_view> views;
   for (const View& view : kViews) views.insert(view.op);
-  for (const auto& [name, op] : TestRegistry().ops()) {
-    INFO(name);
-    CHECK(op.def->alias == views.contains(name));
+  for (const auto& entry : TestRegistry().ops()) {
+    const OpDef& def = *entry.second.def;
+    INFO(def.name);
+    CHECK(def.alias == views.contains(def.name));
   }
 }
 

@@ -81,8 +81,9 @@ TEST_CASE("every op is lowered to StableHLO, once any is") {
 }
 
 TEST_CASE("an op that is given a resource and gives nothing writes it; no other does") {
-  for (const auto& [name, op] : TestRegistry().ops()) {
-    INFO(name);
+  for (const auto& entry : TestRegistry().ops()) {
+    const auto& op = entry.second;
+    INFO(op.def->name);
     const auto& inputs = op.signature.inputs;
     const bool on_resource = !inputs.empty() && inputs[0].dtype == DType::kResource;
     CHECK(op.def->writes == (on_resource && op.signature.outputs.empty()));
