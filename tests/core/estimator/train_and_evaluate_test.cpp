@@ -8,6 +8,7 @@
 #include "core/estimator/export/serving.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
