@@ -8,7 +8,7 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/job/job.h"
+#include "cli/completion_keys.h"
 #include "cli/job/recipes.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
@@ -121,85 +121,13 @@ Line Read(const Words& words) {
   return line;
 }
 
-// The job as it is written, even where it is not valid yet.
-struct PartialJob {
-  Job job;
-  config::Tree tree;
-};
-
-std::optional<PartialJob> ReadPartialJob(const std::string& path) {
-  PartialJob partial;
-  try {
-    config::Sources sources;
-    config::ParseJobInto(config::ReadJobFile(path), path, {}, sources, config::ValueOf(partial.job),
-                         partial.tree);
-  } catch (const Error&) {
-    // The tree holds what could be read.
-    if (partial.tree.root.kind != config::Node::Kind::kMap) return std::nullopt;
-  }
-  return partial;
-}
-
-std::string LastStep(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-// Keys in the forms that an override takes: whole paths, and last steps that only one path has.
-Words KeysOf(PartialJob& partial) {
-  const Words paths = config::ConcretePaths(partial.tree, config::ValueOf(partial.job));
-  std::map<std::string, int> endings;
-  for (const std::string& path : paths) ++endings[LastStep(path)];
-  Words keys = paths;
-  for (const auto& [ending, count] : endings) {
-    if (count == 1) keys.push_back(ending);
-  }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
-}
-
-// Tells whether "layers[2].units" is the schema's "layers[].units".
-bool IsSchemaPathOf(const std::string& schema, const std::string& path) {
-  const Words a = config::PathSteps(schema);
-  const Words b = config::PathSteps(path);
-  // The typed path may be the last steps of the schema's alone.
-  if (b.size() > a.size()) return false;
-  return std::equal(b.rbegin(), b.rend(), a.rbegin(),
-                    [](const auto& x, const auto& y) { return x == y || x == "<name>"; });
-}
-
-void AddValues(const config::SchemaKey& key, std::set<std::string>& values) {
-  values.insert(key.values.begin(), key.values.end());
-  if (key.type.find("true or false") != std::string::npos ||
-      key.type.find("true, false") != std::string::npos) {
-    values.insert({"true", "false"});
-  }
-  if (EndsWith(key.type, "null")) values.insert("null");
-}
-
-// The values that a key may have: by its whole path, or else by all keys that end like it.
-Words ValuesOf(const std::string& key) {
-  const std::vector<config::SchemaKey> schema = config::Schema<Job>();
-  // `type` is no key of its own: the section's words are its values.
-  const bool is_type = EndsWith(key, ".type");
-  const std::string path = is_type ? key.substr(0, key.rfind('.')) : key;
-  std::set<std::string> exact;
-  std::set<std::string> by_ending;
-  for (const config::SchemaKey& known : schema) {
-    if (!IsSchemaPathOf(known.path, path)) continue;
-    const bool is_exact = config::PathSteps(known.path).size() == config::PathSteps(path).size();
-    AddValues(known, is_exact ? exact : by_ending);
-  }
-  std::set<std::string>& values = exact.empty() ? by_ending : exact;
-  if (is_type) values.erase("null");
-  return {values.begin(), values.end()};
-}
-
 // The folder whose checkpoints a flag names.
 std::string RunOf(const Line& line) {
   if (!line.model_dir.empty()) return line.Path(line.model_dir);
   if (!line.run.empty()) return ModelDirOf(line.Path(line.run));
   if (line.job.empty()) return "";
-  const auto partial = ReadPartialJob(line.JobPath());
-  return partial ? line.Path(partial->job.estimator.run_config.model_dir.value_or("")) : "";
+  const std::optional<std::string> model_dir = WrittenModelDir(line.JobPath());
+  return model_dir ? line.Path(*model_dir) : "";
 }
 
 Words StepsOf(const Line& line) {
@@ -223,15 +151,13 @@ Words Overrides(const Line& line, const std::string& word) {
   Words candidates;
   if (equals != std::string::npos) {
     const bool appends = equals > 0 && word[equals - 1] == '+';
-    for (const std::string& value : ValuesOf(word.substr(0, equals - (appends ? 1 : 0)))) {
+    for (const std::string& value : KeyValues(word.substr(0, equals - (appends ? 1 : 0)))) {
       candidates.push_back(word.substr(0, equals + 1) + value);
     }
     return candidates;
   }
-  std::optional<PartialJob> partial = ReadPartialJob(line.JobPath());
-  if (!partial) return {};
   const bool removes = word.starts_with('~');
-  for (const std::string& key : KeysOf(*partial)) {
+  for (const std::string& key : JobKeys(line.JobPath())) {
     candidates.push_back(removes ? "~" + key : key + "=");
   }
   return candidates;

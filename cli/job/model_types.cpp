@@ -3,6 +3,4 @@
 
 namespace tpuest::config {
 template const Type* TypeOf<models::AnyModel>();
-template const Type* TypeOf<nn::FeatureColumns>();
-template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();
 }  // namespace tpuest::config
