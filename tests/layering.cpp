@@ -77,7 +77,8 @@ const std::map<std::string, double, std::less<>> kRanks = {{"core/base", 0},
                                                            {"cli/look", 13},
                                                            {"cli/many", 13},
                                                            {"cli/prepare", 13},
-                                                           {"cli", 14}};
+                                                           {"cli", 14},
+                                                           {"cli/package", 15}};
 
 const std::set<std::string, std::less<>> kTopLevel = {
     "cli",   "config", "configs", "core",      "data",        "models",           "docs",

@@ -1,0 +1,146 @@
+"""What a package holds: the program, shared libraries, completions, licences.
+
+A tree is a dict from paths to entries, the same below every prefix:
+
+  bin/tpuest                    stripped
+  lib/tpuest/*.so*              what the program needs and glibc does not bring, found by $ORIGIN
+  share/...                     completions, where bash, zsh and fish look for them
+  share/doc/tpuest/LICENSE, CONTENTS, licences/*
+"""
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Dict, Iterable, List, NamedTuple, Optional
+
+ROOT = Path(__file__).resolve().parents[2]
+DOC = 'share/doc/tpuest'
+COMPLETIONS = {
+    'bash': 'share/bash-completion/completions/tpuest',
+    'zsh': 'share/zsh/vendor-completions/_tpuest',
+    'fish': 'share/fish/vendor_completions.d/tpuest.fish',
+}
+# Libraries that are compiled into the program: templates and functions of headers.
+HEADERS = ('libeigen3-dev', 'nlohmann-json3-dev', 'libcli11-dev', 'librandom123-dev', 'libfast-float-dev')
+GLIBC = 'libc6'
+COMMON_LICENCES = Path('/usr/share/common-licenses')
+
+
+class Entry(NamedTuple):
+    data: bytes
+    mode: int = 0o644
+
+
+Tree = Dict[str, Entry]
+
+
+class Library(NamedTuple):
+    package: str             # Debian's
+    version: str
+    source: str              # the package's source, which names its licence here
+    soname: Optional[str]    # None: of headers
+    path: Optional[Path]
+
+
+class Fault(Exception):
+    """What stands in the way, and the way out."""
+
+
+def output(*command: str, **options) -> str:
+    try:
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    except FileNotFoundError:
+        raise Fault(f'there is no {command[0]}: packages are made on Debian or Ubuntu') from None
+    except subprocess.CalledProcessError as error:
+        raise Fault(f'{" ".join(command)}: {error.stderr.decode(errors="replace").strip()}') from None
+    return done.stdout.decode()
+
+
+def version_of(program: Path) -> str:
+    return output(str(program), '--version').split()[1]
+
+
+def stripped(program: Path) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, 'tpuest')
+        output('strip', '-o', copy, str(program))
+        return Path(copy).read_bytes()
+
+
+def package_of(path: Path) -> str:
+    """Debian's package of a file, whose folder may be known as /lib or as /usr/lib."""
+    names = {str(path), str(path.resolve())}
+    names |= {'/usr' + name for name in names} | {re.sub('^/usr', '', name) for name in names}
+    for name in sorted(names):
+        found = subprocess.run(['dpkg-query', '-S', name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if found.returncode == 0:
+            return found.stdout.decode().split(':')[0]
+    raise Fault(f'{path}: of no Debian package, so its licence is not known')
+
+
+def described(package: str, soname: Optional[str] = None, path: Optional[Path] = None) -> Library:
+    version, source = output('dpkg-query', '-W', '-f', '${Version}\n${source:Package}\n', package).split('\n')[:2]
+    return Library(package, version, source, soname, path)
+
+
+def shared_libraries(program: Path) -> List[Library]:
+    """What the dynamic linker finds for the program, glibc's own aside."""
+    libraries = []
+    for line in output('ldd', str(program)).splitlines():
+        words = line.split()
+        if '=>' not in words:
+            continue
+        if 'not found' in line:
+            raise Fault(f'{program}: {words[0]} is not found')
+        package = package_of(Path(words[2]))
+        if package != GLIBC:
+            libraries.append(described(package, words[0], Path(words[2])))
+    return sorted(libraries, key=lambda library: library.soname or '')
+
+
+def licences(libraries: Iterable[Library]) -> Tree:
+    """Debian's copyright file of every source, and the licences that these refer to."""
+    tree: Tree = {}
+    common = set()
+    for library in libraries:
+        text = Path('/usr/share/doc', library.package, 'copyright').read_bytes()
+        tree[f'{DOC}/licences/{library.source}'] = Entry(text)
+        common |= set(re.findall(rb'/usr/share/common-licenses/([\w.-]*\w)', text))
+    for name in sorted(common):
+        tree[f'{DOC}/licences/common-licenses/{name.decode()}'] = Entry(
+            (COMMON_LICENCES / name.decode()).read_bytes())
+    return tree
+
+
+def table(libraries: Iterable[Library]) -> bytes:
+    """A line a library: where it is, Debian's package and version, the file of its licence."""
+    lines = [f'{library.soname or "bin/tpuest":24} {library.package:22} {library.version:32} '
+             f'licences/{library.source}\n' for library in libraries]
+    head = f'{"in":24} {"Debian package":22} {"version":32} licence\n'
+    return (head + ''.join(lines)).encode()
+
+
+def contents(program: Path, libraries: List[Library]) -> Tree:
+    """The tree below a prefix, with the libraries in it."""
+    tree = {'bin/tpuest': Entry(stripped(program), 0o755)}
+    for library in libraries:
+        if library.path:
+            tree[f'lib/tpuest/{library.soname}'] = Entry(library.path.read_bytes())
+    for shell, path in COMPLETIONS.items():
+        tree[path] = Entry(output(str(program), 'completion', shell).encode())
+    tree[f'{DOC}/LICENSE'] = Entry((ROOT / 'LICENSE').read_bytes())
+    tree[f'{DOC}/CONTENTS'] = Entry(table(libraries))
+    tree.update(licences(libraries))
+    return tree
+
+
+def source_date() -> int:
+    """The moment that every file of a package bears: the environment's, or the last commit's."""
+    given = os.environ.get('SOURCE_DATE_EPOCH')
+    if given:
+        return int(given)
+    commit = subprocess.run(['git', '-C', str(ROOT), 'log', '-1', '--format=%ct'],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    # A zip file knows no moment before 1980.
+    return int(commit.stdout) if commit.returncode == 0 and commit.stdout.strip() else 315532800
