@@ -20,6 +20,7 @@ constexpr const char* kBash = R"(_tpuest() {
 complete -o default -F _tpuest tpuest
 )";
 
+// As a file of $fpath this is the body of _tpuest when that is first called.
 constexpr const char* kZsh = R"(#compdef tpuest
 _tpuest() {
   local -a candidates keys
@@ -30,7 +31,11 @@ _tpuest() {
   (( ${#candidates} )) && compadd -- $candidates
   (( ${#keys} + ${#candidates} )) || _files
 }
-compdef _tpuest tpuest
+if [[ $funcstack[1] == _tpuest ]]; then
+  _tpuest "$@"
+else
+  compdef _tpuest tpuest
+fi
 )";
 
 constexpr const char* kFish = R"(function __tpuest_complete
