@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOC = 'share/doc/tpuest'
 COMPLETIONS = {
     'bash': 'share/bash-completion/completions/tpuest',
-    'zsh': 'share/zsh/vendor-completions/_tpuest',
+    'zsh': 'share/zsh/site-functions/_tpuest',
     'fish': 'share/fish/vendor_completions.d/tpuest.fish',
 }
 # Libraries that are compiled into the program: templates and functions of headers.

@@ -26,6 +26,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO, Any, Deque, Dict, Iterator, List, Mapping, Optional, Union
 
@@ -34,6 +35,7 @@ __all__ = ['Error', 'evaluate', 'export', 'predict', 'program', 'train']
 Job = Union[str, 'os.PathLike[str]', Mapping[str, Any]]
 
 _REDRAW = '\r\x1b[K'  # the program wipes its status line with it
+_REDRAW_SECONDS = 0.5  # a notebook may keep every redrawn line
 
 
 class Error(RuntimeError):
@@ -148,6 +150,7 @@ class _Said:
     def __init__(self, status_line: bool):
         self._status_line = status_line
         self._shown = 0  # characters of the status line that stands there
+        self._next_redraw = 0.0
         self._error: List[str] = []
         self._last: Deque[str] = collections.deque(maxlen=5)
 
@@ -159,8 +162,9 @@ class _Said:
                 *lines, pending = (pending + decoder.decode(chunk)).split('\n')
                 for line in lines:
                     self._take(line.rpartition(_REDRAW)[2])
-                if self._status_line and pending.startswith('\r'):
+                if self._status_line and pending.startswith('\r') and time.monotonic() >= self._next_redraw:
                     self._show(pending.rpartition(_REDRAW)[2])
+                    self._next_redraw = time.monotonic() + _REDRAW_SECONDS
         if pending:
             self._take(pending.rpartition(_REDRAW)[2])
         self._show('')

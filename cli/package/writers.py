@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 from typing import Set
 
-from contents import DOC, Entry, Tree, output
+from contents import COMPLETIONS, DOC, Entry, Tree, output
 
 SUMMARY = 'Trains TPUEstimator jobs: one native program, without TensorFlow'
 DESCRIPTION = '''\
@@ -48,10 +48,10 @@ def write_tar(path: Path, tree: Tree, top: str, date: int) -> None:
 def lay_down(tree: Tree, folder: str, date: int) -> None:
     """Writes the tree's files, and gives them and their folders modes and times."""
     for name, entry in tree.items():
-        path = Path(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(entry.data)
-        path.chmod(entry.mode)
+        file = Path(folder, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(entry.data)
+        file.chmod(entry.mode)
     for above, _, names in os.walk(folder, topdown=False):
         os.chmod(above, 0o755)
         for path in [os.path.join(above, name) for name in names] + [above]:
@@ -70,6 +70,7 @@ def dependencies(program: bytes) -> str:
 def write_deb(path: Path, tree: Tree, version: str, date: int) -> None:
     """Of a tree without libraries, which are Debian's."""
     files = {f'usr/{name}': entry for name, entry in tree.items()}
+    files['usr/share/zsh/vendor-completions/_tpuest'] = files.pop(f'usr/{COMPLETIONS["zsh"]}')
     files[f'usr/{DOC}/copyright'] = files.pop(f'usr/{DOC}/LICENSE')
     # Debian has these in a package that is everywhere.
     files = {name: entry for name, entry in files.items() if '/common-licenses/' not in name}
@@ -131,8 +132,8 @@ def write_wheel(path: Path, tree: Tree, version: str, tag: str, date: int) -> No
     moment = time.gmtime(date)[:6]
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED, compresslevel=6) as wheel:
         # The record goes last: what it lists is there.
-        for path_in_it, entry in [*sorted(files.items()), (name, Entry(record(files, name)))]:
-            info = zipfile.ZipInfo(path_in_it, moment)
+        for member, entry in [*sorted(files.items()), (name, Entry(record(files, name)))]:
+            info = zipfile.ZipInfo(member, moment)
             info.create_system = 3  # Unix, whose modes these are
             info.external_attr = (0o100000 | entry.mode) << 16
             wheel.writestr(info, entry.data, zipfile.ZIP_DEFLATED, 6)
