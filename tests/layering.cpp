@@ -104,7 +104,6 @@ const std::vector<Library> kLibraries = {
     {"oneDNN", {"dnnl", "oneapi/dnnl/"}, "dnnl", {"core/kernels"}},
     {"farmhash", {"farmhash.h"}, "farmhash", {"core/kernels"}},
     {"OpenMP", {"omp.h"}, "openmp", {"core/kernels", "core/backend"}},
-    {"PJRT", {"pjrt_c_api.h", "xla/"}, "pjrt", {"core/backend"}},
     {"gloo", {"gloo/"}, "gloo", {"core/sharding"}},
     {"yaml-cpp", {"yaml-cpp/"}, "yaml_cpp", {"config"}},
     {"fast_float", {"fast_float/"}, "fast_float", {"config", "data"}},

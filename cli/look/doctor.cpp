@@ -14,7 +14,6 @@
 #include "cli/run/tf_config.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
-#include "core/backend/pjrt/client.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 
@@ -122,20 +121,19 @@ void CheckDisks(const Findings& findings, std::vector<Problem>& problems) {
 void CheckPlugins(const std::vector<PluginProbe>& plugins, std::vector<Problem>& problems) {
   for (const PluginProbe& plugin : plugins) {
     if (plugin.path.empty() || plugin.starts) continue;
-    problems.push_back({fmt::format("--device {}: {}", plugin.device, plugin.message),
-                        plugin.device == "cpu-xla"
-                            ? "./dev plugins cpu fetches one that fits"
-                            : "without the device the plugin serves `plan --compile` alone"});
+    problems.push_back(
+        {fmt::format("--device {}: {}", plugin.device, plugin.message),
+         plugin.device == "cpu-xla"
+             ? "take a newer one: remove it and ./dev plugins cpu, or pip install -U xla-cpu-pjrt"
+             : "without the device the plugin serves `plan --compile` alone"});
   }
 }
 
 Findings Examine(const Invocation& invocation, config::Sources& sources) {
   Findings findings;
   // Probing forks, so it goes first, while there are no threads.
-  if (HasPjrt()) {
-    for (const char* const device : {"cpu-xla", "cuda", "tpu"}) {
-      findings.plugins.push_back(ProbePlugin(device, kPluginSecs));
-    }
+  for (const char* const device : {"cpu-xla", "cuda", "tpu"}) {
+    findings.plugins.push_back(ProbePlugin(device, kPluginSecs));
   }
   findings.machine = ThisMachine();
   findings.disks.emplace_back("the working folder", DiskAt("."));
@@ -208,7 +206,6 @@ std::string Text(const Findings& findings) {
        machine.open_files ? WithCommas(static_cast<int64_t>(*machine.open_files)) : "any number"},
       {"huge pages", machine.huge_pages.empty() ? "not known" : machine.huge_pages}};
   for (const auto& [what, disk] : findings.disks) rows.push_back({what, DiskText(disk)});
-  if (!HasPjrt()) rows.push_back({"devices", "cpu; this build has no PJRT"});
   for (const PluginProbe& plugin : findings.plugins)
     rows.push_back({plugin.device, PluginText(plugin)});
   rows.push_back({"TF_CONFIG", findings.tf_config});

@@ -50,7 +50,7 @@ struct JobCase {
   std::string job;   // the text of the document, x-expect and all
   bool is_slow = false;
   std::string
-      needs;  // a file below TPUEST_PLUGINS without which the case is left out; may be empty
+      needs;  // a file of plugins without which the case is left out; may be empty
   std::vector<Step> steps;
 };
 

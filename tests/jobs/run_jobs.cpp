@@ -17,8 +17,8 @@
 //   x-rule: "exit code 0: done"                          # the rule that it shows (count_rules)
 //   x-suite: slow                                        # fast unless said; slow: more than 5 s
 //   x-needs: cpu/xla_cpu_pjrt.so                         # of the suite plugins instead; left out
-//                                                        # without this file below the
-//                                                        # environment's TPUEST_PLUGINS
+//                                                        # where $TPUEST_PLUGINS, or the folder
+//                                                        # that ./dev plugins fills, lacks it
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -38,8 +38,8 @@
 // and, with a command or a shell,
 //   stdin: TEXT              otherwise it is empty
 //   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb, SOURCE_ROOT (the root
-//                            of the tree), TESTDATA (tests/testdata) and TPUEST_PLUGINS; ${...} in
-//                            a job sees them
+//                            of the tree), TESTDATA (tests/testdata) and, in a case that needs a
+//                            plugin, TPUEST_PLUGINS; ${...} in a job sees them
 //   limit_s: 60              then the step's whole process group is killed, and the case fails
 //   signal: {send: TERM|INT|KILL|USR1, after: TEXT of stderr}, or {..., after_file: GLOB}
 //                            sent once to the process group; it must become due
@@ -95,16 +95,25 @@ struct Arguments {
   std::string pattern;
 };
 
+// As the program looks for it (FindPjrtPlugin).
+std::string PluginFolder() {
+  const auto value = [](const char* name) -> std::string {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? "" : text;
+  };
+  if (std::string own = value("TPUEST_PLUGINS"); !own.empty()) return own;
+  std::string cache = value("XDG_CACHE_HOME");
+  if (cache.empty()) cache = tpuest::JoinPath(value("HOME"), ".cache");
+  return tpuest::JoinPath(cache, "tpuest/plugins");
+}
+
 Arguments Parse(int argc, char** argv) {
   if (argc < 3) {
     throw tpuest::Error(tpuest::Code::kUsage,
                         "run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN] [--keep]");
   }
-  const char* const plugins = std::getenv("TPUEST_PLUGINS");
   Arguments arguments{
-      {.program = argv[1], .source_root = argv[2], .plugins = plugins == nullptr ? "" : plugins},
-      std::nullopt,
-      ""};
+      {.program = argv[1], .source_root = argv[2], .plugins = PluginFolder()}, std::nullopt, ""};
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--keep") {
@@ -149,8 +158,7 @@ Suite SuiteOf(const JobCase& job_case) {
 bool IsAskedFor(const JobCase& job_case, const Arguments& arguments) {
   const std::string& plugins = arguments.options.plugins;
   const bool has_needs =
-      job_case.needs.empty() ||
-      (!plugins.empty() && tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs)));
+      job_case.needs.empty() || tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs));
   const Suite suite = SuiteOf(job_case);
   return has_needs && arguments.suite.value_or(suite) == suite &&
          job_case.name.find(arguments.pattern) != std::string::npos;
@@ -178,12 +186,18 @@ std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   return cases;
 }
 
+// A case that needs no plugin sees none: what it shows is the same on every machine.
+std::vector<std::string> Run(const JobCase& job_case, tpuest::CaseOptions options) {
+  if (job_case.needs.empty()) options.plugins.clear();
+  return tpuest::RunCase(job_case, options);
+}
+
 void RunAll(const std::vector<JobCase>& cases, const tpuest::CaseOptions& options, Report& report) {
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < cases.size(); i = next++) {
       try {
-        report.Add(cases[i].name, tpuest::RunCase(cases[i], options));
+        report.Add(cases[i].name, Run(cases[i], options));
       } catch (const std::exception& error) {
         report.Add(cases[i].name, {error.what()});
       }

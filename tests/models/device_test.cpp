@@ -11,7 +11,7 @@
 #include "core/estimator/checkpoint/variables.h"
 #include "core/ops/all_ops.h"
 #include "models/zoo.h"
-#include "tests/pjrt_plugin.h"
+#include "tests/cpu_plugin.h"
 
 namespace tpuest::models {
 namespace {
@@ -121,7 +121,7 @@ bool SameBytes(const Tensor& a, const Tensor& b) {
 
 struct Both {
   explicit Both(const std::string& precision)
-      : network(precision), client(LoadPjrtPlugin(PJRT_PLUGIN, kReplicas)) {
+      : network(precision), client(LoadPjrtPlugin(CpuPlugin(), kReplicas)) {
     InitializeVariables(*engine, *network.graph, Which::kAll, kSeed, start);
   }
   [[nodiscard]] std::pair<Run, Run> Train(int64_t steps) {

@@ -17,15 +17,22 @@ namespace {
 // The types that both sides compute with.
 struct DTypePair {
   DType dtype;
-  PJRT_Buffer_Type type;
+  pjrt::BufferType type;
 };
 constexpr DTypePair kTypes[] = {
-    {DType::kBool, PJRT_Buffer_Type_PRED},  {DType::kInt8, PJRT_Buffer_Type_S8},
-    {DType::kInt16, PJRT_Buffer_Type_S16},  {DType::kInt32, PJRT_Buffer_Type_S32},
-    {DType::kInt64, PJRT_Buffer_Type_S64},  {DType::kUint8, PJRT_Buffer_Type_U8},
-    {DType::kUint16, PJRT_Buffer_Type_U16}, {DType::kUint32, PJRT_Buffer_Type_U32},
-    {DType::kUint64, PJRT_Buffer_Type_U64}, {DType::kFloat, PJRT_Buffer_Type_F32},
-    {DType::kDouble, PJRT_Buffer_Type_F64}, {DType::kBfloat16, PJRT_Buffer_Type_BF16},
+    {DType::kBool, pjrt::BufferType::kPred},  {DType::kInt8, pjrt::BufferType::kS8},
+    {DType::kInt16, pjrt::BufferType::kS16},  {DType::kInt32, pjrt::BufferType::kS32},
+    {DType::kInt64, pjrt::BufferType::kS64},  {DType::kUint8, pjrt::BufferType::kU8},
+    {DType::kUint16, pjrt::BufferType::kU16}, {DType::kUint32, pjrt::BufferType::kU32},
+    {DType::kUint64, pjrt::BufferType::kU64}, {DType::kFloat, pjrt::BufferType::kF32},
+    {DType::kDouble, pjrt::BufferType::kF64}, {DType::kBfloat16, pjrt::BufferType::kBf16},
+};
+
+// Without these nothing can be started, nor an error be read.
+constexpr PjrtFunction kStartFunctions[] = {
+    {offsetof(pjrt::Api, error_get_code), "PJRT_Error_GetCode"},
+    {offsetof(pjrt::Api, plugin_initialize), "PJRT_Plugin_Initialize"},
+    {offsetof(pjrt::Api, event_await), "PJRT_Event_Await"},
 };
 
 void AppendVarint(uint64_t value, std::string& bytes) {
@@ -35,7 +42,7 @@ void AppendVarint(uint64_t value, std::string& bytes) {
 
 // The code of an Error: `code`, unless memory is what is missing.
 Code CodeOf(const PjrtFailure& failure, Code code) {
-  return failure.code == PJRT_Error_Code_RESOURCE_EXHAUSTED ? Code::kResource : code;
+  return failure.code == pjrt::ErrorCode::kResourceExhausted ? Code::kResource : code;
 }
 
 // The words of dlopen, without the path that they begin with.
@@ -46,10 +53,10 @@ std::string LoadError(const std::string& path) {
 }
 
 // RTLD_LOCAL keeps the plugin's symbols (its protobuf, its abseil) and ours apart.
-const PJRT_Api* LoadApi(const std::string& path) {
+const pjrt::Api* LoadApi(const std::string& path) {
   if (!FileExists(path)) {
     throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path),
-                "./dev plugins cpu (or tpu) fetches one");
+                "get one: ./dev plugins cpu (or tpu), or pip install xla-cpu-pjrt (or libtpu)");
   }
   // Without a slash dlopen would look elsewhere.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
@@ -57,12 +64,12 @@ const PJRT_Api* LoadApi(const std::string& path) {
   if (library == nullptr) {
     throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: {}", path, LoadError(file)));
   }
-  using GetApi = const PJRT_Api* (*)();
+  using GetApi = const pjrt::Api* (*)();
   const auto get = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
   if (get == nullptr) {
     throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: it has no GetPjrtApi", path));
   }
-  const PJRT_Api* const api = get();
+  const pjrt::Api* const api = get();
   if (api == nullptr) {
     throw Error(Code::kUsage,
                 fmt::format("{}: is no PJRT plugin: its GetPjrtApi gives none", path));
@@ -76,57 +83,54 @@ PjrtApi::PjrtApi(const std::string& path, PjrtLogging logging) : path_(path), lo
   SetPjrtLogVariables(logging);
   const PjrtSilence silence(logging);
   api_ = LoadApi(path);
-  if (api_->pjrt_api_version.major_version != PJRT_API_MAJOR) {
+  if (api_->pjrt_api_version.major_version != pjrt::kApiMajor) {
     throw Error(Code::kUsage, fmt::format("{}: has {}", path, Versions()),
                 "take a plugin of the same major version");
   }
-  PJRT_NEED_FUNCTION(*this, PJRT_Error_GetCode);
-  PJRT_NEED_FUNCTION(*this, PJRT_Plugin_Initialize);
-  PJRT_NEED_FUNCTION(*this, PJRT_Event_Await);
-  PJRT_ARGS(initialize, PJRT_Plugin_Initialize_Args);
-  NeedStart(api_->PJRT_Plugin_Initialize(&initialize));
+  NeedFunctions(kStartFunctions);
+  pjrt::PluginInitializeArgs initialize;
+  NeedStart(api_->plugin_initialize(&initialize));
 }
 
 std::string PjrtApi::Versions() const {
   const auto& version = api_->pjrt_api_version;
   return fmt::format("version {}.{} of the PJRT interface, tpuest was built for {}.{}",
-                     version.major_version, version.minor_version, PJRT_API_MAJOR, PJRT_API_MINOR);
+                     version.major_version, version.minor_version, pjrt::kApiMajor,
+                     pjrt::kApiMinor);
 }
 
-// struct_size says how much of PJRT_Api the plugin knows: an older one's table ends earlier, and
+// struct_size says how much of pjrt::Api the plugin knows: an older one's table ends earlier, and
 // reading past it would call whatever stands there.
-void PjrtApi::NeedFunction(size_t offset, std::string_view name) const {
-  using Function = void (*)();
-  Function function = nullptr;
-  if (offset + sizeof(function) <= api_->struct_size) {
-    std::memcpy(&function, reinterpret_cast<const char*>(api_) + offset, sizeof(function));
+void PjrtApi::NeedFunctions(std::span<const PjrtFunction> functions) const {
+  for (const auto& [offset, name] : functions) {
+    pjrt::Unused function = nullptr;
+    if (offset + sizeof(function) <= api_->head.struct_size) {
+      std::memcpy(&function, reinterpret_cast<const char*>(api_) + offset, sizeof(function));
+    }
+    if (function != nullptr) continue;
+    throw Error(Code::kUsage, fmt::format("{}: has no {}: it has {}", path_, name, Versions()),
+                "take a newer plugin");
   }
-  if (function != nullptr) return;
-  throw Error(Code::kUsage, fmt::format("{}: has no {}: it has {}", path_, name, Versions()),
-              "take a newer plugin");
 }
 
 // Asking for the code may fail itself; then there are two errors to release.
-std::optional<PjrtFailure> PjrtApi::Take(PJRT_Error* error) const {
+std::optional<PjrtFailure> PjrtApi::Take(pjrt::Error* error) const {
   if (error == nullptr) return std::nullopt;
-  PJRT_ARGS(message, PJRT_Error_Message_Args);
-  message.error = error;
-  api_->PJRT_Error_Message(&message);
-  PjrtFailure failure{PJRT_Error_Code_UNKNOWN, {message.message, message.message_size}};
-  PJRT_ARGS(kind, PJRT_Error_GetCode_Args);
-  kind.error = error;
-  PJRT_Error* const second = api_->PJRT_Error_GetCode(&kind);
+  pjrt::ErrorMessageArgs message{.error = error};
+  api_->error_message(&message);
+  PjrtFailure failure{pjrt::ErrorCode::kUnknown, {message.message, message.message_size}};
+  pjrt::ErrorGetCodeArgs kind{.error = error};
+  pjrt::Error* const second = api_->error_get_code(&kind);
   if (second == nullptr) failure.code = kind.code;
-  for (PJRT_Error* const each : {second, error}) {
+  for (pjrt::Error* const each : {second, error}) {
     if (each == nullptr) continue;
-    PJRT_ARGS(destroy, PJRT_Error_Destroy_Args);
-    destroy.error = each;
-    api_->PJRT_Error_Destroy(&destroy);
+    pjrt::ErrorDestroyArgs destroy{.error = each};
+    api_->error_destroy(&destroy);
   }
   return failure;
 }
 
-void PjrtApi::Need(PJRT_Error* error, std::string_view what, Code code) const {
+void PjrtApi::Need(pjrt::Error* error, std::string_view what, Code code) const {
   const std::optional<PjrtFailure> failure = Take(error);
   if (!failure) return;
   throw Error(CodeOf(*failure, code), fmt::format("{}: {}: {}", path_, what, failure->text));
@@ -141,7 +145,7 @@ void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view mod
       .At(node->place);
 }
 
-void PjrtApi::NeedStart(PJRT_Error* error) const {
+void PjrtApi::NeedStart(pjrt::Error* error) const {
   const std::optional<PjrtFailure> failure = Take(error);
   if (!failure) return;
   throw Error(Code::kUsage,
@@ -149,25 +153,23 @@ void PjrtApi::NeedStart(PJRT_Error* error) const {
 }
 
 // The event is released before its error is thrown.
-void PjrtApi::Await(PJRT_Event* event, std::string_view what) const {
+void PjrtApi::Await(pjrt::Event* event, std::string_view what) const {
   if (event == nullptr) return;
-  PJRT_ARGS(await, PJRT_Event_Await_Args);
-  await.event = event;
-  PJRT_Error* const error = api_->PJRT_Event_Await(&await);
-  PJRT_ARGS(destroy, PJRT_Event_Destroy_Args);
-  destroy.event = event;
-  api_->PJRT_Event_Destroy(&destroy);
+  pjrt::EventAwaitArgs await{.event = event};
+  pjrt::Error* const error = api_->event_await(&await);
+  pjrt::EventDestroyArgs destroy{.event = event};
+  api_->event_destroy(&destroy);
   Need(error, what, Code::kLost);
 }
 
-PJRT_Buffer_Type PjrtTypeOf(DType dtype) {
+pjrt::BufferType PjrtTypeOf(DType dtype) {
   for (const DTypePair& pair : kTypes) {
     if (pair.dtype == dtype) return pair.type;
   }
   throw Error(Code::kUsage, fmt::format("a device has no {}", NameOf(dtype)));
 }
 
-DType DTypeOf(PJRT_Buffer_Type type) {
+DType DTypeOf(pjrt::BufferType type) {
   for (const DTypePair& pair : kTypes) {
     if (pair.type == type) return pair.dtype;
   }
@@ -200,13 +202,14 @@ void CheckReplicas(int replicas, int available, const std::string& where, std::s
       .Key("run_config.tpu_config.num_shards");
 }
 
-PJRT_Program PjrtProgramOf(std::string& module) {
+pjrt::Program PjrtProgramOf(std::string& module) {
   static constexpr std::string_view kFormat = "mlir";
-  PJRT_ARGS(program, PJRT_Program);
-  program.code = module.data();
-  program.code_size = module.size();
-  program.format = kFormat.data();
-  program.format_size = kFormat.size();
+  pjrt::Program program{
+      .code = module.data(),
+      .code_size = module.size(),
+      .format = kFormat.data(),
+      .format_size = kFormat.size(),
+  };
   return program;
 }
 

@@ -52,7 +52,4 @@ class PjrtClient {
 [[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
                                                          PjrtLogging logging = PjrtLogging::kQuiet);
 
-// True if this build has the interface; without it LoadPjrtPlugin says how to get it.
-[[nodiscard]] bool HasPjrt();
-
 }  // namespace tpuest

@@ -62,7 +62,7 @@ void CheckName(const std::string& name) {
 
 // The value of this name in a plugin's list, or nullptr. The values are the plugin's, and live as
 // long as what it described.
-const PJRT_NamedValue* Find(const PJRT_NamedValue* values, size_t count, std::string_view name) {
+const pjrt::NamedValue* Find(const pjrt::NamedValue* values, size_t count, std::string_view name) {
   for (size_t i = 0; i < count; ++i) {
     if (std::string_view(values[i].name, values[i].name_size) == name) return &values[i];
   }
@@ -71,20 +71,36 @@ const PJRT_NamedValue* Find(const PJRT_NamedValue* values, size_t count, std::st
 
 struct TopologyDeleter {
   const PjrtApi* api;
-  void operator()(PJRT_TopologyDescription* topology) const {
-    PJRT_ARGS(destroy, PJRT_TopologyDescription_Destroy_Args);
-    destroy.topology = topology;
-    (*api)->PJRT_TopologyDescription_Destroy(&destroy);
+  void operator()(pjrt::TopologyDescription* topology) const {
+    pjrt::TopologyDescriptionDestroyArgs destroy{.topology = topology};
+    (*api)->topology_description_destroy(&destroy);
   }
 };
 
 struct ExecutableDeleter {
   const PjrtApi* api;
-  void operator()(PJRT_Executable* executable) const {
-    PJRT_ARGS(destroy, PJRT_Executable_Destroy_Args);
-    destroy.executable = executable;
-    (*api)->PJRT_Executable_Destroy(&destroy);
+  void operator()(pjrt::Executable* executable) const {
+    pjrt::ExecutableDestroyArgs destroy{.executable = executable};
+    (*api)->executable_destroy(&destroy);
   }
+};
+
+constexpr PjrtFunction kTopologyFunctions[] = {
+    {offsetof(pjrt::Api, topology_description_create), "PJRT_TopologyDescription_Create"},
+    {offsetof(pjrt::Api, topology_description_destroy), "PJRT_TopologyDescription_Destroy"},
+    {offsetof(pjrt::Api, topology_description_platform_name),
+     "PJRT_TopologyDescription_PlatformName"},
+    {offsetof(pjrt::Api, topology_description_platform_version),
+     "PJRT_TopologyDescription_PlatformVersion"},
+    {offsetof(pjrt::Api, topology_description_get_device_descriptions),
+     "PJRT_TopologyDescription_GetDeviceDescriptions"},
+    {offsetof(pjrt::Api, topology_description_attributes), "PJRT_TopologyDescription_Attributes"},
+    {offsetof(pjrt::Api, device_description_kind), "PJRT_DeviceDescription_Kind"},
+    {offsetof(pjrt::Api, compile), "PJRT_Compile"},
+    {offsetof(pjrt::Api, executable_destroy), "PJRT_Executable_Destroy"},
+    {offsetof(pjrt::Api, executable_get_cost_analysis), "PJRT_Executable_GetCostAnalysis"},
+    {offsetof(pjrt::Api, executable_get_compiled_memory_stats),
+     "PJRT_Executable_GetCompiledMemoryStats"},
 };
 
 // A topology, and the plugin that knows it. The plugin goes last: topology_ is released through it.
@@ -92,7 +108,7 @@ class Topology final : public PjrtTopology {
  public:
   Topology(const std::string& path, const std::string& name, PjrtLogging logging)
       : api_(path, logging), topology_(nullptr, {&api_}) {
-    NeedFunctions();
+    api_.NeedFunctions(kTopologyFunctions);
     info_.name = name;
     Create();
     Describe();
@@ -105,50 +121,36 @@ class Topology final : public PjrtTopology {
   }
 
  private:
-  void NeedFunctions() const;
   void Create();
   void Describe();
   // The compiler's own figures; nothing is run.
-  [[nodiscard]] CompiledSize SizeOf(PJRT_Executable* executable) const;
+  [[nodiscard]] CompiledSize SizeOf(pjrt::Executable* executable) const;
 
   PjrtApi api_;
-  std::unique_ptr<PJRT_TopologyDescription, TopologyDeleter> topology_;
+  std::unique_ptr<pjrt::TopologyDescription, TopologyDeleter> topology_;
   TopologyInfo info_;
 };
-
-void Topology::NeedFunctions() const {
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Create);
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Destroy);
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_PlatformName);
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_PlatformVersion);
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_GetDeviceDescriptions);
-  PJRT_NEED_FUNCTION(api_, PJRT_TopologyDescription_Attributes);
-  PJRT_NEED_FUNCTION(api_, PJRT_DeviceDescription_Kind);
-  PJRT_NEED_FUNCTION(api_, PJRT_Compile);
-  PJRT_NEED_FUNCTION(api_, PJRT_Executable_Destroy);
-  PJRT_NEED_FUNCTION(api_, PJRT_Executable_GetCostAnalysis);
-  PJRT_NEED_FUNCTION(api_, PJRT_Executable_GetCompiledMemoryStats);
-}
 
 void Topology::Create() {
   // v4's two cores share their memory and run as one device, unless asked not to; newer ones know.
   constexpr std::string_view kOption = "chip_config_name";
   constexpr std::string_view kOneDevice = "megacore";
-  PJRT_ARGS(option, PJRT_NamedValue);
+  pjrt::NamedValue option;
   option.name = kOption.data();
   option.name_size = kOption.size();
-  option.type = PJRT_NamedValue_kString;
+  option.type = pjrt::NamedValueType::kString;
   option.string_value = kOneDevice.data();
   option.value_size = kOneDevice.size();
   const std::string& name = info_.name;
   const bool joined = StartsWith(name, "v4:") || StartsWith(name, "V4:");
-  PJRT_ARGS(create, PJRT_TopologyDescription_Create_Args);
-  create.topology_name = name.data();
-  create.topology_name_size = name.size();
-  create.create_options = &option;
-  create.num_options = joined ? 1 : 0;
+  pjrt::TopologyDescriptionCreateArgs create{
+      .topology_name = name.data(),
+      .topology_name_size = name.size(),
+      .create_options = &option,
+      .num_options = joined ? size_t{1} : 0,
+  };
   const PjrtSilence silence(api_.logging());
-  if (const auto failure = api_.Take(api_->PJRT_TopologyDescription_Create(&create))) {
+  if (const auto failure = api_.Take(api_->topology_description_create(&create))) {
     throw NoTopology(name, fmt::format("{}: {}", api_.path(), failure->text));
   }
   topology_.reset(create.topology);
@@ -157,37 +159,33 @@ void Topology::Create() {
 // An attribute or a device that the plugin does not tell leaves its field 0 or empty.
 void Topology::Describe() {
   constexpr std::string_view kWhat = "describing a topology";
-  PJRT_ARGS(devices, PJRT_TopologyDescription_GetDeviceDescriptions_Args);
-  devices.topology = topology_.get();
-  api_.Need(api_->PJRT_TopologyDescription_GetDeviceDescriptions(&devices), kWhat);
+  pjrt::TopologyDescriptionGetDeviceDescriptionsArgs devices{.topology = topology_.get()};
+  api_.Need(api_->topology_description_get_device_descriptions(&devices), kWhat);
   info_.cores = static_cast<int>(devices.num_descriptions);
   if (info_.cores > 0) {
-    PJRT_ARGS(kind, PJRT_DeviceDescription_Kind_Args);
-    kind.device_description = devices.descriptions[0];
-    api_.Need(api_->PJRT_DeviceDescription_Kind(&kind), kWhat);
+    pjrt::DeviceDescriptionKindArgs kind{.device_description = devices.descriptions[0]};
+    api_.Need(api_->device_description_kind(&kind), kWhat);
     info_.kind.assign(kind.device_kind, kind.device_kind_size);
   }
-  PJRT_ARGS(platform, PJRT_TopologyDescription_PlatformName_Args);
-  platform.topology = topology_.get();
-  api_.Need(api_->PJRT_TopologyDescription_PlatformName(&platform), kWhat);
+  pjrt::TopologyDescriptionPlatformNameArgs platform{.topology = topology_.get()};
+  api_.Need(api_->topology_description_platform_name(&platform), kWhat);
   info_.platform.assign(platform.platform_name, platform.platform_name_size);
-  PJRT_ARGS(version, PJRT_TopologyDescription_PlatformVersion_Args);
-  version.topology = topology_.get();
-  api_.Need(api_->PJRT_TopologyDescription_PlatformVersion(&version), kWhat);
+  pjrt::TopologyDescriptionPlatformVersionArgs version{.topology = topology_.get()};
+  api_.Need(api_->topology_description_platform_version(&version), kWhat);
   info_.version.assign(version.platform_version, version.platform_version_size);
-  PJRT_ARGS(attributes, PJRT_TopologyDescription_Attributes_Args);
-  attributes.topology = topology_.get();
-  api_.Need(api_->PJRT_TopologyDescription_Attributes(&attributes), kWhat);
-  const PJRT_NamedValue* const limit =
+  pjrt::TopologyDescriptionAttributesArgs attributes{.topology = topology_.get()};
+  api_.Need(api_->topology_description_attributes(&attributes), kWhat);
+  const pjrt::NamedValue* const limit =
       Find(attributes.attributes, attributes.num_attributes, "device_memory_bytes_limit");
-  if (limit != nullptr && limit->type == PJRT_NamedValue_kInt64) info_.limit = limit->int64_value;
+  if (limit != nullptr && limit->type == pjrt::NamedValueType::kInt64) {
+    info_.limit = limit->int64_value;
+  }
   info_.memory = TpuMemoryBytes(info_.name);
 }
 
-CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
-  PJRT_ARGS(memory, PJRT_Executable_GetCompiledMemoryStats_Args);
-  memory.executable = executable;
-  api_.Need(api_->PJRT_Executable_GetCompiledMemoryStats(&memory), "reading a program's size");
+CompiledSize Topology::SizeOf(pjrt::Executable* executable) const {
+  pjrt::ExecutableGetCompiledMemoryStatsArgs memory{.executable = executable};
+  api_.Need(api_->executable_get_compiled_memory_stats(&memory), "reading a program's size");
   CompiledSize size;
   size.code = memory.generated_code_size_in_bytes;
   size.arguments = memory.argument_size_in_bytes;
@@ -195,13 +193,12 @@ CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
   size.aliased = memory.alias_size_in_bytes;
   size.temporaries = memory.temp_size_in_bytes;
   size.peak = memory.peak_memory_in_bytes;
-  PJRT_ARGS(cost, PJRT_Executable_GetCostAnalysis_Args);
-  cost.executable = executable;
+  pjrt::ExecutableGetCostAnalysisArgs cost{.executable = executable};
   // Some plugins have no cost analysis.
-  if (api_.Take(api_->PJRT_Executable_GetCostAnalysis(&cost))) return size;
+  if (api_.Take(api_->executable_get_cost_analysis(&cost))) return size;
   const auto property = [&](std::string_view name) -> std::optional<double> {
-    const PJRT_NamedValue* const value = Find(cost.properties, cost.num_properties, name);
-    if (value == nullptr || value->type != PJRT_NamedValue_kFloat) return std::nullopt;
+    const pjrt::NamedValue* const value = Find(cost.properties, cost.num_properties, name);
+    if (value == nullptr || value->type != pjrt::NamedValueType::kFloat) return std::nullopt;
     return value->float_value;
   };
   size.flops = property("flops");
@@ -214,17 +211,18 @@ CompiledSize Topology::SizeOf(PJRT_Executable* executable) const {
 CompiledSize Topology::Compile(const std::string& module, int replicas) {
   CheckReplicas(replicas, info_.cores, info_.name, "cores");
   std::string code = module;
-  PJRT_Program program = PjrtProgramOf(code);
+  pjrt::Program program = PjrtProgramOf(code);
   const std::string options = PjrtCompileOptions(replicas);
-  PJRT_ARGS(compile, PJRT_Compile_Args);
-  compile.topology = topology_.get();
-  compile.program = &program;
-  compile.compile_options = options.data();
-  compile.compile_options_size = options.size();
+  pjrt::CompileArgs compile{
+      .topology = topology_.get(),
+      .program = &program,
+      .compile_options = options.data(),
+      .compile_options_size = options.size(),
+  };
   std::optional<PjrtFailure> failure;
   {
     const PjrtSilence silence(api_.logging());
-    failure = api_.Take(api_->PJRT_Compile(&compile));
+    failure = api_.Take(api_->compile(&compile));
   }
   if (failure) {
     CompiledSize none;
@@ -232,7 +230,8 @@ CompiledSize Topology::Compile(const std::string& module, int replicas) {
     if (!none.shortage) api_.ThrowCompileError(*failure, module);
     return none;
   }
-  const std::unique_ptr<PJRT_Executable, ExecutableDeleter> executable(compile.executable, {&api_});
+  const std::unique_ptr<pjrt::Executable, ExecutableDeleter> executable(compile.executable,
+                                                                        {&api_});
   return SizeOf(executable.get());
 }
 

@@ -13,7 +13,7 @@
 #include "core/backend/pjrt/topology.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "tests/pjrt_plugin.h"
+#include "tests/cpu_plugin.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {
@@ -66,7 +66,7 @@ Error CompileError(const std::function<void()>& compile) {
 TEST_CASE("XLA's CPU plugin says nothing itself") {
   std::optional<Error> error;
   const std::string written = StderrOf([&] {
-    const auto client = LoadPjrtPlugin(PJRT_PLUGIN, 2);
+    const auto client = LoadPjrtPlugin(CpuPlugin(), 2);
     (void)client->Compile(Module(8, 2), 2);
     error = CompileError([&] {
       const auto executable = client->Compile(UnknownCall(), 1);

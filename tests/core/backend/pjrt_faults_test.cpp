@@ -5,10 +5,10 @@
 
 #include <fstream>
 
+#include "core/backend/pjrt/c_api.h"
 #include "core/backend/pjrt/client.h"
 #include "core/backend/pjrt/topology.h"
 #include "core/base/error.h"
-#include "pjrt_c_api.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {
@@ -18,7 +18,7 @@ std::string Fake(std::string_view fault) { return fmt::format("{}/libfake_{}.so"
 
 std::string Versions(int major, int minor) {
   return fmt::format("version {}.{} of the PJRT interface, tpuest was built for {}.{}", major,
-                     minor, PJRT_API_MAJOR, PJRT_API_MINOR);
+                     minor, pjrt::kApiMajor, pjrt::kApiMinor);
 }
 
 // The error of loading a plugin as a client.
@@ -40,13 +40,13 @@ TEST_CASE("a plugin that cannot be used: one message with the file and the versi
   };
   check("no/such.so", ": there is no such plugin");
   check(Fake("no_get_api"), ": is no PJRT plugin: it has no GetPjrtApi");
-  check(Fake("other_major"), ": has " + Versions(PJRT_API_MAJOR + 3, 4));
+  check(Fake("other_major"), ": has " + Versions(pjrt::kApiMajor + 3, 4));
   check(Fake("old"),
-        ": has no PJRT_LoadedExecutable_Execute: it has " + Versions(PJRT_API_MAJOR, 5));
+        ": has no PJRT_LoadedExecutable_Execute: it has " + Versions(pjrt::kApiMajor, 5));
   check(Fake("fail_initialize"),
-        ": does not start: no driver (it has " + Versions(PJRT_API_MAJOR, PJRT_API_MINOR) + ")");
+        ": does not start: no driver (it has " + Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
   check(Fake("fail_create"), ": does not start: no device is free (it has " +
-                                 Versions(PJRT_API_MAJOR, PJRT_API_MINOR) + ")");
+                                 Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
 }
 
 TEST_CASE("a file that is no library") {

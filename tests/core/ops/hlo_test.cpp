@@ -6,7 +6,7 @@
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"
-#include "tests/pjrt_plugin.h"
+#include "tests/cpu_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -46,7 +46,7 @@ CaseRun RunOnPlugin(PjrtClient& client, const OpCase& op_case, const std::vector
 }
 
 TEST_CASE("every op that lowers computes on XLA's CPU plugin what the CPU engine does") {
-  const auto client = LoadPjrtPlugin(PJRT_PLUGIN, 1);
+  const auto client = LoadPjrtPlugin(CpuPlugin(), 1);
   for (const OpCase& op_case : AllOpCases()) {
     const OpDef& def = *TestRegistry().Find(op_case.op)->def;
     if (def.hlo == nullptr && def.expand == nullptr && def.bind == nullptr) continue;

@@ -12,7 +12,7 @@
 #include "core/ops/state.h"
 #include "core/ops/training.h"
 #include "tests/core/ops/op_checks.h"
-#include "tests/pjrt_plugin.h"
+#include "tests/cpu_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -55,7 +55,7 @@ StepFeeds FeedsOf(float first) {
 }
 
 struct Device {
-  std::unique_ptr<PjrtClient> client = LoadPjrtPlugin(PJRT_PLUGIN, kReplicas);
+  std::unique_ptr<PjrtClient> client = LoadPjrtPlugin(CpuPlugin(), kReplicas);
   std::unique_ptr<Backend> backend = MakePjrtBackend(*client);
 };
 

@@ -12,7 +12,7 @@
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"
-#include "tests/pjrt_plugin.h"
+#include "tests/cpu_plugin.h"
 
 namespace tpuest {
 namespace {
@@ -66,7 +66,7 @@ std::vector<std::vector<Tensor>> OnEngine(const BatchGraph& batch, uint64_t seed
 
 // results[replica][i]
 std::vector<std::vector<Tensor>> OnPlugin(const BatchGraph& batch, uint64_t seed) {
-  const auto client = LoadPjrtPlugin(PJRT_PLUGIN, kReplicas);
+  const auto client = LoadPjrtPlugin(CpuPlugin(), kReplicas);
   const LoweredModule module = LowerToHlo(batch.Spec(), {.replicas = kReplicas, .seed = seed});
   REQUIRE(module.variables == std::vector<std::string>{"global_step"});
   std::vector<std::vector<Tensor>> arguments;
