@@ -1,9 +1,14 @@
 #include "core/backend/pjrt/plugin.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <climits>
 #include <cstdlib>
 
+#include "core/base/child_process.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -37,20 +42,39 @@ const std::vector<Plugin>& Plugins() {
   return plugins;
 }
 
+// The prefix of the Python environment that a program is installed in: PREFIX of PREFIX/bin/tpuest
+// and of PREFIX/lib/python3.11/site-packages/any/where. "": it lies elsewhere.
+std::string PrefixOf(const std::string& program) {
+  const size_t library = program.find("/lib/python3");
+  if (library != std::string::npos) return program.substr(0, library);
+  const std::string folder = DirName(program);
+  return BaseName(folder) == "bin" ? DirName(folder) : "";
+}
+
+// The prefixes of Python environments, each once.
+std::vector<std::string> Prefixes(const Environment& environment, const std::string& program) {
+  std::vector<std::string> prefixes;
+  for (std::string& prefix :
+       std::array{environment("VIRTUAL_ENV"), environment("CONDA_PREFIX"), PrefixOf(program)}) {
+    const bool is_known = std::ranges::find(prefixes, prefix) != prefixes.end();
+    if (!prefix.empty() && !is_known) prefixes.push_back(std::move(prefix));
+  }
+  return prefixes;
+}
+
 // Every place to look at, the first one first; patterns, since a Python environment has its version
-// in its paths.
-std::vector<std::string> PlacesOf(const Plugin& plugin, const Environment& environment) {
+// in its paths, and calls its packages site-packages or, as Debian does, dist-packages.
+std::vector<std::string> PlacesOf(const Plugin& plugin, const Environment& environment,
+                                  const std::string& program) {
   std::vector<std::string> places;
   const std::string own = environment("TPUEST_PLUGINS");
   if (!own.empty()) places.push_back(JoinPath(own, plugin.file));
   std::string cache = environment("XDG_CACHE_HOME");
   if (cache.empty()) cache = JoinPath(environment("HOME"), ".cache");
   places.push_back(JoinPath(JoinPath(cache, "tpuest/plugins"), plugin.file));
-  for (const char* const variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const std::string root = environment(variable);
-    if (root.empty()) continue;
+  for (const std::string& prefix : Prefixes(environment, program)) {
     for (const std::string_view package : plugin.packages) {
-      places.push_back(JoinPath(JoinPath(root, "lib/python3*/site-packages"), package));
+      places.push_back(JoinPath(JoinPath(prefix, "lib/python3*/*-packages"), package));
     }
   }
   return places;
@@ -63,14 +87,22 @@ std::string SystemEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string FindPjrtPlugin(std::string_view device, const Environment& environment) {
+std::string ProgramPath() {
+  std::string path(PATH_MAX, '\0');
+  const ssize_t size = ::readlink(kThisProgram, path.data(), path.size());
+  path.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return path;
+}
+
+std::string FindPjrtPlugin(std::string_view device, const Environment& environment,
+                           const std::string& program) {
   // A path is taken at its word; whether a plugin is there LoadPjrtPlugin says.
   if (StartsWith(device, kPath) && device.size() > kPath.size()) {
     return std::string(device.substr(kPath.size()));
   }
   for (const Plugin& plugin : Plugins()) {
     if (plugin.device != device) continue;
-    const std::vector<std::string> places = PlacesOf(plugin, environment);
+    const std::vector<std::string> places = PlacesOf(plugin, environment, program);
     for (const std::string& place : places) {
       for (const std::string& path : Glob(place)) {
         if (FileExists(path)) return path;

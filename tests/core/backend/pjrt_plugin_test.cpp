@@ -7,6 +7,7 @@
 #include "core/backend/pjrt/plugin.h"
 #include "core/backend/pjrt/tpu_memory.h"
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {
@@ -50,18 +51,40 @@ TEST_CASE("a plugin is found: named, in the own folder, in the cache, in the env
   CHECK(FindPjrtPlugin("cpu-xla", environment) == cpu);
 }
 
+TEST_CASE("a plugin is found in the Python environment that the program is installed in") {
+  const TemporaryFolder folder;
+  const auto find = [&](std::map<std::string, std::string> variables, const std::string& program) {
+    variables["HOME"] = folder.File("home");
+    return FindPjrtPlugin("tpu", Of(std::move(variables)), folder.File(program));
+  };
+  const std::string wheel =
+      Touch(folder.File("prefix/lib/python3.11/site-packages/libtpu/libtpu.so"));
+  CHECK(find({}, "prefix/bin/tpuest") == wheel);
+  CHECK(find({}, "prefix/lib/python3.11/site-packages/tpuest/bin/tpuest") == wheel);
+  const std::string debian = Touch(folder.File("local/lib/python3/dist-packages/libtpu/libtpu.so"));
+  CHECK(find({}, "local/bin/tpuest") == debian);
+  // Whoever activates an environment means that one.
+  CHECK(find({{"VIRTUAL_ENV", folder.File("prefix")}}, "local/bin/tpuest") == wheel);
+  // A program elsewhere is in no environment.
+  CHECK_THROWS_AS((void)find({}, "prefix/tpuest"), Error);
+  CHECK_THROWS_AS((void)find({}, "prefix/build/tpuest"), Error);
+}
+
+TEST_CASE("the program's own path is known") { CHECK(BaseName(ProgramPath()) == "backend_test"); }
+
 TEST_CASE("where no plugin is found the message says where it looked and what fetches it") {
   const TemporaryFolder folder;
   const Environment environment =
       Of({{"XDG_CACHE_HOME", folder.File("cache")}, {"VIRTUAL_ENV", folder.File("venv")}});
   try {
-    (void)FindPjrtPlugin("tpu", environment);
+    // Installed in the environment that is active: looked for once.
+    (void)FindPjrtPlugin("tpu", environment, folder.File("venv/bin/tpuest"));
     FAIL("found one");
   } catch (const Error& error) {
     CHECK(error.code() == Code::kUsage);
     CHECK(error.message() == "there is no plugin for the device 'tpu'; looked for " +
                                  folder.File("cache/tpuest/plugins/tpu/libtpu.so, ") +
-                                 folder.File("venv/lib/python3*/site-packages/libtpu/libtpu.so"));
+                                 folder.File("venv/lib/python3*/*-packages/libtpu/libtpu.so"));
     CHECK(error.faults()[0].hint ==
           "get it: ./dev plugins tpu, or pip install libtpu; or name its file: pjrt:PATH");
   }
