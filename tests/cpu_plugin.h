@@ -12,7 +12,8 @@
 namespace tpuest {
 
 // Its path, found as the program finds it. Where there is none the test program ends, as one that
-// Meson counts as skipped: all of its cases need the plugin.
+// Meson counts as skipped: all of its cases need the plugin. Nothing is released then, so a case
+// asks before it makes a temporary folder.
 inline std::string CpuPlugin() {
   try {
     return FindPjrtPlugin("cpu-xla");

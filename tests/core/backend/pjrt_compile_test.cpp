@@ -64,9 +64,10 @@ Error CompileError(const std::function<void()>& compile) {
 }
 
 TEST_CASE("XLA's CPU plugin says nothing itself") {
+  const std::string path = CpuPlugin();
   std::optional<Error> error;
   const std::string written = StderrOf([&] {
-    const auto client = LoadPjrtPlugin(CpuPlugin(), 2);
+    const auto client = LoadPjrtPlugin(path, 2);
     (void)client->Compile(Module(8, 2), 2);
     error = CompileError([&] {
       const auto executable = client->Compile(UnknownCall(), 1);
