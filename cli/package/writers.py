@@ -16,9 +16,9 @@ from contents import COMPLETIONS, DOC, Entry, Tree, output
 
 SUMMARY = 'Trains TPUEstimator jobs: one native program, without TensorFlow'
 DESCRIPTION = '''\
-A job is a YAML file whose words are TPUEstimator's; checkpoints, event files and SavedModels are
-TensorFlow's own formats. The same job gives the same bits whatever the number of threads, and after
-any interruption.
+A job is a YAML file whose words are TPUEstimator's; checkpoints, event files
+and SavedModels are TensorFlow's own formats. The same job gives the same bits
+whatever the number of threads, and after any interruption.
 '''
 LICENCE = 'Apache-2.0'
 HERE = Path(__file__).resolve().parent
