@@ -1,11 +1,9 @@
-#include "core/kernels/activation.h"
-
 #include <cmath>
 
-#include "core/base/error.h"
-#include "core/tensor/tensor.h"
+#include "core/kernels/isa_kernels.h"
+#include "core/tensor/elements.h"
 
-namespace tpuest {
+namespace tpuest::TPUEST_ISA {
 namespace {
 
 // Klambauer et al. 2017, appendix A1: scale and scale * alpha.
@@ -141,9 +139,8 @@ struct ByType {
       case DType::kDouble:
         return of_double;
       default:
-        Check(false, "no activation of {}", NameOf(dtype));
+        return nullptr;
     }
-    return nullptr;
   }
 };
 
@@ -171,4 +168,4 @@ ActivationGradKernel FindActivationGrad(Activation activation, DType dtype) {
   return OfKind<GradLoops>(activation).Find(dtype);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::TPUEST_ISA

@@ -1,13 +1,11 @@
-#include "core/kernels/binary.h"
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/error.h"
 #include "core/kernels/binary_loop.h"
+#include "core/kernels/isa_kernels.h"
 
-namespace tpuest {
+namespace tpuest::TPUEST_ISA {
 namespace {
 
 constexpr int kPowLanes = 16;
@@ -88,7 +86,7 @@ struct TanhGradFn {
 
 template <class T>
 void CheckDivisor(T b) {
-  if (b == 0) throw Error(Code::kData, "an integer is divided by zero");
+  if (b == 0) ThrowZeroDivisor();
 }
 
 struct FloorDivFn {
@@ -121,7 +119,7 @@ struct FloorModFn {
 struct IntPowFn {
   template <class T>
   static T On(T a, T b) {
-    if (b < 0) throw Error(Code::kData, "an integer is raised to a negative power");
+    if (b < 0) ThrowNegativePower();
     std::make_unsigned_t<T> base = static_cast<std::make_unsigned_t<T>>(a);
     std::make_unsigned_t<T> result = 1;
     for (; b > 0; b >>= 1) {
@@ -214,4 +212,4 @@ BinaryKernel FindBinary(Binary op, DType dtype) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::TPUEST_ISA

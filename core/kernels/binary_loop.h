@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/kernels/binary.h"
-#include "core/tensor/tensor.h"
+#include "core/tensor/elements.h"
 
 namespace tpuest {
 
@@ -59,7 +59,8 @@ BinaryKernel NumberBinary(DType dtype) {
   return RealBinary<Fn>(dtype);
 }
 
-// In compare.cpp: those that give bool.
-[[nodiscard]] BinaryKernel FindComparison(Binary op, DType dtype);
+// Throw Error kData. They are compiled once: a file of kernels throws nothing itself.
+[[noreturn]] void ThrowZeroDivisor();
+[[noreturn]] void ThrowNegativePower();
 
 }  // namespace tpuest

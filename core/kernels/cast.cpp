@@ -1,8 +1,7 @@
-#include "core/kernels/cast.h"
+#include "core/kernels/isa_kernels.h"
+#include "core/tensor/elements.h"
 
-#include "core/tensor/tensor.h"
-
-namespace tpuest {
+namespace tpuest::TPUEST_ISA {
 namespace {
 
 template <class From, class To>
@@ -22,4 +21,4 @@ CastKernel FindCast(DType from, DType to) {
   return kernel;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::TPUEST_ISA

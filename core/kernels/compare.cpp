@@ -4,7 +4,7 @@
 
 #include "core/kernels/binary_loop.h"
 
-namespace tpuest {
+namespace tpuest::TPUEST_ISA {
 namespace {
 
 struct EqualFn {
@@ -89,4 +89,4 @@ BinaryKernel FindComparison(Binary op, DType dtype) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::TPUEST_ISA

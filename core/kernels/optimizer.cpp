@@ -1,8 +1,9 @@
-#include "core/kernels/optimizer.h"
-
 #include <cmath>
 
-namespace tpuest {
+#include "core/kernels/isa_kernels.h"
+
+namespace tpuest::TPUEST_ISA {
+namespace {
 
 template <class T>
 void ApplyGradientDescent(T* __restrict var, const T* __restrict grad, int64_t n, T lr) {
@@ -97,8 +98,6 @@ void ApplyAdagrad(T* __restrict var, T* __restrict accum, const T* __restrict gr
   }
 }
 
-namespace {
-
 template <class T>
 struct SquareRoot {
   T operator()(T accum) const { return std::sqrt(accum); }
@@ -131,8 +130,6 @@ void FtrlLoop(T* __restrict var, T* __restrict accum, T* __restrict linear,
   }
 }
 
-}  // namespace
-
 template <class T>
 void ApplyFtrl(T* var, T* accum, T* linear, const T* grad, int64_t n, const FtrlRates<T>& rates) {
   if (rates.lr_power == T(-0.5)) {
@@ -142,29 +139,14 @@ void ApplyFtrl(T* var, T* accum, T* linear, const T* grad, int64_t n, const Ftrl
   }
 }
 
-template void ApplyGradientDescent(float*, const float*, int64_t, float);
-template void ApplyGradientDescent(double*, const double*, int64_t, double);
-template void ApplyMomentum(float*, float*, const float*, int64_t, const MomentumRates<float>&);
-template void ApplyMomentum(double*, double*, const double*, int64_t, const MomentumRates<double>&);
-template void ApplyKerasMomentum(float*, float*, const float*, int64_t,
-                                 const MomentumRates<float>&);
-template void ApplyKerasMomentum(double*, double*, const double*, int64_t,
-                                 const MomentumRates<double>&);
-template void ApplyAdam(float*, float*, float*, const float*, int64_t, const AdamRates<float>&);
-template void ApplyAdam(double*, double*, double*, const double*, int64_t,
-                        const AdamRates<double>&);
-template void ApplyRMSProp(float*, float*, float*, const float*, int64_t,
-                           const RMSPropRates<float>&);
-template void ApplyRMSProp(double*, double*, double*, const double*, int64_t,
-                           const RMSPropRates<double>&);
-template void ApplyCenteredRMSProp(float*, float*, float*, float*, const float*, int64_t,
-                                   const RMSPropRates<float>&);
-template void ApplyCenteredRMSProp(double*, double*, double*, double*, const double*, int64_t,
-                                   const RMSPropRates<double>&);
-template void ApplyAdagrad(float*, float*, const float*, int64_t, const AdagradRates<float>&);
-template void ApplyAdagrad(double*, double*, const double*, int64_t, const AdagradRates<double>&);
-template void ApplyFtrl(float*, float*, float*, const float*, int64_t, const FtrlRates<float>&);
-template void ApplyFtrl(double*, double*, double*, const double*, int64_t,
-                        const FtrlRates<double>&);
+template <class T>
+constexpr OptimizerKernels<T> kOptimizers = {
+    ApplyGradientDescent<T>, ApplyMomentum<T>,        ApplyKerasMomentum<T>, ApplyAdam<T>,
+    ApplyRMSProp<T>,         ApplyCenteredRMSProp<T>, ApplyAdagrad<T>,       ApplyFtrl<T>};
 
-}  // namespace tpuest
+}  // namespace
+
+const OptimizerKernels<float>& FloatOptimizers() { return kOptimizers<float>; }
+const OptimizerKernels<double>& DoubleOptimizers() { return kOptimizers<double>; }
+
+}  // namespace tpuest::TPUEST_ISA

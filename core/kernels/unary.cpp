@@ -1,5 +1,3 @@
-#include "core/kernels/unary.h"
-
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
@@ -7,9 +5,10 @@
 #include <type_traits>
 #include <unsupported/Eigen/SpecialFunctions>
 
-#include "core/tensor/tensor.h"
+#include "core/kernels/isa_kernels.h"
+#include "core/tensor/elements.h"
 
-namespace tpuest {
+namespace tpuest::TPUEST_ISA {
 namespace {
 
 // Whole vectors only: Eigen's scalar code for a remainder has other bits than its vector code.
@@ -256,4 +255,4 @@ UnaryKernel FindUnary(Unary op, DType dtype) {
   return nullptr;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::TPUEST_ISA

@@ -1,0 +1,36 @@
+#pragma once
+// Which vector instructions the kernels use, ours and oneDNN's. It is chosen once, from the
+// processor or as the job pins it, before the first kernel is looked for.
+
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+// Sets that our kernels are compiled for. kBase is what the whole program needs: AVX2, FMA and BMI
+// (x86-64-v3) on x86-64.
+enum class CpuIsa { kBase, kAvx512 };
+
+// "avx2" ("base" where the processor is no x86-64), "avx512".
+[[nodiscard]] std::string_view NameOf(CpuIsa isa);
+
+// The best set that this build has kernels for and this processor runs.
+[[nodiscard]] CpuIsa BestCpuIsa();
+
+// From here on kernels, ours and oneDNN's, use this set and nothing beyond it, so that processors
+// of different generations give the same bits. oneDNN's AVX-512 is then the first one's: without
+// its bfloat16 instructions, whose results differ. Error kUsage if this processor or this build
+// lacks the set; Check fails where another set was chosen before.
+void PinCpuIsa(CpuIsa isa);
+
+// The sets in use.
+struct ChosenIsa {
+  CpuIsa kernels = CpuIsa::kBase;
+  std::string onednn;     // "avx2", "avx512_core_amx", ...; DNNL_MAX_CPU_ISA may lower it
+  bool pinned = false;    // by PinCpuIsa
+  bool bfloat16 = false;  // oneDNN multiplies bfloat16 matrices here, if by way of float
+};
+// Chooses, if nothing was chosen yet.
+[[nodiscard]] const ChosenIsa& ChosenCpuIsa();
+
+}  // namespace tpuest

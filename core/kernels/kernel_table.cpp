@@ -1,0 +1,24 @@
+#include "core/kernels/kernel_table.h"
+
+#include "core/kernels/isa_kernels.h"
+
+namespace tpuest::TPUEST_ISA {
+
+const KernelTable& Table() {
+  static constexpr KernelTable kTable = {.unary = FindUnary,
+                                         .binary = FindBinary,
+                                         .cast = FindCast,
+                                         .reduce_loop = FindReduceLoop,
+                                         .activation = FindActivation,
+                                         .activation_grad = FindActivationGrad,
+                                         .bias = FindBias,
+                                         .bias_grad = FindBiasGrad,
+                                         .batch_norm = FindBatchNorm,
+                                         .softmax = FindSoftmax,
+                                         .pool = FindPool,
+                                         .float_optimizers = FloatOptimizers,
+                                         .double_optimizers = DoubleOptimizers};
+  return kTable;
+}
+
+}  // namespace tpuest::TPUEST_ISA
