@@ -1,15 +1,47 @@
 // tpuest version
 
+#include <gnu/libc-version.h>
+
 #include "cli/commands.h"
 #include "cli/host/build_info.h"
 #include "cli/shell/json.h"
+#include "core/kernels/cpu_isa.h"
 
 namespace tpuest::cli {
 namespace {
 
+Json InstructionSets() {
+  const ChosenIsa& chosen = ChosenCpuIsa();
+  Json available = Json::array();
+  for (const CpuIsa isa : CpuIsas()) available.push_back(NameOf(isa));
+  return {{"available", available},
+          {"kernels", NameOf(chosen.kernels)},
+          {"onednn", chosen.onednn},
+          {"bfloat16", chosen.bfloat16}};
+}
+
+Json Libraries() {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : ThisBuild().libraries) libraries[std::string(name)] = version;
+  // Those that bits depend on, as they are loaded here.
+  libraries["oneDNN"] = ChosenCpuIsa().version;
+  libraries["glibc"] = gnu_get_libc_version();
+  return libraries;
+}
+
+Json Document() {
+  const BuildInfo& build = ThisBuild();
+  return {
+      {"version", build.version},
+      {"commit", build.commit.empty() ? Json() : Json(build.commit)},
+      {"build", {{"type", build.type}, {"compiler", build.compiler}, {"march", build.march}}},
+      {"instruction_sets", InstructionSets()},
+      {"libraries", Libraries()}};
+}
+
 int Version(const Invocation& invocation, config::Sources& /*sources*/) {
   if (invocation.json) {
-    PrintDocument("version", {{"version", ThisBuild().version}});
+    PrintDocument("version", Document());
   } else {
     fmt::print("tpuest {}\n", ThisBuild().version);
   }
@@ -20,7 +52,7 @@ int Version(const Invocation& invocation, config::Sources& /*sources*/) {
 
 Command VersionCommand() {
   return MakeCommand({.name = "version",
-                      .summary = "print the version",
+                      .summary = "print the version; with --json commit, build, libraries, too",
                       .example = "tpuest version --json",
                       .takes = Takes::kNothing},
                      Version);

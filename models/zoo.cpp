@@ -57,6 +57,18 @@ bool NamesOptimizers(const AnyModel& model) {
       model);
 }
 
+bool ComputesInBfloat16(const AnyModel& model) {
+  return std::visit(
+      [](const auto& m) {
+        if constexpr (requires { m.precision; }) {
+          return PrecisionOf(m.precision) == DType::kBfloat16;
+        } else {
+          return false;
+        }
+      },
+      model);
+}
+
 bool KeepsAverages(const AnyModel& model) {
   const auto averages = [](const nn::PremadeOptimizer& optimizer) {
     const nn::PartOptimizer part = nn::ByFamily(optimizer);

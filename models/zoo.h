@@ -43,6 +43,7 @@ struct ZooEntry {
 [[nodiscard]] bool NamesOptimizers(const AnyModel& model);
 
 // True if an optimizer that the model names keeps averages of its variables.
+[[nodiscard]] bool ComputesInBfloat16(const AnyModel& model);
 [[nodiscard]] bool KeepsAverages(const AnyModel& model);
 
 // The feature columns that the model takes; nullopt: it takes none. Throws Error kUsage for what it

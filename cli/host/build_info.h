@@ -7,9 +7,11 @@
 
 namespace tpuest::cli {
 
-// All texts were fixed when the program was compiled and live as long as it.
+// All texts were fixed when the program was compiled and live as long as it. The commit is empty
+// where the sources are no checkout of Git; ./dev keeps it true at every build.
 struct BuildInfo {
   std::string_view version;                                              // "0.1.0"
+  std::string_view commit;                                               // "3f2a9c81d0e4+changes"
   std::string_view march;                                                // value of -march=
   std::string_view compiler;                                             // "gcc 12.2.0"
   std::string_view type;                                                 // "release"

@@ -1,20 +1,22 @@
 #include "cli/host/cpu_features.h"
 
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 
 #include "cli/host/build_info.h"
+#include "core/kernels/cpu_isa.h"
 
 namespace tpuest::cli {
+namespace {
 
-std::string CpuText() {
-  std::string text = fmt::format("-march={}:", ThisBuild().march);
+// The instructions by which kernels choose when they run.
+std::string FeaturesText() {
+  std::string text;
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
   const auto add = [&](bool has, const char* name) {
     if (has) text += std::string(" ") + name;
   };
-  add(__builtin_cpu_supports("sse4.1") != 0, "sse4.1");
-  add(__builtin_cpu_supports("avx") != 0, "avx");
   add(__builtin_cpu_supports("avx2") != 0, "avx2");
   add(__builtin_cpu_supports("fma") != 0, "fma");
   add(__builtin_cpu_supports("avx512f") != 0, "avx512f");
@@ -23,6 +25,20 @@ std::string CpuText() {
   add(__builtin_cpu_supports("avx512bf16") != 0, "avx512bf16");
 #endif
   return text;
+}
+
+}  // namespace
+
+std::string KernelsText() {
+  const ChosenIsa& chosen = ChosenCpuIsa();
+  return fmt::format("{}, oneDNN {} {}", NameOf(chosen.kernels), chosen.version, chosen.onednn);
+}
+
+std::string CpuText() {
+  const std::string text = fmt::format("{}, glibc {}, kernels {}", ThisBuild().march,
+                                       gnu_get_libc_version(), KernelsText());
+  const bool is_for_any = ChosenCpuIsa().pinned && ThisBuild().march != "native";
+  return is_for_any ? text : text + ":" + FeaturesText();
 }
 
 }  // namespace tpuest::cli

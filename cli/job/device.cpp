@@ -1,7 +1,12 @@
 #include "cli/job/device.h"
 
+#include <algorithm>
+
 #include "cli/job/job.h"
+#include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/kernels/cpu_isa.h"
+#include "models/zoo.h"
 
 namespace tpuest::cli {
 namespace {
@@ -18,6 +23,28 @@ Device::Device(const std::string& name, int replicas, PjrtLogging logging) {
   const std::string plugin = FindPjrtPlugin(name);
   client_ = LoadPjrtPlugin(plugin, CpuDevices(plugin, replicas), logging);
   backend_ = MakePjrtBackend(*client_);
+}
+
+void ChooseCpuIsa(const Job& job, bool computes_here) {
+  const std::string& name = job.tpuest.cpu_isa;
+  if (name != "native") {
+    const std::vector<CpuIsa> isas = CpuIsas();
+    const auto isa =
+        std::find_if(isas.begin(), isas.end(), [&](CpuIsa each) { return NameOf(each) == name; });
+    if (isa == isas.end()) {
+      std::string names = "native";
+      for (const CpuIsa each : isas) names += fmt::format(", {}", NameOf(each));
+      throw Error(Code::kUsage, fmt::format("this processor has no {}", name), "it has: " + names)
+          .Key("tpuest.cpu_isa");
+    }
+    PinCpuIsa(*isa);
+  }
+  if (!computes_here || !models::ComputesInBfloat16(job.model)) return;
+  try {
+    NeedBfloat16();
+  } catch (Error& error) {
+    throw std::move(error).Key("model.precision");
+  }
 }
 
 DeviceOptions DeviceOptionsOf(const TpuestOptions& options) {

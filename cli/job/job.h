@@ -63,6 +63,7 @@ struct TpuestOptions {
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
+  std::string cpu_isa = "native";
   DataErrorOptions data_errors;
   DeadlineOptions deadlines;
   std::optional<FoldOptions> fold;
@@ -83,6 +84,11 @@ struct TpuestOptions {
            "highest: float32",
        .tpuest = true,
        .values = {"default", "high", "highest"}});
+    v("cpu_isa", cpu_isa,
+      {.help = "the CPU engine's vector instructions: native: the processor's best; avx2, avx512: "
+               "these, so that processors of different generations give the same bits",
+       .tpuest = true,
+       .values = {"native", "avx2", "avx512"}});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
     v("deadlines", deadlines,
       {.help = "seconds after which waiting ends", .tpuest = true, .changes_bits = false});

@@ -16,6 +16,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/kernels/cpu_isa.h"
 
 namespace tpuest::cli {
 namespace {
@@ -194,7 +195,9 @@ std::string Text(const Findings& findings) {
   std::vector<std::vector<std::string>> rows = {
       {"tpuest",
        fmt::format("{}, {}, {}", ThisBuild().version, ThisBuild().type, ThisBuild().compiler)},
-      {"processor", fmt::format("{}, {}", machine.processor, CpuText())},
+      {"processor", machine.processor},
+      {"kernels", CpuText()},
+      {"bfloat16", ChosenCpuIsa().bfloat16 ? "yes" : "no: the processor has no AVX-512"},
       {"libraries", LibrariesText()},
       {"system", machine.system},
       {"cores", CoresText(machine)},
@@ -254,6 +257,8 @@ Json Document(const Findings& findings) {
        {{"system", machine.system},
         {"processor", machine.processor},
         {"features", CpuText()},
+        {"kernels", KernelsText()},
+        {"bfloat16", ChosenCpuIsa().bfloat16},
         {"cores", machine.cores},
         {"usable_cores", machine.usable_cores},
         {"core_quota", OrNull(machine.core_quota)},

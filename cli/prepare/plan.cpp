@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <new>
 
+#include "cli/host/cpu_features.h"
 #include "cli/job/device.h"
 #include "cli/job/job.h"
 #include "cli/prepare/commands.h"
@@ -165,6 +166,7 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
                 "train_spec: {input_fn: train, max_steps: 1000}");
   }
   const std::unique_ptr<PjrtTopology> topology = TopologyOf(invocation);
+  ChooseCpuIsa(job, topology == nullptr);
   const EstimatorOptions options = OptionsFor(job.estimator, topology.get(), console);
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
@@ -179,6 +181,7 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
                       .home = {registry, *backend, log, clock, never}};
   const PlannedRun run = PlanTraining(args);
   Planned planned{Report(job, loaded.tree.root.place.file, input, run), std::nullopt};
+  if (topology == nullptr) planned.plan.kernels = KernelsText();
   if (topology == nullptr) planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
   if (topology == nullptr && !invocation.dump_hlo) return planned;
   const LoweredModule module = Lower(job, args, run);

@@ -123,6 +123,7 @@ Json JsonOfPlan(const PlanReport& report) {
                {"parameters", model.parameters},
                {"parameter_bytes", model.parameter_bytes},
                {"bytes", model.bytes},
+               {"kernels", report.kernels.empty() ? Json() : Json(report.kernels)},
                {"cpu_bytes", OrNull(report.cpu_bytes)},
                {"flops_per_replica", model.flops},
                {"flops", model.flops * report.replicas}};
@@ -148,6 +149,7 @@ std::string PlanText(const PlanReport& report) {
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
       {"FLOPs", FlopsText(report)},
   };
+  if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {
     const std::string bytes = BytesText(*report.cpu_bytes);
     lines.push_back({"memory", bytes + " on the CPU engine, variables aside"});

@@ -26,6 +26,7 @@ struct PlanReport {
   int replicas = 1;
   IterationsPerLoop iterations_per_loop;
   ModelCost model;
+  std::string kernels;               // the CPU engine's (KernelsText); empty for a topology
   std::optional<int64_t> cpu_bytes;  // bytes of a step on the CPU engine, beside the variables
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;

@@ -128,6 +128,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       backend_(MakeCpuBackend()),
       device_(invocation.device, ReplicasOf(loaded_->job.estimator),
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
+  ChooseCpuIsa(loaded_->job, device_.backend() == nullptr);
   HandleSignals(process_stop);
   LogOverrides();
   ReadEnvironment();

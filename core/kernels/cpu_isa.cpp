@@ -74,8 +74,10 @@ Pin& ThePin() {
 ChosenIsa Choose() {
   ThePin().is_used = true;
   const dnnl::cpu_isa onednn = dnnl::get_effective_cpu_isa();
-  return {.kernels = ThePin().isa.value_or(BestCpuIsa()),
+  const dnnl_version_t* const version = dnnl_version();
+  return {.kernels = ThePin().isa.value_or(CpuIsas().back()),
           .onednn = std::string(OneDnnName(onednn)),
+          .version = fmt::format("{}.{}.{}", version->major, version->minor, version->patch),
           .pinned = ThePin().isa.has_value(),
           .bfloat16 = Includes(onednn, dnnl::cpu_isa::avx512_core)};
 }
@@ -84,13 +86,14 @@ ChosenIsa Choose() {
 
 std::string_view NameOf(CpuIsa isa) { return isa == CpuIsa::kAvx512 ? "avx512" : kBaseName; }
 
-CpuIsa BestCpuIsa() { return RunsAvx512() ? CpuIsa::kAvx512 : CpuIsa::kBase; }
+std::vector<CpuIsa> CpuIsas() {
+  std::vector<CpuIsa> isas = {CpuIsa::kBase};
+  if (RunsAvx512()) isas.push_back(CpuIsa::kAvx512);
+  return isas;
+}
 
 void PinCpuIsa(CpuIsa isa) {
-  if (isa > BestCpuIsa()) {
-    throw Error(Code::kUsage, fmt::format("this processor has no {}", NameOf(isa)),
-                fmt::format("{}, or native", NameOf(BestCpuIsa())));
-  }
+  Check(isa <= CpuIsas().back(), "this processor has no {}", NameOf(isa));
   Pin& pin = ThePin();
   Check(!pin.is_used || pin.isa == isa, "kernels are in use when {} is asked for", NameOf(isa));
   pin.isa = isa;
@@ -101,6 +104,15 @@ void PinCpuIsa(CpuIsa isa) {
 const ChosenIsa& ChosenCpuIsa() {
   static const ChosenIsa chosen = Choose();
   return chosen;
+}
+
+void NeedBfloat16() {
+  const ChosenIsa& chosen = ChosenCpuIsa();
+  if (chosen.bfloat16) return;
+  throw Error(Code::kUsage,
+              fmt::format("bfloat16 needs a processor with AVX-512; here oneDNN multiplies with {}{}",
+                          chosen.onednn, chosen.pinned ? ", as tpuest.cpu_isa says" : ""),
+              "precision: float32, which takes the same checkpoints");
 }
 
 }  // namespace tpuest

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "core/base/error.h"
+#include "core/kernels/cpu_isa.h"
 
 namespace tpuest::onednn {
 
@@ -13,6 +14,7 @@ SingleThread::~SingleThread() { omp_set_num_threads(saved_); }
 
 dnnl::memory::data_type TypeOf(DType dtype) {
   Check(dtype == DType::kFloat || dtype == DType::kBfloat16, "oneDNN has no {}", NameOf(dtype));
+  if (dtype == DType::kBfloat16) NeedBfloat16();
   return dtype == DType::kFloat ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
 }
 

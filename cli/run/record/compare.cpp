@@ -18,7 +18,7 @@ namespace tpuest::cli {
 namespace {
 
 // The keys of run.json that, beside the job, can make runs differ.
-constexpr std::array kProgramKeys = {"version", "device", "cpu", "input"};
+constexpr std::array kProgramKeys = {"version", "commit", "device", "cpu", "input"};
 
 std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
   std::map<std::string, std::string> program;

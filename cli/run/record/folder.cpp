@@ -120,6 +120,7 @@ void RunFolder::WriteRun() const {
   const Json run = {{"argv", command_line_},
                     {"overrides", overrides_},
                     {"version", ThisBuild().version},
+                    {"commit", ThisBuild().commit},
                     {"host", host},
                     {"device", device_},
                     {"cpu", CpuText()},
