@@ -1,9 +1,8 @@
 // tpuest version
 
-#include <gnu/libc-version.h>
-
 #include "cli/commands.h"
 #include "cli/host/build_info.h"
+#include "cli/host/cpu_features.h"
 #include "cli/shell/json.h"
 #include "core/kernels/cpu_isa.h"
 
@@ -25,18 +24,17 @@ Json Libraries() {
   for (const auto& [name, version] : ThisBuild().libraries) libraries[std::string(name)] = version;
   // Those that bits depend on, as they are loaded here.
   libraries["oneDNN"] = ChosenCpuIsa().version;
-  libraries["glibc"] = gnu_get_libc_version();
+  libraries["libc"] = LibcText();
   return libraries;
 }
 
 Json Document() {
   const BuildInfo& build = ThisBuild();
-  return {
-      {"version", build.version},
-      {"commit", build.commit.empty() ? Json() : Json(build.commit)},
-      {"build", {{"type", build.type}, {"compiler", build.compiler}, {"march", build.march}}},
-      {"instruction_sets", InstructionSets()},
-      {"libraries", Libraries()}};
+  return {{"version", build.version},
+          {"commit", build.commit.empty() ? Json() : Json(build.commit)},
+          {"build", {{"type", build.type}, {"compiler", build.compiler}, {"march", build.march}}},
+          {"instruction_sets", InstructionSets()},
+          {"libraries", Libraries()}};
 }
 
 int Version(const Invocation& invocation, config::Sources& /*sources*/) {

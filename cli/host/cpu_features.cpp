@@ -1,7 +1,7 @@
 #include "cli/host/cpu_features.h"
 
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
+#include <unistd.h>
 
 #include "cli/host/build_info.h"
 #include "core/kernels/cpu_isa.h"
@@ -29,14 +29,20 @@ std::string FeaturesText() {
 
 }  // namespace
 
+std::string LibcText() {
+  char text[64] = "";
+  confstr(_CS_GNU_LIBC_VERSION, text, sizeof text);
+  return text[0] == '\0' ? "another C library" : text;
+}
+
 std::string KernelsText() {
   const ChosenIsa& chosen = ChosenCpuIsa();
   return fmt::format("{}, oneDNN {} {}", NameOf(chosen.kernels), chosen.version, chosen.onednn);
 }
 
 std::string CpuText() {
-  const std::string text = fmt::format("{}, glibc {}, kernels {}", ThisBuild().march,
-                                       gnu_get_libc_version(), KernelsText());
+  const std::string text =
+      fmt::format("{}, {}, kernels {}", ThisBuild().march, LibcText(), KernelsText());
   const bool is_for_any = ChosenCpuIsa().pinned && ThisBuild().march != "native";
   return is_for_any ? text : text + ":" + FeaturesText();
 }

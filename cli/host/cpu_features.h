@@ -5,6 +5,9 @@
 
 namespace tpuest::cli {
 
+// "glibc 2.36", as it is loaded.
+[[nodiscard]] std::string LibcText();
+
 // "avx512, oneDNN 2.6.0 avx512_core_amx": the sets of instructions that kernels use, ours first.
 [[nodiscard]] std::string KernelsText();
 

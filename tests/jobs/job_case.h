@@ -49,8 +49,8 @@ struct JobCase {
   std::string file;  // "digits.yaml": the job's name in the case's folder
   std::string job;   // the text of the document, x-expect and all
   bool is_slow = false;
-  std::string
-      needs;  // a file of plugins without which the case is left out; may be empty
+  std::string needs;  // a file of plugins ("cpu/xla_cpu_pjrt.so") or a program ("tar") without
+                      // which the case is left out; may be empty
   std::vector<Step> steps;
 };
 

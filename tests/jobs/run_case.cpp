@@ -45,7 +45,7 @@ class CaseFolder {
 std::map<std::string, std::string> Environment(const CaseFolder& folder,
                                                const CaseOptions& options) {
   std::map<std::string, std::string> environment = {
-      {"PATH", folder.In("bin") + ":/usr/local/bin:/usr/bin:/bin"},
+      {"PATH", folder.In("bin") + ":" + std::string(kCasePath)},
       {"HOME", folder.In("home")},
       {"TMPDIR", folder.In("home")},
       {"LC_ALL", "C.UTF-8"},

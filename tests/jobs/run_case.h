@@ -2,11 +2,15 @@
 // Runs one whole-program test in a fresh temporary folder.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/jobs/job_case.h"
 
 namespace tpuest {
+
+// The folders of programs that a case sees beside tpuest, as PATH has them.
+inline constexpr std::string_view kCasePath = "/usr/local/bin:/usr/bin:/bin";
 
 struct CaseOptions {
   std::string program;      // the program that `tpuest` means in a case

@@ -1,9 +1,9 @@
 // Runs the whole-program tests: every *.yaml beside this file, against the built tpuest.
 //
-//   run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN] [--keep]
+//   run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN...] [--keep]
 //
-// plugins stands for the cases that need one (x-needs), fast and slow for the others. PATTERN is a
-// part of the file's name or of the claim; --keep leaves the folders of failed cases.
+// plugins stands for the cases that need one (x-needs), fast and slow for the others. A PATTERN is
+// a part of the file's name or of the claim; --keep leaves the folders of failed cases.
 //
 // A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
 // job as it stands. A file may hold several cases as YAML documents between lines of "---"; each is
@@ -18,7 +18,8 @@
 //   x-suite: slow                                        # fast unless said; slow: more than 5 s
 //   x-needs: cpu/xla_cpu_pjrt.so                         # of the suite plugins instead; left out
 //                                                        # where $TPUEST_PLUGINS, or the folder
-//                                                        # that ./dev plugins fills, lacks it
+//                                                        # that ./dev plugins fills, lacks it;
+//                                                        # without a slash: a program of the PATH
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -91,8 +92,8 @@ const std::map<std::string, Suite> kSuites = {
 
 struct Arguments {
   tpuest::CaseOptions options;
-  std::optional<Suite> suite;  // none: all
-  std::string pattern;
+  std::optional<Suite> suite;         // none: all
+  std::vector<std::string> patterns;  // none: all
 };
 
 // As the program looks for it (FindPjrtPlugin).
@@ -110,10 +111,10 @@ std::string PluginFolder() {
 Arguments Parse(int argc, char** argv) {
   if (argc < 3) {
     throw tpuest::Error(tpuest::Code::kUsage,
-                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN] [--keep]");
+                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN...] [--keep]");
   }
   Arguments arguments{
-      {.program = argv[1], .source_root = argv[2], .plugins = PluginFolder()}, std::nullopt, ""};
+      {.program = argv[1], .source_root = argv[2], .plugins = PluginFolder()}, std::nullopt, {}};
   for (int i = 3; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--keep") {
@@ -121,7 +122,7 @@ Arguments Parse(int argc, char** argv) {
     } else if (const auto suite = kSuites.find(argument); suite != kSuites.end()) {
       arguments.suite = suite->second;
     } else {
-      arguments.pattern = argument;
+      arguments.patterns.push_back(argument);
     }
   }
   return arguments;
@@ -150,18 +151,34 @@ class Report {
   int failed_ = 0;
 };
 
+bool MatchesAny(const std::string& name, const std::vector<std::string>& patterns) {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
+           return name.find(pattern) != std::string::npos;
+         });
+}
+
+// A path is of plugins; a name is a program.
+bool NeedsPlugin(const JobCase& job_case) { return job_case.needs.find('/') != std::string::npos; }
+
+bool HasNeeds(const JobCase& job_case, const std::string& plugins) {
+  if (job_case.needs.empty()) return true;
+  if (NeedsPlugin(job_case)) {
+    return tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs));
+  }
+  return std::ranges::any_of(tpuest::Split(tpuest::kCasePath, ':'), [&](const std::string& folder) {
+    return tpuest::FileExists(tpuest::JoinPath(folder, job_case.needs));
+  });
+}
+
 Suite SuiteOf(const JobCase& job_case) {
-  if (!job_case.needs.empty()) return Suite::kPlugins;
+  if (NeedsPlugin(job_case)) return Suite::kPlugins;
   return job_case.is_slow ? Suite::kSlow : Suite::kFast;
 }
 
 bool IsAskedFor(const JobCase& job_case, const Arguments& arguments) {
-  const std::string& plugins = arguments.options.plugins;
-  const bool has_needs =
-      job_case.needs.empty() || tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs));
   const Suite suite = SuiteOf(job_case);
-  return has_needs && arguments.suite.value_or(suite) == suite &&
-         job_case.name.find(arguments.pattern) != std::string::npos;
+  return HasNeeds(job_case, arguments.options.plugins) &&
+         arguments.suite.value_or(suite) == suite && MatchesAny(job_case.name, arguments.patterns);
 }
 
 // The cases that the arguments ask for. A file that cannot be read is a case that failed, in the
@@ -177,8 +194,8 @@ std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
         return IsAskedFor(job_case, arguments);
       });
     } catch (const tpuest::Error& error) {
-      const bool is_asked_for_by_name = file.find(arguments.pattern) != std::string::npos;
-      if (is_asked_for_by_name && arguments.suite.value_or(Suite::kFast) == Suite::kFast) {
+      if (MatchesAny(file, arguments.patterns) &&
+          arguments.suite.value_or(Suite::kFast) == Suite::kFast) {
         report.Add(file, {error.message()});
       }
     }
