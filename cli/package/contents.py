@@ -7,6 +7,7 @@ A tree is a dict from paths to entries, the same below every prefix:
   share/...                     completions, where bash, zsh and fish look for them
   share/doc/tpuest/LICENSE, CONTENTS, licences/*
 """
+import json
 import os
 import re
 import subprocess
@@ -57,8 +58,14 @@ def output(*command: str, **options) -> str:
     return done.stdout.decode()
 
 
-def version_of(program: Path) -> str:
-    return output(str(program), '--version').split()[1]
+class Build(NamedTuple):
+    version: str
+    march: str  # the processors that it is for, as compilers name them
+
+
+def build_of(program: Path) -> Build:
+    told = json.loads(output(str(program), 'version', '--json'))
+    return Build(told['version'], told['build']['march'])
 
 
 def stripped(program: Path) -> bytes:

@@ -12,13 +12,14 @@ import zipfile
 from pathlib import Path
 from typing import Set
 
-from contents import COMPLETIONS, DOC, Entry, Tree, output
+from contents import COMPLETIONS, DOC, Build, Entry, Tree, output
 
 SUMMARY = 'Trains TPUEstimator jobs: one native program, without TensorFlow'
 DESCRIPTION = '''\
 A job is a YAML file whose words are TPUEstimator's; checkpoints, event files
 and SavedModels are TensorFlow's own formats. The same job gives the same bits
 whatever the number of threads, and after any interruption.
+For processors of {march} and better.
 '''
 LICENCE = 'Apache-2.0'
 HERE = Path(__file__).resolve().parent
@@ -67,7 +68,7 @@ def dependencies(program: bytes) -> str:
     return found.split('=', 1)[1].strip()
 
 
-def write_deb(path: Path, tree: Tree, version: str, date: int) -> None:
+def write_deb(path: Path, tree: Tree, build: Build, date: int) -> None:
     """Of a tree without libraries, which are Debian's."""
     files = {f'usr/{name}': entry for name, entry in tree.items()}
     files['usr/share/zsh/vendor-completions/_tpuest'] = files.pop(f'usr/{COMPLETIONS["zsh"]}')
@@ -75,8 +76,8 @@ def write_deb(path: Path, tree: Tree, version: str, date: int) -> None:
     # Debian has these in a package that is everywhere.
     files = {name: entry for name, entry in files.items() if '/common-licenses/' not in name}
     size = sum(len(entry.data) + 1023 for entry in files.values()) // 1024
-    described = ''.join(f' {line}\n' for line in DESCRIPTION.splitlines())
-    control = (f'Package: tpuest\nVersion: {version}\nArchitecture: amd64\nSection: science\nPriority: optional\n'
+    described = ''.join(f' {line}\n' for line in DESCRIPTION.format(march=build.march).splitlines())
+    control = (f'Package: tpuest\nVersion: {build.version}\nArchitecture: amd64\nSection: science\nPriority: optional\n'
                f'Maintainer: tpuest\nInstalled-Size: {size}\nDepends: {dependencies(tree["bin/tpuest"].data)}\n'
                f'Description: {SUMMARY}\n{described}')
     sums = ''.join(f'{hashlib.md5(files[name].data).hexdigest()}  {name}\n' for name in sorted(files))
@@ -89,16 +90,16 @@ def write_deb(path: Path, tree: Tree, version: str, date: int) -> None:
                env={**os.environ, 'SOURCE_DATE_EPOCH': str(date)})
 
 
-def metadata(version: str) -> bytes:
-    return (f'Metadata-Version: 2.1\nName: tpuest\nVersion: {version}\nSummary: {SUMMARY}\n'
+def metadata(build: Build) -> bytes:
+    return (f'Metadata-Version: 2.1\nName: tpuest\nVersion: {build.version}\nSummary: {SUMMARY}\n'
             f'License: {LICENCE}\nRequires-Python: >=3.8\n'
             f'Classifier: Operating System :: POSIX :: Linux\nClassifier: Typing :: Typed\n'
-            f'Description-Content-Type: text/plain\n\n{DESCRIPTION}').encode()
+            f'Description-Content-Type: text/plain\n\n{DESCRIPTION.format(march=build.march)}').encode()
 
 
-def in_wheel(tree: Tree, version: str, tag: str) -> Tree:
+def in_wheel(tree: Tree, build: Build, tag: str) -> Tree:
     """The tree as a wheel has it: pip puts scripts into bin/ and data below the prefix."""
-    name = f'tpuest-{version}'
+    name = f'tpuest-{build.version}'
     files: Tree = {}
     for path, entry in tree.items():
         if path.startswith(f'{DOC}/'):
@@ -109,9 +110,9 @@ def in_wheel(tree: Tree, version: str, tag: str) -> Tree:
             files[f'{name}.data/data/{path}'] = entry
     files['tpuest/__init__.py'] = Entry((HERE / 'tpuest.py').read_bytes())
     files['tpuest/py.typed'] = Entry(b'')
-    files[f'{name}.dist-info/METADATA'] = Entry(metadata(version))
+    files[f'{name}.dist-info/METADATA'] = Entry(metadata(build))
     files[f'{name}.dist-info/WHEEL'] = Entry(
-        f'Wheel-Version: 1.0\nGenerator: tpuest {version}\nRoot-Is-Purelib: false\nTag: {tag}\n'.encode())
+        f'Wheel-Version: 1.0\nGenerator: tpuest {build.version}\nRoot-Is-Purelib: false\nTag: {tag}\n'.encode())
     return files
 
 
@@ -126,9 +127,9 @@ def record(files: Tree, name: str) -> bytes:
     return text.getvalue().encode()
 
 
-def write_wheel(path: Path, tree: Tree, version: str, tag: str, date: int) -> None:
-    files = in_wheel(tree, version, tag)
-    name = f'tpuest-{version}.dist-info/RECORD'
+def write_wheel(path: Path, tree: Tree, build: Build, tag: str, date: int) -> None:
+    files = in_wheel(tree, build, tag)
+    name = f'tpuest-{build.version}.dist-info/RECORD'
     moment = time.gmtime(date)[:6]
     with zipfile.ZipFile(path, 'w', zipfile.ZIP_DEFLATED, compresslevel=6) as wheel:
         # The record goes last: what it lists is there.
