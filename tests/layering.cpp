@@ -344,7 +344,8 @@ bool IsText(const fs::path& path) {
 
 bool HasPlaceInTests(const std::string& folder) {
   return folder == "tests" || kRanks.count(folder.substr(std::string("tests/").size())) > 0 ||
-         folder == "tests/jobs" || folder == "tests/bench" || StartsWith(folder, "tests/testdata");
+         folder == "tests/jobs" || StartsWith(folder, "tests/bench") ||
+         StartsWith(folder, "tests/testdata");
 }
 
 // Notes of unfinished work, put together here so that this file holds none.

@@ -1,0 +1,98 @@
+"""Differences of a run from TensorFlow's, held against TensorFlow's drift from itself.
+
+A quantity is a loss, a variable, a metric or a prediction. TensorFlow's drift is the largest distance
+of its run from those without oneDNN and with the last bits of the weights moved; what is allowed is
+ten times that, and at least LEAST of the quantity's largest value.
+"""
+import numpy as np
+
+LEAST = 1e-6
+TIMES = 10
+# Below this, a number is taken for a zero that rounding made.
+TINY = 1e-9
+
+
+def flat(results):
+    """{place: array} of the results of a run."""
+    places = {f"loss at step {i + 1}": loss for i, loss in enumerate(results["losses"])}
+    for part in ("variables", "metrics", "predictions"):
+        for name, value in results.get(part, {}).items():
+            places[f"{part[:-1]} {name}"] = value
+    return {place: np.asarray(value) for place, value in places.items()}
+
+
+def distance(a, b):
+    """The largest between two arrays; NaN where both have it is none."""
+    if a.shape != b.shape:
+        if a.size != b.size:
+            return float("inf")
+        a = a.reshape(b.shape)
+    if b.dtype.kind in "USO" or a.dtype.kind in "USO":
+        return 0.0 if (a.astype(str) == b.astype(str)).all() else float("inf")
+    if b.size == 0:
+        return 0.0
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    worst = apart.max()
+    return float("inf") if np.isnan(worst) else float(worst)
+
+
+def largest(value):
+    numbers = value.dtype.kind not in "USO" and value.size
+    if not numbers:
+        return 0.0
+    finite = np.abs(value.astype(np.float64))
+    return float(np.where(np.isfinite(finite), finite, 0).max())
+
+
+def allowed(base, others):
+    drift = max((distance(other, base) for other in others), default=0.0)
+    return max(TIMES * drift, LEAST * largest(base), TINY)
+
+
+def bookkeeping(place):
+    """Our own entries in a checkpoint, which TensorFlow ignores."""
+    return place.startswith("variable tpuest/")
+
+
+def example_of(value):
+    if value.shape == ():
+        return str(value)
+    text = np.array2string(value.reshape(-1)[:6], precision=9, separator=", ")
+    return text + (" ..." if value.size > 6 else "")
+
+
+def differences(ours, theirs, others):
+    return differences_of_places(flat(ours), flat(theirs), [flat(other) for other in others])
+
+
+def differences_of_places(ours, theirs, others):
+    """[{place, ours, theirs, apart, allowed}]; of a place that one lacks, which one."""
+    found = []
+    for place in sorted(set(ours) | set(theirs)):
+        if bookkeeping(place):
+            continue
+        if place not in ours or place not in theirs:
+            lacking = "tpuest" if place in theirs else "TensorFlow"
+            found.append({"place": place, "lacks": lacking, "apart": float("inf")})
+            continue
+        difference = of_place(place, np.asarray(ours[place]), np.asarray(theirs[place]), [
+            np.asarray(other[place]) for other in others if place in other])
+        if difference:
+            found.append(difference)
+    return found
+
+
+def of_place(place, ours, theirs, others):
+    limit, apart = allowed(theirs, others), distance(ours, theirs)
+    if apart <= limit:
+        return None
+    return {"place": place, "ours": example_of(ours), "theirs": example_of(theirs), "apart": apart,
+            "allowed": limit, "part": apart / max(largest(theirs), TINY)}
+
+
+def kind(difference):
+    """What tells differences apart while a case shrinks: the sort of place, not the place."""
+    if "lacks" in difference:
+        return "lacks " + difference["place"].split()[0]
+    return difference["place"].split()[0]

@@ -1,0 +1,86 @@
+"""Draws loops with their saves, evaluations and exporters; requests to exports; halves of runs."""
+import copy
+
+import draw_data
+
+EXPORTERS = [{"type": "LatestExporter", "name": "latest", "exports_to_keep": 2},
+             {"type": "FinalExporter", "name": "final"},
+             {"type": "BestExporter", "name": "best", "compare": {"metric": "average_loss",
+                                                                  "mode": "min"},
+              "exports_to_keep": 1}]
+
+
+def saves(random):
+    config = {"save_checkpoints_steps": random.choice([3, 4, 7, 10]),
+              "save_summary_steps": random.choice([1, 3, 5, 100]),
+              "log_step_count_steps": random.choice([2, 5, 6]),
+              "keep_checkpoint_max": random.choice([1, 2, 5, None])}
+    if random.random() < 0.3:
+        config["tpu_config"] = {"iterations_per_loop": random.choice([1, 3])}
+    return config
+
+
+def loop(random, premade):
+    """A run of a model with zeros for initial weights, so that it needs no checkpoint."""
+    case = premade(random, "loop", (1, 1, 0), False, lambda count, _: [None] * count)
+    while not case["model"]["type"].startswith(("Linear", "Baseline")):
+        case = premade(random, "loop", (1, 1, 0), False, lambda count, _: [None] * count)
+    case["steps"] = random.choice([5, 8, 12, 21])
+    case["start"] = "fresh"
+    case["run_config"] = saves(random)
+    case["eval_spec"] = {"steps": random.choice([None, 1, 2]), "start_delay_secs": 0,
+                         "throttle_secs": 0}
+    if case["source"] == "TFRecordDataset":
+        case["eval_spec"]["exporters"] = random.sample(EXPORTERS, random.randint(0, 2))
+    return case
+
+
+def odd_values(random, feature):
+    """Values for a feature that training may not have seen."""
+    dtype, count = feature["dtype"], 1
+    for size in feature["shape"]:
+        count *= size
+    if feature["kind"] == "VarLenFeature":
+        count = random.choice([0, 1, 1, 2, 5])
+    pool = {"string": draw_data.WORDS + ["never seen"], "int64": [-1, 0, 1, 2, 3],
+            "float32": [0.0, -1.0, 1e10, 0.5, 3.25]}[dtype]
+    return [random.choice(pool) for _ in range(count)]
+
+
+def requests(random, case):
+    """Batches of features for exports: rows of the data, gaps, empty lists, odd words."""
+    features = copy.deepcopy(case["data"]["eval"])
+    labels = case["labels"]
+    for key in labels.values() if isinstance(labels, dict) else [labels]:
+        features.pop(key)
+    batches = []
+    for _ in range(5):
+        batch = []
+        for _ in range(random.choice([1, 1, 3])):
+            row = random.randrange(len(next(iter(features.values()))["values"]))
+            asked = {key: {**feature, "values": feature["values"][row]}
+                     for key, feature in features.items()}
+            for feature in asked.values():
+                if random.random() < 0.3:
+                    feature["values"] = odd_values(random, feature)
+                elif random.random() < 0.05:
+                    feature["values"] = None
+            batch.append(asked)
+        batches.append(batch)
+    return batches
+
+
+def exports(random, premade, optimizer):
+    """A trained model and what is asked of its export; a baseline reads no feature."""
+    case = {"model": {"type": "Baseline"}}
+    while case["model"]["type"].startswith("Baseline"):
+        case = premade(random, "exports", (1, random.randint(1, 3), random.randint(0, 1)),
+                       random.random() < 0.3, optimizer)
+    case["steps"], case["requests"] = 2, requests(random, case)
+    return case
+
+
+def checkpoints(random, case):
+    """The case with every row in each batch, so that where a run goes on in its data is the same."""
+    rows = len(next(iter(case["data"]["train"].values()))["values"])
+    return {**case, "part": "checkpoints", "train_batch_size": rows, "steps": 4, "start": "resume"}

@@ -1,0 +1,74 @@
+"""Exports of both sides, loaded by TensorFlow and fed with the same requests."""
+import os
+
+import numpy as np
+import tensorflow as tf
+
+import columns
+import data
+import loops
+import models
+
+V1 = tf.compat.v1
+
+
+def parse_spec_of_columns(case, folder):
+    built = columns.Columns(case["feature_columns"], folder)
+    names = [name for key, value in case["model"].items() if key.endswith("feature_columns")
+             for name in value]
+    spec = tf.feature_column.make_parse_example_spec(built.all(names))
+    if "weight_column" in case["model"]:
+        spec.pop(case["model"]["weight_column"], None)
+    return spec
+
+
+def receiver(case, folder):
+    """Records are parsed as the input_fn does; rows and CSV files have columns alone to go by."""
+    if case["source"] == "TFRecordDataset":
+        return loops.receiver(case)
+    return tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        parse_spec_of_columns(case, folder))
+
+
+def export(case, folder, prefix):
+    """The folder of TensorFlow's export."""
+    config = tf.estimator.RunConfig(model_dir=os.path.join(folder, "unused"), tf_random_seed=1)
+    estimator = models.estimator(case, folder, config)
+    return estimator.export_saved_model(os.path.join(folder, "their_export"),
+                                        receiver(case, folder), checkpoint_path=prefix).decode()
+
+
+def request(features):
+    return data.example({key: {**feature, "values": [feature["values"]]}
+                         for key, feature in features.items()}, 0)
+
+
+def readable(value):
+    value = np.asarray(value)
+    if value.dtype.kind in "OS":
+        return np.vectorize(lambda x: x.decode() if isinstance(x, bytes) else str(x),
+                            otypes=[str])(value)
+    return value
+
+
+def served(folder, requests):
+    """{place: value} of every signature for each batch of requests; an error is its sort."""
+    places = {}
+    with tf.Graph().as_default(), V1.Session() as one:
+        meta = V1.saved_model.load(one, ["serve"], folder)
+        for name, signature in sorted(meta.signature_def.items()):
+            if name.startswith("__"):
+                continue
+            source = list(signature.inputs.values())[0].name
+            for index, batch in enumerate(requests):
+                place = f"served {name} request {index}"
+                fed = {source: [request(features) for features in batch]}
+                try:
+                    outputs = one.run({k: t.name for k, t in signature.outputs.items()}, fed)
+                except (tf.errors.InvalidArgumentError, tf.errors.OutOfRangeError):
+                    places[place] = np.asarray("refused")
+                    continue
+                places[place] = np.asarray("served")
+                for key, value in outputs.items():
+                    places[f"{place} {key}"] = readable(value)
+    return places

@@ -1,0 +1,80 @@
+"""A row of layers and a head by TensorFlow: the model_fn that a Sequential model stands for."""
+import tensorflow as tf
+
+import heads
+import optimizers
+
+V1 = tf.compat.v1
+CLASSES = {"dense": "Dense", "conv2d": "Conv2D", "depthwise_conv2d": "DepthwiseConv2D",
+           "separable_conv2d": "SeparableConv2D", "max_pooling2d": "MaxPooling2D",
+           "average_pooling2d": "AveragePooling2D", "flatten": "Flatten",
+           "global_average_pooling2d": "GlobalAveragePooling2D",
+           "global_max_pooling2d": "GlobalMaxPooling2D", "reshape": "Reshape",
+           "batch_normalization": "BatchNormalization", "activation": "Activation",
+           "transpose": "Permute"}
+
+
+def regularizer(spec):
+    spec = dict(spec)
+    kind = spec.pop("type")
+    if kind == "l1_l2":
+        return tf.keras.regularizers.L1L2(**spec)
+    return getattr(tf.keras.regularizers, kind)(**spec)
+
+
+def initializer(spec):
+    if isinstance(spec, str):
+        return spec
+    names = {"constant": "Constant", "random_normal": "RandomNormal",
+             "random_uniform": "RandomUniform", "truncated_normal": "TruncatedNormal"}
+    arguments = {key: value for key, value in spec.items() if key != "type"}
+    return getattr(tf.keras.initializers, names[spec["type"]])(**arguments)
+
+
+def layer(spec):
+    arguments = {}
+    for key, value in spec.items():
+        if key.endswith("_regularizer"):
+            value = regularizer(value)
+        elif key.endswith("_initializer"):
+            value = initializer(value)
+        elif key == "shape":
+            key = "target_shape"
+        elif key == "activation" and value == "leaky_relu":
+            value = tf.nn.leaky_relu
+        elif key == "perm":
+            key, value = "dims", value[1:]
+        if key != "type":
+            arguments[key] = value
+    return getattr(tf.keras.layers, CLASSES[spec["type"]])(**arguments)
+
+
+def through(network, x, training):
+    """The layers one by one, so that their variables have names without a model's before them."""
+    for one in network:
+        x = one(x, training=training) if one._expects_training_arg else one(x)
+    return x
+
+
+def gathered(network, what):
+    return [item for one in network for item in getattr(one, what)]
+
+
+def model_fn(case):
+    def call(features, labels, mode):
+        network = [layer(spec) for spec in case["model"]["layers"]]
+        head = heads.head(case["model"]["head"])
+        x = features[case["input"]] if isinstance(features, dict) else features
+        logits = through(network, x, mode == "train")
+        variables = gathered(network, "trainable_variables")
+        return head.create_estimator_spec(
+            features, mode, logits, labels=labels, trainable_variables=variables,
+            regularization_losses=gathered(network, "losses") or None,
+            train_op_fn=lambda loss: train_op(case, gathered(network, "updates"), loss, variables))
+    return call
+
+
+def train_op(case, updates, loss, variables):
+    optimizer = optimizers.make(case["optimizer"])
+    with tf.control_dependencies(updates):
+        return optimizer.minimize(loss, V1.train.get_global_step(), var_list=variables)

@@ -1,0 +1,108 @@
+"""train_and_evaluate by TensorFlow, and what a run of either side leaves in its model_dir."""
+import glob
+import json
+import os
+import re
+
+import numpy as np
+import tensorflow as tf
+
+import data
+import models
+
+V1 = tf.compat.v1
+
+
+def receiver(case):
+    """Serialized tf.Examples with the features that the model reads."""
+    spec = data.parse_spec(case["data"]["train"])
+    labels = case["labels"]
+    for key in labels.values() if isinstance(labels, dict) else [labels]:
+        spec.pop(key)
+    return tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+
+
+def exporter(case, spec):
+    arguments = {key: value for key, value in spec.items() if key not in ("type", "compare")}
+    if "compare" in spec:
+        name, sign = spec["compare"]["metric"], 1 if spec["compare"]["mode"] == "min" else -1
+        arguments["compare_fn"] = lambda best_eval_result, current_eval_result: (
+            sign * current_eval_result[name] < sign * best_eval_result[name])
+    return getattr(tf.estimator, spec["type"])(
+        serving_input_receiver_fn=receiver(case), **arguments)
+
+
+def train_and_evaluate(case, folder):
+    options = case["run_config"]
+    config = tf.estimator.RunConfig(
+        model_dir=os.path.join(folder, "theirs"), tf_random_seed=1,
+        session_config=V1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1),
+        **{key: value for key, value in options.items() if key != "tpu_config"})
+    estimator = models.estimator(case, folder, config)
+    batch, evaluated = case["train_batch_size"], case["eval_spec"]
+    tf.estimator.train_and_evaluate(
+        estimator,
+        tf.estimator.TrainSpec(lambda: data.dataset(case, "train", folder, batch, True),
+                               max_steps=case["steps"]),
+        tf.estimator.EvalSpec(
+            lambda: data.dataset(case, "eval", folder, case["eval_batch_size"], False),
+            steps=evaluated["steps"], start_delay_secs=0, throttle_secs=0,
+            exporters=[exporter(case, one) for one in evaluated.get("exporters", [])]))
+    return left_in(config.model_dir)
+
+
+def old_run(case, folder):
+    """Trains as years ago, in FOLDER/old; the last checkpoint's prefix."""
+    config = tf.estimator.RunConfig(model_dir=os.path.join(folder, "old"), tf_random_seed=1,
+                                    save_checkpoints_steps=case["steps"])
+    estimator = models.estimator(case, folder, config)
+    batch = case["train_batch_size"]
+    estimator.train(lambda: data.dataset(case, "train", folder, batch, True),
+                    max_steps=case["steps"])
+    return estimator.latest_checkpoint()
+
+
+def checkpoints(folder):
+    return sorted(int(re.search(r"ckpt-(\d+)\.index$", path).group(1))
+                  for path in glob.glob(os.path.join(folder, "model.ckpt-*.index")))
+
+
+def state(folder):
+    found = tf.train.get_checkpoint_state(folder)
+    return [os.path.basename(path) for path in found.all_model_checkpoint_paths] if found else []
+
+
+def exports(folder):
+    return {os.path.basename(name): len([one for one in os.listdir(name) if one.isdigit()])
+            for name in glob.glob(os.path.join(folder, "export", "*"))}
+
+
+def scalar(value):
+    if value.HasField("simple_value"):
+        return value.simple_value
+    if value.HasField("tensor") and value.tensor.dtype == tf.float32.as_datatype_enum:
+        tensor = tf.make_ndarray(value.tensor)
+        return float(tensor) if tensor.shape == () else "tensor"
+    return "histogram" if value.HasField("histo") else "tensor"
+
+
+def events(folder):
+    """{tag@step: scalar, or what else there is}; speeds are there or not."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(folder, "events.out.tfevents.*"))):
+        for event in V1.train.summary_iterator(path):
+            for value in event.summary.value:
+                timed = value.tag.endswith("/sec")
+                found[f"{value.tag}@{event.step}"] = "timed" if timed else scalar(value)
+    return found
+
+
+def left_in(folder):
+    """All that is compared of a model_dir, numbers and words by place."""
+    places = {"files checkpoints": json.dumps(checkpoints(folder)),
+              "files state": json.dumps(state(folder)),
+              "files exports": json.dumps(exports(folder), sort_keys=True)}
+    for name in ("", "eval"):
+        for tag, value in events(os.path.join(folder, name)).items():
+            places[f"event {name or 'train'} {tag}"] = np.asarray(value)
+    return places
