@@ -184,6 +184,12 @@ class Overrider {
     const Origin origin{Origin::Kind::kOverride, override.origin};
     const bool strings = std::all_of(types.begin(), types.end(),
                                      [](const Type* type) { return type->kind == Kind::kString; });
+    // YAML reads nothing as null, which for many a key means "without a bound".
+    if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
+      throw Fail(place, 1, static_cast<int>(start),
+                 fmt::format("'{}': the value is missing", override.text.substr(0, start)),
+                 "KEY=null says null, ~KEY goes back to the default");
+    }
     const bool quoted = text.starts_with('"') || text.starts_with('\'');
     if (!strings || quoted || text == "null" || text == "~") {
       return ParseFlowValue(override.text, start, place, origin);

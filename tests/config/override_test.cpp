@@ -49,6 +49,16 @@ TEST_CASE("where a string is asked for, VALUE is taken as it stands") {
   CHECK(With({{"run.model_dir=runs/${name}"}}).job.run.model_dir == "runs/job");
 }
 
+TEST_CASE("a VALUE that is missing is refused where it is no text") {
+  CHECK(Refused("batch=") ==
+        "command line: error: 'batch=': the value is missing\n"
+        "      | batch=\n"
+        "      | ^^^^^^\n"
+        "      = KEY=null says null, ~KEY goes back to the default\n");
+  CHECK(Refused("optimizer= ") != "");
+  CHECK(With({{"name="}}).rendered == "");
+}
+
 TEST_CASE("list items are named by index, and a bare type becomes a section") {
   const Outcome outcome = With({{"inputs.train.map.1.size=[8]"}, {"inputs.train.map[0].by=3"}});
   REQUIRE(outcome.rendered == "");
