@@ -20,12 +20,15 @@ namespace tpuest::cli {
 
 struct PredictOutput {
   std::string path = "-";
-  std::string format = "jsonl";
+  std::optional<std::string> format;
 
   template <class V>
   void Visit(V& v) {
     v("path", path, {.help = "file; -: stdout", .tpuest = true});
-    v("format", format, {.help = "JSON Lines or CSV", .tpuest = true, .values = {"jsonl", "csv"}});
+    v("format", format,
+      {.help = "JSON Lines or CSV; null: by the path's ending, .csv, or else JSON Lines",
+       .tpuest = true,
+       .values = {"jsonl", "csv"}});
   }
 };
 

@@ -6,7 +6,9 @@
 #include "cli/many/plot/svg.h"
 #include "cli/many/plot/terminal.h"
 #include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
@@ -16,6 +18,7 @@ struct PlotInvocation : Invocation {
   bool over_time = false;
   bool log_y = false;
   std::optional<std::string> output;
+  bool force = false;
 };
 
 void Declare(FlagSet& flags, PlotInvocation& to) {
@@ -25,6 +28,7 @@ void Declare(FlagSet& flags, PlotInvocation& to) {
                      "global steps, or seconds since the run's first event");
   flags.Switch("--log-y", to.log_y, "a logarithmic y axis");
   flags.Text("--output", to.output, "FILE.svg", "an SVG file; without it characters on stdout");
+  flags.Switch("--force", to.force, "overwrite the SVG file");
 }
 
 Json PanelsJson(const std::vector<Panel>& panels) {
@@ -41,10 +45,20 @@ Json PanelsJson(const std::vector<Panel>& panels) {
   return curves;
 }
 
+void CheckOutput(const PlotInvocation& invocation) {
+  if (!invocation.output) return;
+  if (!EndsWith(*invocation.output, ".svg")) {
+    throw Error(Code::kUsage,
+                fmt::format("--output {}: expected a name that ends in .svg", *invocation.output));
+  }
+  CheckNewFile(*invocation.output, invocation.force);
+}
+
 int Plot(const PlotInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.empty()) {
     throw Error(Code::kUsage, "plot takes one run or more", "tpuest plot runs/a runs/b");
   }
+  CheckOutput(invocation);
   const std::vector<Panel> panels = MakePanels(
       {invocation.arguments, invocation.metrics, invocation.over_time, invocation.log_y});
   const std::string x_name = invocation.over_time ? "seconds" : "step";

@@ -4,6 +4,8 @@
 
 #include "cli/prepare/commands.h"
 #include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -21,8 +23,9 @@ struct ConvertInvocation : Invocation {
   bool no_header = false;
   int64_t skip = 0;
   std::optional<int64_t> take;
-  std::string compression;
+  std::optional<std::string> compression;
   std::optional<std::string> output;
+  bool force = false;
 };
 
 void Declare(FlagSet& flags, ConvertInvocation& to) {
@@ -37,9 +40,11 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
   flags.Integer("--skip", to.skip, 0, "records left out at the start");
   flags.Integer("--take", to.take, 0, "records written");
-  flags.Choice<std::string>("--compression", to.compression, {{"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
-                            "of the TFRecord file");
+  flags.Choice<std::optional<std::string>>("--compression", to.compression,
+                                           {{"none", ""}, {"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
+                                           "of the TFRecord file; GZIP where its name ends in .gz");
   flags.Text("--output", to.output, "FILE", "the TFRecord file");
+  flags.Switch("--force", to.force, "overwrite the TFRecord file");
 }
 
 CsvSource CsvOf(const ConvertInvocation& invocation) {
@@ -80,13 +85,43 @@ SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   return source;
 }
 
+// The name says what a reader will take the file for.
+void CheckEnding(const std::string& output) {
+  for (const std::string_view other : {".csv", ".tsv", ".txt", ".json", ".jsonl", ".csv.gz"}) {
+    if (!EndsWith(output, other)) continue;
+    throw Error(Code::kUsage,
+                fmt::format("--output {}: TFRecords are written, not {}", output, other),
+                "--output train.tfrecord");
+  }
+}
+
+std::vector<std::string> InputsOf(const ConvertInvocation& invocation) {
+  std::vector<std::string> inputs;
+  if (invocation.images) inputs.push_back(*invocation.images);
+  if (invocation.labels) inputs.push_back(*invocation.labels);
+  if (invocation.csv && *invocation.csv != "-") inputs = Glob(*invocation.csv);
+  return inputs;
+}
+
+void CheckOutput(const ConvertInvocation& invocation) {
+  CheckEnding(*invocation.output);
+  CheckNoInput(*invocation.output, InputsOf(invocation));
+  CheckNewFile(*invocation.output, invocation.force);
+}
+
+std::string CompressionFor(const ConvertInvocation& invocation) {
+  return invocation.compression.value_or(EndsWith(*invocation.output, ".gz") ? "GZIP" : "");
+}
+
 int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
   if (!invocation.output) {
     throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
   }
-  const ConvertReport report = ConvertToTFRecord({.source = ConvertSource(invocation),
+  const SourceOptions source = ConvertSource(invocation);
+  CheckOutput(invocation);
+  const ConvertReport report = ConvertToTFRecord({.source = source,
                                                   .output = *invocation.output,
-                                                  .compression_type = invocation.compression,
+                                                  .compression_type = CompressionFor(invocation),
                                                   .dry_run = invocation.dry_run});
   if (invocation.json) {
     PrintDocument(

@@ -8,6 +8,11 @@
 
 #include "cli/shell/command.h"
 
+namespace tpuest {
+class Log;
+struct TrainResult;
+}  // namespace tpuest
+
 namespace tpuest::cli {
 
 [[nodiscard]] Command TrainCommand();
@@ -28,6 +33,7 @@ struct PredictionFlags {
   std::optional<std::string> output;
   std::optional<std::string> format;
   std::optional<int64_t> limit;  // at most so many rows are predicted
+  bool force = false;            // --output may be there already
 };
 struct PredictInvocation : Invocation, PredictionFlags {};
 struct ExportFlags {
@@ -50,6 +56,8 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources);
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources);
 int Predict(const PredictInvocation& invocation, config::Sources& sources);
 int Export(const ExportInvocation& invocation, config::Sources& sources);
+// Says at which step training has ended and why, or what goes on with a run that was done before.
+void TellEnd(Log& log, const TrainResult& result);
 // Evaluates the checkpoints of a run that another process trains, until that has ended: exit code
 // 0. Error kLost (7) after tpuest.deadlines.evaluator_secs without a trainer and a checkpoint.
 int Follow(const EvaluateInvocation& invocation, config::Sources& sources);

@@ -6,6 +6,7 @@
 #include "cli/run/eval_gates.h"
 #include "cli/run/eval_report.h"
 #include "cli/run/session.h"
+#include "cli/run/untrained.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
@@ -105,6 +106,7 @@ class Evaluator {
       metrics = MetricsJson(result);
       if (!wanted_.several) fields["examples"] = result.examples;
       fields["path"] = result.checkpoint;
+      if (result.checkpoint.empty() && IsUntrained(session_)) fields["untrained"] = true;
       const std::string prefix = wanted_.several ? named.label + "/" : "";
       numbers.merge(MetricNumbers(result, prefix));
       if (!invocation_.json) {
@@ -152,6 +154,7 @@ int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
   if (invocation.follow) return Follow(invocation, sources);
   Session session(invocation, sources);
   return session.Run([&] {
+    WarnIfUntrained(session, invocation, "evaluate");
     Evaluator evaluator(session, invocation);
     Json fields;
     Json evaluations = Json::array();

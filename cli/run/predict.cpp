@@ -1,18 +1,21 @@
 // tpuest predict [JOB.yaml] [--checkpoint ...] [--input FILE|-] [--output FILE|-]
 //   [--format jsonl|csv] [--limit N]
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
+#include <initializer_list>
 #include <memory>
+#include <utility>
 
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/prediction_writer.h"
 #include "cli/run/session.h"
+#include "cli/run/untrained.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "data/pipeline/input_fn.h"
 #include "data/pipeline/other_file.h"
@@ -37,15 +40,54 @@ InputFn PredictInput(const Job& job, const std::optional<std::string>& file) {
   return MakeInputFn(WithFile(job.input_fns.at(name), *file, name), name);
 }
 
+bool Ends(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return EndsWith(path, ending); });
+}
+
+// The flags go before the job, and what is said before the ending that a path has.
+std::string FormatFor(const PredictInvocation& invocation, const PredictOutput& output,
+                      const std::string& path) {
+  if (invocation.format) return *invocation.format;
+  const bool is_csv = Ends(path, {".csv"});
+  const bool is_jsonl = Ends(path, {".jsonl", ".json", ".ndjson"});
+  if (invocation.output && (is_csv || is_jsonl)) return is_csv ? "csv" : "jsonl";
+  return output.format.value_or(is_csv ? "csv" : "jsonl");
+}
+
+void CheckOutput(const PredictInvocation& invocation, const std::string& path) {
+  if (DirectoryExists(path)) {
+    throw Error(Code::kUsage, fmt::format("{}: is a folder, expected a file", path),
+                "--output FILE, or - for stdout");
+  }
+  if (Ends(path, {".gz", ".tfrecord", ".tfrecords"})) {
+    throw Error(Code::kUsage, fmt::format("{}: JSON Lines and CSV are written", path),
+                "--output predictions.jsonl, or predictions.csv");
+  }
+  if (invocation.job) CheckNoInput(path, {*invocation.job});
+  // The job's own output is made anew each time, as the job says.
+  if (invocation.output) CheckNewFile(path, invocation.force);
+}
+
+// The input, which must not read the file that the predictions go to.
+InputFn KeptInput(InputFn input, std::string output) {
+  return [input = std::move(input), output = std::move(output)](const InputContext& context) {
+    std::unique_ptr<BatchStream> stream = input(context);
+    CheckNoInput(output, stream->files());
+    return stream;
+  };
+}
+
 }  // namespace
 
 void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
   flags.Text("--input", to.input, "FILE|-",
              "rows in the place of predict.input_fn's file, labels not needed; -: CSV on stdin");
   flags.Text("--output", to.output, "FILE|-", "where the predictions go; -: stdout");
-  flags.Choice<std::optional<std::string>>("--format", to.format,
-                                           {{"jsonl", "jsonl"}, {"csv", "csv"}},
-                                           "a JSON object or a CSV line a prediction");
+  flags.Choice<std::optional<std::string>>(
+      "--format", to.format, {{"jsonl", "jsonl"}, {"csv", "csv"}},
+      "a JSON object or a CSV line a prediction; by the output's ending if absent");
+  flags.Switch("--force", to.force, "overwrite the output");
   flags.Integer("--limit", to.limit, 0, "rows");
 }
 
@@ -58,16 +100,14 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "--json and the predictions cannot both go to stdout",
                   "write the predictions to a file: --output predictions.jsonl");
     }
-    const std::string format = invocation.format.value_or(options.output.format);
+    const std::string format = FormatFor(invocation, options.output, path);
     if (format == "csv" && !options.yield_single_examples) {
       throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
                   "--format jsonl gives a line a batch")
           .Key("predict.yield_single_examples");
     }
-    if (DirectoryExists(path)) {
-      throw Error(Code::kUsage, fmt::format("{}: is a folder, expected a file", path),
-                  "--output FILE, or - for stdout");
-    }
+    CheckOutput(invocation, path);
+    WarnIfUntrained(session, invocation, "predict with");
     std::optional<PredictionWriter> writer;
     if (!invocation.dry_run) writer.emplace(path, format);
     PredictArgs args;
@@ -77,19 +117,21 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
     args.limit = invocation.limit;
     const JobHooks hooks = MakeHooks(options.hooks);
     args.hooks = hooks.hooks();
-    const PredictResult result =
-        session.estimator().Predict(PredictInput(session.job(), invocation.input), args,
-                                    [&](const PredictionRow& row) { return writer->Write(row); });
+    const PredictResult result = session.estimator().Predict(
+        KeptInput(PredictInput(session.job(), invocation.input), path), args,
+        [&](const PredictionRow& row) { return writer->Write(row); });
     // Only a prediction that came to its end makes the file: one that is there is complete.
     if (result.exit_code == 0 && writer) writer->Close();
     session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
     session.console().Clear();
     if (invocation.json) {
-      PrintDocument("predict", {{"global_step", result.global_step},
-                                {"examples", result.examples},
-                                {"stopped_because", result.stopped_because},
-                                {"path", path},
-                                {"checkpoint", result.checkpoint}});
+      Json fields = {{"global_step", result.global_step},
+                     {"examples", result.examples},
+                     {"stopped_because", result.stopped_because},
+                     {"path", path},
+                     {"checkpoint", result.checkpoint}};
+      if (result.checkpoint.empty() && IsUntrained(session)) fields["untrained"] = true;
+      PrintDocument("predict", fields);
     }
     return result.exit_code;
   });

@@ -13,11 +13,13 @@
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
 #include "cli/run/input_files.h"
+#include "cli/run/record/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
 namespace tpuest::cli {
@@ -185,13 +187,36 @@ std::optional<std::string> Session::Checkpoint(const std::string& configured) co
   return ResolveCheckpoint(given, model_dir);
 }
 
+bool Session::HasCheckpoint() const {
+  try {
+    return LatestCheckpoint(estimator_->model_dir()).has_value();
+  } catch (const Error&) {
+    return true;  // a damaged state file is told by who reads it
+  }
+}
+
 InputFn Session::TrainInput() {
   return [this,
           open = MakeJobInputFn(job(), job().train_spec->input_fn)](const InputContext& context) {
     std::unique_ptr<BatchStream> stream = open(context);
-    input_ = InputFilesText(stream->files());
+    NoteInput(stream->files());
     return stream;
   };
+}
+
+void Session::NoteInput(const std::vector<std::string>& files) {
+  input_ = InputFilesText(files);
+  const std::string& model_dir = estimator_->model_dir();
+  if (input_.empty() || CheckpointsIn(model_dir).empty()) return;
+  const std::string first = InputOfRun(model_dir).value_or(input_);
+  if (first == input_) return;
+  if (!warned_of_input_) {
+    log().Warning(
+        "{}: this run began with other input files: {} then, {} now; run.json keeps the first",
+        model_dir, first, input_);
+  }
+  warned_of_input_ = true;
+  input_ = first;
 }
 
 void Session::WriteJob() {

@@ -49,6 +49,9 @@ class Session {
   [[nodiscard]] std::optional<std::string> Checkpoint(
       const std::string& configured = std::string(kLatest)) const;
 
+  // True where model_dir's state file names a checkpoint that is there, or that should be.
+  [[nodiscard]] bool HasCheckpoint() const;
+
   // Runs `body` and returns its exit code. Where a run has started, its outcome is put into
   // run.json, and the faults that it throws into the log; they are thrown on.
   int Run(const std::function<int()>& body);
@@ -71,6 +74,9 @@ class Session {
     Session& session_;
   };
 
+  // Keeps what tells the input's files apart. A run that goes on keeps what it began with, and
+  // other files are warned of.
+  void NoteInput(const std::vector<std::string>& files);
   // Makes inputs tell bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
@@ -91,7 +97,8 @@ class Session {
   Device device_;
   std::unique_ptr<Estimator> estimator_;
   std::optional<RunFolder> folder_;  // empty until a run has started
-  std::string input_;                // tells the files of the train_spec's input apart
+  std::string input_;                // tells the files apart that the run began with
+  bool warned_of_input_ = false;
   Recorder recorder_{*this};
   std::mutex bad_records_mutex_;  // inputs open side by side
 };

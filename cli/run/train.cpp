@@ -2,6 +2,7 @@
 
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
+#include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
@@ -16,6 +17,16 @@ Json TrainFields(const TrainResult& result) {
           {"path", result.checkpoint}};
 }
 
+// TrainResult::stopped_because of a run that had its max_steps before.
+constexpr std::string_view kAlreadyDone = "already at max_steps";
+
+void TellEnd(Log& log, const TrainResult& result) {
+  if (result.stopped_because != kAlreadyDone) {
+    return log.Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+  }
+  log.Info("done at step {}; max_steps={} goes on", result.global_step, 2 * result.global_step);
+}
+
 int Train(const Invocation& invocation, config::Sources& sources) {
   Session session(invocation, sources);
   return session.Run([&] {
@@ -23,11 +34,12 @@ int Train(const Invocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "train needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainSpec& spec = *session.job().train_spec;
     const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
     const TrainResult result = session.estimator().Train(session.TrainInput(), spec.length(),
                                                          hooks.With(session.recorder()));
-    session.log().Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+    TellEnd(session.log(), result);
     session.console().Clear();
     if (invocation.json) PrintDocument("train", TrainFields(result));
     return result.exit_code;

@@ -6,6 +6,7 @@
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
+#include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/common_flags.h"
@@ -66,9 +67,9 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
-    session.log().Info("stopped at step {}: {}", result.train.global_step,
-                       result.train.stopped_because);
+    TellEnd(session.log(), result.train);
     session.console().Clear();
     if (invocation.json) {
       PrintDocument("train-and-evaluate", Fields(result));

@@ -13,4 +13,10 @@ std::optional<Json> ReadRunJson(const std::string& model_dir) {
   return run.is_object() ? std::move(run) : Json::object();
 }
 
+std::optional<std::string> InputOfRun(const std::string& model_dir) {
+  const Json run = ReadRunJson(model_dir).value_or(Json::object());
+  const bool is_known = run.contains("input") && run["input"].is_string();
+  return is_known ? std::optional(run["input"].get<std::string>()) : std::nullopt;
+}
+
 }  // namespace tpuest::cli

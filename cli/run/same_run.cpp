@@ -1,0 +1,158 @@
+#include "cli/run/same_run.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "cli/job/job.h"
+#include "cli/run/record/json.h"
+#include "cli/shell/json.h"
+#include "config/flatten.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
+
+namespace tpuest::cli {
+namespace {
+
+constexpr size_t kExamples = 3;
+
+// The steps of a path, without the indices of lists: {"model", "layers", "units"}.
+std::vector<std::string> StepsOf(const std::string& path) {
+  std::vector<std::string> steps = Split(path, '.');
+  for (std::string& step : steps) step.resize(std::min(step.find('['), step.size()));
+  return steps;
+}
+
+// The keys that say what a model's weights mean.
+bool IsOfMeaning(const std::string& step) {
+  static const std::set<std::string_view> kKeys = {"type",
+                                                   "layers",
+                                                   "units",
+                                                   "filters",
+                                                   "kernel_size",
+                                                   "activation",
+                                                   "activation_fn",
+                                                   "dnn_activation_fn",
+                                                   "hidden_units",
+                                                   "dnn_hidden_units",
+                                                   "n_classes",
+                                                   "label_vocabulary",
+                                                   "label_dimension",
+                                                   "feature_columns",
+                                                   "linear_feature_columns",
+                                                   "dnn_feature_columns",
+                                                   "key",
+                                                   "keys",
+                                                   "source_column",
+                                                   "categorical_column",
+                                                   "categorical_columns",
+                                                   "boundaries",
+                                                   "vocabulary_list",
+                                                   "num_buckets",
+                                                   "num_oov_buckets",
+                                                   "hash_bucket_size",
+                                                   "hash_key",
+                                                   "mean",
+                                                   "std",
+                                                   "shape",
+                                                   "dimension",
+                                                   "combiner",
+                                                   "sparse_combiner"};
+  return kKeys.contains(step);
+}
+
+bool IsOfTraining(const std::string& step) {
+  for (const std::string_view what : {"optimizer", "initializer", "regularizer", "learning_rate"}) {
+    if (step.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool IsOfModel(const config::Difference& difference) {
+  const std::vector<std::string> steps = StepsOf(difference.path);
+  if (std::any_of(steps.begin(), steps.end(), IsOfTraining)) return false;
+  const bool is_column = steps[0] == "feature_columns" && difference.a && difference.b;
+  return (steps[0] == "model" || is_column) && IsOfMeaning(steps.back());
+}
+
+// The column of the training input that is learned, where the job says it.
+std::vector<config::FlatValue> LabelKeys(const Job& job,
+                                         const std::vector<config::FlatValue>& keys) {
+  std::vector<config::FlatValue> found;
+  if (!job.train_spec) return found;
+  const std::string input = fmt::format("input_fns.{}.", job.train_spec->input_fn);
+  for (const char* const key : {"labels", "source.label_name"}) {
+    if (const config::FlatValue* value = config::FindValue(keys, input + key)) {
+      found.push_back(*value);
+    }
+  }
+  return found;
+}
+
+// The keys by which this job's model is another than the run's.
+std::vector<config::Difference> Differences(const Job& run, const Job& job) {
+  const std::vector<config::FlatValue> there = FlatJob(run);
+  const std::vector<config::FlatValue> here = FlatJob(job);
+  std::vector<config::Difference> differences = config::DifferencesOf(there, here);
+  std::erase_if(differences, [](const auto& each) { return !IsOfModel(each); });
+  const std::vector<config::Difference> labels =
+      config::DifferencesOf(LabelKeys(run, there), LabelKeys(job, here));
+  for (const config::Difference& label : labels) {
+    if (label.a && label.b) differences.push_back(label);
+  }
+  return differences;
+}
+
+Fault OwnerOf(const Job& run, const std::string& model_dir, int64_t step) {
+  const Json record = ReadRunJson(model_dir).value_or(Json::object());
+  const bool has_command = record.contains("argv") && record["argv"].is_string();
+  return {.message = fmt::format(
+              "{}: is the run of another job{}{}, at step {}", model_dir,
+              run.name ? fmt::format(", '{}'", *run.name) : "",
+              has_command ? fmt::format(" ({})", record["argv"].get<std::string>()) : "", step),
+          .hint = fmt::format("--model-dir DIR gives this job a run of its own; warm_start_from: "
+                              "{} begins with that run's weights",
+                              model_dir),
+          .key = "",
+          .place = {}};
+}
+
+// The job that the run in model_dir was started with last; null: it left none that can be read.
+std::unique_ptr<LoadedJob> JobOfRun(const std::string& model_dir) {
+  const std::string path = ResolvedJobPath(model_dir);
+  if (!FileExists(path)) return nullptr;
+  config::Sources sources;
+  try {
+    return std::make_unique<LoadedJob>(LoadJobFile(path, {}, sources));
+  } catch (const Error&) {
+    return nullptr;  // of a version with other keys, or damaged: the weights themselves decide
+  }
+}
+
+}  // namespace
+
+void CheckSameRun(const Job& job, const std::string& model_dir) {
+  const std::map<int64_t, std::string> checkpoints = CheckpointsIn(model_dir);
+  if (checkpoints.empty()) return;
+  const std::unique_ptr<LoadedJob> run = JobOfRun(model_dir);
+  if (!run) return;
+  const std::vector<config::Difference> differences = Differences(run->job, job);
+  if (differences.empty()) return;
+  std::vector<Fault> faults = {OwnerOf(run->job, model_dir, checkpoints.rbegin()->first)};
+  for (const config::Difference& each : differences) {
+    if (faults.size() > kExamples) break;
+    faults.push_back({.message = fmt::format("{} is {} there, {} here", each.path,
+                                             each.a.value_or("absent"), each.b.value_or("absent")),
+                      .hint = "",
+                      .key = each.b ? each.path : "",
+                      .place = {}});
+  }
+  if (differences.size() > kExamples) {
+    faults.back().hint = fmt::format("and {} more", differences.size() - kExamples);
+  }
+  throw Error(Code::kCheckpoint, std::move(faults));
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,15 @@
+#pragma once
+// Tells a run that a job may go on with from one that is another job's.
+
+#include <string>
+
+#include "cli/job/job_fwd.h"
+
+namespace tpuest::cli {
+
+// Error kCheckpoint where model_dir has checkpoints of a run whose job names another model,
+// feature columns or label: it says whose run that is, and three of the keys. What only says how
+// is trained (optimizers, rates, dropout, steps, data) may differ, and paths of files do.
+void CheckSameRun(const Job& job, const std::string& model_dir);
+
+}  // namespace tpuest::cli

@@ -1,0 +1,42 @@
+#include "cli/run/untrained.h"
+
+#include <variant>
+
+#include "cli/job/job.h"
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
+
+namespace tpuest::cli {
+namespace {
+
+// The run that the job's model_dir would be if it counted from the job's folder.
+std::optional<std::string> RunBesideJob(const Invocation& invocation,
+                                        const std::string& model_dir) {
+  if (!invocation.job || model_dir.starts_with('/')) return std::nullopt;
+  const std::string folder = DirName(*invocation.job);
+  if (folder.empty()) return std::nullopt;
+  std::string beside = JoinPath(folder, model_dir);
+  if (CheckpointsIn(beside).empty()) return std::nullopt;
+  return beside;
+}
+
+}  // namespace
+
+bool IsUntrained(Session& session) {
+  const Job& job = session.job();
+  const bool has_weights = job.estimator.warm_start_from.has_value() ||
+                           std::holds_alternative<models::SavedModelModel>(job.model);
+  return !has_weights && CheckpointsIn(session.estimator().model_dir()).empty() &&
+         !session.HasCheckpoint();
+}
+
+void WarnIfUntrained(Session& session, const Invocation& invocation, std::string_view doing) {
+  if (invocation.checkpoint || !IsUntrained(session)) return;
+  const std::string& model_dir = session.estimator().model_dir();
+  const std::optional<std::string> near = RunBesideJob(invocation, model_dir);
+  session.log().Warning("{}: there is no checkpoint to {}, so variables are fresh: untrained{}",
+                        model_dir, doing,
+                        near ? fmt::format("; a run is in {}: --model-dir {}", *near, *near) : "");
+}
+
+}  // namespace tpuest::cli
