@@ -73,6 +73,24 @@ struct CsvDefault {
 // One of column_defaults: a dtype by its name (the column must have a value), a value, or both.
 using CsvColumnDefault = std::variant<std::string, int64_t, double, CsvDefault>;
 
+// One of two parts of a file's records, told apart by a hash of each record's bytes: equal records
+// are of one part, and a record stays in its part wherever it stands.
+struct HashSplit {
+  std::string part;
+  double eval_fraction = 0.2;
+
+  template <class V>
+  void Visit(V& v) {
+    v("part", part,
+      {.help = "the records that are used",
+       .required = true,
+       .tpuest = true,
+       .values = {"train", "eval"}});
+    v("eval_fraction", eval_fraction,
+      {.help = "about so many of all records are of the part eval", .tpuest = true});
+  }
+};
+
 // tf.data.experimental.make_csv_dataset. Columns: the selected ones by their names, each [] of its
 // type.
 struct CsvSource : RecordRange {
@@ -88,6 +106,7 @@ struct CsvSource : RecordRange {
   bool header = true;
   std::optional<int64_t> num_rows_for_inference = 100;
   std::optional<std::string> compression_type;
+  std::optional<HashSplit> split;
   // These are no keys of a job: they say what is known of a file that stands in for the job's own
   // (other_file.h). defaults_by_name takes the place of column_defaults; the columns of may_lack
   // are columns of column_names that the file may leave out, all or none of them.
@@ -115,6 +134,9 @@ struct CsvSource : RecordRange {
       {.help = "rows that types are found from; null: all"});
     v("compression_type", compression_type,
       {.help = "null and \"\" for none", .values = {"", "GZIP", "ZLIB"}});
+    v("split", split,
+      {.help = "one of two parts of the records, by a hash of each; skip and take count in it",
+       .tpuest = true});
     VisitRange(v);
   }
 };

@@ -22,6 +22,7 @@ nn::AnyHead Regressor::Head(const Place& place) const {
   return nn::RegressionHead{.label_dimension = label_dimension,
                             .weight_column = weight_column,
                             .loss_reduction = loss_reduction,
+                            .label_scaling = label_scaling,
                             .place = place};
 }
 

@@ -47,6 +47,7 @@ struct Regressor {
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
+  std::optional<nn::LabelScaling> label_scaling;
 
   template <class V>
   void Visit(V& v) {
@@ -54,6 +55,7 @@ struct Regressor {
     v("weight_column", weight_column, {.help = "feature that weighs the examples"});
     v("loss_reduction", loss_reduction,
       {.help = "how losses become one", .values = nn::LossReductionNames()});
+    v("label_scaling", label_scaling, {.help = nn::kLabelScalingHelp, .tpuest = true});
   }
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };

@@ -1,12 +1,14 @@
 // tpuest init NAME, and tpuest init --from data.csv --label NAME [--model linear] [--output
 // job.yaml]
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/starter_job.h"
 #include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
 #include "config/scalars.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -18,6 +20,7 @@ struct InitInvocation : Invocation {
   std::optional<std::string> from;
   std::optional<std::string> label;
   std::optional<std::string> eval;
+  std::optional<StarterSplit> split;
   StarterModel model = StarterModel::kLinear;
   std::optional<std::string> column_names;  // "a,b,c"
   bool no_header = false;
@@ -34,8 +37,10 @@ void Declare(FlagSet& flags, InitInvocation& to) {
                               {"combined", StarterModel::kCombined},
                               {"baseline", StarterModel::kBaseline}},
                              "what learns it; linear unless said");
-  flags.Text("--eval", to.eval, "FILE",
-             "a file to evaluate on; without it the last fifth of the rows");
+  flags.Text("--eval", to.eval, "FILE", "a file to evaluate on; without it a fifth of the rows");
+  flags.Choice<std::optional<StarterSplit>>(
+      "--split", to.split, {{"hash", StarterSplit::kHash}, {"last", StarterSplit::kLast}},
+      "which fifth: by a hash of each row, or, for rows in the order of time, the last");
   flags.Text("--column-names", to.column_names, "A,B,...",
              "names of all columns; the header's if absent");
   flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
@@ -48,10 +53,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInitExample = "tpuest init --from data.csv --label price";
 
-// A name from a path: "data/Passengers 2.csv.gz" -> "Passengers_2".
+// A name from a path: "data/Passengers 2.csv.gz" -> "Passengers_2", "jobs/b.yaml" -> "b".
 std::string StemOf(const std::string& path) {
   std::string stem = BaseName(path);
-  for (const std::string_view ending : {".gz", ".csv", ".tsv", ".txt"}) {
+  for (const std::string_view ending : {".gz", ".csv", ".tsv", ".txt", ".yaml", ".yml"}) {
     if (EndsWith(stem, ending)) stem.resize(stem.size() - ending.size());
   }
   for (char& c : stem) {
@@ -175,9 +180,9 @@ void CheckFlags(const InitInvocation& invocation, const std::string& output) {
     throw Error(Code::kUsage,
                 fmt::format("--output {}: expected a name that ends in .yaml, or -", output));
   }
-  if (invocation.force || !fs::exists(output)) return;
-  throw Error(Code::kUsage, fmt::format("{} is there already", output),
-              "--force overwrites it; --output FILE writes another");
+  if (invocation.from) CheckNoInput(output, {*invocation.from});
+  if (invocation.eval) CheckNoInput(output, {*invocation.eval});
+  CheckNewFile(output, invocation.force);
 }
 
 // Writes the recipe `starter` as NAME.yaml.
@@ -198,12 +203,41 @@ int InitStarter(const InitInvocation& invocation) {
   return 0;
 }
 
+// The look at the file, which tells the rows to train on from those to evaluate on.
+struct SplitProfile {
+  CsvProfile profile;
+  StarterSplit split;
+};
+
+// A table of few different rows may have none, or nearly all, in one part: a hash does not tell
+// equal rows apart.
+bool IsLopsided(const CsvProfile& profile) {
+  const double part = static_cast<double>(profile.kept) /
+                      static_cast<double>(std::max<int64_t>(1, profile.looked_at - profile.bad));
+  return part < kEvalFraction / 4 || part > 2 * kEvalFraction;
+}
+
+SplitProfile Profile(const InitInvocation& invocation) {
+  const CsvSource source = SourceOf(invocation, *invocation.from);
+  if (invocation.eval) return {ProfileCsv(source), StarterSplit::kOtherFile};
+  const StarterSplit split = invocation.split.value_or(StarterSplit::kHash);
+  if (split == StarterSplit::kHash) {
+    CsvProfile profile = ProfileCsv(source, {.fraction = kEvalFraction});
+    if (invocation.split || !IsLopsided(profile)) return {std::move(profile), split};
+  }
+  return {ProfileCsv(source, {.fraction = kEvalFraction, .last = true}), StarterSplit::kLast};
+}
+
 void CheckArguments(const InitInvocation& invocation) {
   const std::vector<std::string>& arguments = invocation.arguments;
   const bool of_csv = invocation.from || invocation.label;
   if (arguments.size() > 1 || (of_csv && !arguments.empty())) {
     throw Error(Code::kUsage, fmt::format("'init' takes no '{}' here", arguments.back()),
                 "tpuest init NAME, or " + std::string(kInitExample));
+  }
+  if (invocation.eval && invocation.split) {
+    throw Error(Code::kUsage, "--split: --eval names the rows to evaluate on already",
+                "leave one of them out");
   }
   if (!arguments.empty() || (invocation.from && invocation.label)) return;
   throw Error(Code::kUsage,
@@ -220,11 +254,11 @@ int Init(const InitInvocation& invocation, config::Sources& /*sources*/) {
   const std::string output = invocation.output.value_or(StemOf(from) + ".yaml");
   CheckFlags(invocation, output);
   CheckFile("--from", from);
-  const CsvProfile profile = ProfileCsv(SourceOf(invocation, from));
-  const StarterPlan plan =
-      PlanStarter(profile, *invocation.label, invocation.model, !invocation.eval);
+  const SplitProfile look = Profile(invocation);
+  const CsvProfile& profile = look.profile;
+  const StarterPlan plan = PlanStarter(profile, *invocation.label, invocation.model, look.split);
   const std::string folder = output == "-" || DirName(output).empty() ? "." : DirName(output);
-  const std::string name = StemOf(from);
+  const std::string name = StemOf(output == "-" ? from : output);
   StarterPaths paths{.job = output,
                      .train = InJob(from, folder),
                      .name = name,

@@ -91,15 +91,21 @@ class JobText {
     Line("");
     Line("input_fns:");
     Line("  train:");
-    Source(paths_.train, paths_.eval ? "" : fmt::format("take: {}", plan_.train_rows),
-           "the first four fifths of the rows");
-    NormalizeLabel();
+    const StarterSplit split = plan_.split;
+    Source(paths_.train,
+           split == StarterSplit::kHash   ? "split: {part: train}"
+           : split == StarterSplit::kLast ? fmt::format("take: {}", plan_.train_rows)
+                                          : "",
+           split == StarterSplit::kHash ? "about four fifths of the rows, by a hash of each"
+                                        : "the first four fifths of the rows");
     Line("    shuffle: {buffer_size: full}");
     Line("    repeat: -1  # until max_steps");
     Line("  eval:");
     Source(paths_.eval.value_or(paths_.train),
-           paths_.eval ? "" : fmt::format("skip: {}", plan_.train_rows), "the rest of them");
-    NormalizeLabel();
+           split == StarterSplit::kHash   ? "split: {part: eval}"
+           : split == StarterSplit::kLast ? fmt::format("skip: {}", plan_.train_rows)
+                                          : "",
+           "the rest of them");
   }
 
   void Source(const std::string& path, const std::string& range, const std::string& comment) {
@@ -151,19 +157,6 @@ class JobText {
       return Rounded(column.column->mean, column.column->std);
     return fmt::format("{{dtype: float64, default_value: {}}}",
                        Rounded(column.column->mean, column.column->std));
-  }
-
-  // Networks learn labels around 0 and of size 1; a linear model's rate follows the scale instead.
-  [[nodiscard]] bool normalizes_label() const {
-    return plan_.label.far_scale && !linear_ && !baseline_;
-  }
-  void NormalizeLabel() {
-    if (!normalizes_label()) return;
-    const std::string mean = Rounded(label().mean, label().std);
-    const std::string std = Rounded(label().std, label().std);
-    Line(fmt::format("    map:  # a prediction p stands for {} * p + {}", std, mean));
-    Line(fmt::format("      - {{op: normalize, in: {}, mean: [{}], std: [{}]}}", Word(label().name),
-                     mean, std));
   }
 
   // ---- feature_columns --------------------------------------------------------------------------
@@ -265,6 +258,7 @@ class JobText {
       }
       Line(FlowList("  label_vocabulary: ", words, 6));
     }
+    if (!label.is_class && label.far_scale && !linear_ && !baseline_) ScaleLabel();
     if (plan_.model == StarterModel::kCombined) {
       Combined();
     } else if (!baseline_) {
@@ -275,6 +269,14 @@ class JobText {
       }
     }
     if (linear_ || baseline_) LinearOptimizer();
+  }
+
+  // Networks learn labels around 0 and of size 1; a linear model's rate follows the scale instead.
+  void ScaleLabel() {
+    text_ += Commented(
+        fmt::format("  label_scaling: {{mean: {}, std: {}}}", Rounded(label().mean, label().std),
+                    Rounded(label().std, label().std)),
+        "of the rows to train on; predictions are in the label's unit");
   }
 
   void Combined() {

@@ -305,10 +305,10 @@ std::string StarterPlan::ModelType() const {
 }
 
 StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label, StarterModel model,
-                        bool splits) {
+                        StarterSplit split) {
   const CsvColumnProfile& label_column = Find(profile, label);
   CheckRows(profile);
-  StarterPlan plan{.model = model, .label = PlanLabel(label_column)};
+  StarterPlan plan{.model = model, .label = PlanLabel(label_column), .split = split};
   for (const CsvColumnProfile& column : profile.columns) {
     if (&column == &label_column) continue;
     plan.columns.push_back({.column = &column});
@@ -325,15 +325,15 @@ StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label, Sta
     throw Error(Code::kData, "no column is left to learn from", Join(reasons, "; "));
   }
   GiveNames(plan.columns);
-  const double good = static_cast<double>(profile.looked_at - profile.bad - label_column.missing) /
-                      static_cast<double>(profile.looked_at);
-  plan.rows = std::llround(good * static_cast<double>(profile.rows));
-  plan.train_rows = splits ? plan.rows - plan.rows / 5 : plan.rows;
+  // Of a large file only some rows were looked at.
+  const double scale = static_cast<double>(profile.rows) / static_cast<double>(profile.looked_at);
+  plan.rows = std::llround(scale * static_cast<double>(label_column.present));
+  plan.train_rows = std::llround(scale * static_cast<double>(label_column.trained));
   PlanRun(plan);
-  if (splits && LooksSorted(plan.label)) {
+  if (split == StarterSplit::kLast && LooksSorted(plan.label)) {
     plan.warnings.push_back(
-        "the rows are sorted by the label, so the last ones are not like the "
-        "others: shuffle the file first");
+        "the rows are sorted by the label, so the last ones are not like the others: --split hash "
+        "takes them from all over the file");
   }
   return plan;
 }

@@ -12,6 +12,11 @@ namespace tpuest::cli {
 
 enum class StarterModel { kLinear, kDnn, kCombined, kBaseline };
 
+// Where the rows to evaluate on come from: a file of their own, or the one fifth of all that a hash
+// of each row chooses, or that stands last.
+enum class StarterSplit { kOtherFile, kHash, kLast };
+inline constexpr double kEvalFraction = 0.2;
+
 struct StarterLabel {
   const CsvColumnProfile* column = nullptr;
   bool is_class = false;
@@ -43,7 +48,8 @@ struct StarterPlan {
   std::vector<StarterColumn> columns;  // all but the label, in the order of the file
   std::vector<std::string> warnings;
   int64_t rows = 0;        // rows that can be read, about
-  int64_t train_rows = 0;  // the first of them; the rest are for evaluation, if there are any
+  int64_t train_rows = 0;  // of them; the rest are for evaluation, if there are any
+  StarterSplit split = StarterSplit::kHash;
   int64_t batch_size = 0;
   int64_t max_steps = 0;
 
@@ -54,9 +60,9 @@ struct StarterPlan {
 // The range of a column of numbers: "0.8 to 65.4".
 [[nodiscard]] std::string RangeOf(const CsvColumnProfile& column);
 
-// `profile` outlives the plan. `splits` keeps the last fifth of the rows for evaluation. Error
-// kUsage for a label that is no column, kData for a table that nothing can be learned from.
+// `profile` outlives the plan, and knows the rows that `split` keeps for evaluation. Error kUsage
+// for a label that is no column, kData for a table that nothing can be learned from.
 [[nodiscard]] StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label,
-                                      StarterModel model, bool splits);
+                                      StarterModel model, StarterSplit split);
 
 }  // namespace tpuest::cli

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "data/csv/columns.h"
 #include "data/csv/file.h"
+#include "data/csv/split.h"
 
 namespace tpuest {
 namespace {
@@ -36,12 +37,14 @@ class ColumnLook {
  public:
   explicit ColumnLook(std::string name) { profile_.name = std::move(name); }
 
-  void Add(std::string_view text, std::string_view na_value, int64_t row) {
+  // `trains`: the row is one to train on.
+  void Add(std::string_view text, std::string_view na_value, int64_t row, bool trains) {
     if (text.empty() || text == na_value) {
       ++profile_.missing;
       return;
     }
     ++profile_.present;
+    if (trains) ++profile_.trained;
     Note(text);
     profile_.dtype = InferCsvType(text, na_value, profile_.dtype);
     if (std::find(kNaWords.begin(), kNaWords.end(), text) != kNaWords.end()) {
@@ -49,14 +52,16 @@ class ColumnLook {
     } else {
       but_for_na_words_ = InferCsvType(text, na_value, but_for_na_words_);
     }
-    if (profile_.is_number()) AddNumber(NumberOf(text), row);
+    if (!profile_.is_number()) return;
+    AddNumber(NumberOf(text), row);
+    if (trains) AddMoments(NumberOf(text));
   }
 
   [[nodiscard]] CsvColumnProfile Finish() {
     profile_.distinct = static_cast<int64_t>(fingerprints_.size());
     if (fingerprints_.size() > kMostListedTexts) profile_.texts.clear();
     profile_.std =
-        profile_.present > 0 ? std::sqrt(squares_ / static_cast<double>(profile_.present)) : 0;
+        profile_.trained > 0 ? std::sqrt(squares_ / static_cast<double>(profile_.trained)) : 0;
     profile_.counts_rows = profile_.counts_rows && IsInteger(profile_.dtype);
     return std::move(profile_);
   }
@@ -85,8 +90,7 @@ class ColumnLook {
     }
   }
 
-  // Welford's sums (1962): mean and sum of squared deviations in one pass, stable for numbers that
-  // are large beside their spread. present counts this number already.
+  // Range and order; present counts this number already.
   void AddNumber(double number, int64_t row) {
     if (!std::isfinite(number)) return;
     if (profile_.present == 1) {
@@ -98,8 +102,14 @@ class ColumnLook {
     // An index column of the file: number and row rise together. Rows are those of the file, so it
     // holds for rows that are looked at in part.
     profile_.counts_rows = profile_.counts_rows && number - static_cast<double>(row) == first_;
+  }
+
+  // Welford's sums (1962): mean and sum of squared deviations in one pass, stable for numbers that
+  // are large beside their spread. trained counts this number already.
+  void AddMoments(double number) {
+    if (!std::isfinite(number)) return;
     const double before = number - profile_.mean;
-    profile_.mean += before / static_cast<double>(profile_.present);
+    profile_.mean += before / static_cast<double>(profile_.trained);
     squares_ += before * (number - profile_.mean);
   }
 
@@ -133,8 +143,8 @@ bool IsGzip(const std::string& path) {
 
 class Look {
  public:
-  explicit Look(const CsvSource& source)
-      : path_(std::get<std::string>(source.file_pattern)), profile_{.source = source} {
+  Look(const CsvSource& source, const KeptRows& kept)
+      : path_(std::get<std::string>(source.file_pattern)), kept_(kept), profile_{.source = source} {
     if (IsGzip(path_)) profile_.source.compression_type = "GZIP";
   }
 
@@ -226,13 +236,20 @@ class Look {
                 "--column-names A,B,... gives them other names");
   }
 
+  [[nodiscard]] bool IsKept(int64_t row, std::string_view record) const {
+    if (kept_.fraction <= 0) return false;
+    if (!kept_.last) return IsOfEval(record, kept_.fraction);
+    const double last = std::floor(kept_.fraction * static_cast<double>(profile_.rows));
+    return row >= profile_.rows - static_cast<int64_t>(last);
+  }
+
   [[nodiscard]] std::vector<ColumnLook> LookAt(const CsvFile& file) {
     std::vector<ColumnLook> looks;
     looks.reserve(names_.size());
     for (const std::string& name : names_) looks.emplace_back(name);
     profile_.rows = file.records();
     profile_.looked_at = std::min(profile_.rows, kMostProfiledRows);
-    profile_.bad = 0;
+    profile_.bad = profile_.kept = 0;
     profile_.first_bad.reset();
     CsvFile::Window window;
     std::vector<CsvField> fields;
@@ -248,8 +265,10 @@ class Look {
         NoteBad(file, row, *fault);
         continue;
       }
+      const bool is_kept = IsKept(row, record);
+      if (is_kept) ++profile_.kept;
       for (size_t column = 0; column < looks.size(); ++column) {
-        looks[column].Add(TextOf(fields[column]), profile_.source.na_value, row);
+        looks[column].Add(TextOf(fields[column]), profile_.source.na_value, row, !is_kept);
       }
     }
     return looks;
@@ -274,12 +293,15 @@ class Look {
   }
 
   std::string path_;
+  KeptRows kept_;
   CsvProfile profile_;
   std::vector<std::string> names_;
 };
 
 }  // namespace
 
-CsvProfile ProfileCsv(const CsvSource& source) { return Look(source).Take(); }
+CsvProfile ProfileCsv(const CsvSource& source, const KeptRows& kept) {
+  return Look(source, kept).Take();
+}
 
 }  // namespace tpuest

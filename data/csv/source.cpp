@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "data/csv/split.h"
 
 namespace tpuest {
 namespace {
@@ -149,15 +150,36 @@ class CsvRecords final : public IndexedSource {
     if (errors.report && !found.empty()) errors.report(found, starts_.back());
   }
 
+  // Keeps one part of the good records. Reads every record.
+  void Keep(const HashSplit& split, const std::string& key) {
+    CsvFile::Window window;
+    RecordSubset kept;
+    size_t bad = 0;
+    for (size_t file = 0; file < files_.size(); ++file) {
+      for (int64_t i = 0; i < files_[file]->records(); ++i) {
+        const bool is_bad = bad < good_before_.size() &&
+                            good_before_[bad] + static_cast<int64_t>(bad) == starts_[file] + i;
+        if (is_bad) ++bad;
+        const bool is_of_eval = IsOfEval(files_[file]->Record(i, window), split.eval_fraction);
+        kept.Append(!is_bad && is_of_eval == (split.part == "eval"));
+      }
+    }
+    if (kept.size() == 0) {
+      throw Error(Code::kData,
+                  fmt::format("none of {} records is of the part {}", size(), split.part),
+                  "another eval_fraction, or skip and take, split them otherwise")
+          .Key(key + ".split");
+    }
+    kept_ = std::move(kept);
+  }
+
   [[nodiscard]] int64_t size() const override {
+    if (kept_) return kept_->size();
     return starts_.back() - static_cast<int64_t>(good_before_.size());
   }
 
   void Read(int64_t index, Row& row) const override {
-    // The good record `index` has as many bad ones before it as have at most `index` good ones
-    // before them.
-    index +=
-        std::upper_bound(good_before_.begin(), good_before_.end(), index) - good_before_.begin();
+    index = RecordOf(index);
     // The last file that begins at or before the record: empty files begin where the next one does.
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
@@ -171,6 +193,15 @@ class CsvRecords final : public IndexedSource {
   }
 
  private:
+  // The record of all files that is behind record `index` of this source.
+  [[nodiscard]] int64_t RecordOf(int64_t index) const {
+    if (kept_) return (*kept_)[index];
+    // The good record `index` has as many bad ones before it as have at most `index` good ones
+    // before them.
+    return index + (std::upper_bound(good_before_.begin(), good_before_.end(), index) -
+                    good_before_.begin());
+  }
+
   void CheckFraction(const std::vector<BadRecord>& found, double most) const {
     const auto all = static_cast<double>(starts_.back());
     if (static_cast<double>(found.size()) <= most * all) return;
@@ -200,6 +231,7 @@ class CsvRecords final : public IndexedSource {
   CsvParser parser_;
   std::vector<int64_t> starts_ = {0};  // index of each file's first record, and the end
   std::vector<int64_t> good_before_;   // for each bad record; ascending
+  std::optional<RecordSubset> kept_;   // nullopt: all good records
 };
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
@@ -288,6 +320,11 @@ void CheckOptions(const CsvSource& options, const std::string& key) {
     throw Error(Code::kUsage, "without a header the columns have no names", "column_names: [...]")
         .Key(key + ".header");
   }
+  if (options.split && !(options.split->eval_fraction > 0 && options.split->eval_fraction < 1)) {
+    throw Error(Code::kUsage, fmt::format("eval_fraction is {}; expected a number between 0 and 1",
+                                          options.split->eval_fraction))
+        .Key(key + ".split.eval_fraction");
+  }
   if (options.num_rows_for_inference.value_or(1) < 1) {
     throw Error(Code::kUsage, fmt::format("num_rows_for_inference is {}; expected 1 or more, or "
                                           "null for all",
@@ -348,6 +385,7 @@ std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::stri
   // Bad records are found once for all, so that an epoch's size and order are known before its
   // first batch.
   if (errors.options.skip()) records->Screen(errors);
+  if (options.split) records->Keep(*options.split, key);
   return records;
 }
 

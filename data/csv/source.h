@@ -10,9 +10,9 @@
 
 namespace tpuest {
 
-// The files' records, columns [] of the types that the job says or the first rows show; skip and
-// take are not applied. Throws Error kUsage for the options, kData by file, line and column, also
-// where more records are bad than `errors` allow.
+// The files' records, columns [] of the types that the job says or the first rows show; its `split`
+// is applied, skip and take are not. Throws Error kUsage for the options, kData by file, line and
+// column, also where more records are bad than `errors` allow.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options,
                                                      const std::string& key,
                                                      const DataErrors& errors = {});

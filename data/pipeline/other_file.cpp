@@ -109,6 +109,7 @@ class OtherFile {
     source.label_name.reset();
     source.select_columns.emplace(needed_.begin(), needed_.end());
     source.may_lack = labels_;
+    source.split.reset();
     UseAll(source);
   }
 

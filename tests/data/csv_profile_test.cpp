@@ -1,4 +1,5 @@
 #include "data/csv/profile.h"
+#include "data/csv/split.h"
 #include "tests/data/fixture.h"
 
 namespace tpuest {
@@ -32,6 +33,35 @@ TEST_CASE("a profile has each column's type, range, mean, deviation and empty fi
   CHECK(word.distinct == 2);
   CHECK(word.texts == std::vector<std::pair<std::string, int64_t>>{{"a", 2}, {"b", 1}});
   CHECK(word.changes == 3);
+}
+
+TEST_CASE("moments are those of rows to train on alone") {
+  const TemporaryFolder folder;
+  WriteFileAtomically(folder.File("a.csv"), "y\n1\n3\n2\n2\n7000\n", false);
+  CsvSource source;
+  source.file_pattern = folder.File("a.csv");
+  const CsvProfile profile = ProfileCsv(source, {.fraction = 0.2, .last = true});
+  CHECK(profile.kept == 1);
+  const CsvColumnProfile& y = profile.columns[0];
+  CHECK(y.trained == 4);
+  CHECK(y.max == 7000);
+  CHECK(y.mean == doctest::Approx(2));
+  CHECK(y.std == doctest::Approx(0.70710678));
+}
+
+TEST_CASE("a hash of each record splits a file in two, whatever its order") {
+  RecordSubset kept;
+  std::vector<int64_t> expected;
+  for (int64_t i = 0; i < 1000; ++i) {
+    const bool is_of_eval = IsOfEval(fmt::format("{},0.5", i), 0.2);
+    kept.Append(is_of_eval);
+    if (is_of_eval) expected.push_back(i);
+  }
+  CHECK(kept.size() > 150);
+  CHECK(kept.size() < 250);
+  std::vector<int64_t> found;
+  for (int64_t i = 0; i < kept.size(); ++i) found.push_back(kept[i]);
+  CHECK(found == expected);
 }
 
 TEST_CASE("a profile finds the delimiter, and the word that stands for an empty field") {

@@ -48,6 +48,9 @@ def input_fixtures():
     columns = {**table, 'column_names': ['y', 'a', 'b'], 'column_defaults': [0, 0.0, 0.0]}
     yield flat('csv columns', tabled(columns, {'a': 1, 'b': 1}, 'y'), values={
         'source.column_names': [['y', 'b', 'a']], 'source.column_defaults': [[0, 0.0, 5.0]]})
+    halved = {**table, 'split': {'part': 'train', 'eval_fraction': 0.5}}
+    yield flat('csv split', tabled(halved, {'a': 1, 'b': 1}, 'y'), codes=range(10), values={
+        'split.part': ['eval'], 'split.eval_fraction': [0.9]})
     yield flat('csv typed', tabled({**columns, 'column_defaults': [
         0, {'dtype': 'float32', 'default_value': 0.0}, {'dtype': 'float32', 'default_value': 0.0}]},
         {'a': 1, 'b': 1}, 'y'))

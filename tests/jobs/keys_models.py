@@ -60,6 +60,8 @@ def model_fixtures():
         yield {'name': f'{kind} of two', 'job': headed({'type': kind}, 'weights'), 'focus': [('model', 'head')],
                'codes': range(10)}
         yield {'name': f'{kind} alone', 'job': headed({'type': kind}, 'price'), 'focus': [('model', 'head')]}
+    yield {'name': 'RegressionHead scaled', 'focus': [('model', 'head')], 'job': headed(
+        {'type': 'RegressionHead', 'label_scaling': {'mean': 1.0, 'std': 2.0}}, 'price')}
     words = [({'type': 'MultiClassHead', 'n_classes': 3, 'label_vocabulary': ['red', 'green', 'blue']}, 'label', 3),
              ({'type': 'BinaryClassHead', 'label_vocabulary': ['red', 'green']}, 'two', 1)]
     for head, label, units in words:
@@ -88,6 +90,8 @@ def model_fixtures():
         names = ['number', 'other', 'words', 'w']
         yield {'name': kind + ' of two', 'job': with_rows(canned(kind), [*names, 'weights'], names, 'weights', TABLE),
                'focus': [('model',)], 'codes': range(10)}
+        yield {'name': kind + ' scaled', 'focus': [('model',)],
+               'job': canned(kind, label_scaling={'mean': 1.0, 'std': 2.0})}
     for kind in ('LinearClassifier', 'DNNClassifier', 'DNNLinearCombinedClassifier', 'BaselineClassifier'):
         names = ['number', 'other', 'words', 'w']
         job = with_rows(canned(kind, label_vocabulary=['red', 'green']), [*names, 'word'], names, 'word',

@@ -52,6 +52,8 @@ VALUES = {
     'keys': [['word', 'id']],
     'vocabulary_list': [['red', 'blue', 'green']],
     'vocabulary_file': ['words2.txt'],
+    'label_scaling': [{'mean': 0.5, 'std': 3.0}],
+    'split': [{'part': 'train'}, {'part': 'eval'}],
     'predict_keys': [['logits']],
     'export_dir_base': ['elsewhere'],
     'input_fn': ['test', 'train'],

@@ -1,5 +1,7 @@
 #include "core/nn/heads/regression_head.h"
 
+#include <cmath>
+
 #include "core/nn/activations.h"
 #include "core/nn/heads/head_metrics.h"
 #include "core/ops/elementwise.h"
@@ -13,10 +15,35 @@ Value InverseLink(const std::string& name, Value logits) {
   return Activate(name, logits);
 }
 
+Value Predicted(const RegressionHead& head, Value logits) {
+  if (head.inverse_link_fn) return InverseLink(*head.inverse_link_fn, logits);
+  if (!head.label_scaling) return logits;
+  const LabelScaling& scaling = *head.label_scaling;
+  return ops::AddV2(ops::Mul(logits, scaling.std), scaling.mean, "predictions");
+}
+
+Value Scaled(const RegressionHead& head, Value labels) {
+  if (!head.label_scaling) return labels;
+  const LabelScaling& scaling = *head.label_scaling;
+  return ops::RealDiv(ops::Sub(labels, scaling.mean), scaling.std, "scaled_labels");
+}
+
+void CheckScaling(const RegressionHead& head) {
+  if (!head.label_scaling) return;
+  const LabelScaling& scaling = *head.label_scaling;
+  if (!std::isfinite(scaling.mean) || !std::isfinite(scaling.std) || scaling.std <= 0) {
+    throw Error(Code::kUsage, fmt::format("label_scaling: mean {}, std {}; expected a number, and "
+                                          "one above 0",
+                                          scaling.mean, scaling.std));
+  }
+  if (!head.inverse_link_fn) return;
+  throw Error(Code::kUsage, "label_scaling and inverse_link_fn both make predictions of logits",
+              "leave one of them out");
+}
+
 void SetPredictions(const RegressionHead& head, Value logits, HeadOutputs& outputs) {
   const NameScope scope(logits.graph(), "predictions");
-  const Value predicted =
-      head.inverse_link_fn ? InverseLink(*head.inverse_link_fn, logits) : logits;
+  const Value predicted = Predicted(head, logits);
   outputs.predictions = {{"predictions", predicted}};
   if (head.inverse_link_fn) outputs.predictions["logits"] = logits;
   const ExportOutput regress{ExportKind::kRegression, {{"outputs", predicted}}};
@@ -38,6 +65,7 @@ void RegressionHead::CheckOptions() const {
     throw Error(Code::kUsage, fmt::format("Invalid label_dimension {}.", label_dimension));
   }
   (void)ParseLossReduction(loss_reduction);
+  CheckScaling(*this);
 }
 
 HeadOutputs RegressionHead::Build(const HeadInputs& inputs) const {
@@ -54,10 +82,14 @@ HeadOutputs BuildRegression(const Regression& regression, const HeadInputs& inpu
 
   const NameScope scope(logits.graph(), "losses");
   const Value labels = FloatLabels(CheckedLabels(OnlyLabel(inputs), logits, head.label_dimension));
-  const Value losses = regression.loss(logits, labels);
+  const Value losses = regression.loss(logits, Scaled(head, labels));
   const Value weights = WeightColumn(head.weight_column.value_or(""), inputs, true);
   SetLoss(inputs, logits, labels, losses, weights, head.loss_reduction, outputs);
   outputs.metric_tensors["predictions"] = outputs.predictions.at("predictions");
+  if (head.label_scaling) {
+    const double std = head.label_scaling->std;
+    outputs.metric_tensors["losses"] = ops::Mul(losses, std * std);
+  }
   HeadMetrics metrics(outputs, head.name);
   metrics.Losses();
   metrics.Mean("prediction/mean", "predictions");

@@ -16,10 +16,27 @@ namespace tpuest::nn {
 // The functions that make predictions of logits, under TensorFlow's names: words of a job.
 [[nodiscard]] const std::vector<std::string_view>& InverseLinkNames();
 
+// Where labels lie far from 0 or from a size of 1: a network learns (label - mean) / std, and its
+// head gives all else in the labels' own unit.
+struct LabelScaling {
+  double mean = 0;
+  double std = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("mean", mean, {.help = "is taken from every label", .required = true, .tpuest = true});
+    v("std", std, {.help = "divides what is left", .required = true, .tpuest = true});
+  }
+};
+inline constexpr std::string_view kLabelScalingHelp =
+    "the loss is that of (label - mean) / std; predictions, metrics and exports are in the labels' "
+    "unit";
+
 // Takes logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
 // Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
 // average_loss, prediction/mean, label/mean. Weights may be [B], [B, 1] or of the logits' shape.
-// The loss compares the labels with the logits, whatever the inverse_link_fn.
+// The loss compares the labels with the logits, whatever the inverse_link_fn. With label_scaling it
+// compares scaled labels; predictions are logits * std + mean, and average_loss is that of them.
 struct RegressionHead {
   static constexpr std::string_view kType = "RegressionHead";
   int64_t label_dimension = 1;
@@ -27,6 +44,7 @@ struct RegressionHead {
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
   std::optional<std::string> inverse_link_fn;
   std::optional<std::string> name;
+  std::optional<LabelScaling> label_scaling;
   Place place;
 
   template <class V>
@@ -38,6 +56,7 @@ struct RegressionHead {
     v("inverse_link_fn", inverse_link_fn,
       {.help = "makes predictions of the logits", .values = InverseLinkNames()});
     v("name", name, {.help = kHeadNameHelp});
+    v("label_scaling", label_scaling, {.help = kLabelScalingHelp, .tpuest = true});
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }

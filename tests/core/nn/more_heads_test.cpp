@@ -38,6 +38,26 @@ TEST_CASE("a multi-label head evaluates as tf.estimator's does") {
   CHECK(result.metrics.at("auc_precision_recall") == doctest::Approx(0.7689).epsilon(1e-3));
 }
 
+TEST_CASE("a head with label_scaling learns scaled labels, and gives all else in their own unit") {
+  Session session;
+  const HeadInputs inputs = {.logits = session.Const({2, 1}, {0.5F, -1}),
+                             .labels = session.Const({2, 1}, {120, 100})};
+  const Evaluated result = Evaluate(
+      session, RegressionHead{.label_scaling = LabelScaling{.mean = 100, .std = 20}}, inputs);
+  // Scaled labels are 1 and 0; predictions are 110 and 80.
+  CHECK(result.loss == doctest::Approx((0.25 + 1) / 2));
+  CHECK(result.metrics.at("average_loss") == doctest::Approx((100 + 400) / 2.0));
+  CHECK(result.metrics.at("prediction/mean") == doctest::Approx(95));
+  CHECK(result.metrics.at("label/mean") == doctest::Approx(110));
+}
+
+TEST_CASE("label_scaling needs a positive std, and no inverse_link_fn") {
+  CHECK_THROWS_AS(RegressionHead{.label_scaling = LabelScaling{.std = 0}}.CheckOptions(), Error);
+  RegressionHead linked{.inverse_link_fn = "exp"};
+  linked.label_scaling = LabelScaling{};
+  CHECK_THROWS_AS(linked.CheckOptions(), Error);
+}
+
 TEST_CASE("a weight counts for all classes of its example") {
   Session session;
   HeadInputs inputs = Pair(session);
