@@ -9,6 +9,7 @@
 #include "cli/prepare/migrate/sequential.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/faults.h"
 #include "core/base/files.h"
@@ -65,11 +66,11 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
       "plan' says which variables do not fit");
 }
 
-// True for counters and numbers that are no variables of a graph here: iterations of Keras'
-// optimizers, and what a run of tpuest's keeps of itself.
-bool IsOfNoModel(const std::string& name) {
-  return name.starts_with("training/") || name.starts_with("training_") ||
-         name.starts_with("tpuest/");
+// True for counters and numbers that are no variables of a graph here: iterations and rates of
+// Keras' optimizers, which are scalars, and what a run of tpuest's keeps of itself.
+bool IsOfNoModel(const std::string& name, const Shape& shape) {
+  const bool is_of_keras = name.starts_with("training/") || name.starts_with("training_");
+  return (is_of_keras && shape.rank() == 0) || name.starts_with("tpuest/");
 }
 
 // The faults where the checkpoint and the job's model do not fit. Error for a job that is wrong.
@@ -96,7 +97,7 @@ std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleRe
     for (const auto& variable : run.model->graph->variables()) known.insert(variable->name);
     Faults faults;
     for (const std::string& stored : variables.Names()) {
-      if (known.contains(stored) || IsOfNoModel(stored)) continue;
+      if (known.contains(stored) || IsOfNoModel(stored, variables.ShapeOf(stored))) continue;
       faults.Say("", fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
                                  variables.ShapeOf(stored).Text()));
     }
@@ -111,9 +112,7 @@ void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
   if (!IsJobFile(path)) {
     throw Error(Code::kUsage, fmt::format("--output {}: expected a name that ends in .yaml", path));
   }
-  if (!FileExists(path) || invocation.force) return;
-  throw Error(Code::kUsage, fmt::format("{} is there already", path),
-              "--force overwrites it; --output FILE writes another");
+  CheckNewFile(path, invocation.force);
 }
 
 // The faults of a job that --dry-run does not write: it stands in a temporary folder for as long.

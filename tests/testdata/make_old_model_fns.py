@@ -96,6 +96,34 @@ def separable(features, labels, mode, params):
     return spec(mode, loss, lambda: V1.train.RMSPropOptimizer(0.001, decay=0.8, centered=True))
 
 
+def still(features, labels, mode, params):
+    """Updates that nothing runs, a hidden layer that is not trained, twice the loss, averages for nobody."""
+    x = LAYERS.dense(tf.cast(features, tf.float32) / 255.0, 6, activation=tf.nn.relu, name="hidden")
+    x = LAYERS.batch_normalization(x, training=mode == "train", momentum=0.9)
+    logits = LAYERS.dense(x, 5, name="logits")
+    loss = V1.losses.sparse_softmax_cross_entropy(labels, logits, weights=2.0)
+    trained = [v for v in V1.trainable_variables() if not v.name.startswith("hidden")]
+    step = V1.train.get_global_step()
+    apply = V1.train.GradientDescentOptimizer(0.05).minimize(loss, step, var_list=trained)
+    average = V1.train.ExponentialMovingAverage(0.9)
+    with tf.control_dependencies([apply]):
+        train_op = average.apply(trained)
+    return V1.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op if mode == "train" else None)
+
+
+def two_rates(features, labels, mode, params):
+    x = LAYERS.dense(tf.cast(features, tf.float32) / 255.0, 6, name="hidden")
+    x = LAYERS.batch_normalization(x, training=False)
+    logits = LAYERS.dense(tf.nn.relu(x), 5, name="logits")
+    loss = V1.losses.sparse_softmax_cross_entropy(labels, logits)
+    step = V1.train.get_global_step()
+    hidden = [v for v in V1.trainable_variables() if v.name.startswith("hidden")]
+    others = [v for v in V1.trainable_variables() if not v.name.startswith("hidden")]
+    slow = V1.train.GradientDescentOptimizer(0.01).minimize(loss, var_list=hidden)
+    fast = V1.train.GradientDescentOptimizer(0.1).minimize(loss, step, var_list=others)
+    return V1.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.group(slow, fast))
+
+
 def unknown(features, labels, mode, params):
     x = tf.cast(features, tf.float32) / 255.0
     logits = tf.matmul(x, V1.get_variable("weights", [64, 5])) + V1.get_variable("offset", [5])
@@ -135,6 +163,8 @@ def main():
     train("smoothed", smoothed, reference_variables=True)
     train("keras", keras, label=2)
     train("separable", separable)
+    train("still", still)
+    train("two_rates", two_rates)
     train("unknown", unknown)
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/prepare/migrate/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 
@@ -10,6 +11,7 @@ namespace tpuest::cli {
 namespace {
 
 constexpr std::string_view kLinear = "linear/linear_model/";
+constexpr std::string_view kWeightedBy = "_weighted_by_";
 constexpr std::string_view kDnn = "dnn/input_from_feature_columns/input_layer/";
 
 // The nodes of one column.
@@ -78,7 +80,8 @@ class ColumnFinder {
       if (is_forward && has(part) && node.name.starts_with("linear/")) nodes.push_back(&node);
     }
     const int64_t rows = variables_.ShapeOf(variable).dim(0);
-    const bool is_sparse = FindOp(nodes, "SparseSegmentSum") != nullptr ||
+    const bool is_sparse = name.find(kWeightedBy) != std::string::npos ||
+                           FindOp(nodes, "SparseSegmentSum") != nullptr ||
                            FindOp(nodes, "SparseSegmentMean") != nullptr ||
                            FindOp(nodes, "SparseSegmentSqrtN") != nullptr;
     if (is_sparse) {
@@ -133,38 +136,91 @@ class ColumnFinder {
     }
     const Shape shape = variables_.ShapeOf(variable);
     AddCategories(categories, nodes, shape.dim(0));
-    const char* const combiner = FindOp(nodes, "SparseSegmentSqrtN") != nullptr ? "sqrtn"
-                                 : FindOp(nodes, "SparseSegmentSum") != nullptr ? "sum"
-                                                                                : "mean";
+    const char* const combiner = CombinerOf(categories, nodes);
     found_.columns[name] = fmt::format(
-        "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}}}",
-        Text(categories), shape.dim(1), combiner);
+        "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}{}}}",
+        Text(categories), shape.dim(1), combiner, MaxNorm(name, nodes));
+  }
+
+  // Weighted rows are summed, and divided by the sum of weights or the root of their squares' sum.
+  [[nodiscard]] static const char* CombinerOf(const std::string& categories, const Nodes& nodes) {
+    if (categories.find(kWeightedBy) != std::string::npos) {
+      if (FindOp(nodes, "Sqrt") != nullptr) return "sqrtn";
+      return FindOp(nodes, "RealDiv") != nullptr || FindOp(nodes, "DivNoNan") != nullptr ? "mean"
+                                                                                         : "sum";
+    }
+    if (FindOp(nodes, "SparseSegmentSqrtN") != nullptr) return "sqrtn";
+    return FindOp(nodes, "SparseSegmentSum") != nullptr ? "sum" : "mean";
+  }
+
+  // Rows are shortened by tf.clip_by_norm: row * max_norm / max(norm, max_norm).
+  std::string MaxNorm(const std::string& name, const Nodes& nodes) {
+    bool is_clipped = false;
+    for (const SeenNode* const node : nodes) {
+      if (node->name.find("clip_by_norm") == std::string::npos) continue;
+      is_clipped = true;
+      const auto norm = node->op == "Maximum" ? ScalarAt(graph_, *node, 1) : std::nullopt;
+      if (norm) return ", max_norm: " + NumberText(static_cast<float>(*norm));
+    }
+    if (is_clipped) Miss(fmt::format("feature column {}: its max_norm", name));
+    return "";
   }
 
   // `rows` is the number of categories that the variable has.
   void AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
+    if (const size_t at = name.find(kWeightedBy); at != std::string::npos) {
+      return AddWeighted(name, at, nodes, rows);
+    }
     for (const char* const op : {"SparseCross", "SparseCrossV2", "SparseCrossHashed"}) {
       if (const SeenNode* const node = FindOp(nodes, op))
         return AddCrossed(name, *node, nodes, rows);
     }
     if (const SeenNode* const node = FindOp(nodes, "Bucketize")) return AddBucketized(name, *node);
     if (const SeenNode* const words = FindNamed(nodes, "_lookup/Const", "Const")) {
-      if (words->value) return AddVocabulary(name, *words->value, rows);
+      if (words->value) return AddVocabulary(name, *words->value, nodes, rows);
     }
     if (const SeenNode* const node = FindOp(nodes, "StringToHashBucketFast")) {
       const bool is_number = FindOp(nodes, "AsString") != nullptr;
       AddFeature(name, is_number ? "int64" : "string", 1);
-      found_.columns[name] = fmt::format(
-          "{{type: categorical_column_with_hash_bucket, key: {}, hash_bucket_size: {}{}}}",
-          Text(name), node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows,
-          is_number ? ", dtype: int64" : "");
+      Put(name,
+          fmt::format(
+              "{{type: categorical_column_with_hash_bucket, key: {}, hash_bucket_size: {}{}}}",
+              Text(name), node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows,
+              is_number ? ", dtype: int64" : ""));
       return;
     }
     if (FindOp(nodes, "InitializeTableFromTextFileV2") != nullptr)
       return AddFile(name, nodes, rows);
     AddFeature(name, "int64", 1);
+    const SeenNode* const fill = FindNamed(nodes, "/default_values", "Fill");
+    Put(name, fmt::format("{{type: categorical_column_with_identity, key: {}, num_buckets: {}{}}}",
+                          Text(name), rows, fill == nullptr ? "" : DefaultAt(name, *fill, 1)));
+  }
+
+  // "town_weighted_by_share": the categories of town, each with the weight that share has there.
+  void AddWeighted(const std::string& name, size_t at, const Nodes& nodes, int64_t rows) {
+    const std::string categories = name.substr(0, at);
+    const std::string weight = name.substr(at + kWeightedBy.size());
+    AddCategories(categories, nodes, rows);
+    AddFeature(weight, "float32", 1);
     found_.columns[name] = fmt::format(
-        "{{type: categorical_column_with_identity, key: {}, num_buckets: {}}}", Text(name), rows);
+        "{{type: weighted_categorical_column, categorical_column: {}, weight_feature_key: {}}}",
+        Text(categories), Text(weight));
+  }
+
+  // ", default_value: 2" for the number at an input; -1, which stands for none, needs no word.
+  std::string DefaultAt(const std::string& name, const SeenNode& node, size_t input) {
+    const auto value = ScalarAt(graph_, node, input);
+    if (!value) Miss(fmt::format("feature column {}: its default_value", name));
+    return !value || *value == -1
+               ? ""
+               : fmt::format(", default_value: {}", static_cast<int64_t>(*value));
+  }
+
+  // What a table gives for a word that it lacks, where words have no buckets of their own.
+  std::string TableDefault(const std::string& name, const Nodes& nodes, int64_t oov) {
+    const SeenNode* const find = FindOp(nodes, "LookupTableFindV2");
+    return find == nullptr || oov > 0 ? "" : DefaultAt(name, *find, 2);
   }
 
   void AddBucketized(const std::string& name, const SeenNode& node) {
@@ -180,12 +236,15 @@ class ColumnFinder {
                     boundaries == node.floats.end() ? "[]" : ListText(boundaries->second));
   }
 
-  void AddVocabulary(const std::string& name, const Tensor& words, int64_t rows) {
+  void AddVocabulary(const std::string& name, const Tensor& words, const Nodes& nodes,
+                     int64_t rows) {
     AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", 1);
     const int64_t oov = rows - words.elements();
-    found_.columns[name] = fmt::format(
-        "{{type: categorical_column_with_vocabulary_list, key: {}, vocabulary_list: {}{}}}",
-        Text(name), ListText(words), oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "");
+    Put(name,
+        fmt::format(
+            "{{type: categorical_column_with_vocabulary_list, key: {}, vocabulary_list: {}{}{}}}",
+            Text(name), ListText(words), oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "",
+            TableDefault(name, nodes, oov)));
   }
 
   void AddFile(const std::string& name, const Nodes& nodes, int64_t rows) {
@@ -194,10 +253,11 @@ class ColumnFinder {
     const auto file = graph_.ConstantAt(*init, 1);
     const bool is_known = file && file->dtype() == DType::kString && file->elements() == 1;
     if (!is_known) Miss(fmt::format("feature column {}: its vocabulary_file", name));
-    found_.columns[name] = fmt::format(
-        "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
-        "vocabulary_size: {}}}",
-        Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt", rows);
+    Put(name, fmt::format(
+                  "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
+                  "vocabulary_size: {}{}}}",
+                  Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt",
+                  rows, TableDefault(name, nodes, 0)));
   }
 
   // "age_bucketized_X_sex" crosses the column age_bucketized and the feature sex.
@@ -240,6 +300,14 @@ class ColumnFinder {
       if (FindOp(nodes, op) == nullptr) continue;
       Miss(fmt::format("feature column {}: its normalizer_fn (the graph has {} in it)", name, op));
       return;
+    }
+  }
+
+  // Two columns of one feature have one name: the first is kept, the other is told.
+  void Put(const std::string& name, std::string text) {
+    const auto [entry, is_new] = found_.columns.emplace(name, text);
+    if (!is_new && entry->second != text) {
+      Miss(fmt::format("feature column {}: another column has its name, {}", name, text));
     }
   }
 

@@ -162,6 +162,10 @@ class JobWriter {
                        config::StringText(name),
                        feature.size == 1 ? "" : fmt::format("{}", feature.size), feature.dtype));
     }
+    if (model_.weight) {
+      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [], dtype: float32}}",
+                       *model_.weight));
+    }
     if (model_.takes_any_feature) {
       Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
       Line("      x: {type: FixedLenFeature, shape: [], dtype: float32}");

@@ -1,6 +1,9 @@
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <vector>
 
+#include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "core/base/text.h"
 
@@ -62,7 +65,11 @@ class KerasFinder {
     const auto decay = Number(found.scope + "/decay");
     if (decay.value_or(0) != 0) text += ", decay: " + NumberText(static_cast<float>(*decay));
     AddEpsilon(*found.kind, text);
-    return MigratedLine{text + "}", rate ? "" : "the learning rate: it may be a schedule"};
+    AddFlags(found, text);
+    std::vector<std::string> unknown;
+    if (!rate) unknown.emplace_back("the learning rate: it may be a schedule");
+    AddClipping(found, text, unknown);
+    return MigratedLine{text + "}", Join(unknown, "; ")};
   }
 
  private:
@@ -92,6 +99,60 @@ class KerasFinder {
       }
     }
     return {};
+  }
+
+  // True for a node of this optimizer: "training/SGD/SGD/update_w/..." of "training/SGD".
+  [[nodiscard]] static bool IsOf(const FoundOptimizer& found, const SeenNode& node) {
+    return node.name.starts_with(found.scope + "/");
+  }
+
+  [[nodiscard]] bool HasSlot(const FoundOptimizer& found, std::string_view slot) const {
+    const std::vector<std::string> names = variables_.Names();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return name.starts_with(found.scope + "/") && name.ends_with(slot);
+    });
+  }
+
+  void AddFlags(const FoundOptimizer& found, std::string& text) const {
+    const bool nesterov =
+        std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
+          const auto flag = node.ints.find("use_nesterov");
+          return IsOf(found, node) && flag != node.ints.end() && flag->second != 0;
+        });
+    if (nesterov) text += ", nesterov: true";
+    if (found.kind->type == "RMSprop" && HasSlot(found, "/mg")) text += ", centered: true";
+    if (found.kind->type == "Adam" && HasSlot(found, "/vhat")) text += ", amsgrad: true";
+  }
+
+  // Gradients are shortened before they are applied: clip_by_norm, clip_by_value or
+  // clip_by_global_norm below the optimizer's scope.
+  void AddClipping(const FoundOptimizer& found, std::string& text,
+                   std::vector<std::string>& unknown) const {
+    struct Clipping {
+      std::string_view scope;
+      std::string_view op;
+      std::string_view key;
+    };
+    static constexpr std::array<Clipping, 3> kClippings = {
+        {{"clip_by_global_norm", "Mul", "global_clipnorm"},
+         {"clip_by_norm", "Maximum", "clipnorm"},
+         {"clip_by_value", "Minimum", "clipvalue"}}};
+    for (const Clipping& clipping : kClippings) {
+      std::optional<double> largest;
+      bool is_there = false;
+      for (const SeenNode& node : graph_.nodes()) {
+        if (!IsOf(found, node) || node.name.find(clipping.scope) == std::string::npos) continue;
+        is_there = true;
+        if (node.op != clipping.op || largest) continue;
+        largest = ScalarAt(graph_, node, 1);
+        if (!largest) largest = ScalarAt(graph_, node, 0);
+      }
+      if (largest) {
+        text += fmt::format(", {}: {}", clipping.key, NumberText(static_cast<float>(*largest)));
+      } else if (is_there) {
+        unknown.push_back(fmt::format("{}", clipping.key));
+      }
+    }
   }
 
   void AddEpsilon(const OptimizerKind& kind, std::string& text) const {

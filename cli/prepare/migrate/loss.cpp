@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/numbers.h"
@@ -41,6 +42,7 @@ class LossFinder {
  private:
   MigratedLoss& AddLoss(LossKind kind, const SeenNode& node, size_t input) {
     found_.push_back({.kind = kind, .node = &node, .input = input, .is_sum = IsSummed(node)});
+    if (const auto factor = FactorOf(node)) found_.back().unknown.push_back(*factor);
     return found_.back();
   }
 
@@ -75,7 +77,10 @@ class LossFinder {
     if (choice == nullptr || !IsOp(*choice, "Select")) return;
     const SeenNode* const negative = SourceAt(graph_, *choice, 1);
     if (negative == nullptr || negative->op != "Neg") return;
-    AddLoss(LossKind::kSigmoid, *negative, 0).is_sum = IsSummed(node);
+    MigratedLoss& loss = AddLoss(LossKind::kSigmoid, *negative, 0);
+    loss.is_sum = IsSummed(node);
+    loss.unknown.clear();
+    if (const auto factor = FactorOf(node)) loss.unknown.push_back(*factor);
   }
 
   // The label smoothing: the graph has 1 - smoothing, in float32.
@@ -91,6 +96,52 @@ class LossFinder {
       if (takes && IsOfForward(node)) consumers.push_back(&node);
     }
     return consumers;
+  }
+
+  // Says what the losses, or their sum or mean, are multiplied by: weights of the examples or of
+  // the loss. A one changes nothing, and a TPU's replicas take a share each.
+  [[nodiscard]] std::optional<std::string> FactorOf(const SeenNode& losses) const {
+    std::set<const SeenNode*> seen = {&losses};
+    std::vector<const SeenNode*> now = {&losses};
+    constexpr int kMostSteps = 20;
+    for (int i = 0; i < kMostSteps && !now.empty(); ++i) {
+      std::vector<const SeenNode*> next;
+      for (const SeenNode* const node : now) {
+        for (const SeenNode* const consumer : ConsumersOf(*node)) {
+          if (!seen.insert(consumer).second) continue;
+          if (consumer->op == "Mul") {
+            if (auto factor = FactorIn(*consumer, node->name)) return factor;
+          }
+          // Numbers that count the losses, and what is only shown, are not the loss any more.
+          const bool is_loss = consumer->op == "Mul" || consumer->op == "Sum" ||
+                               consumer->op == "Mean" || IsDivision(*consumer) ||
+                               IsSum(*consumer) || consumer->op == "Identity" ||
+                               consumer->op == "Reshape" || consumer->op == "Squeeze" ||
+                               consumer->op == "Neg" || consumer->op == "Cast";
+          if (is_loss) next.push_back(consumer);
+        }
+      }
+      now = std::move(next);
+    }
+    return std::nullopt;
+  }
+
+  // `from` is the input that holds the losses.
+  [[nodiscard]] std::optional<std::string> FactorIn(const SeenNode& product,
+                                                    std::string_view from) const {
+    if (product.inputs.size() < 2) return std::nullopt;
+    const std::string& first = product.inputs[0];
+    const size_t other = std::string_view(first).substr(0, first.find(':')) == from ? 1 : 0;
+    const auto number = ScalarAt(graph_, product, other);
+    const bool is_share = number && !graph_.Below("", "CrossReplicaSum").empty() && *number < 1 &&
+                          std::round(1 / *number) == 1 / *number;
+    if (number && (*number == 1 || is_share)) return std::nullopt;
+    if (number) {
+      return fmt::format("the loss is {} times a head's ({})",
+                         NumberText(static_cast<float>(*number)), Described(&product));
+    }
+    return fmt::format("the weights of examples in the loss: weight_column ({})",
+                       Described(&product));
   }
 
   // True where the first Sum or Mean behind the losses is a Sum that nothing beside it divides.

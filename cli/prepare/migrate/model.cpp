@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
@@ -101,6 +102,29 @@ class ModelFinder {
     const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
                          HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
     if (HeadHas("Sum", "weighted_loss") && !divided) Add("loss_reduction: SUM");
+    if (HasWeights()) {
+      Add("weight_column: weight", "the name of the feature that weighs the examples");
+      model_.weight = "weight";
+    }
+    if (!squared && logits == 1 && IsOfVersion1()) {
+      Add("metrics: [{type: auc, curve: PR, summation_method: trapezoidal, name: "
+          "auc_precision_recall}]");
+    }
+  }
+
+  // The losses are multiplied by their weights: a one where there is no column of them.
+  [[nodiscard]] bool HasWeights() const {
+    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
+      const bool weighs = node.op == "Mul" && IsOfHead(node) &&
+                          node.name.ends_with("weighted_loss/Mul") && node.inputs.size() == 2;
+      return weighs && !ScalarAt(graph_, node, 0) && !ScalarAt(graph_, node, 1);
+    });
+  }
+
+  // tf.compat.v1.estimator's models are trained by tf.train's optimizers.
+  [[nodiscard]] bool IsOfVersion1() const {
+    return !FindKerasOptimizer(graph_, variables_, "") &&
+           FindTrainOptimizer(graph_, variables_, "").has_value();
   }
 
   void AddVocabulary(int64_t classes) {

@@ -17,7 +17,8 @@ struct MigratedModel {
   bool labels_are_classes = false;
   bool labels_are_words = false;
   int64_t label_dimension = 1;
-  bool takes_any_feature = false;  // a baseline counts the examples of one
+  std::optional<std::string> weight = {};  // the feature that weighs examples
+  bool takes_any_feature = false;          // a baseline counts the examples of one
   // A model of layers has its one feature here, and the job's optimizer.
   std::optional<MigratedInput> input = {};
   std::optional<MigratedLine> optimizer = {};

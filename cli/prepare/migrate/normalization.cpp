@@ -1,5 +1,10 @@
 #include "cli/prepare/migrate/normalization.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
 #include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "config/scalars.h"
@@ -7,6 +12,48 @@
 
 namespace tpuest::cli {
 namespace {
+
+// True for an op that changes a variable as training does, which the train_op runs.
+bool IsTraining(const SeenNode& node) {
+  return node.op.find("Apply") != std::string::npos || node.op.starts_with("AssignAdd");
+}
+
+// The nodes that run after this one, or take what it gives.
+std::set<const SeenNode*> After(const SeenGraph& graph, const SeenNode& first) {
+  std::multimap<const SeenNode*, const SeenNode*> consumers;
+  for (const SeenNode& node : graph.nodes()) {
+    for (const std::string& input : node.inputs) {
+      const SeenNode* const before = graph.Find(input.starts_with('^') ? input.substr(1) : input);
+      if (before != nullptr) consumers.emplace(before, &node);
+    }
+  }
+  std::set<const SeenNode*> seen;
+  std::vector<const SeenNode*> now = {&first};
+  while (!now.empty()) {
+    const SeenNode* const node = now.back();
+    now.pop_back();
+    const auto [begin, end] = consumers.equal_range(node);
+    for (auto each = begin; each != end; ++each) {
+      if (seen.insert(each->second).second) now.push_back(each->second);
+    }
+  }
+  return seen;
+}
+
+// True where the train_op runs the update: an update of a weight waits for it, or the group does
+// that waits for both.
+bool IsRun(const SeenGraph& graph, const SeenNode& update) {
+  const std::set<const SeenNode*> after = After(graph, update);
+  if (std::any_of(after.begin(), after.end(), [](const SeenNode* n) { return IsTraining(*n); })) {
+    return true;
+  }
+  return std::any_of(after.begin(), after.end(), [&](const SeenNode* node) {
+    return std::any_of(node->inputs.begin(), node->inputs.end(), [&](const std::string& input) {
+      const SeenNode* const before = graph.Find(input.starts_with('^') ? input.substr(1) : input);
+      return before != nullptr && IsTraining(*before);
+    });
+  });
+}
 
 // The parts of a normalization: the node and input that take x, and what x is multiplied by and
 // what is added.
@@ -16,6 +63,7 @@ struct Parts {
   std::optional<std::string> gamma;
   std::optional<std::string> beta;
   std::optional<double> epsilon;
+  bool infers = false;  // in training, too, by the moving averages
 };
 
 // The node at an input, past a cast.
@@ -36,6 +84,7 @@ bool TakeFactor(const SeenGraph& graph, const SeenNode* node, Parts& parts) {
   const SeenNode* const sum = SourceAt(graph, *root, 0);
   if (sum == nullptr || !IsSum(*sum)) return false;
   parts.epsilon = ScalarAt(graph, *sum, 1);
+  parts.infers = VariableAt(graph, *sum, 0).has_value();
   return true;
 }
 
@@ -58,6 +107,8 @@ std::optional<Parts> Fused(const SeenGraph& graph, const SeenNode& node) {
       .first = &node, .gamma = VariableAt(graph, node, 1), .beta = VariableAt(graph, node, 2)};
   const auto epsilon = node.floats.find("epsilon");
   if (epsilon != node.floats.end()) parts.epsilon = epsilon->second[0];
+  const auto training = node.ints.find("is_training");
+  parts.infers = training != node.ints.end() && training->second == 0;
   return parts;
 }
 
@@ -68,6 +119,8 @@ std::optional<double> MomentumOf(const SeenGraph& graph, const std::string& movi
     if (!is_update || VariableAt(graph, node, 0) != moving) continue;
     const SeenNode* const product = SourceAt(graph, node, 1);
     if (product == nullptr || product->op != "Mul") continue;
+    // Averages that never move are those of a momentum of 1.
+    if (!IsRun(graph, node)) return 1;
     for (const size_t input : {1, 0}) {
       if (const auto share = ScalarAt(graph, *product, input)) return 1 - *share;
     }
@@ -134,7 +187,14 @@ std::optional<MigratedNormalization> FindNormalization(const SeenGraph& graph,
     return found;
   }
   const auto momentum = MomentumOf(graph, layer + "/moving_mean");
-  if (!momentum) found.unknown = "the momentum of " + layer;
+  if (parts->infers) {
+    found.unknown = fmt::format(
+        "{} normalizes by its moving averages while it trains (training=False); here that freezes "
+        "it, with trainable: false",
+        layer);
+  } else if (!momentum) {
+    found.unknown = "the momentum of " + layer;
+  }
   const auto number = [](const char* key, double value, double standard) {
     const auto rounded = static_cast<float>(value);
     if (rounded == static_cast<float>(standard)) return std::string();

@@ -2,6 +2,7 @@
 // Finds the optimizer that an old Estimator's folder was trained with, and its numbers.
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/graph/graph_nodes.h"
@@ -27,5 +28,8 @@ struct MigratedLine {
 [[nodiscard]] std::optional<MigratedLine> FindKerasOptimizer(const SeenGraph& graph,
                                                              const BundleReader& variables,
                                                              const std::string& part);
+
+// The variables that an optimizer of tf.train updates.
+[[nodiscard]] std::set<std::string> UpdatedVariables(const SeenGraph& graph);
 
 }  // namespace tpuest::cli

@@ -1,8 +1,11 @@
 #include "cli/prepare/migrate/sequential.h"
 
+#include <algorithm>
+
 #include "cli/prepare/migrate/layers.h"
 #include "cli/prepare/migrate/loss.h"
 #include "cli/prepare/migrate/nodes.h"
+#include "config/scalars.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -21,12 +24,38 @@ std::optional<std::string> PenaltyOf(const SeenGraph& graph) {
   return std::nullopt;
 }
 
+// What tf.train's minimize(var_list=...) left out of training, as patterns of what it did not.
+std::optional<MigratedLine> TrainableOf(const SeenGraph& graph, const BundleReader& variables) {
+  const std::set<std::string> updated = UpdatedVariables(graph);
+  std::vector<std::string> patterns;
+  std::vector<std::string> frozen;
+  for (const std::string& name : variables.Names()) {
+    const std::string role = name.substr(name.rfind('/') + 1);
+    const bool is_weight =
+        role.ends_with("kernel") || role == "bias" || role == "gamma" || role == "beta";
+    if (!is_weight) continue;
+    if (updated.contains(name)) {
+      patterns.push_back(config::StringText(name));
+    } else {
+      frozen.push_back(name);
+    }
+  }
+  if (patterns.empty() || frozen.empty()) return std::nullopt;
+  const bool normalizes = std::any_of(frozen.begin(), frozen.end(), [](const std::string& name) {
+    return name.ends_with("/gamma") || name.ends_with("/beta");
+  });
+  return MigratedLine{
+      fmt::format("trainable: [{}]", Join(patterns, ", ")),
+      normalizes ? "frozen normalizations are in inference mode here: " + Join(frozen, ", ") : ""};
+}
+
 MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
                       const MigratedLoss& loss, const MigratedLayers& layers) {
   MigratedModel model{.type = "Sequential"};
   model.lines.push_back({"layers:", Join(layers.unknown, "; ")});
   for (const std::string& layer : layers.layers) model.lines.push_back({"  - " + layer, ""});
   model.lines.push_back({"head: " + HeadText(loss, layers.width), Join(loss.unknown, "; ")});
+  if (const auto trainable = TrainableOf(graph, variables)) model.lines.push_back(*trainable);
   if (layers.bfloat16) model.lines.push_back({"precision: bfloat16", ""});
   if (const auto penalty = PenaltyOf(graph)) model.lines.push_back({"", *penalty});
   model.labels_are_classes = loss.kind != LossKind::kSquared;

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
 #include <vector>
 
+#include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "core/base/text.h"
@@ -76,11 +78,19 @@ class TrainFinder {
       : graph_(graph), variables_(variables) {}
 
   std::optional<MigratedLine> Run(const std::string& part) {
+    const SeenNode* first = nullptr;
     for (const SeenNode& node : graph_.nodes()) {
       const Kind* const kind = KindOf(node);
       if (kind == nullptr || node.inputs.empty() || !node.inputs[0].starts_with(part)) continue;
-      return Write(*kind, node);
+      if (first == nullptr) {
+        first = &node;
+      } else if (!SameOptimizer(*first, node)) {
+        Miss(fmt::format("\"{}\" was updated by another optimizer, or at another rate ({} \"{}\")",
+                         VariableAt(graph_, node, 0).value_or(node.inputs[0]), node.op, node.name));
+        break;
+      }
     }
+    if (first != nullptr) return Write(*KindOf(*first), *first);
     if (!HasSlots(part, "/adam_m")) return std::nullopt;
     return MigratedLine{"{type: AdamWeightDecayOptimizer, learning_rate: 0.0001}",
                         "the numbers of AdamWeightDecayOptimizer"};
@@ -92,6 +102,20 @@ class TrainFinder {
       if (name.starts_with(part) && name.ends_with(ending)) return true;
     }
     return false;
+  }
+
+  // True where two updates are of one kind and take their numbers from the same nodes, or the same
+  // constants.
+  [[nodiscard]] bool SameOptimizer(const SeenNode& a, const SeenNode& b) const {
+    const Kind& kind = *KindOf(a);
+    if (&kind != KindOf(b)) return false;
+    const auto same = [&](size_t input) {
+      const auto number = ScalarAt(graph_, a, input);
+      const SeenNode* const at = SourceAt(graph_, a, input);
+      return number ? number == ScalarAt(graph_, b, input) : at == SourceAt(graph_, b, input);
+    };
+    return same(kind.rate) && std::all_of(kind.numbers.begin(), kind.numbers.end(),
+                                          [&](const Number& number) { return same(number.input); });
   }
 
   [[nodiscard]] MigratedLine Write(const Kind& kind, const SeenNode& node) {
@@ -203,8 +227,11 @@ class TrainFinder {
     }
   }
 
+  // The training graph does not show what was restored for evaluations; Estimator's own way is the
+  // variables themselves.
   void AddAverage() {
-    text_ += ", exponential_moving_average: {decay: ";
+    Miss("whether evaluations and exports took the averages (use_in_eval)");
+    text_ += ", exponential_moving_average: {use_in_eval: false, decay: ";
     for (const SeenNode* const node : graph_.Below("", "Const")) {
       const bool is_decay = node->name.find("ExponentialMovingAverage") != std::string::npos &&
                             node->name.ends_with("/decay") && node->value &&
@@ -224,6 +251,15 @@ class TrainFinder {
 };
 
 }  // namespace
+
+std::set<std::string> UpdatedVariables(const SeenGraph& graph) {
+  std::set<std::string> names;
+  for (const SeenNode& node : graph.nodes()) {
+    if (KindOf(node) == nullptr) continue;
+    if (const auto name = VariableAt(graph, node, 0)) names.insert(*name);
+  }
+  return names;
+}
 
 std::optional<MigratedLine> FindTrainOptimizer(const SeenGraph& graph,
                                                const BundleReader& variables,
