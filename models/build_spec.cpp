@@ -37,6 +37,7 @@ bool UsesAverages(const SpecParts& parts) {
 InferenceOnTpu WholeModel(const SpecParts& parts) {
   InferenceOnTpu call{.batch_config = parts.params.batch_config};
   for (const auto& [name, value] : parts.inputs.features) call.inputs.push_back(value);
+  for (const auto& [name, value] : parts.inputs.present) call.inputs.push_back(value);
   return call;
 }
 

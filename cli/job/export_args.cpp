@@ -1,9 +1,12 @@
 #include "cli/job/export_args.h"
 
+#include <set>
+
 #include "cli/job/job.h"
 #include "core/base/text.h"
 #include "core/estimator/export/serving.h"
 #include "core/estimator/options/export_options.h"
+#include "data/pipeline/input_fn.h"
 #include "data/pipeline/serving.h"
 
 namespace tpuest::cli {
@@ -11,6 +14,13 @@ namespace {
 
 StreamSpec SpecOf(const Job& job, const std::string& input_fn, Mode mode) {
   return MakeJobInputFn(job, input_fn)({.mode = mode})->spec();
+}
+
+// The features that an input gives as lists. Only parse_example makes such, and says it.
+std::set<std::string> ListsOf(const InputFnOptions& input, const std::string& name) {
+  const auto spec = KnownSpec(input, name);
+  return spec ? std::set<std::string>(spec->lists.begin(), spec->lists.end())
+              : std::set<std::string>();
 }
 
 // A number or a list of them as YAML flow text.
@@ -35,11 +45,12 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
   const std::optional<int64_t> batch_size =
       std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
   if (std::holds_alternative<RawReceiver>(receiver)) {
-    return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict).features, batch_size);
+    return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict), batch_size);
   }
   ServingInputReceiverFn parsing =
       columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
-                      : ParsingServingInputReceiverFn(columns, "feature_columns", batch_size);
+                      : ParsingServingInputReceiverFn(columns, "feature_columns",
+                                                      ListsOf(input, input_fn), batch_size);
   return std::holds_alternative<BothReceivers>(receiver) ? WithRawAlternative(std::move(parsing))
                                                          : parsing;
 }

@@ -80,6 +80,11 @@ std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature
                                    node->output(layout.values(i)),
                                    Padding(graph, lists[static_cast<size_t>(i)].dtype)));
   }
+  for (int i = 0; i < layout.sparse; ++i) {
+    values.push_back(SparseToDense(node->output(layout.indices(i)), node->output(layout.shape(i)),
+                                   graph.Constant(Tensor::Scalar(true), "value"),
+                                   graph.Constant(Tensor::Scalar(false), "no_value")));
+  }
   return values;
 }
 

@@ -32,8 +32,9 @@ std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature
 
 // Parses lists of any length too, their values behind those of `features`: [batch, K] each, K the
 // longest list of the batch, shorter ones filled with -1 (int64), NaN (float) or "", as
-// tf.io.parse_example and SparseToDense of what it gives. K is known only where it runs: here a
-// program that parses such lists is compiled for the examples that it reads (FeedSpec::value).
+// tf.io.parse_example and SparseToDense of what it gives. Behind them all, one a list: bool
+// [batch, K], true where it has a value. K is known only where it runs: here a program that parses
+// such lists is compiled for the examples that it reads (FeedSpec::value).
 std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature>& features,
                                 const std::vector<VarLenFeature>& lists,
                                 std::string_view name = "ParseExample");

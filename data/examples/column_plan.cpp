@@ -72,8 +72,11 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
 }  // namespace
 
 StreamSpec InputPlan::spec() const {
-  StreamSpec spec{.features = {}, .labels = {}, .batch_first = true};
-  for (const ColumnPlan& column : features) spec.features.push_back(column.spec);
+  StreamSpec spec{.batch_first = true};
+  for (const ColumnPlan& column : features) {
+    spec.features.push_back(column.spec);
+    if (column.is_list()) spec.lists.push_back(column.spec.name);
+  }
   spec.labels = labels.Map([](const ColumnPlan& column) { return column.spec; });
   return spec;
 }

@@ -25,6 +25,9 @@ struct ColumnPlan {
   std::vector<Stage> stages;
 
   [[nodiscard]] bool ragged() const { return !spec.shape.fully_known(); }
+  // True for lists whose values are told from fillers by a tensor beside them. NaN, which fills up
+  // floats, is no value of theirs.
+  [[nodiscard]] bool is_list() const { return ragged() && !IsFloating(spec.dtype); }
 };
 
 struct InputPlan {

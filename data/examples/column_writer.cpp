@@ -140,6 +140,18 @@ int64_t PaddedLength(const std::vector<int64_t>& lengths) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
 }
 
+// Where lists of these lengths, filled up to K, have their values: bool [rows, K].
+Tensor PresentOf(const std::vector<int64_t>& lengths) {
+  const int64_t k = PaddedLength(lengths);
+  Tensor present(DType::kBool, Shape({static_cast<int64_t>(lengths.size()), k}));
+  bool* row = present.data<bool>();
+  for (const int64_t length : lengths) {
+    std::fill_n(row, length, true);
+    row += k;
+  }
+  return present;
+}
+
 // Numbers of a fixed count: each row straight to its place in the batch's tensor.
 class NumberWriter final : public ColumnWriter {
  public:
@@ -206,6 +218,7 @@ class NumberListWriter final : public ColumnWriter {
     });
     return tensor;
   }
+  [[nodiscard]] Tensor Present() const override { return PresentOf(lengths_); }
 
  private:
   DType dtype_;
@@ -253,6 +266,7 @@ class StringWriter final : public ColumnWriter {
     }
     return tensor;
   }
+  [[nodiscard]] Tensor Present() const override { return PresentOf(lengths_); }
 
  private:
   Shape shape_;

@@ -21,6 +21,8 @@ class ColumnWriter {
   virtual void Add(Values values) = 0;
   // The column [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
   [[nodiscard]] virtual Tensor Finish() = 0;
+  // After Finish, for lists of any length: where [rows, K] has a value of the list, bool.
+  [[nodiscard]] virtual Tensor Present() const { return {}; }
 };
 
 // The plan and the pool outlive the writer.

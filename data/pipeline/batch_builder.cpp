@@ -85,6 +85,9 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
   size_t next = 0;
   for (; next < context_.plan.features.size(); ++next) {
     batch.features.push_back(columns_[next].writer->Finish());
+    if (context_.plan.features[next].is_list()) {
+      batch.present.push_back(columns_[next].writer->Present());
+    }
   }
   batch.labels = context_.plan.labels.Map(
       [&](const ColumnPlan& /*column*/) { return columns_[next++].writer->Finish(); });

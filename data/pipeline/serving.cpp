@@ -71,10 +71,15 @@ Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
                            "input_example_tensor");
 }
 
-// Nodes of these columns of parse_example. ParseExample's outputs are the dense features, then the
-// lists; `order` says which column each one is.
-std::map<size_t, Value> ParsedColumns(Value examples, const ExampleParser& parser,
-                                      const std::set<size_t>& columns) {
+// Nodes of columns of parse_example.
+struct Parsed {
+  std::map<size_t, Value> values;
+  std::map<size_t, Value> present;  // of the lists: where there is a value
+};
+
+// ParseExample's outputs are the dense features, then the lists, then where these have values;
+// `order` says which column each one is.
+Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set<size_t>& columns) {
   std::vector<ops::DenseFeature> features;
   std::vector<ops::VarLenFeature> lists;
   std::vector<size_t> order;  // of the features, then of the lists
@@ -91,8 +96,11 @@ std::map<size_t, Value> ParsedColumns(Value examples, const ExampleParser& parse
     order.push_back(column);
   }
   const std::vector<Value> values = ops::ParseExample(examples, features, lists);
-  std::map<size_t, Value> parsed;
-  for (size_t i = 0; i < order.size(); ++i) parsed[order[i]] = values[i];
+  Parsed parsed;
+  for (size_t i = 0; i < order.size(); ++i) parsed.values[order[i]] = values[i];
+  for (size_t i = order.size(); i < values.size(); ++i) {
+    parsed.present[order[i - lists.size()]] = values[i];
+  }
   return parsed;
 }
 
@@ -116,12 +124,15 @@ class ParsingReceiver {
       roots.insert(columns.Root(columns.Last(feature.spec.name)));
     }
     const Value examples = ExamplesPlaceholder(graph, batch_);
-    std::map<size_t, Value> built =
-        parser ? ParsedColumns(examples, *parser, roots) : Decoded(examples, read, roots);
+    Parsed built = parser ? ParsedColumns(examples, *parser, roots)
+                          : Parsed{Decoded(examples, read, roots), {}};
     ServingInputReceiver receiver;
     for (const ColumnPlan& feature : plan.features) {
       const std::string& name = feature.spec.name;
-      receiver.features[name] = columns.Build(columns.Last(name), built);
+      receiver.features[name] = columns.Build(columns.Last(name), built.values);
+      if (feature.is_list()) {
+        receiver.present[name] = built.present.at(columns.Root(columns.Last(name)));
+      }
       receiver.feature_keys[name] = feature.spec.key;
     }
     receiver.receiver_tensors[std::string(kExamples)] = examples;
@@ -225,16 +236,21 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
 
 ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::map<std::string, FeatureOptions>& spec, const std::string& key,
-    std::optional<int64_t> default_batch_size) {
+    const std::set<std::string>& lists, std::optional<int64_t> default_batch_size) {
   const auto parser = std::make_shared<const ExampleParser>(spec, key);
-  return [parser, default_batch_size](Graph& graph) {
+  return [parser, lists, default_batch_size](Graph& graph) {
     const Value examples = ExamplesPlaceholder(graph, default_batch_size);
     std::set<size_t> all;
     for (size_t i = 0; i < parser->columns().size(); ++i) all.insert(i);
     ServingInputReceiver receiver;
-    for (const auto& [column, value] : ParsedColumns(examples, *parser, all)) {
+    const Parsed parsed = ParsedColumns(examples, *parser, all);
+    for (const auto& [column, value] : parsed.values) {
       const TensorSpec& feature = parser->columns()[column];
       receiver.features[feature.name] = value;
+      const auto present = parsed.present.find(column);
+      if (present != parsed.present.end() && lists.contains(feature.name)) {
+        receiver.present[feature.name] = present->second;
+      }
       receiver.feature_keys[feature.name] = feature.key;
     }
     receiver.receiver_tensors[std::string(kExamples)] = examples;

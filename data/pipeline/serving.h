@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/estimator/contract/contract.h"
@@ -17,7 +18,7 @@ namespace tpuest {
 // [batch, ...]. What only labels and `id` need is left out.
 //
 // VarLenFeatures come as [batch, K], K the longest list of the batch, filled with -1, NaN or "" as
-// the stream fills them.
+// the stream fills them, with `present` beside those that are no floats.
 //
 // Without parse_example, the columns of other sources come from the features that `tpuest convert`
 // writes (example_encoder.h); a TFRecordDataset's column is the record itself.
@@ -29,10 +30,12 @@ namespace tpuest {
     std::optional<int64_t> default_batch_size = {});
 
 // A receiver for the features of a spec (tf.feature_column.make_parse_example_spec), each under its
-// key; errors are at `key`, a key path of the job.
+// key; errors are at `key`, a key path of the job. The spec makes lists of all that columns take as
+// categories: those of `lists` were lists for the model too, the others dense, where "" and -1 are
+// what fills up.
 [[nodiscard]] ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::map<std::string, FeatureOptions>& spec, const std::string& key,
-    std::optional<int64_t> default_batch_size = {});
+    const std::set<std::string>& lists, std::optional<int64_t> default_batch_size = {});
 
 // The input_fn's records in its order, each as what such a receiver takes: one feature, `examples`
 // string []. For a TFRecordDataset it is the record's bytes, else the columns as a tf.Example,

@@ -268,7 +268,7 @@ TEST_CASE("lists are served as long as the longest of the batch, filled as the s
   CHECK(SameBits(served.at("label"), Tensor::Of<int64_t>({4}, {3, 1, 0, 0})));
 
   const auto by_spec =
-      Serve(ParsingServingInputReceiverFn(options.parse_example, "feature_columns"), records);
+      Serve(ParsingServingInputReceiverFn(options.parse_example, "feature_columns", {}), records);
   CHECK(by_spec.size() == 4);
   CHECK(SameBits(by_spec.at("words"), served.at("words")));
   CHECK(by_spec.at("ids").dtype() == DType::kInt64);

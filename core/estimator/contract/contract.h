@@ -50,7 +50,8 @@ struct Provenance {
 struct Batch {
   // [batch, ...], in the order of StreamSpec::features; with batch_axis the batch is there.
   std::vector<Tensor> features;
-  nn::Labels<Tensor> labels;  // of StreamSpec::labels
+  std::vector<Tensor> present;  // bool [batch, K] each, in the order of StreamSpec::lists
+  nn::Labels<Tensor> labels;    // of StreamSpec::labels
   // [batch] float, 1 for an example and 0 for padding; invalid if every row is an example.
   Tensor example_weight;
   int64_t examples = 0;                     // rows that are not padding
@@ -62,7 +63,10 @@ struct Batch {
 // The columns of a stream.
 struct StreamSpec {
   std::vector<TensorSpec> features;  // sorted by name
-  nn::Labels<TensorSpec> labels;     // the column of each head's labels
+  // The features that are lists of any length, filled up to [batch, K]: Batch::present tells the
+  // values of each from what fills it up.
+  std::vector<std::string> lists;
+  nn::Labels<TensorSpec> labels;  // the column of each head's labels
   // Batches have their batch on axis 0 even where TPUEstimator's batch_axis names another: it then
   // says where model_fn finds it.
   bool batch_first = false;
@@ -195,6 +199,9 @@ struct TPUEstimatorSpec {
 // The placeholders that a model_fn is called with, [batch, ...] each.
 struct ModelInputs {
   Features features;
+  // By feature, bool [batch, K]: true where a list has a value. A feature that is not here is
+  // dense.
+  Features present;
   nn::Labels<Value> labels;  // not valid in PREDICT
   Value example_weight;      // [batch]; valid only where the batch has padding
 };
@@ -204,6 +211,7 @@ struct ModelInputs {
 // The result of a serving_input_receiver_fn: placeholders, and the features made of them.
 struct ServingInputReceiver {
   Features features;
+  Features present;                               // as ModelInputs::present
   nn::Labels<Value> labels;                       // in a supervised receiver (train, eval)
   std::map<std::string, Value> receiver_tensors;  // inputs of the signatures, by key
   // Other tensors that may be fed instead, for the signatures "<name>:<key>".

@@ -58,6 +58,7 @@ Batch WithoutPadding(const Batch& batch) {
   if (!batch.example_weight.valid()) cut.examples = rows;
   if (cut.examples == rows) return cut;
   for (Tensor& feature : cut.features) feature = feature.Rows(0, cut.examples);
+  for (Tensor& present : cut.present) present = present.Rows(0, cut.examples);
   cut.labels = cut.labels.Map([&](const Tensor& label) { return label.Rows(0, cut.examples); });
   return cut;
 }
@@ -172,6 +173,7 @@ InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch&
 InferenceModel::Output InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
   Batch padded = batch;
   for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
+  for (Tensor& present : padded.present) present = PadRows(present, batch_size_);
   padded.labels =
       padded.labels.Map([this](const Tensor& label) { return PadRows(label, batch_size_); });
   padded.example_weight = ExampleWeight(batch.examples, batch_size_);

@@ -176,7 +176,7 @@ class Verifier {
       for (const auto& [name, value] : output.outputs) outputs[path + name] = value;
     }
     Runner runner(context_, *model.graph, model.inputs, outputs, variables, seed_);
-    for (const Batch& batch : features_) live_.push_back(runner.Run(batch.features));
+    for (const Batch& batch : features_) live_.push_back(runner.Run(InputsOf(model, batch)));
   }
 
   // The live model's value of a signature's output; nullptr if it has none. "raw:predict" is

@@ -185,8 +185,11 @@ SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu,
   if (for_tpu) params.batch_config = args.batch_config;
   log.Info("Calling model_fn.");
   log.Info("Running {} on {}", ModeName(mode), for_tpu ? "TPU" : "CPU/GPU");
-  part.spec = context_.model_fn(
-      graph, {.features = part.receiver.features, .labels = part.receiver.labels}, mode, params);
+  part.spec = context_.model_fn(graph,
+                                {.features = part.receiver.features,
+                                 .present = part.receiver.present,
+                                 .labels = part.receiver.labels},
+                                mode, params);
   log.Info("Done calling model_fn.");
   CheckSpec(graph, mode, params, part.spec);
   if (const auto scaffold = CallScaffoldFn(graph, part.spec)) {
@@ -214,6 +217,7 @@ TpuInference SavedModelWriter::CallOf(const Part& part) const {
     return call;
   }
   for (const auto& [name, value] : part.receiver.features) call.inputs.push_back(value);
+  for (const auto& [name, value] : part.receiver.present) call.inputs.push_back(value);
   for (const auto& [name, value] : part.spec.predictions) call.results.push_back(value);
   for (const auto& [key, output] : part.spec.export_outputs) {
     for (const auto& [name, value] : output.outputs) call.results.push_back(value);

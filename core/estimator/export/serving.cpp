@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/estimator/step/model_builder.h"
+#include "core/ops/elementwise.h"
 
 namespace tpuest {
 namespace {
@@ -14,6 +15,15 @@ Value AddPlaceholder(Graph& graph, const TensorSpec& spec, std::optional<int64_t
   std::vector<int64_t> dims = spec.shape.dims();
   dims.insert(dims.begin(), batch_size.value_or(kUnknownDim));
   return graph.Placeholder(spec.dtype, Shape(std::move(dims)), NodeNameOf(spec.name));
+}
+
+// True where a list has no filler.
+Value NoFillers(Value list) {
+  Graph& graph = list.graph();
+  const Value filler = list.dtype() == DType::kString
+                           ? graph.Constant(Tensor::Strings({}, {""}), "filler")
+                           : graph.ScalarOf(list.dtype(), -1, "filler");
+  return ops::NotEqual(list, filler);
 }
 
 // A label's key in a signature: its key in the dict, or its column.
@@ -37,13 +47,16 @@ void CheckDistinct(const Features& features, const nn::Labels<TensorSpec>& label
 
 }  // namespace
 
-ServingInputReceiverFn RawServingInputReceiverFn(std::vector<TensorSpec> features,
+ServingInputReceiverFn RawServingInputReceiverFn(StreamSpec stream,
                                                  std::optional<int64_t> default_batch_size) {
-  return [features = std::move(features), default_batch_size](Graph& graph) {
+  return [stream = std::move(stream), default_batch_size](Graph& graph) {
     ServingInputReceiver receiver;
-    for (const TensorSpec& feature : features) {
+    for (const TensorSpec& feature : stream.features) {
       receiver.features[feature.name] = AddPlaceholder(graph, feature, default_batch_size);
       receiver.feature_keys[feature.name] = feature.key;
+    }
+    for (const std::string& list : stream.lists) {
+      receiver.present[list] = NoFillers(receiver.features.at(list));
     }
     receiver.receiver_tensors = receiver.features;
     return receiver;
@@ -53,8 +66,7 @@ ServingInputReceiverFn RawServingInputReceiverFn(std::vector<TensorSpec> feature
 ServingInputReceiverFn RawSupervisedInputReceiverFn(StreamSpec stream,
                                                     std::optional<int64_t> default_batch_size) {
   return [stream = std::move(stream), default_batch_size](Graph& graph) {
-    ServingInputReceiver receiver =
-        RawServingInputReceiverFn(stream.features, default_batch_size)(graph);
+    ServingInputReceiver receiver = RawServingInputReceiverFn(stream, default_batch_size)(graph);
     CheckDistinct(receiver.features, stream.labels);
     receiver.labels = stream.labels.Map(
         [&](const TensorSpec& label) { return AddPlaceholder(graph, label, default_batch_size); });
@@ -71,6 +83,7 @@ ServingInputReceiverFn WithRawAlternative(ServingInputReceiverFn receiver) {
   return [receiver = std::move(receiver)](Graph& graph) {
     ServingInputReceiver given = receiver(graph);
     given.receiver_tensors_alternatives[kRaw] = given.features;
+    for (auto& [list, present] : given.present) present = NoFillers(given.features.at(list));
     return given;
   };
 }

@@ -8,16 +8,18 @@
 namespace tpuest {
 
 // build_raw_serving_input_receiver_fn: a placeholder for each feature, [batch, ...], under its
-// name. `default_batch_size` fixes the batch's size.
+// name. `default_batch_size` fixes the batch's size. Of the lists (StreamSpec::lists) what is -1 or
+// "" is absent: nothing else can say so.
 [[nodiscard]] ServingInputReceiverFn RawServingInputReceiverFn(
-    std::vector<TensorSpec> features, std::optional<int64_t> default_batch_size = std::nullopt);
+    StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
 // build_raw_supervised_input_receiver_fn: placeholders for the features and the labels, each under
 // its head's name, or one under its own. Error kUsage where a feature has that name.
 [[nodiscard]] ServingInputReceiverFn RawSupervisedInputReceiverFn(
     StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// Adds to a receiver the features themselves as an alternative: signatures "raw:<key>".
+// Adds to a receiver the features themselves as an alternative: signatures "raw:<key>". Both then
+// take -1 and "" in lists for what is absent.
 [[nodiscard]] ServingInputReceiverFn WithRawAlternative(ServingInputReceiverFn receiver);
 
 }  // namespace tpuest

@@ -36,6 +36,7 @@ size_t BytesOf(const Batch& batch) {
   size_t bytes = 0;
   for (const auto& [head, label] : batch.labels) bytes += label.bytes();
   for (const Tensor& feature : batch.features) bytes += feature.bytes();
+  for (const Tensor& present : batch.present) bytes += present.bytes();
   return bytes;
 }
 

@@ -48,6 +48,9 @@ class Builder {
     for (const TensorSpec& feature : args_.stream.features) {
       inputs.features[feature.name] = Input(feature);
     }
+    for (const std::string& list : args_.stream.lists) {
+      inputs.present[list] = Input({list + "/present", DType::kBool, Shape({kUnknownDim})});
+    }
     model_.has_labels = args_.stream.labels.valid() && args_.mode != Mode::kPredict;
     if (model_.has_labels) {
       inputs.labels =
@@ -81,8 +84,9 @@ class Builder {
       inputs.push_back({feature, model_.inputs[inputs.size()]});
     }
     if (model_.has_labels) {
+      size_t next = inputs.size() + args_.stream.lists.size();
       for (const auto& [head, label] : args_.stream.labels) {
-        inputs.push_back({label, model_.inputs[inputs.size()], true});
+        inputs.push_back({label, model_.inputs[next++], true});
       }
     }
     RefuseInt64OnDevice(*model_.graph, model_.spec, inputs);
@@ -143,6 +147,7 @@ std::string NodeNameOf(std::string_view feature) {
 
 std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {
   std::vector<Tensor> inputs = batch.features;
+  inputs.insert(inputs.end(), batch.present.begin(), batch.present.end());
   if (model.has_labels) {
     for (const auto& [head, label] : batch.labels) inputs.push_back(label);
   }
@@ -171,6 +176,7 @@ bool SameSpec(const StreamSpec& a, const StreamSpec& b) {
   };
   return std::equal(a.features.begin(), a.features.end(), b.features.begin(), b.features.end(),
                     SameTensorSpec) &&
+         a.lists == b.lists &&
          std::equal(a.labels.begin(), a.labels.end(), b.labels.begin(), b.labels.end(), same_label);
 }
 

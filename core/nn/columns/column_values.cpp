@@ -1,5 +1,6 @@
 #include "core/nn/columns/column_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -33,15 +34,6 @@ Value Normalized(Value x, const std::optional<Normalizer>& normalizer) {
   }
   const auto& m = std::get<MinMax>(*normalizer);
   return ops::RealDiv(ops::Sub(x, m.min), m.max - m.min);
-}
-
-// True where a string or number of a list is there.
-Value IsPresent(Value lists) {
-  Graph& graph = lists.graph();
-  if (lists.dtype() == DType::kString) {
-    return ops::NotEqual(lists, graph.Constant(Tensor::Strings({}, {""}), "ignore_value"));
-  }
-  return ops::NotEqual(lists, Int64(graph, -1));
 }
 
 Value Zero(Value like) { return like.graph().ScalarOf(like.dtype(), 0); }
@@ -152,6 +144,16 @@ Value ColumnValues::Lists(const std::string& key, DType dtype) const {
   return text ? feature : ops::Cast(feature, DType::kInt64);
 }
 
+Value ColumnValues::Present(const std::string& key, Value values) const {
+  const auto found = present_.find(key);
+  if (found != present_.end()) return found->second;
+  Graph& graph = values.graph();
+  if (values.dtype() == DType::kString) {
+    return ops::NotEqual(values, graph.Constant(Tensor::Strings({}, {""}), "ignore_value"));
+  }
+  return ops::NotEqual(values, Int64(graph, -1));
+}
+
 // ---- categories ---------------------------------------------------------------------------------
 
 struct ColumnValues::Categorize {
@@ -176,7 +178,7 @@ struct ColumnValues::Categorize {
   Categories operator()(const VocabularyListColumnOf<sequence>& c) const {
     const Value lists = values.Lists(c.key, c.is_text() ? DType::kString : DType::kInt64);
     const Value table = ListTable(graph, c.vocabulary_list);
-    return Found<sequence>(lists, table, static_cast<int64_t>(c.vocabulary_list.size()),
+    return Found<sequence>(c.key, lists, table, static_cast<int64_t>(c.vocabulary_list.size()),
                            c.default_value, c.num_oov_buckets);
   }
   template <bool sequence>
@@ -190,14 +192,14 @@ struct ColumnValues::Categorize {
                                   *c.default_value, size, c.key));
     }
     const Value table = ops::FileTable(graph, c.vocabulary_file, size, dtype, "vocabulary");
-    return Found<sequence>(values.Lists(c.key, dtype), table, size, c.default_value.value_or(-1),
-                           c.num_oov_buckets);
+    return Found<sequence>(c.key, values.Lists(c.key, dtype), table, size,
+                           c.default_value.value_or(-1), c.num_oov_buckets);
   }
   template <bool sequence>
   Categories operator()(const HashBucketColumnOf<sequence>& c) const {
     const Value lists = values.Lists(c.key, c.dtype == "string" ? DType::kString : DType::kInt64);
     const Value ids = ops::StringToHashBucketFast(AsText(lists), c.hash_bucket_size);
-    return Chosen<sequence>(lists, ids, c.hash_bucket_size);
+    return Chosen<sequence>(values.Present(c.key, lists), ids, c.hash_bucket_size);
   }
   template <bool sequence>
   Categories operator()(const IdentityColumnOf<sequence>& c) const {
@@ -207,9 +209,12 @@ struct ColumnValues::Categorize {
       const Value outside = ops::LogicalOr(ops::Less(ids, Int64(graph, 0)),
                                            ops::GreaterEqual(ids, Int64(graph, c.num_buckets)));
       ids = ops::SelectV2(outside, Int64(graph, *c.default_value), ids);
-      return Chosen<sequence>(lists, ids, c.num_buckets);
+      return Chosen<sequence>(values.Present(c.key, lists), ids, c.num_buckets);
     }
-    return {.ids = ids, .there = IsPresent(lists), .buckets = c.num_buckets, .sequence = sequence};
+    return {.ids = ids,
+            .there = values.Present(c.key, lists),
+            .buckets = c.num_buckets,
+            .sequence = sequence};
   }
   Categories operator()(const WeightedCategoricalColumn& c) const {
     Categories result = values.CategoriesOf(c.categorical_column);
@@ -227,18 +232,24 @@ struct ColumnValues::Categorize {
     return result;
   }
   Categories operator()(const CrossedColumn& c) const {
+    // TensorFlow's op hashes what is sparse before what is dense: columns and lists, then features
+    // as they are.
+    std::vector<std::string> leaves = values.columns_.LeavesOf(c);
+    std::stable_partition(leaves.begin(), leaves.end(),
+                          [&](const std::string& leaf) { return !IsDenseKey(leaf); });
     std::vector<Value> keys;
-    std::vector<Value> there;
-    for (const std::string& leaf : values.columns_.LeavesOf(c)) {
-      const auto [key, is_there] = CrossKey(leaf);
+    Value present;
+    for (const std::string& leaf : leaves) {
+      auto [key, there] = CrossKey(leaf);
       keys.push_back(key);
-      there.push_back(is_there);
+      if (!there.valid() && Width(key) == 1) continue;
+      if (!there.valid()) there = ops::Equal(key, key);
+      present = present.valid() ? Pairs(present, there) : there;
     }
     // Hashed before the pairs are made: SparseCrossHashed tells where they are too many.
     const Value ids =
         ops::SparseCrossHashed(keys, c.hash_bucket_size, c.hash_key.value_or(ops::kCrossHashKey));
-    Value present = there[0];
-    for (size_t i = 1; i < there.size(); ++i) present = Pairs(present, there[i]);
+    if (!present.valid()) return {.ids = ids, .buckets = c.hash_bucket_size};
     return {.ids = ops::SelectV2(present, ids, Int64(graph, -1)),
             .there = present,
             .buckets = c.hash_bucket_size};
@@ -255,8 +266,7 @@ struct ColumnValues::Categorize {
 
   // The ids where there is a value, else -1.
   template <bool sequence>
-  Categories Chosen(Value lists, Value ids, int64_t buckets) const {
-    const Value present = IsPresent(lists);
+  Categories Chosen(Value present, Value ids, int64_t buckets) const {
     return {.ids = ops::SelectV2(present, ids, Int64(graph, -1)),
             .there = present,
             .buckets = buckets,
@@ -264,27 +274,33 @@ struct ColumnValues::Categorize {
   }
 
   template <bool sequence>
-  Categories Found(Value lists, Value table, int64_t size, int64_t other, int64_t oov) const {
+  Categories Found(const std::string& key, Value lists, Value table, int64_t size, int64_t other,
+                   int64_t oov) const {
     Value ids = ops::LookupTableFind(table, lists, Tensor::Scalar<int64_t>(oov > 0 ? -1 : other));
     if (oov > 0) {
       const Value bucket =
           ops::AddV2(ops::StringToHashBucketFast(AsText(lists), oov), Int64(graph, size));
       ids = ops::SelectV2(ops::GreaterEqual(ids, Int64(graph, 0)), ids, bucket);
     }
-    return Chosen<sequence>(lists, ids, size + oov);
+    return Chosen<sequence>(values.Present(key, lists), ids, size + oov);
   }
 
-  // The values that a cross reads under a key, [B, K] strings or int64, and where they are there.
+  // True for a key that is a feature of dense input.
+  [[nodiscard]] bool IsDenseKey(const std::string& leaf) const {
+    return !values.columns_.CrossesColumn(leaf) && !values.present_.contains(leaf);
+  }
+
+  // The values that a cross reads under a key, [B, K] strings or int64, and where they are there;
+  // not valid(): everywhere. A dense feature's are, whatever they are.
   std::pair<Value, Value> CrossKey(const std::string& leaf) const {
     if (values.columns_.CrossesColumn(leaf)) {
       const Categories& source = values.CategoriesOf(leaf);
       // A value that is not in its vocabulary is crossed as -1.
-      return {source.ids,
-              source.there.valid() ? source.there : ops::GreaterEqual(source.ids, Int64(graph, 0))};
+      return {source.ids, source.there};
     }
     Value feature = values.Feature(leaf);
     if (feature.dtype() != DType::kString) feature = ops::Cast(feature, DType::kInt64);
-    return {feature, IsPresent(feature)};
+    return {feature, IsDenseKey(leaf) ? Value() : values.Present(leaf, feature)};
   }
 
   // True where both are: of [B, K] and [B, L] makes [B, K * L], the last changing fastest.

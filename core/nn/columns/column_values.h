@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/nn/columns/column_set.h"
@@ -35,10 +36,12 @@ struct Combination {
 // The columns of one batch. Each is computed once, however many columns and models use it.
 class ColumnValues {
  public:
-  // All arguments outlive it.
+  // layers, columns and features outlive it. `present`, bool [B, K] by feature, tells the values of
+  // lists from what fills them up; a feature without is dense.
   ColumnValues(LayerContext& layers, const ColumnSet& columns,
-               const std::map<std::string, Value>& features)
-      : layers_(layers), columns_(columns), features_(features) {}
+               const std::map<std::string, Value>& features,
+               std::map<std::string, Value> present = {})
+      : layers_(layers), columns_(columns), features_(features), present_(std::move(present)) {}
 
   // A categorical column by the job's name. Throws Error kUsage, in TensorFlow's words, at the
   // column's place: the feature is not there, or of another dtype or rank.
@@ -60,6 +63,9 @@ class ColumnValues {
   [[nodiscard]] Value Feature(const std::string& key) const;
   // The feature as a list an example: [B, K], strings or int64.
   [[nodiscard]] Value Lists(const std::string& key, DType dtype) const;
+  // True where a feature's values [B, K] are there. Of dense input "" and -1 are absent, as
+  // TensorFlow's columns take it; lists say themselves how long they are.
+  [[nodiscard]] Value Present(const std::string& key, Value values) const;
   // A numeric column's values [B, n].
   [[nodiscard]] Value Numbers(const NumericColumn& column) const;
   [[nodiscard]] Value MeanOverSteps(const SequenceNumericColumn& column) const;
@@ -70,6 +76,7 @@ class ColumnValues {
   LayerContext& layers_;
   const ColumnSet& columns_;
   const std::map<std::string, Value>& features_;
+  const std::map<std::string, Value> present_;
   std::map<std::string, Categories> categories_;
 };
 

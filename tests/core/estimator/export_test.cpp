@@ -19,7 +19,7 @@ StreamSpec RangeSpec() { return RangeInput({})({})->spec(); }
 
 ExportArgs RawArgs(const TemporaryFolder& folder) {
   return {.export_dir_base = folder.File("export"),
-          .input_receivers = {{Mode::kPredict, RawServingInputReceiverFn(RangeSpec().features)}}};
+          .input_receivers = {{Mode::kPredict, RawServingInputReceiverFn(RangeSpec())}}};
 }
 
 // The linear model with something about its spec changed.

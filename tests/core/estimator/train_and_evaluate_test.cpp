@@ -34,7 +34,7 @@ ExporterTask Exporting(const std::string& name, Options options = {}) {
   options.name = name;
   ExporterTask task{.options = options};
   task.args.input_receivers[Mode::kPredict] = RawServingInputReceiverFn(
-      {{"i", DType::kInt64, {1}}, {"x", DType::kFloat, {1}}}, std::nullopt);
+      {.features = {{"i", DType::kInt64, {1}}, {"x", DType::kFloat, {1}}}}, std::nullopt);
   return task;
 }
 

@@ -46,6 +46,16 @@ FeatureColumns Columns() {
       {"sequence", SequenceVocabularyListColumn{.key = "t", .vocabulary_list = kWords}}};
 }
 
+// The values of "t" and "u", which come as lists.
+std::map<std::string, Value> Present(Graph& graph) {
+  return {{"t", graph.Constant(Tensor::Of<bool>({4, 4}, {true, true, true, false,     //
+                                                         true, false, false, false,   //
+                                                         false, false, false, false,  //
+                                                         true, true, false, false}))},
+          {"u", graph.Constant(Tensor::Of<bool>({4, 2}, {true, true, true, false,  //
+                                                         false, false, true, true}))}};
+}
+
 // [row][i] of a column, by the job's name; `table` is put in the place of an embedding's rows.
 std::vector<float> ValuesOf(const FeatureColumns& columns, const std::string& name,
                             const std::vector<float>& table = {}) {
@@ -54,7 +64,7 @@ std::vector<float> ValuesOf(const FeatureColumns& columns, const std::string& na
   const ColumnSet set(columns);
   std::map<std::string, Value> features;
   for (const auto& [key, tensor] : Rows()) features[key] = session.graph().Constant(tensor, key);
-  ColumnValues values(layers, set, features);
+  ColumnValues values(layers, set, features, Present(session.graph()));
   const Value dense = values.DenseOf(set.Select({name}, "columns")[0], "scope");
   session.Initialize();
   if (!table.empty()) {
@@ -268,6 +278,99 @@ TEST_CASE("what tf.Examples must hold follows from the columns") {
                        "feature_columns contain different parse_spec for key k. Given "
                        "VarLenFeature(dtype=string) and VarLenFeature(dtype=int64)",
                        Error);
+}
+
+// ---- TensorFlow's tf.feature_column on the same features, dense and as SparseTensors ------------
+
+// The ids of a column, [row][value]; -1 where there is none.
+std::vector<float> IdsOf(const CrossedColumn& cross, const std::map<std::string, Tensor>& tensors,
+                         const std::map<std::string, Tensor>& lists = {}) {
+  Session session;
+  LayerContext layers{.graph = session.graph()};
+  const FeatureColumns columns = {
+      {"cross", cross},
+      {"years", NumericColumn{.key = "age"}},
+      {"age_bucketized", BucketizedColumn{.source_column = "years", .boundaries = {10, 20, 30}}},
+      {"voc", VocabularyListColumn{.key = "v", .vocabulary_list = {"a", "b"}}}};
+  const ColumnSet set(columns);
+  std::map<std::string, Value> features;
+  std::map<std::string, Value> present;
+  for (const auto& [key, tensor] : tensors) features[key] = session.graph().Constant(tensor, key);
+  for (const auto& [key, tensor] : lists) present[key] = session.graph().Constant(tensor);
+  ColumnValues values(layers, set, features, present);
+  return session.Floats(values.CategoriesOf("cross").ids);
+}
+
+CrossedColumn Cross(const std::vector<std::string>& keys) {
+  return {.keys = keys, .hash_bucket_size = 1000};
+}
+
+TEST_CASE("a cross hashes columns and lists first, then features of dense input") {
+  const Tensor age = Tensor::Of<float>({3}, {5, 15, 35});
+  const Tensor sex = Tensor::Strings({3}, {"m", "f", "m"});
+  CHECK(IdsOf(Cross({"sex", "age_bucketized"}), {{"sex", sex}, {"age", age}}) ==
+        std::vector<float>{935, 438, 537});
+  CHECK(IdsOf(Cross({"age_bucketized", "sex"}), {{"sex", sex}, {"age", age}}) ==
+        std::vector<float>{935, 438, 537});
+  CHECK(IdsOf(Cross({"sex", "age_bucketized"}), {{"sex", sex.Reshaped({3, 1})}, {"age", age}},
+              {{"sex", Tensor::Of<bool>({3, 1}, {true, true, true})}}) ==
+        std::vector<float>{390, 689, 2});
+  const Tensor lists = Tensor::Strings({3, 2}, {"m", "", "", "", "f", "m"});
+  CHECK(IdsOf(Cross({"sex", "age_bucketized"}), {{"sex", lists}, {"age", age}},
+              {{"sex", Tensor::Of<bool>({3, 2}, {true, true, false, false, true, true})}}) ==
+        std::vector<float>{390, 600, -1, -1, 683, 2});
+  const Tensor d = Tensor::Strings({3, 2}, {"x", "y", "y", "z", "", ""});
+  const Tensor s = Tensor::Strings({3, 2}, {"m", "", "", "", "f", ""});
+  CHECK(IdsOf(Cross({"d", "s"}), {{"d", d}, {"s", s}},
+              {{"s", Tensor::Of<bool>({3, 2}, {true, true, false, false, true, false})}}) ==
+        std::vector<float>{113, 561, 262, 554, -1, -1, -1, -1, 814, 814, -1, -1});
+}
+
+TEST_CASE("a cross takes '' and -1 of dense input as values; a column's are absent") {
+  const Tensor sex = Tensor::Strings({3}, {"m", "", ""});
+  const Tensor n = Tensor::Of<int64_t>({3}, {-1, -1, 3});
+  CHECK(IdsOf(Cross({"sex", "n"}), {{"sex", sex}, {"n", n}}) == std::vector<float>{749, 969, 537});
+  CHECK(IdsOf(Cross({"d", "voc"}), {{"d", Tensor::Strings({3}, {"x", "y", ""})},
+                                    {"v", Tensor::Strings({3}, {"a", "zz", ""})}}) ==
+        std::vector<float>{43, 808, -1});
+}
+
+TEST_CASE("'' and -1 within a list are values") {
+  // {a, '', a}, {zz}, {} and {''}; {0, -1}, {9}, {} and {-1}.
+  const Tensor t = Tensor::Strings({4, 3}, {"a", "", "a", "zz", "", "", "", "", "", "", "", ""});
+  const Tensor n = Tensor::Of<int64_t>({4, 2}, {0, -1, 9, -1, -1, -1, -1, -1});
+  const auto hot = [&](const FeatureColumn& column) {
+    Session session;
+    Graph& graph = session.graph();
+    LayerContext layers{.graph = graph};
+    const FeatureColumns columns = {{"c", column},
+                                    {"hot", IndicatorColumn{.categorical_column = "c"}}};
+    const ColumnSet set(columns);
+    const std::map<std::string, Value> features = {{"t", graph.Constant(t)},
+                                                   {"n", graph.Constant(n)}};
+    ColumnValues values(
+        layers, set, features,
+        {{"t", graph.Constant(Tensor::Of<bool>({4, 3}, {true, true, true, true, false, false, false,
+                                                        false, false, true, false, false}))},
+         {"n", graph.Constant(Tensor::Of<bool>(
+                   {4, 2}, {true, true, true, false, false, false, true, false}))}});
+    return session.Floats(values.DenseOf(set.Select({"hot"}, "columns")[0], "scope"));
+  };
+  CHECK(hot(VocabularyListColumn{.key = "t", .vocabulary_list = kWords, .num_oov_buckets = 2}) ==
+        std::vector<float>{2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+  CHECK(hot(VocabularyListColumn{.key = "t", .vocabulary_list = kWords, .default_value = 1}) ==
+        std::vector<float>{2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0});
+  CHECK(hot(HashBucketColumn{.key = "t", .hash_bucket_size = 7}) ==
+        std::vector<float>{0, 0, 0, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0,
+                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+  CHECK(hot(HashBucketColumn{.key = "n", .hash_bucket_size = 7, .dtype = "int64"}) ==
+        std::vector<float>{0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0,
+                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0});
+  CHECK(hot(IdentityColumn{.key = "n", .num_buckets = 4, .default_value = 1}) ==
+        std::vector<float>{1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0});
+  CHECK(hot(VocabularyListColumn{.key = "n",
+                                 .vocabulary_list = {int64_t{3}, int64_t{-1}, int64_t{0}}}) ==
+        std::vector<float>{0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0});
 }
 
 }  // namespace
