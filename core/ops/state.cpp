@@ -149,19 +149,20 @@ Value WithoutReshapes(Value x) {
   return x;
 }
 
-// A lookup of SelectV2(present, ids, 0) whose rows nothing but SelectV2(present, rows, 0) reads:
-// what is not present is no row of the gradient.
+// A lookup of Maximum(SelectV2(present, ids, others), 0) whose rows nothing but SelectV2(present,
+// rows, 0) reads: what is not present adds zeros to the rows `others` of the gradient, where -1 is
+// no row.
 Value RowsOfGradient(const GradContext& c) {
   const Value indices = c.input(1);
-  const Node& asked = *indices.node;
   const Node& dy = *c.Dy().node;
-  if (asked.type() != "SelectV2" || dy.type() != "SelectV2") return indices;
+  if (indices.node->type() != "Maximum" || dy.type() != "SelectV2") return indices;
+  const Node& asked = *indices.node->input(0).node;
+  if (asked.type() != "SelectV2") return indices;
   const Value present = asked.input(0);
   const Tensor otherwise = ConstantValue(dy.input(2));
   const bool same = WithoutReshapes(dy.input(0)) == WithoutReshapes(present) && otherwise.valid() &&
                     otherwise.elements() == 1 && otherwise.AsDouble(0) == 0;
-  if (!same) return indices;
-  return SelectV2(present, asked.input(1), c.graph().ScalarOf(indices.dtype(), -1));
+  return same ? indices.node->input(0) : indices;
 }
 
 void ResourceGatherGrad(GradContext& c) {

@@ -78,6 +78,17 @@ Value ListTable(Graph& graph, const std::vector<std::variant<int64_t, std::strin
   return ops::HashTable(graph, Tensor::Of(shape, keys), Tensor::Of(shape, positions), "vocabulary");
 }
 
+// The rows to look up, [B] or [B, K]. What is absent asks for row 0. A list that is not all absent
+// then has no part in the gradient of that row; one that is adds zeros to it, as TensorFlow fills
+// empty rows: an optimizer that touches a row for its being there touches row 0.
+Value AskedRows(Value ids, Value present, bool trains) {
+  Graph& graph = ids.graph();
+  if (!trains || ids.shape().rank() == 1) return ops::SelectV2(present, ids, Zero(ids));
+  const Value others =
+      ops::SelectV2(ops::Any(present, {1}, /*keep_dims=*/true), Int64(graph, -1), Int64(graph, 0));
+  return ops::Maximum(ops::SelectV2(present, ids, others), Zero(ids));
+}
+
 }  // namespace
 
 Value CombinedRows(const Variable& table, const Categories& categories,
@@ -94,9 +105,8 @@ Value CombinedRows(const Variable& table, const Categories& categories,
   }
   Value rows;
   if (present.valid()) {
-    // The same choice before and behind the lookup: rows that are not chosen are no rows of its
-    // gradient.
-    const Value taken = ops::ResourceGather(table.handle, ops::SelectV2(present, ids, Zero(ids)));
+    const Value taken =
+        ops::ResourceGather(table.handle, AskedRows(ids, present, combination.trains));
     rows = ops::SelectV2(ops::ExpandDims(present, -1), taken, Zero(taken));
     if (weights.valid()) weights = ops::SelectV2(present, weights, Zero(weights));
   } else {
@@ -428,7 +438,9 @@ Value ColumnValues::Embedding(const std::string& variable, const Categories& cat
     table = AddWeight(layers_, variable, Shape({categories.buckets, options.dimension}),
                       initializer, options.trainable);
   }
-  return CombinedRows(*table, categories, {options.combiner, options.max_norm});
+  return CombinedRows(
+      *table, categories,
+      {.combiner = options.combiner, .max_norm = options.max_norm, .trains = layers_.training});
 }
 
 struct ColumnValues::Densify {

@@ -29,6 +29,7 @@ struct Categories {
 struct Combination {
   std::string combiner = "sum";
   std::optional<double> max_norm;
+  bool trains = false;  // the gradient is asked for: it has TensorFlow's rows
 };
 [[nodiscard]] Value CombinedRows(const Variable& table, const Categories& categories,
                                  const Combination& combination);

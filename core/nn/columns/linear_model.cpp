@@ -19,7 +19,7 @@ Value WeightedSum(const LinearModel& model, const ColumnRef& column, ColumnValue
   if (IsCategorical(options)) {
     const Categories& categories = values.CategoriesOf(column.job_name);
     return CombinedRows(*weights(categories.buckets), categories,
-                        {.combiner = model.sparse_combiner});
+                        {.combiner = model.sparse_combiner, .trains = layers.training});
   }
   const Value x = values.DenseOf(column, model.scope);
   return ops::MatMul(x, weights(x.shape().dim(1))->value);
