@@ -26,6 +26,12 @@ Node* ResourceApplyKerasMomentum(const MomentumInputs& in, std::string_view name
                                 {{"use_nesterov", in.use_nesterov}}, name);
 }
 
+Node* ResourceSparseApplyMomentum(const MomentumInputs& in, Value indices, std::string_view name) {
+  return in.var.graph().AddNode("ResourceSparseApplyMomentum",
+                                {in.var, in.accum, in.lr, in.grad, indices, in.momentum},
+                                {{"use_nesterov", in.use_nesterov}}, name);
+}
+
 Node* ResourceSparseApplyKerasMomentum(const MomentumInputs& in, Value indices,
                                        std::string_view name) {
   return in.var.graph().AddNode("ResourceSparseApplyKerasMomentum",
@@ -94,6 +100,20 @@ void PlanMomentumOf(PlanContext& context) {
   context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
     ApplyMomentum(task.At<T>(var) + begin, task.At<T>(accum) + begin, task.At<T>(grad) + begin,
                   end - begin, {*task.At<T>(lr), *task.At<T>(momentum), nesterov});
+  });
+}
+
+template <class T>
+void PlanSparseMomentumOf(PlanContext& context) {
+  const UpdateInputs in(context);
+  const Buffer lr = in.Read("lr");
+  const Buffer momentum = in.Read("momentum");
+  const bool nesterov = context.Attr<bool>("use_nesterov");
+  RunUpdate<T>(context, [=](const Task& task) {
+    const MomentumRates<T> rates{*task.At<T>(lr), *task.At<T>(momentum), nesterov};
+    return [rates](T* const* slots, const T* grad, int64_t n) {
+      ApplyMomentum(slots[0], slots[1], grad, n, rates);
+    };
   });
 }
 
@@ -175,6 +195,9 @@ void PlanGradientDescent(PlanContext& context) {
 void PlanMomentum(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanMomentumOf<T>(context); });
 }
+void PlanSparseMomentum(PlanContext& context) {
+  PlanByType(context, [&]<class T>() { PlanSparseMomentumOf<T>(context); });
+}
 void PlanKerasMomentum(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanKerasMomentumOf<T>(context); });
 }
@@ -213,6 +236,12 @@ const OpDef kTrainingOps[] = {
                 "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
                 "use_locking: bool = false; use_nesterov: bool = false",
                 PlanKerasMomentum, LowerKerasMomentum),
+    TrainingDef(
+        "ResourceSparseApplyMomentum",
+        "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
+        "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
+        "use_nesterov: bool = false",
+        PlanSparseMomentum, LowerMomentum),
     TrainingDef(
         "ResourceSparseApplyKerasMomentum",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "

@@ -57,6 +57,8 @@ Node* ResourceApplyFtrl(const FtrlInputs& inputs, std::string_view name = "");
 Node* ResourceApplyFtrlV2(const FtrlInputs& inputs, std::string_view name = "");
 
 // These apply the formulas above to the rows `indices` (int32 or int64 [n]) of grad [n, ...].
+Node* ResourceSparseApplyMomentum(const MomentumInputs& inputs, Value indices,
+                                  std::string_view name = "");
 Node* ResourceSparseApplyKerasMomentum(const MomentumInputs& inputs, Value indices,
                                        std::string_view name = "");
 Node* ResourceSparseApplyRMSProp(const RMSPropInputs& inputs, Value indices,

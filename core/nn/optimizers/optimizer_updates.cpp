@@ -38,13 +38,17 @@ Node* Dense(const GradientDescentOptimizer& /*o*/, const Update& u, Value gradie
   return ops::ResourceApplyGradientDescent(u.variable.handle, u.learning_rate, gradient);
 }
 
+ops::MomentumInputs Inputs(const MomentumOptimizer& o, const Update& u, Value gradient) {
+  return {.var = u.variable.handle,
+          .accum = Slot(u, "Momentum").handle,
+          .lr = u.learning_rate,
+          .grad = gradient,
+          .momentum = Number(u, o.momentum, "momentum"),
+          .use_nesterov = o.use_nesterov};
+}
+
 Node* Dense(const MomentumOptimizer& o, const Update& u, Value gradient) {
-  return ops::ResourceApplyMomentum({.var = u.variable.handle,
-                                     .accum = Slot(u, "Momentum").handle,
-                                     .lr = u.learning_rate,
-                                     .grad = gradient,
-                                     .momentum = Number(u, o.momentum, "momentum"),
-                                     .use_nesterov = o.use_nesterov});
+  return ops::ResourceApplyMomentum(Inputs(o, u, gradient));
 }
 
 Node* Dense(const AdamOptimizer& o, const Update& u, Value gradient) {
@@ -72,7 +76,7 @@ Node* Dense(const AdagradOptimizer& o, const Update& u, Value gradient) {
   return ops::ResourceApplyAdagrad(Inputs(o, u, gradient));
 }
 
-Node* Dense(const RMSPropOptimizer& o, const Update& u, Value gradient) {
+ops::RMSPropInputs Inputs(const RMSPropOptimizer& o, const Update& u, Value gradient) {
   ops::RMSPropInputs inputs{.var = u.variable.handle,
                             .ms = Slot(u, "RMSProp", 1.0).handle,
                             .mom = Slot(u, o.centered ? "RMSProp_2" : "RMSProp_1").handle,
@@ -81,9 +85,13 @@ Node* Dense(const RMSPropOptimizer& o, const Update& u, Value gradient) {
                             .momentum = Number(u, o.momentum, "momentum"),
                             .epsilon = Number(u, o.epsilon, "epsilon"),
                             .grad = gradient};
-  if (!o.centered) return ops::ResourceApplyRMSProp(inputs);
-  inputs.mg = Slot(u, "RMSProp_1").handle;
-  return ops::ResourceApplyCenteredRMSProp(inputs);
+  if (o.centered) inputs.mg = Slot(u, "RMSProp_1").handle;
+  return inputs;
+}
+
+Node* Dense(const RMSPropOptimizer& o, const Update& u, Value gradient) {
+  const ops::RMSPropInputs inputs = Inputs(o, u, gradient);
+  return o.centered ? ops::ResourceApplyCenteredRMSProp(inputs) : ops::ResourceApplyRMSProp(inputs);
 }
 
 // The paper's beta comes in as a part of l2: l2 + beta / (2 lr).
@@ -173,6 +181,18 @@ Node* Dense(const AdamWeightDecayOptimizer& o, const Update& u, Value gradient) 
 Node* Sparse(const GradientDescentOptimizer& /*o*/, const Update& u, const IndexedSlices& slices) {
   return ops::ResourceScatterSub(u.variable.handle, slices.indices,
                                  ops::Mul(slices.values, u.learning_rate));
+}
+
+Node* Sparse(const MomentumOptimizer& o, const Update& u, const IndexedSlices& slices) {
+  const UniqueRows rows = SumDuplicates(slices);
+  return ops::ResourceSparseApplyMomentum(Inputs(o, u, rows.sums), rows.indices);
+}
+
+Node* Sparse(const RMSPropOptimizer& o, const Update& u, const IndexedSlices& slices) {
+  const UniqueRows rows = SumDuplicates(slices);
+  const ops::RMSPropInputs inputs = Inputs(o, u, rows.sums);
+  return o.centered ? ops::ResourceSparseApplyCenteredRMSProp(inputs, rows.indices)
+                    : ops::ResourceSparseApplyRMSProp(inputs, rows.indices);
 }
 
 Node* Sparse(const AdagradOptimizer& o, const Update& u, const IndexedSlices& slices) {

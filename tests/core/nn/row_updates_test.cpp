@@ -96,5 +96,39 @@ TEST_CASE("a gradient made dense, as on a TPU, does not tell row 0 from the othe
   CHECK(rows["w"][4] == 5);
 }
 
+TEST_CASE("tf.train's momentum moves the rows that the batch has") {
+  LookedUp plain(MomentumOptimizer{.learning_rate = 0.1, .momentum = 0.9}, kWithGaps, SumOfMeans);
+  CHECK(Near(plain["w"],
+             {0.7290000319480896, 1.4580000638961792, 1.9161667823791504, 3.715083599090576,
+              4.5883331298828125, 5.994166374206543, 6.974999904632568, 7.987500190734863}));
+  CHECK(Near(plain["w/Momentum"],
+             {0.809999942779541, 1.619999885559082, 3.8883330821990967, 1.6741665601730347,
+              3.616666793823242, -0.19166666269302368, 0.25, 0.125}));
+  LookedUp nesterov(MomentumOptimizer{.learning_rate = 0.1, .momentum = 0.9, .use_nesterov = true},
+                    kWithGaps, SumOfMeans);
+  CHECK(Near(nesterov["w"],
+             {0.6561000347137451, 1.3122000694274902, 1.5662168264389038, 3.56440806388855,
+              4.262833595275879, 6.011416435241699, 6.952499866485596, 7.976250171661377}));
+}
+
+TEST_CASE("tf.train's RMSProp moves the rows that the batch has") {
+  LookedUp plain(RMSPropOptimizer{.learning_rate = 0.1, .momentum = 0.5}, kWithGaps, SumOfMeans);
+  CHECK(Near(plain["w"],
+             {0.824999988079071, 1.6930296421051025, 2.44173002243042, 3.794201374053955,
+              4.688268661499023, 6.006260871887207, 6.973738670349121, 7.986835479736328}));
+  CHECK(Near(plain["w/RMSProp"],
+             {0.809999942779541, 1.0530000925064087, 1.6097362041473389, 1.1584340333938599,
+              1.835278034210205, 0.832986056804657, 0.90625, 0.9015624523162842}));
+  LookedUp centered(RMSPropOptimizer{.learning_rate = 0.1, .momentum = 0.5, .centered = true},
+                    kWithGaps, SumOfMeans);
+  CHECK(Near(centered["w"],
+             {0.8241183757781982, 1.6881952285766602, 2.4236180782318115, 3.7910091876983643,
+              4.6793599128723145, 6.0062575340271, 6.973729610443115, 7.9868340492248535}));
+  CHECK(Near(
+      centered["w/RMSProp_1"],
+      {0.08100001513957977, 0.16200003027915955, 0.3888334035873413, 0.16741670668125153,
+       0.3616667687892914, -0.019166670739650726, 0.025000005960464478, 0.012500002980232239}));
+}
+
 }  // namespace
 }  // namespace tpuest::nn
