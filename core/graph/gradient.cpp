@@ -50,9 +50,12 @@ Gradient AddUp(const std::vector<Gradient>& parts) {
   });
   std::vector<Value> values;
   std::vector<Value> indices;
+  std::vector<IndexedSlices> lookups;
   for (const Gradient& part : parts) {
     values.push_back(sparse ? std::get<IndexedSlices>(part).values : Dense(part));
-    if (sparse) indices.push_back(std::get<IndexedSlices>(part).indices);
+    if (!sparse) continue;
+    lookups.push_back(std::get<IndexedSlices>(part));
+    indices.push_back(lookups.back().indices);
   }
   Graph& graph = values[0].graph();
   if (!sparse) return graph.Add("AddN", values);
@@ -60,7 +63,7 @@ Gradient AddUp(const std::vector<Gradient>& parts) {
   values.push_back(axis);
   indices.push_back(axis);
   return IndexedSlices{graph.Add("ConcatV2", values), graph.Add("ConcatV2", indices),
-                       std::get<IndexedSlices>(parts[0]).rows};
+                       lookups[0].rows, false, lookups};
 }
 
 // Walks once from y back. parts_ gathers what the readers of each value send; all of them have a

@@ -170,7 +170,8 @@ void ResourceGatherGrad(GradContext& c) {
   const int64_t rows = dims[0];
   dims[0] = kUnknownDim;
   c.SetDx(0, IndexedSlices{Reshape(c.Dy(), Shape(dims)),
-                           Reshape(RowsOfGradient(c), Shape({kUnknownDim})), rows});
+                           Reshape(RowsOfGradient(c), Shape({kUnknownDim})), rows,
+                           /*distinct=*/true});
 }
 
 Rows ResourceGatherRows(RowContext& context) {

@@ -15,7 +15,8 @@ Node* AssignVariableOp(Value handle, Value value, std::string_view name = "");
 Node* AssignAddVariableOp(Value handle, Value value, std::string_view name = "");
 Node* AssignSubVariableOp(Value handle, Value value, std::string_view name = "");
 Value VarIsInitializedOp(Value handle, std::string_view name = "");
-// handle[indices]: indices.shape + variable.shape[1:]. An index outside is an Error kData.
+// handle[indices]: indices.shape + variable.shape[1:]. An index outside is an Error kData. Its
+// gradient is that of a lookup of categories: IndexedSlices::distinct.
 Value ResourceGather(Value handle, Value indices, std::string_view name = "");
 // variable[indices[i]] += (-=) updates[i], in order; index -1 is no row.
 Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name = "");

@@ -59,6 +59,7 @@ const Variable& IterationsOf(Graph& graph, const std::string& name, bool is_firs
 
 // Clips the part's gradients. Returns the norm before global_clipnorm, if there is one.
 Value Clip(std::vector<Trained>& trained, const KerasOptions& options) {
+  if (options.clipvalue || options.clipnorm || options.global_clipnorm) SumInLookups(trained);
   for (Trained& t : trained) {
     if (options.clipvalue) ClipByValue(t, *options.clipvalue);
     if (options.clipnorm) ClipByNorm(t, *options.clipnorm);
@@ -172,7 +173,9 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     if (!result.learning_rate.valid()) result = part.result;
   }
   if (options.gradient_norm && !result.gradient_norm.valid()) {
-    result.gradient_norm = GlobalNorm(all);
+    std::vector<Trained> summed = all;
+    SumInLookups(summed);
+    result.gradient_norm = GlobalNorm(summed);
   }
   result.gradients = ByVariable(all);
   result.node = TrainOpAfter(graph, updates, AverageOf(parts));

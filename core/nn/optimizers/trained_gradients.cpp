@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
 #include "core/nn/optimizers/optimizer_updates.h"
+#include "core/nn/optimizers/unique_rows.h"
 #include "core/ops/array.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
@@ -54,7 +55,7 @@ Value ValuesOf(const Gradient& gradient) {
 
 void SetValues(Gradient& gradient, Value values) {
   if (auto* const slices = std::get_if<IndexedSlices>(&gradient)) {
-    slices->values = values;
+    *slices = {values, slices->indices, slices->rows};
   } else {
     gradient = values;
   }
@@ -96,6 +97,13 @@ std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained) {
   std::map<std::string, Value> gradients;
   for (const Trained& t : trained) gradients[t.variable->name] = ValuesOf(t.gradient);
   return gradients;
+}
+
+void SumInLookups(std::vector<Trained>& trained) {
+  for (Trained& t : trained) {
+    auto* const slices = std::get_if<IndexedSlices>(&t.gradient);
+    if (slices != nullptr) *slices = SumInLookups(*slices);
+  }
 }
 
 void ScaleBy(std::vector<Trained>& trained, Value factor) {
@@ -144,6 +152,7 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
       },
       optimizer);
   CheckClip(gradients);
+  if (gradients.clip_by_global_norm || options.gradient_norm) SumInLookups(trained);
   if (gradients.clip_by_global_norm) {
     result.gradient_norm = ClipByGlobalNorm(trained, *gradients.clip_by_global_norm);
   } else if (options.gradient_norm) {

@@ -25,6 +25,10 @@ struct Trained {
 // The gradients by variable; of embedded rows those that are there.
 [[nodiscard]] std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained);
 
+// Sums each row's values in each lookup of distinct ids: what clips or measures gradients does this
+// first.
+void SumInLookups(std::vector<Trained>& trained);
+
 // Multiplies every gradient by a float32 [].
 void ScaleBy(std::vector<Trained>& trained, Value factor);
 

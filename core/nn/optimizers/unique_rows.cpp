@@ -10,4 +10,20 @@ UniqueRows SumDuplicates(const IndexedSlices& slices) {
   return {ops::UnsortedSegmentSum(slices.values, unique.idx, ops::Size(unique.y)), unique.y};
 }
 
+IndexedSlices SumInLookups(const IndexedSlices& slices) {
+  if (slices.distinct) {
+    const UniqueRows rows = SumDuplicates(slices);
+    return {rows.sums, rows.indices, slices.rows};
+  }
+  if (slices.parts.empty()) return slices;
+  std::vector<Value> values;
+  std::vector<Value> indices;
+  for (const IndexedSlices& lookup : slices.parts) {
+    const IndexedSlices summed = SumInLookups(lookup);
+    values.push_back(summed.values);
+    indices.push_back(summed.indices);
+  }
+  return {ops::ConcatV2(values, 0), ops::ConcatV2(indices, 0), slices.rows};
+}
+
 }  // namespace tpuest::nn

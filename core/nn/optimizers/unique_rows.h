@@ -14,4 +14,7 @@ struct UniqueRows {
 
 [[nodiscard]] UniqueRows SumDuplicates(const IndexedSlices& slices);
 
+// The slices with each row once in each lookup of distinct ids: the values that clipping sees.
+[[nodiscard]] IndexedSlices SumInLookups(const IndexedSlices& slices);
+
 }  // namespace tpuest::nn

@@ -27,6 +27,18 @@ Value SumOfMeans(Session& session, const Ids& ids,
   return ops::Sum(ops::Mul(Factors(session), look(ids, "mean")));
 }
 
+Value SumOfSquares(Session& session, const Ids& ids,
+                   const std::function<Value(const Ids&, const std::string&)>& look) {
+  return ops::Mul(ops::Sum(ops::Mul(Factors(session), ops::Square(look(ids, "sum")))), 0.5);
+}
+
+// A second lookup of the same table, with the first two examples changed about.
+Value OfTwoLookups(Session& session, const Ids& ids,
+                   const std::function<Value(const Ids&, const std::string&)>& look) {
+  const Value other = look({ids[1], ids[0], ids[2]}, "sum");
+  return ops::AddV2(SumOfSquares(session, ids, look), ops::Sum(ops::Mul(Factors(session), other)));
+}
+
 // The table and its slots after steps by an optimizer.
 class LookedUp {
  public:
@@ -66,6 +78,7 @@ class LookedUp {
 };
 
 const std::vector<Ids> kWithGaps = {{{0}, {1}, {2}}, {{1}, {}, {3, 1}}, {{}, {2}, {2, 1, 1}}};
+const std::vector<Ids> kRepeated = {{{1, 1, 2}, {1}, {3}}, {{2}, {2, 2}, {1}}};
 
 SGD Momentum() { return {.options = {.learning_rate = 0.1}, .momentum = 0.9}; }
 
@@ -128,6 +141,32 @@ TEST_CASE("tf.train's RMSProp moves the rows that the batch has") {
       centered["w/RMSProp_1"],
       {0.08100001513957977, 0.16200003027915955, 0.3888334035873413, 0.16741670668125153,
        0.3616667687892914, -0.019166670739650726, 0.025000005960464478, 0.012500002980232239}));
+}
+
+TEST_CASE("clipping sees the sum of each row that a lookup has") {
+  const auto clipped = [](const KerasOptions& options, LossOf loss_of = SumOfSquares) {
+    return LookedUp(SGD{.options = options}, kRepeated, loss_of)["w"];
+  };
+  CHECK(Near(clipped({.learning_rate = 0.1, .clipvalue = 2.5}),
+             {1, 2, 2.612499952316284, 3.65625, 4.5, 5.75, 6.75, 7.800000190734863}));
+  const std::vector<double> by_norm = {1,
+                                       2,
+                                       2.882521629333496,
+                                       3.801422119140625,
+                                       4.710389614105225,
+                                       5.898945331573486,
+                                       6.987368106842041,
+                                       7.992781639099121};
+  CHECK(Near(clipped({.learning_rate = 0.1, .clipnorm = 2.5}), by_norm));
+  CHECK(Near(clipped({.learning_rate = 0.1, .global_clipnorm = 2.5}), by_norm));
+  LookedUp together(
+      GradientDescentOptimizer{.learning_rate = 0.1, .gradients = {.clip_by_global_norm = 2.5}},
+      kRepeated, SumOfSquares);
+  CHECK(Near(together["w"], by_norm));
+  // A table that two columns share: the rows of one lookup are not added to the other's.
+  CHECK(Near(clipped({.learning_rate = 0.1, .clipnorm = 2.5}, OfTwoLookups),
+             {1, 2, 2.8562285900115967, 3.7980780601501465, 4.681666374206543, 5.8878278732299805,
+              6.985652446746826, 7.991929054260254}));
 }
 
 }  // namespace
