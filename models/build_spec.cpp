@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/ops/array.h"
+#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
 
@@ -47,8 +48,16 @@ bool Records(const JobContext& job, std::string_view tag) {
   return std::find(job.summaries.begin(), job.summaries.end(), tag) != job.summaries.end();
 }
 
+// True if the loss of a step is the sum of its replicas', not their mean: a strategy of
+// tf.distribute reduces losses as the head does.
+bool SumsLosses(const SpecParts& parts) {
+  return parts.params.replicas > 1 && !parts.params.use_tpu &&
+         nn::LossReductionOf(parts.head) == nn::LossReduction::kSum;
+}
+
 nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
   const nn::MinimizeOptions options{.replicas = parts.params.replicas,
+                                    .sums_losses = SumsLosses(parts),
                                     .dense_gradients = parts.params.use_tpu,
                                     .steps_per_epoch = parts.job.steps_per_epoch,
                                     .gradient_norm = Records(parts.job, kGradientNorm),
@@ -118,6 +127,7 @@ std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const 
 
 void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
+  if (SumsLosses(parts)) spec.loss = ops::CrossReplicaSum(spec.loss, parts.params.replicas);
   spec.train_op = train_op.node;
   spec.learning_rate = train_op.learning_rate;
   spec.summaries = parts.summaries.scalars;

@@ -50,6 +50,21 @@ int64_t LogitsDimensionOf(const AnyHead& head) {
   return std::visit([](const auto& h) { return h.logits_dimension(); }, head);
 }
 
+int HeadsOf(const AnyHead& head) {
+  const auto* const multi = std::get_if<MultiHead>(&head);
+  return multi == nullptr ? 1 : static_cast<int>(multi->heads.size());
+}
+
+LossReduction LossReductionOf(const AnyHead& head) {
+  return ParseLossReduction(std::visit(
+      [](const auto& h) -> std::string {
+        if constexpr (requires { h.loss_reduction; }) return h.loss_reduction;
+        if constexpr (requires { h.reduction(); }) return h.reduction();
+        return "SUM_OVER_BATCH_SIZE";
+      },
+      head));
+}
+
 std::set<std::string> WeightColumnsOf(const AnyHead& head) {
   if (const auto* const multi = std::get_if<MultiHead>(&head)) return multi->weight_columns();
   const std::string column = std::visit(

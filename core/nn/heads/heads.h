@@ -31,6 +31,12 @@ using AnyHead =
 // The number of logits an example that the head takes.
 [[nodiscard]] int64_t LogitsDimensionOf(const AnyHead& head);
 
+// The number of heads that it is made of.
+[[nodiscard]] int HeadsOf(const AnyHead& head);
+
+// The way in which its losses become one; of several heads it is the same for all.
+[[nodiscard]] LossReduction LossReductionOf(const AnyHead& head);
+
 // The features that weigh examples.
 [[nodiscard]] std::set<std::string> WeightColumnsOf(const AnyHead& head);
 

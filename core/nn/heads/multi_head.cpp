@@ -200,6 +200,10 @@ int64_t MultiHead::logits_dimension() const {
   return sum;
 }
 
+std::string MultiHead::reduction() const {
+  return heads.empty() ? "SUM_OVER_BATCH_SIZE" : ReductionOf(heads.back());
+}
+
 Labels<LabelRange> MultiHead::label_ranges() const {
   Labels<LabelRange>::Dict ranges;
   for (const NamedHead& head : heads) {

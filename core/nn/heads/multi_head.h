@@ -43,6 +43,8 @@ struct MultiHead {
   [[nodiscard]] std::string scope_name() const;
   [[nodiscard]] int64_t logits_dimension() const;
   [[nodiscard]] Labels<LabelRange> label_ranges() const;
+  // The heads' loss_reduction, which is the same for all.
+  [[nodiscard]] std::string reduction() const;
   // The weight columns of all heads, each once.
   [[nodiscard]] std::set<std::string> weight_columns() const;
   // Throws Error kUsage, in TensorFlow's words, for heads that do not go together.

@@ -31,7 +31,8 @@ TrainOp Minimize(Value loss, const AnyOptimizer& optimizer, const MinimizeOption
   return std::visit(
       [&](const auto& o) {
         return AtPlace(loss.graph(), o.place, [&] {
-          const bool mean = o.gradients.cross_shard_optimizer.reduction == "MEAN";
+          const bool mean =
+              o.gradients.cross_shard_optimizer.reduction == "MEAN" && !options.sums_losses;
           return Build(loss, optimizer, mean, options);
         });
       },

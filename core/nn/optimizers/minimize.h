@@ -14,6 +14,7 @@ namespace tpuest::nn {
 
 struct MinimizeOptions {
   int replicas = 1;
+  bool sums_losses = false;  // the loss is the replicas' sum, as losses are with SUM off TPU
   // True: gradients of embedded rows become whole tensors, as CrossShardOptimizer makes them;
   // false: the optimizer's sparse rule (one replica only).
   bool dense_gradients = true;

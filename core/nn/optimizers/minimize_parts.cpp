@@ -110,7 +110,7 @@ bool IsOfSum(const AnyOptimizer& optimizer) {
 BuiltPart BuildTrainPart(Graph& graph, std::span<const OptimizerPart> parts, size_t index,
                          std::vector<Trained> trained, const MinimizeOptions& options) {
   const auto& optimizer = std::get<AnyOptimizer>(parts[index].optimizer);
-  if (options.replicas > 1 && IsOfSum(optimizer)) {
+  if (options.replicas > 1 && IsOfSum(optimizer) && !options.sums_losses) {
     ScaleBy(trained, graph.ScalarOf(DType::kFloat, options.replicas));
   }
   MinimizeOptions own = options;
@@ -156,7 +156,7 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     AtPlace(graph, PlaceOf(part.optimizer), [&] { CheckOptions(part.optimizer); });
   }
   const std::vector<Trained> all = AtPlace(graph, PlaceOf(parts[0].optimizer), [&] {
-    return GradientsOverReplicas(loss, /*mean=*/true, options);
+    return GradientsOverReplicas(loss, !options.sums_losses, options);
   });
   std::vector<Node*> updates = options.updates;
   TrainOp result;
