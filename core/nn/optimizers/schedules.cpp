@@ -1,6 +1,8 @@
 #include "core/nn/optimizers/schedules.h"
 
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <numbers>
 #include <type_traits>
 
@@ -9,6 +11,7 @@
 #include "core/nn/job_place.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 namespace {
@@ -111,9 +114,38 @@ Value Decayed(const CosineDecay& schedule, const ScheduleStep& at) {
   return ScaleAboveAlpha(schedule.learning_rate, schedule.alpha, HalfWave(fraction));
 }
 
+// The number of restarts at a step, float32 [], from TensorFlow's formula in float32. Its logarithm
+// is the C library's, whose last bit decides at which step a period begins, so the steps are found
+// here: the first one of each period.
+constexpr int64_t kMostRestarts = 4096;
+Value RestartsBy(double t_mul, int64_t first, const ScheduleStep& at) {
+  const auto t = static_cast<float>(t_mul);
+  const auto restarts = [&](int64_t step) {
+    const float done = static_cast<float>(step) / static_cast<float>(first);
+    return std::floor(std::log(1.0F - done * (1.0F - t)) / std::log(t));
+  };
+  std::vector<int64_t> beginnings;
+  double length = static_cast<double>(first);
+  double begin = length;
+  while (begin < static_cast<double>(std::numeric_limits<int32_t>::max()) &&
+         std::ssize(beginnings) < kMostRestarts) {
+    const auto count = static_cast<float>(beginnings.size() + 1);
+    auto step = static_cast<int64_t>(std::ceil(begin));
+    while (step > 1 && restarts(step - 1) >= count) --step;
+    while (restarts(step) < count) ++step;
+    beginnings.push_back(step);
+    length *= t_mul;
+    begin += length;
+  }
+  const Shape shape({static_cast<int64_t>(beginnings.size())});
+  const Value begun = ops::GreaterEqual(
+      at.global_step, at.graph.Constant(Tensor::Of<int64_t>(shape, beginnings), "beginnings"));
+  return ops::Sum(ops::Cast(begun, DType::kFloat));
+}
+
 Value Decayed(const CosineDecayRestarts& schedule, const ScheduleStep& at) {
-  const auto first = static_cast<double>(at.Steps(schedule.first_decay_steps, "first_decay_steps"));
-  const Value done = ops::RealDiv(at.step, first);
+  const int64_t first = at.Steps(schedule.first_decay_steps, "first_decay_steps");
+  const Value done = ops::RealDiv(at.step, static_cast<double>(first));
   Value restart;
   Value fraction;
   if (schedule.t_mul == 1.0) {
@@ -123,8 +155,10 @@ Value Decayed(const CosineDecayRestarts& schedule, const ScheduleStep& at) {
     // Restart i begins at the sum of the i periods before it: (1 - t^i) / (1 - t) first periods.
     const Value t_mul = at.Number(schedule.t_mul);
     const Value one_less = ops::Sub(1.0, t_mul);
-    restart = ops::Floor(
-        ops::RealDiv(ops::Log(ops::Sub(1.0, ops::Mul(done, one_less))), ops::Log(t_mul)));
+    restart = schedule.t_mul > 1.0
+                  ? RestartsBy(schedule.t_mul, first, at)
+                  : ops::Floor(ops::RealDiv(ops::Log(ops::Sub(1.0, ops::Mul(done, one_less))),
+                                            ops::Log(t_mul)));
     const Value length = ops::Pow(t_mul, restart);
     const Value before = ops::RealDiv(ops::Sub(1.0, length), one_less);
     fraction = ops::RealDiv(ops::Sub(done, before), length);

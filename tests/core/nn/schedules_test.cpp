@@ -150,5 +150,22 @@ TEST_CASE("a schedule's error has the place where it stands") {
   }
 }
 
+TEST_CASE("restarts come at the steps where TensorFlow's float32 has them") {
+  const std::vector<int64_t> steps = {3, 4, 9, 10, 18, 19, 32, 33};
+  CHECK(Near(
+      RatesAt(CosineDecayRestarts{.learning_rate = 1.0, .first_decay_steps = {4}, .t_mul = 1.5},
+              steps),
+      {0.1464466154575348, 1, 0.0669873058795929, 1, 0.030153661966323853, 1, 0.003380805253982544,
+       0.9984964728355408},
+      1e-6));
+  CHECK(Near(RatesAt(
+                 CosineDecayRestarts{
+                     .learning_rate = 1.0, .first_decay_steps = {7}, .t_mul = 1.3, .m_mul = 0.5},
+                 {7, 15, 16, 17, 28, 43}),
+             {0.5, 0.0178108811378479, 0.00014896690845489502, 0.24644672870635986,
+              0.12499360740184784, 0.000124465674161911},
+             1e-6));
+}
+
 }  // namespace
 }  // namespace tpuest::nn
