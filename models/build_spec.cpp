@@ -61,6 +61,7 @@ nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
                                     .dense_gradients = parts.params.use_tpu,
                                     .steps_per_epoch = parts.job.steps_per_epoch,
                                     .gradient_norm = Records(parts.job, kGradientNorm),
+                                    .heads = nn::HeadsOf(parts.head),
                                     .updates = parts.layers.updates};
   if (!parts.optimizers.empty()) return nn::MinimizeParts(loss, parts.optimizers, options);
   if (!parts.job.optimizer) {

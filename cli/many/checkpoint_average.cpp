@@ -37,7 +37,7 @@ std::set<std::string> OptimizerState(const BundleReader& reader) {
   for (const std::string& name : reader.Names()) {
     const std::string last = BaseName(name);
     const bool is_power = last.starts_with("beta1_power") || last.starts_with("beta2_power");
-    if (is_power || name.starts_with("training/") || IsSlotName(name, reader)) state.insert(name);
+    if (is_power || IsOfKeras(name) || IsSlotName(name, reader)) state.insert(name);
   }
   if (const std::optional<ObjectGraph> objects = ReadObjectGraph(reader)) {
     for (const ObjectGraph::Node& node : objects->nodes) {

@@ -154,9 +154,7 @@ void PrintTotals(const Totals& totals, const Json& shards) {
 
 bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
   if (!IsFloating(reader.DTypeOf(name))) return true;  // global_step, save_counter
-  for (const std::string_view beginning : {"tpuest/", "training/"}) {
-    if (name.starts_with(beginning)) return true;
-  }
+  if (name.starts_with("tpuest/") || IsOfKeras(name)) return true;
   const std::string last = BaseName(name);
   if (last.starts_with("beta1_power") || last.starts_with("beta2_power")) return true;
   if (name.find("/.OPTIMIZER_SLOT/") != std::string::npos) return true;

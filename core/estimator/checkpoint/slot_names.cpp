@@ -57,4 +57,15 @@ std::string OwnerOfSlot(std::string_view name) {
   return std::string(owner);
 }
 
+bool IsOfKeras(std::string_view name) {
+  constexpr std::string_view kScope = "training";
+  if (!name.starts_with(kScope)) return false;
+  name.remove_prefix(kScope.size());
+  if (name.starts_with('_')) {
+    name.remove_prefix(1);
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+  }
+  return name.starts_with('/');
+}
+
 }  // namespace tpuest

@@ -25,4 +25,8 @@ struct SlotNames {
 // estimators of version 1 have parts of variables: "dense/kernel/part_0/Adam" has the same owner.
 [[nodiscard]] std::string OwnerOfSlot(std::string_view name);
 
+// True for the names that Keras' optimizers have for their slots and numbers: "training/Adam/...",
+// with two heads "training_2/Adam/...".
+[[nodiscard]] bool IsOfKeras(std::string_view name);
+
 }  // namespace tpuest

@@ -20,6 +20,7 @@ struct MinimizeOptions {
   bool dense_gradients = true;
   std::optional<double> steps_per_epoch;  // for schedules in epochs
   bool gradient_norm = false;             // TrainOp has it also without clipping
+  int heads = 1;                          // of a MultiHead: name what Keras' optimizers keep
   std::vector<Node*> updates;             // moving averages: run in the same step
 };
 
@@ -54,7 +55,8 @@ struct OptimizerPart {
 // to the first of all (tables that several columns share). Of Keras' optimizers the first part
 // counts its steps by global_step, part i > 0 by its own training/<name>/iter; slots are
 // training/<name>/<variable>/<slot>, the optimizer's numbers training/<name>/learning_rate and so
-// on; a part of the same name as one before is <name>_1. tf.train's count by global_step.
+// on; a part of the same name as one before is <name>_1. Each of several heads takes a name for
+// itself, so that two leave training_2/... tf.train's count by global_step.
 // learning_rate and gradient_norm are the first part's. Errors as above.
 [[nodiscard]] TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                                     const MinimizeOptions& options);

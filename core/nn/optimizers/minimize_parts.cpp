@@ -27,15 +27,16 @@ size_t PartOf(std::span<const OptimizerPart> parts, const Variable& variable) {
 }
 
 // The name of a part in checkpoints: "training/SGD", "training/SGD_1", ....
-std::string NameOfPart(std::span<const OptimizerPart> parts, size_t part) {
+std::string NameOfPart(std::span<const OptimizerPart> parts, size_t part, int heads) {
+  const std::string scope = heads == 1 ? "training" : fmt::format("training_{}", heads);
   const std::string_view name = NameOf(std::get<KerasOptimizer>(parts[part].optimizer));
   const auto before = std::count_if(
       parts.begin(), parts.begin() + static_cast<ptrdiff_t>(part), [&](const OptimizerPart& p) {
         const auto* const keras = std::get_if<KerasOptimizer>(&p.optimizer);
         return keras != nullptr && NameOf(*keras) == name;
       });
-  return before == 0 ? fmt::format("training/{}", name)
-                     : fmt::format("training/{}_{}", name, before);
+  return before == 0 ? fmt::format("{}/{}", scope, name)
+                     : fmt::format("{}/{}_{}", scope, name, before);
 }
 
 bool IsTrainAdam(const OptimizerPart& part) {
@@ -83,7 +84,7 @@ BuiltPart BuildKerasPart(Graph& graph, std::span<const OptimizerPart> parts, siz
                          std::vector<Trained> trained, const MinimizeOptions& options) {
   const auto& optimizer = std::get<KerasOptimizer>(parts[index].optimizer);
   const KerasOptions& own = OptionsOf(optimizer);
-  const std::string name = NameOfPart(parts, index);
+  const std::string name = NameOfPart(parts, index, options.heads);
   BuiltPart built;
   built.result.gradient_norm = Clip(trained, own);
   const Variable& iterations = IterationsOf(graph, name, index == 0);

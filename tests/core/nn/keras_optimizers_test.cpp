@@ -254,13 +254,13 @@ TEST_CASE("gradients are clipped by their norm together") {
 // A model of two scopes, and a variable of neither.
 class Parts {
  public:
-  Parts(const KerasOptimizer& dnn, const KerasOptimizer& linear) {
+  Parts(const KerasOptimizer& dnn, const KerasOptimizer& linear, int heads = 1) {
     const Variable* const a = session_.AddVariable("dnn/a", {}, {1});
     const Variable* const b = session_.AddVariable("linear/b", {}, {2});
     const Variable* const other = session_.AddVariable("linear_other", {}, {3});
     const Value sum = ops::AddV2(ops::AddV2(a->value, b->value), other->value);
     const OptimizerPart parts[] = {{dnn, 0.5, "dnn"}, {linear, 0.25, "linear"}};
-    const TrainOp op = MinimizeParts(sum, parts, {});
+    const TrainOp op = MinimizeParts(sum, parts, {.heads = heads});
     session_.Initialize();
     rate_ = session_.Float(op.learning_rate);
     session_.Step(op.node, 2);
@@ -277,6 +277,14 @@ class Parts {
   Session session_;
   float rate_ = 0;
 };
+
+TEST_CASE("with two heads the optimizers' numbers and slots are named training_2/...") {
+  Parts parts(Adagrad{}, Ftrl{}, 2);
+  CHECK(parts["training_2/Ftrl/iter"] == 2);
+  CHECK(parts["training_2/Adagrad/learning_rate"] == 0.5F);
+  CHECK(parts["training_2/Ftrl/linear/b/accumulator"] > 2);
+  for (const std::string& name : parts.Names()) CHECK(!name.starts_with("training/"));
+}
 
 TEST_CASE("each part of a model is trained by its optimizer; the second counts its own steps") {
   Parts parts(SGD{}, SGD{});
