@@ -1,6 +1,8 @@
 // Counts of what a classifier of two classes gets right and wrong, at one threshold or at the best
 // of many.
 
+#include <numeric>
+
 #include "core/nn/metrics/metrics.h"
 #include "core/nn/metrics/threshold_counts.h"
 #include "core/ops/array.h"
@@ -45,7 +47,46 @@ Pair PairOf(const ThresholdCounts& counts, Tradeoff tradeoff) {
                                                          : Pair{specificity, recall};
 }
 
+Tensor Positions(int n) {
+  std::vector<int64_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  return Tensor::Of<int64_t>({n}, positions);
+}
+
+// The value of x [n] at `index`, int64 [].
+Value At(Value x, Value index) { return ops::GatherV2(x, index, 0); }
+
+// The thresholds of tf.metrics: two just outside of [0, 1], the others even between them.
+std::vector<float> ThresholdsOfMetrics(int n) {
+  constexpr double kOutside = 1e-7;
+  return EvenThresholds(n, 0.0 - kOutside, 1.0 + kOutside);
+}
+
 }  // namespace
+
+MetricOps NearestTradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
+                                Value predictions, Value labels, Value weights, double wanted,
+                                int num_thresholds) {
+  const NameScope scope(graph, name);
+  const ThresholdCounts counts = CountAtThresholds(graph, name, predictions, labels, weights,
+                                                   ThresholdsOfMetrics(num_thresholds));
+  const bool by_specificity = tradeoff == Tradeoff::kSensitivityAtSpecificity;
+  const auto narrow = [](Value x) { return ops::Cast(x, DType::kFloat); };
+  // A share of a class, with the small number below the line that keeps it from 0 / 0.
+  const auto share = [&](Value right, Value all) {
+    return ops::RealDiv(narrow(right), ops::AddV2(narrow(all), 1e-7));
+  };
+  const Value negatives = CellOf(counts, ConfusionCell::kTrueNegatives);
+  const Value specificity = share(negatives, counts.negatives);
+  const Value sensitivity = share(counts.true_positives, counts.positives);
+  const Value distance = ops::Abs(ops::Sub(by_specificity ? specificity : sensitivity, wanted));
+  if (by_specificity) return {At(sensitivity, ops::ArgMin(distance, 0)), counts.update};
+  // Of several that are as near the last one counts: it has the most of them up to it.
+  const Value nearest = ops::Equal(distance, ops::Min(distance));
+  const Value places = graph.Constant(Positions(num_thresholds), "places");
+  const Value last = ops::Max(ops::SelectV2(nearest, places, ops::ZerosLike(places)));
+  return {At(specificity, last), counts.update};
+}
 
 MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
                           Value predictions, Value labels, Value weights, double threshold) {

@@ -141,9 +141,11 @@ Plan PlanOf(const TradeoffOptions<tradeoff>& options) {
                 fmt::format("num_thresholds is {}, expected at least 2", options.num_thresholds));
   }
   return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
-            return TradeoffMetric(graph, options.name, tradeoff, t.at("logistic"), t.at("labels"),
-                                  WeightsOf(t), options.least,
-                                  static_cast<int>(options.num_thresholds));
+            constexpr bool kOfMetrics = tradeoff == Tradeoff::kSensitivityAtSpecificity ||
+                                        tradeoff == Tradeoff::kSpecificityAtSensitivity;
+            const auto build = kOfMetrics ? NearestTradeoffMetric : TradeoffMetric;
+            return build(graph, options.name, tradeoff, t.at("logistic"), t.at("labels"),
+                         WeightsOf(t), options.least, static_cast<int>(options.num_thresholds));
           }};
 }
 

@@ -123,13 +123,16 @@ struct MeanOptions {
 // reach.
 struct TradeoffNames {
   std::string_view type;
-  std::string_view least;  // the key of what the other must reach
+  std::string_view least;  // the key of what the other must reach, or come near to
+  std::string_view help;
 };
 [[nodiscard]] constexpr TradeoffNames NamesOf(Tradeoff tradeoff) {
-  constexpr TradeoffNames kNames[] = {{"sensitivity_at_specificity", "specificity"},
-                                      {"specificity_at_sensitivity", "sensitivity"},
-                                      {"precision_at_recall", "recall"},
-                                      {"recall_at_precision", "precision"}};
+  constexpr std::string_view kNear = "what it is to be near to, in [0, 1]";
+  constexpr std::string_view kLeast = "the least it may be, in [0, 1]";
+  constexpr TradeoffNames kNames[] = {{"sensitivity_at_specificity", "specificity", kNear},
+                                      {"specificity_at_sensitivity", "sensitivity", kNear},
+                                      {"precision_at_recall", "recall", kLeast},
+                                      {"recall_at_precision", "precision", kLeast}};
   return kNames[static_cast<int>(tradeoff)];
 }
 
@@ -142,8 +145,8 @@ struct TradeoffOptions {
   Place place;
   template <class V>
   void Visit(V& v) {
-    v(NamesOf(tradeoff).least, least, {.help = "the least it may be, in [0, 1]", .required = true});
-    v("num_thresholds", num_thresholds, {.help = "among which the best is looked for"});
+    v(NamesOf(tradeoff).least, least, {.help = NamesOf(tradeoff).help, .required = true});
+    v("num_thresholds", num_thresholds, {.help = "among which it is looked for"});
     v("name", name, {.help = kMetricNameHelp});
   }
 };

@@ -95,6 +95,15 @@ enum class Tradeoff {
                                        Value predictions, Value labels, Value weights, double least,
                                        int num_thresholds = 200);
 
+// The one, kSensitivityAtSpecificity or kSpecificityAtSensitivity, at the threshold where the other
+// is nearest to `wanted`: tf.metrics' of these names. Thresholds i / (n - 1), the outermost two a
+// bit outside. Of several thresholds that are as near, the first for the specificity and the last
+// for the sensitivity.
+[[nodiscard]] MetricOps NearestTradeoffMetric(Graph& graph, const std::string& name,
+                                              Tradeoff tradeoff, Value predictions, Value labels,
+                                              Value weights, double wanted,
+                                              int num_thresholds = 200);
+
 // A mask, float32 [B, 1]: 1 where the label's score [B, C] is among the k largest of its row, of
 // equals the first, else 0. labels [B, 1].
 [[nodiscard]] Value InTopK(Value scores, Value labels, int64_t k);

@@ -190,5 +190,25 @@ TEST_CASE("metrics keep their sums in local variables, which no checkpoint has")
   CHECK(session.graph().FindVariable("accuracy/count")->local);
 }
 
+template <Tradeoff tradeoff, int percent>
+MetricOps Nearest(Graph& graph, Value predictions, Value labels, Value weights) {
+  return NearestTradeoffMetric(graph, "nearest", tradeoff, predictions, labels, weights,
+                               percent / 100.0);
+}
+
+TEST_CASE("one rate is read where the other is nearest, as tf.metrics does") {
+  using enum Tradeoff;
+  CHECK(Streamed(8, false, Nearest<kSensitivityAtSpecificity, 50>) == doctest::Approx(1));
+  CHECK(Streamed(8, false, Nearest<kSensitivityAtSpecificity, 75>) == doctest::Approx(0.75));
+  CHECK(Streamed(8, false, Nearest<kSensitivityAtSpecificity, 90>) == doctest::Approx(0));
+  CHECK(Streamed(3, true, Nearest<kSensitivityAtSpecificity, 90>) == doctest::Approx(0.7777778));
+  CHECK(Streamed(3, true, Nearest<kSensitivityAtSpecificity, 0>) == doctest::Approx(1));
+  CHECK(Streamed(3, true, Nearest<kSensitivityAtSpecificity, 100>) == doctest::Approx(0));
+  CHECK(Streamed(8, false, Nearest<kSpecificityAtSensitivity, 50>) == doctest::Approx(0.75));
+  CHECK(Streamed(8, false, Nearest<kSpecificityAtSensitivity, 90>) == doctest::Approx(0.5));
+  CHECK(Streamed(3, true, Nearest<kSpecificityAtSensitivity, 90>) == doctest::Approx(0.4));
+  CHECK(Streamed(3, true, Nearest<kSpecificityAtSensitivity, 0>) == doctest::Approx(1));
+}
+
 }  // namespace
 }  // namespace tpuest::nn
