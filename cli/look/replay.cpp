@@ -121,7 +121,7 @@ class StepLog final : public SessionRunHook {
     for (const StepRecord& record : values.steps) {
       Keep({record.step, record.loss, record.learning_rate, {}});
     }
-    if (values.diverged_loss) Keep({values.global_step + 1, *values.diverged_loss, {}, {}});
+    if (values.diverged) Keep({values.global_step + 1, values.diverged->loss, {}, {}});
   }
   [[nodiscard]] std::vector<ReplayedStep>& steps() { return steps_; }
 

@@ -71,8 +71,9 @@ struct ProgramSpec {
   std::vector<FeedSpec> feeds;
   std::vector<Value> fetches;
   std::vector<Node*> targets;  // run for their effect: a train_op, assignments
-  // A scalar (the loss). Where it is not finite on a replica the step's variable updates are not
-  // applied and the run ends after that step.
+  // A scalar (the loss). Where it is not finite on a replica, or a variable would not be finite
+  // after the step, none of the step's updates is applied and the run ends after that step. Not
+  // valid: updates are applied whatever they write.
   Value guard;
 };
 
@@ -115,7 +116,9 @@ using StepFeeds = std::vector<std::vector<Tensor>>;
 struct StepResult {
   // fetches[i][r]: spec.fetches[i] on replica r.
   std::vector<std::vector<Tensor>> fetches;
-  bool applied = true;  // false: the guard was not finite
+  bool applied = true;  // false: the guard or a variable is not finite
+  // The first variable of the graph that would not be finite; empty where the guard is not.
+  std::string not_finite = {};
 };
 
 struct MemoryUse {

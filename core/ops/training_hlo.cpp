@@ -10,9 +10,7 @@ namespace {
 // in the gradient's order; index -1 is no row.
 class HloUpdate {
  public:
-  explicit HloUpdate(LowerContext& c) : c_(c) {
-    c.Applies(InputIndex(c.node(), Has("grad") ? "grad" : "delta"));
-  }
+  explicit HloUpdate(LowerContext& c) : c_(c) {}
 
   [[nodiscard]] bool Has(std::string_view name) const { return HasInput(c_.node(), name); }
   [[nodiscard]] HloTerm Read(std::string_view name) const {

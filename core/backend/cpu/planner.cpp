@@ -30,12 +30,14 @@
 #include "core/backend/cpu/planner.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "core/backend/cpu/buffers.h"
+#include "core/backend/cpu/update_gate.h"
 
 namespace tpuest {
 namespace {
@@ -63,7 +65,10 @@ class Planner {
       for (Node* const node : schedule_.phases[p].nodes) PlanNode(*node, static_cast<int>(p));
     }
     for (const Value& fetch : bound_.fetches) plan_.fetches.push_back(buffers_.Use(fetch, false));
-    if (bound_.guard.valid()) plan_.guard = buffers_.Use(bound_.guard, false);
+    if (bound_.guard.valid()) {
+      plan_.guard = buffers_.Use(bound_.guard, false);
+      FindUpdates();
+    }
     buffers_.Place(plan_);
     return std::move(plan_);
   }
@@ -197,6 +202,11 @@ class Planner {
 
   void PlanCrossReplicaSum(Node& node, int phase);
   void PlanParts(Node& node, int phase);
+
+  // ---- What the updates write and read, for UpdateGate
+  void FindUpdates();
+  void AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot);
+  void AddUpdateInput(const Value& input, const UpdateBounds::Range& range);
 
   const BoundGraph& bound_;
   const Schedule& schedule_;
@@ -434,6 +444,55 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
         "'{}' sums what its own phase computes", node.name());
   buffers_.TouchPhase(job.out, phase);
   target.sums.push_back(job);
+}
+
+// What an update of a later wave reads is not there when the gate looks: it is made of variables
+// (averages of weights), which are within bounds by then.
+void Planner::FindUpdates() {
+  int first = INT_MAX;
+  for (const auto& node : bound_.graph->nodes()) {
+    if (At(*node).needed && IsUpdate(*node)) first = std::min(first, At(*node).phase);
+  }
+  for (const auto& node : bound_.graph->nodes()) {
+    if (!At(*node).needed || !IsUpdate(*node)) continue;
+    const UpdateBounds bounds(*node);
+    plan_.updates_are_bounded = plan_.updates_are_bounded && bounds.is_bounded();
+    for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
+      const Value input = node->input(i);
+      const std::string& name = node->signature().inputs[static_cast<size_t>(i)].name;
+      if (input.dtype() == DType::kResource) {
+        AddWritten(*input.node, bounds, name);
+      } else if (At(*input.node).phase < first && input.node->op().source != ValueSource::kRead) {
+        AddUpdateInput(input, bounds.OfInput(name, input.shape().rank() == 0));
+      }
+    }
+  }
+}
+
+void Planner::AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot) {
+  const UpdateBounds::Range range = bounds.OfSlot(slot);
+  const std::string& name = handle.Attr<std::string>("shared_name");
+  for (WrittenVariable& written : plan_.written) {
+    if (written.name != name) continue;
+    written.least = std::max(written.least, range.least);
+    written.most = std::min(written.most, range.most);
+    return;
+  }
+  plan_.written.push_back({.name = name,
+                           .memory = VariableMemory(handle),
+                           .dtype = handle.Attr<DType>("dtype"),
+                           .elements = handle.Attr<Shape>("shape").elements(),
+                           .least = range.least,
+                           .most = range.most});
+}
+
+void Planner::AddUpdateInput(const Value& input, const UpdateBounds::Range& range) {
+  if (!IsFloating(input.dtype())) return;
+  plan_.update_inputs.push_back({.buffer = buffers_.Use(input, false),
+                                 .dtype = input.dtype(),
+                                 .elements = input.shape().elements(),
+                                 .least = range.least,
+                                 .most = range.most});
 }
 
 }  // namespace

@@ -44,6 +44,25 @@ struct PhasePlan {
   std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
 };
 
+// A variable that updates write, and how far its values may be from 0 for UpdateGate to be sure.
+struct WrittenVariable {
+  std::string name;
+  void* memory = nullptr;
+  DType dtype = DType::kFloat;
+  int64_t elements = 0;
+  double least = 0;  // more than 0: every value must be at least so large
+  double most = 0;
+};
+
+// A tensor that an update takes, with the bounds within which UpdateGate is sure.
+struct UpdateInput {
+  Buffer buffer;
+  DType dtype = DType::kFloat;
+  int64_t elements = 0;
+  double least = 0;  // as above
+  double most = 0;
+};
+
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::vector<Task::Location> locations;
@@ -55,6 +74,10 @@ struct CpuPlan {
   size_t constant_bytes = 0;
   std::vector<Buffer> fetches;
   Buffer guard;
+  // Of a program with a guard: what its updates write, in the order of the graph, and read.
+  std::vector<WrittenVariable> written;
+  std::vector<UpdateInput> update_inputs;
+  bool updates_are_bounded = true;  // false: within the bounds an update may overflow all the same
 };
 
 // Variables that are not in the store yet are added to it, as zeros; the plan holds their

@@ -12,6 +12,7 @@
 #include "core/backend/cpu/planner.h"
 #include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/threads.h"
+#include "core/backend/cpu/update_gate.h"
 
 namespace tpuest {
 namespace {
@@ -54,6 +55,7 @@ class CpuProgram final : public Program {
     constant_strings_ = ConstantStrings(*bound_.graph);
     writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
                           [](const PhasePlan& phase) { return phase.level == Level::kUpdate; });
+    if (bound_.guard.valid() && writes_) gate_.emplace(plan_, variables_, team_);
     Allocate();
   }
 
@@ -61,12 +63,14 @@ class CpuProgram final : public Program {
   // brought home first, and the device's copies are old when a program that writes returns.
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
     variables_.BringHome();
+    if (gate_) gate_->BeginRun();
     std::vector<StepResult> results;
     for (const StepFeeds& feeds : steps) {
       results.push_back(RunStep(feeds));
       if (!results.back().applied) break;
     }
     if (writes_) variables_.NoteWrites();
+    if (gate_) gate_->EndRun();
     return results;
   }
 
@@ -113,8 +117,8 @@ class CpuProgram final : public Program {
     return arena_->data() + parts_at_ + static_cast<size_t>(unit) * plan_.parts_bytes;
   }
 
-  // Runs the phases in order. The guard is looked at once, before the first update: a step that is
-  // not applied has changed nothing.
+  // Runs the phases in order. The guard is looked at once, before the first update, and what the
+  // updates wrote after the last: a step that is not applied has changed nothing.
   StepResult RunStep(const StepFeeds& feeds) {
     CheckFeeds(feeds);
     feeds_ = &feeds;
@@ -130,11 +134,18 @@ class CpuProgram final : public Program {
       if (phase.level == Level::kUpdate && !guarded && bound_.guard.valid()) {
         guarded = true;
         result.applied = GuardIsFinite();
+        if (result.applied && gate_) {
+          gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); });
+        }
       }
       if (phase.level == Level::kUpdate && !result.applied) continue;
       RunPhase(p);
     }
     if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
+    if (gate_ && guarded && result.applied) {
+      result.not_finite = gate_->AfterUpdates();
+      result.applied = result.not_finite.empty();
+    }
     for (size_t i = 0; i < bound_.fetches.size(); ++i) {
       result.fetches.push_back(Fetch(bound_.fetches[i], plan_.fetches[i]));
     }
@@ -369,6 +380,7 @@ class CpuProgram final : public Program {
   const StepFeeds* feeds_ = nullptr;       // of the step that runs
   std::vector<StringArena> constant_strings_;
   bool writes_ = false;  // variables
+  std::optional<UpdateGate> gate_;
   std::shared_ptr<Strings> strings_;
   uint64_t step_ = 0;
 };

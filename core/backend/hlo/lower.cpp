@@ -28,8 +28,7 @@ std::string NameOfVariable(const Value& handle) {
 struct StepValues {
   std::vector<HloValue> fetches;
   std::vector<HloValue> variables;
-  HloValue guard;                   // [], float; may be invalid
-  std::vector<HloValue> gradients;  // that it applies
+  HloValue guard;  // [], float; may be invalid
 };
 
 // A graph that is bound to shapes, to be lowered where a builder stands.
@@ -82,7 +81,6 @@ class Lowering {
   std::map<Value, HloValue> values_;
   std::map<std::string, HloValue> start_;
   std::map<std::string, HloValue> now_;
-  std::vector<HloValue> gradients_;
 };
 
 // A LowerFn sees its node through this. Its results are checked against the shapes that the graph
@@ -115,7 +113,6 @@ class NodeContext final : public LowerContext {
           node_.name());
     now = std::move(value);
   }
-  void Applies(int i) override { lowering_.gradients_.push_back(Input(i)); }
   [[nodiscard]] bool OutputIsCut() const override {
     return lowering_.schedule_.nodes[static_cast<size_t>(node_.id())].rows == Rows::kEach;
   }
@@ -206,7 +203,6 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
                           std::span<const HloValue> variables) {
   hlo_ = &hlo;
   values_.clear();
-  gradients_.clear();
   for (size_t i = 0; i < feeds.size(); ++i) values_[bound_.feeds[feeds_[i]]] = feeds[i];
   for (size_t i = 0; i < variables.size(); ++i) {
     // A value has not changed if it still is the argument itself: Module compares names.
@@ -224,7 +220,6 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
   for (const Value& fetch : bound_.fetches) step.fetches.push_back(At(fetch));
   for (const std::string& name : variables_) step.variables.push_back(now_.at(name));
   if (bound_.guard.valid()) step.guard = At(bound_.guard);
-  step.gradients = std::move(gradients_);
   return step;
 }
 
@@ -265,36 +260,43 @@ std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_a
   return aliases;
 }
 
-// Says whether the step's updates are to be applied, as bool [], the same on all replicas: each
-// adds up 1 for what is not finite, and the sum over the replicas has to be 0. Gradients are looked
-// at through the square of their norm: one number, which is not finite where any of them is not.
-HloValue IsFinite(HloBuilder& hlo, const StepValues& step, int replicas) {
+// Says which values of a step are not finite, as int32 []: 0 for none, kStopGuard, or kStopVariable
+// + i for the first variable i that it writes. Replicas agree on whether it is 0: each adds up what
+// it finds, and the sum over them has to be 0.
+HloValue StopOf(HloBuilder& hlo, const StepValues& step, std::span<const HloValue> old,
+                int replicas) {
   HloValue bad = hlo.Full(DType::kFloat, Shape(), 0);
-  const auto look = [&](const HloValue& number) {
-    const HloValue is_finite = hlo.Op("is_finite", {number}, "", "", DType::kBool, Shape());
-    bad = hlo.Binary("add", bad, hlo.Convert(hlo.Unary("not", is_finite), DType::kFloat));
-  };
-  if (step.guard.valid()) look(step.guard);
-  HloValue norm = hlo.Full(DType::kFloat, Shape(), 0);
-  for (const HloValue& gradient : step.gradients) {
-    const HloValue wide = hlo.Convert(gradient, DType::kFloat);
+  HloValue stop = hlo.Full(DType::kInt32, Shape(), kStopGuard);
+  const auto look = [&](const HloValue& value, int code) {
+    const HloValue is_finite = hlo.Op("is_finite", {value}, "", "", DType::kBool, value.shape);
+    const HloValue is_not = hlo.Convert(hlo.Unary("not", is_finite), DType::kFloat);
     std::vector<int64_t> axes;
-    for (int64_t axis = 0; axis < wide.rank(); ++axis) axes.push_back(axis);
-    norm = hlo.Binary("add", norm, hlo.Reduce("add", hlo.Binary("multiply", wide, wide), axes, 0));
+    for (int64_t axis = 0; axis < value.rank(); ++axis) axes.push_back(axis);
+    const HloValue count = axes.empty() ? is_not : hlo.Reduce("add", is_not, axes, 0);
+    bad = hlo.Binary("add", bad, count);
+    const HloValue found = hlo.Compare("GT", count, hlo.FullLike(count, 0));
+    stop = hlo.Select(found, hlo.Full(DType::kInt32, Shape(), code), stop);
+  };
+  for (size_t i = old.size(); i-- > 0;) {
+    const bool assigned = step.variables[i].name != old[i].name;
+    if (assigned && IsFloating(old[i].dtype)) {
+      look(step.variables[i], kStopVariable + static_cast<int>(i));
+    }
   }
-  if (!step.gradients.empty()) look(norm);
+  if (step.guard.valid()) look(step.guard, kStopGuard);
   if (replicas > 1) bad = hlo.AllReduceSum(bad, replicas);
-  return hlo.Compare("EQ", bad, hlo.FullLike(bad, 0));
+  const HloValue none = hlo.Compare("EQ", bad, hlo.FullLike(bad, 0));
+  return hlo.Select(none, hlo.FullLike(stop, 0), stop);
 }
 
-// Positions in the loop's state: steps made so far, steps to make, whether the last one was
-// applied; then the stacked feeds, the variables, the stacked fetches.
-enum State : size_t { kMade, kCount, kApplied, kFirst };
+// Positions in the loop's state: steps made so far, steps to make, why the last one was not applied
+// (StopOf); then the stacked feeds, the variables, the stacked fetches.
+enum State : size_t { kMade, kCount, kStop, kFirst };
 
 // Writes the module of many steps:
-//   while (made < count and applied):
-//     feeds = stacked feeds[made]; step; applied = guard and gradients are finite
-//     variables = applied ? new : old; stacked fetches[made] = fetches; made += 1
+//   while (made < count and stop == 0):
+//     feeds = stacked feeds[made]; step; stop = 0 if guard and new variables are finite
+//     variables = stop == 0 ? new : old; stacked fetches[made] = fetches; made += 1
 class Loop {
  public:
   Loop(Lowering& lowering, const CompileOptions& options, int64_t stack)
@@ -326,12 +328,13 @@ std::vector<HloValue> Loop::Body(const std::vector<HloValue>& state) {
     feeds.push_back(hlo_.Element(state[kFirst + i], state[kMade]));
   }
   const StepValues step = lowering_.Step(hlo_, feeds, old);
-  next[kApplied] = IsFinite(hlo_, step, options_.replicas);
+  next[kStop] = StopOf(hlo_, step, old, options_.replicas);
+  const HloValue is_applied = hlo_.Compare("EQ", next[kStop], hlo_.FullLike(next[kStop], 0));
   for (size_t i = 0; i < variables; ++i) {
     // A variable that the step does not write needs no select, which would copy it.
     const bool assigned = step.variables[i].name != old[i].name;
     if (!assigned) continue;
-    const HloValue applied = hlo_.Broadcast(next[kApplied], old[i].shape);
+    const HloValue applied = hlo_.Broadcast(is_applied, old[i].shape);
     next[kFirst + feeds_.size() + i] = hlo_.Select(applied, step.variables[i], old[i]);
   }
   for (size_t i = 0; i < fetches_.size(); ++i) {
@@ -348,11 +351,12 @@ std::string Loop::Text() {
   Append(state, lowering_.VariableArguments(hlo_));
   state[kMade] = hlo_.Full(DType::kInt32, Shape(), 0);
   state[kCount] = hlo_.Argument(DType::kInt32, Shape());
-  state[kApplied] = hlo_.Full(DType::kBool, Shape(), 1);
+  state[kStop] = hlo_.Full(DType::kInt32, Shape(), 0);
   for (const HloValue& fetch : fetches_) state.push_back(hlo_.Full(fetch.dtype, fetch.shape, 0));
   const auto goes_on = [this](const std::vector<HloValue>& now) {
     const HloValue more = hlo_.Compare("LT", now[kMade], now[kCount]);
-    return std::vector<HloValue>{hlo_.Binary("and", more, now[kApplied])};
+    const HloValue goes = hlo_.Compare("EQ", now[kStop], hlo_.FullLike(now[kStop], 0));
+    return std::vector<HloValue>{hlo_.Binary("and", more, goes)};
   };
   const std::vector<HloValue> end =
       hlo_.While(state, goes_on, [this](const std::vector<HloValue>& now) { return Body(now); });
@@ -361,7 +365,7 @@ std::string Loop::Text() {
   std::vector<HloValue> results(all.begin() + static_cast<std::ptrdiff_t>(variables), all.end());
   Append(results, all.first(variables));
   results.push_back(end[kMade]);
-  results.push_back(end[kApplied]);
+  results.push_back(end[kStop]);
   return hlo_.Finish(results, Aliases(results.size(), fetches_.size(), feeds_.size(), variables));
 }
 

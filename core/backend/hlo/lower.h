@@ -37,8 +37,6 @@ class LowerContext {
   [[nodiscard]] virtual HloValue Variable(int i) = 0;
   [[nodiscard]] virtual HloValue VariableAtStart(int i) = 0;
   virtual void Assign(int i, HloValue value) = 0;
-  // Input i is a gradient that this node applies: where it is not finite the step is not applied.
-  virtual void Applies(int i) = 0;
 
   // True if the results are rows of the batch, so that replica r has rows r * rows and following of
   // the run's.
@@ -52,6 +50,9 @@ class LowerContext {
   // Error kUsage "MatMul 'logits': <message>" with the node's place.
   [[noreturn]] void Fail(const std::string& message) const;
 };
+
+inline constexpr int kStopGuard = 1;
+inline constexpr int kStopVariable = 2;
 
 struct LoweredModule {
   std::string text;
@@ -70,9 +71,9 @@ struct LoweredModule {
 // fit into options.device.staging_bytes. Arguments: each feed that is read as [stack, ...], the
 // variables, and how many steps to make (int32 [], at most `stack`). Results: each fetch as
 // [stack, ...], of which the steps that were made are filled; the variables; how many were made
-// (int32 []); and whether the last one's updates were applied (bool []). They are not where on any
-// replica the guard, or the square of the norm of the gradients, is not finite; the loop ends
-// there.
+// (int32 []); and why the last one's updates were not applied (int32 []: 0 if they were): on some
+// replica the guard (kStopGuard), or what the step makes of variable i (kStopVariable + i), is not
+// finite. The loop ends there.
 [[nodiscard]] LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options);
 
 }  // namespace tpuest

@@ -177,11 +177,11 @@ class PjrtProgram final : public Program {
   // them.
   void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
     int64_t made = 1;
-    bool applied = true;
+    int32_t stop = 0;
     if (loops_) {
       const std::vector<PjrtBufferPtr>& first = outputs.front();
       made = *first[first.size() - 2]->ToHost().data<int32_t>();
-      applied = *first.back()->ToHost().data<bool>();
+      stop = *first.back()->ToHost().data<int32_t>();
     }
     const size_t begin = results.size();
     results.resize(begin + static_cast<size_t>(made));
@@ -196,7 +196,10 @@ class PjrtProgram final : public Program {
         }
       }
     }
-    results.back().applied = applied;
+    results.back().applied = stop == 0;
+    if (stop >= kStopVariable) {
+      results.back().not_finite = module_.variables[static_cast<size_t>(stop - kStopVariable)];
+    }
   }
 
   PjrtClient& client_;

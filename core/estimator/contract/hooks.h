@@ -79,12 +79,19 @@ class RunContext {
   StepTrace* trace_ = nullptr;
 };
 
+// A step that was not applied, since not all of its numbers are finite.
+struct DivergedStep {
+  float loss = 0;
+  std::string variable;  // the first one that the update would have made not finite; "": the loss
+  std::string records;   // "a.csv: records 4 to 7", or empty
+};
+
 // The steps of the loop that has ended.
 struct RunValues {
   int64_t global_step = 0;            // after the loop
   std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
-  // The loss of this step was not finite; its update was not applied and is not in `steps`.
-  std::optional<float> diverged_loss;
+  // The step after these, which is not in `steps`.
+  std::optional<DivergedStep> diverged;
 };
 
 // The surroundings of a hook, from Begin to End.

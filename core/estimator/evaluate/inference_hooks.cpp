@@ -38,7 +38,7 @@ void InferenceHooks::BeforeBatch() {
 
 bool InferenceHooks::AfterBatch(const std::optional<float>& loss) {
   RunValues values{.global_step = global_step_};
-  if (loss && !std::isfinite(*loss)) values.diverged_loss = loss;
+  if (loss && !std::isfinite(*loss)) values.diverged = DivergedStep{.loss = *loss};
   for (SessionRunHook* const hook : hooks_) hook->AfterRun(run_, values);
   return run_.stop_reason().has_value();
 }

@@ -169,6 +169,7 @@ class Verifier {
                                          .params = {.use_tpu = context_.options.use_tpu}});
     VariableStore variables;
     RestoreVariables(saved, *model.graph, variables, nullptr, RestoreNames(model));
+    CheckFinite(saved, *model.graph, variables);
     InitializeVariables(context_.home.backend, *model.graph, Which::kLocal, seed_, variables);
     std::map<std::string, Value> outputs = model.spec.predictions;
     for (const auto& [key, output] : model.spec.export_outputs) {
@@ -177,6 +178,22 @@ class Verifier {
     }
     Runner runner(context_, *model.graph, model.inputs, outputs, variables, seed_);
     for (const Batch& batch : features_) live_.push_back(runner.Run(InputsOf(model, batch)));
+  }
+
+  // Such a model answers every request with NaN, the export as the live one.
+  static void CheckFinite(const SavedState& saved, const Graph& graph,
+                          const VariableStore& variables) {
+    for (const auto& variable : graph.variables()) {
+      if (variable->local || !IsFloating(variable->dtype)) continue;
+      const Tensor& value = variables.Get(variable->name);
+      for (int64_t i = 0; i < value.elements(); ++i) {
+        if (std::isfinite(value.AsDouble(i))) continue;
+        throw Error(Code::kGate,
+                    fmt::format("{}: {} holds {} at element {}", saved.prefix, variable->name,
+                                value.AsDouble(i), i),
+                    "this model diverged: export an older checkpoint, or train again");
+      }
+    }
   }
 
   // The live model's value of a signature's output; nullptr if it has none. "raw:predict" is

@@ -112,7 +112,7 @@ void EarlyStoppingHook::BeforeRun(RunContext& context) {
 void EarlyStoppingHook::AfterRun(RunContext& context, const RunValues& values) {
   const double now = home_->clock.Seconds();
   const bool is_over = context.stop_reason().has_value();
-  if (is_over || values.diverged_loss || !timer_.IsDue(values.global_step, now)) return;
+  if (is_over || values.diverged || !timer_.IsDue(values.global_step, now)) return;
   timer_.Trigger(values.global_step, now);
   std::ignore = StopsAt(values.global_step, context);
 }

@@ -17,7 +17,7 @@ void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
 }
 
 void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
-  if (values.diverged_loss || !IsDue(values.global_step)) return;
+  if (values.diverged || !IsDue(values.global_step)) return;
   if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
 }
 
@@ -188,21 +188,31 @@ void StepCounterHook::AfterRun(RunContext& /*context*/, const RunValues& values)
   output_.events().Flush();
 }
 
+std::string DivergedMessage(const DivergedStep& step) {
+  if (std::isnan(step.loss)) return "Model diverged with loss = NaN.";
+  if (!std::isfinite(step.loss)) {
+    return fmt::format("Model diverged with loss = {}.", PythonFloat(step.loss));
+  }
+  return fmt::format("Model diverged with loss = {}: {} would be infinite or NaN.",
+                     PythonFloat(step.loss), step.variable);
+}
+
 void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
-  if (!values.diverged_loss) return;
-  const std::string message =
-      fmt::format("Model diverged with loss = {}.",
-                  std::isnan(*values.diverged_loss) ? "NaN" : PythonFloat(*values.diverged_loss));
+  if (!values.diverged) return;
+  const std::string message = DivergedMessage(*values.diverged);
+  const std::string& records = values.diverged->records;
+  const std::string step = fmt::format("step {}{} was not applied", values.global_step + 1,
+                                       records.empty() ? "" : fmt::format(" ({})", records));
   if (!fail_on_nan_loss_) {
-    home_->log.Write(Level::kWarning, message);
+    home_->log.Warning("{} ({})", message, step);
     return context.RequestStop("diverged");
   }
   home_->log.Write(Level::kError, message);
   const std::string prefix = home_->saver == nullptr ? "" : home_->saver->last_prefix();
   const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
-  throw Error(Code::kDiverged, message,
-              fmt::format("step {} was not applied{}; try a lower learning rate, or clipping",
-                          values.global_step + 1, saved));
+  throw Error(
+      Code::kDiverged, message,
+      fmt::format("{}{}; try a lower learning rate, clipping, or run_config.on_nan", step, saved));
 }
 
 StopAtStepHook::StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,

@@ -155,8 +155,11 @@ class StepCounterHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
 };
 
-// Ends the run where the loss is NaN or infinite: with Error kDiverged, or without fail_on_nan_loss
-// by the stop reason "diverged".
+// "Model diverged with loss = NaN.", or the variable that the step would have spoilt.
+[[nodiscard]] std::string DivergedMessage(const DivergedStep& step);
+
+// Ends the run at a step that was not applied, since its loss or what it writes is NaN or infinite:
+// with Error kDiverged, or without fail_on_nan_loss by the stop reason "diverged".
 class NanTensorHook final : public SessionRunHook {
  public:
   explicit NanTensorHook(bool fail_on_nan_loss = true) : fail_on_nan_loss_(fail_on_nan_loss) {}

@@ -113,6 +113,7 @@ struct RunConfig {
   double keep_checkpoint_every_n_hours = 10000;
   std::optional<KeepBest> keep_best;
   std::optional<int64_t> log_step_count_steps = 100;
+  std::string on_nan = "stop";
   bool checkpoint_save_graph_def = true;
   std::string checkpoint_format = "saver";
   std::optional<DistributionStrategy> train_distribute;
@@ -146,6 +147,11 @@ struct RunConfig {
     v("log_step_count_steps", log_step_count_steps,
       {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none",
        .changes_bits = false});
+    v("on_nan", on_nan,
+      {.help = "a step whose loss or result is not finite is never applied: the run stops, goes on "
+               "without its batch, or goes back to the newest checkpoint and on without its batch",
+       .tpuest = true,
+       .values = {"stop", "skip_step", "rollback"}});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
       {.help = "write graph.pbtxt, .meta and the graph event", .changes_bits = false});
     v("checkpoint_format", checkpoint_format,

@@ -121,7 +121,7 @@ std::vector<InfeedItem> Infeed::Take(size_t max, bool all) {
       taken.push_back(std::move(items_.front()));
       items_.pop_front();
     }
-    if (taken.empty() && error_) std::rethrow_exception(error_);
+    if (taken.empty() && error_ && !args_.stop.requested()) std::rethrow_exception(error_);
   }
   changed_.notify_all();
   return taken;

@@ -45,10 +45,13 @@ class Infeed {
 
   // Returns the next batches, at most `max`. Waits for one, then takes those that are there
   // already; with `all` it waits for as many as are read ahead. Empty at the end, and when a stop
-  // is requested. Rethrows the reading thread's exception.
+  // is requested. Rethrows the reading thread's exception, but
+  // not after a stop request, which may have been its reason.
   [[nodiscard]] std::vector<InfeedItem> Take(size_t max, bool all = false);
   // Whether nothing is left; waits to know. False when a stop is requested meanwhile.
   [[nodiscard]] bool AtEnd();
+  // The files that the batches' rows are of.
+  [[nodiscard]] const std::vector<std::string>& files() const { return args_.stream.files(); }
   // Seconds that Take and AtEnd have waited.
   [[nodiscard]] double waited() const { return waited_; }
 

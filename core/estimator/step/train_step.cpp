@@ -204,7 +204,10 @@ StepValues StepsMade::Values(size_t step) const {
   const TrainStep::Sized::Places& places = of_.fetches.places;
   StepValues values{.loss = mean(places.loss)};
   values.diverged = !result.applied || !std::isfinite(values.loss);
-  if (values.diverged) return values;
+  if (values.diverged) {
+    if (std::isfinite(values.loss)) values.not_finite = result.not_finite;
+    return values;
+  }
   if (places.learning_rate) values.learning_rate = mean(*places.learning_rate);
   const bool has_weights = step == 0 && !weights_.empty();
   size_t weight = 0;

@@ -15,7 +15,8 @@
 // What holds:
 //   - The steps of one Run have inputs of the same shapes. They go in order, each on the variables
 //     that the one before it left.
-//   - A step whose loss is not finite changes no variable, and none comes after it in its call.
+//   - A step whose loss, or any number that it writes, is not finite changes no variable, and none
+//     comes after it in its call.
 //   - Prepare reads no variable, so it may be any number of steps ahead. It is the one member that
 //     a second thread may call meanwhile.
 //   - A program is compiled once for its shapes, whoever asks for it first.
@@ -50,8 +51,11 @@ struct TrainStepArgs {
 
 // The numbers that one step gave; means are over replicas.
 struct StepValues {
-  float loss = 0;         // before the update
-  bool diverged = false;  // the loss is not finite: the update was not applied, no step came after
+  float loss = 0;  // before the update
+  // The loss, or a variable after the update, is not finite: the update was not applied, no step
+  // came after.
+  bool diverged = false;
+  std::string not_finite;  // the first such variable; "" where it is the loss
   std::optional<float> learning_rate;
   // [summaries of the spec], in its order. A summary of variables alone is NaN where it was not
   // computed.

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -54,6 +55,7 @@ std::string TrainLoop::Run() {
     context.set_iterations(length_.Next(step_));
     for (SessionRunHook* const hook : args_.hooks) hook->BeforeRun(context);
     const RunValues values = RunSteps(context.iterations(), context.trace());
+    if (rolls_back_) return std::string(kRolledBack);
     SettleEnd(context, values);
     for (SessionRunHook* const hook : args_.hooks) hook->AfterRun(context, values);
     if (input_ended_ && args_.context.options.use_tpu) FailAtEndOfInput();
@@ -67,7 +69,7 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   records_.clear();
   summaries_.clear();
   const int64_t last = step_ + iterations;
-  while (step_ < last && !diverged_loss_ && !args_.context.home.stop.requested()) {
+  while (step_ < last && !diverged_ && !args_.context.home.stop.requested()) {
     const size_t left = trace != nullptr ? 1 : static_cast<size_t>(last - step_);
     std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left), whole_chunks_);
     if (items.empty()) break;
@@ -79,7 +81,7 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].summaries = {summaries_.data() + i * count, count};
   }
-  return {.global_step = step_, .steps = records_, .diverged_loss = diverged_loss_};
+  return {.global_step = step_, .steps = records_, .diverged = diverged_};
 }
 
 void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
@@ -89,7 +91,7 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
   const auto count = static_cast<double>(items.size());
   std::optional<int64_t> steps_per_call;
   std::span<InfeedItem> left(items);
-  while (!left.empty() && !diverged_loss_) {
+  while (!left.empty() && !diverged_) {
     const StepsMade made =
         args_.step.Run(left.first(StepsOfCall(left.size())),
                        {.with_rare_summaries = RareSummariesAreDue(), .trace = trace});
@@ -123,9 +125,10 @@ void TrainLoop::Record(const StepsMade& made, std::span<const InfeedItem> items,
   for (size_t i = 0; i < made.size(); ++i) {
     const StepValues values = made.Values(i);
     if (values.diverged) {
-      diverged_loss_ = values.loss;
+      Diverge(values, items[i].batch);
       break;
     }
+    skipped_in_a_row_ = 0;
     RecordStep(values);
     if (i == 0) records_.back().distributions = made.distributions();
     CallHost(made, i);
@@ -134,6 +137,45 @@ void TrainLoop::Record(const StepsMade& made, std::span<const InfeedItem> items,
     args_.resume.position = items[i].batch.after;
   }
   CheckGlobalStep();
+}
+
+// Weights under which every batch fails do not get better by leaving batches out.
+void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
+  constexpr int kMostInARow = 10;
+  const DivergedStep step{
+      .loss = values.loss, .variable = values.not_finite, .records = RecordsOf(batch)};
+  const std::string& on_nan = args_.context.options.run_config.on_nan;
+  const bool skips = on_nan == "skip_step" && ++skipped_in_a_row_ <= kMostInARow;
+  const bool rolls_back =
+      on_nan == "rollback" && args_.may_roll_back && !args_.saver.last_prefix().empty();
+  if (!skips && !rolls_back) {
+    diverged_ = step;
+    return;
+  }
+  args_.resume.position = batch.after;
+  rolls_back_ = rolls_back;
+  if (rolls_back) diverged_ = step;
+  args_.context.home.log.Warning(
+      "{} Step {} was not applied; its batch{} is left out{}", DivergedMessage(step), step_ + 1,
+      step.records.empty() ? "" : fmt::format(" ({})", step.records),
+      rolls_back ? fmt::format(", back to {}", args_.saver.last_prefix()) : "");
+}
+
+// The first file and its records alone: a batch may have thousands.
+std::string TrainLoop::RecordsOf(const Batch& batch) const {
+  if (batch.rows.empty()) return "";
+  const std::vector<std::string>& files = args_.infeed.files();
+  const Provenance& first = batch.rows.front();
+  std::string records;
+  size_t named = 0;
+  for (const Provenance& row : batch.rows) {
+    if (row.file != first.file || named == 8) continue;
+    records += fmt::format("{}{}", named++ == 0 ? "" : ", ", row.record);
+  }
+  const size_t more = batch.rows.size() - named;
+  const auto file = static_cast<size_t>(first.file);
+  return fmt::format("{}records {}{}", file < files.size() ? files[file] + ": " : "", records,
+                     more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 void TrainLoop::RecordStep(const StepValues& values) {
@@ -159,7 +201,7 @@ void TrainLoop::CallHost(const StepsMade& made, size_t step) {
 // Settles whether this loop is the last one before the hooks see it: a checkpoint that they save
 // knows whether the run is complete.
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
-  if (values.diverged_loss) return;
+  if (values.diverged) return;
   if (AtGoal()) {
     args_.resume.goal.reset();
     return;  // StopAtStepHook has the reason

@@ -23,6 +23,7 @@ struct TrainLoopArgs {
   Saver& saver;
   ResumePoint& resume;  // moved on by every step
   bool saves = true;    // checkpoints are written at all
+  bool may_roll_back = false;
   std::vector<SessionRunHook*> hooks;
   HostCallRunner& host_call;
   EventWriter& events;  // of model_dir
@@ -36,9 +37,11 @@ class TrainLoop {
  public:
   explicit TrainLoop(TrainLoopArgs args);
 
-  // Runs to the end and returns why it ended, as TrainResult::stopped_because. Error kDiverged for
-  // a loss that is no number, kData on TPU where the input ends before the goal, kUsage where
+  // Runs to the end and returns why it ended, as TrainResult::stopped_because; kRolledBack where it
+  // is to go back to the newest checkpoint, and on at resume.position. Error kDiverged for a step
+  // that is not finite, kData on TPU where the input ends before the goal, kUsage where
   // global_step was not increased; and what hooks, data and saving throw.
+  static constexpr std::string_view kRolledBack = "rolled back";
   std::string Run();
   [[nodiscard]] int64_t global_step() const { return step_; }
   [[nodiscard]] std::optional<float> loss() const { return loss_; }
@@ -52,6 +55,9 @@ class TrainLoop {
   // Records the steps that were made on these items. Each waited `waited` seconds for its batch.
   void Record(const StepsMade& made, std::span<const InfeedItem> items, double waited);
   void RecordStep(const StepValues& values);
+  // Settles, by on_nan, what becomes of a step that was not applied.
+  void Diverge(const StepValues& values, const Batch& batch);
+  [[nodiscard]] std::string RecordsOf(const Batch& batch) const;
   // Sets the size of the next chunk by the seconds that a step took in this one.
   void SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds);
   // The steps of the next call, at most `most`: the first step after it that computes rare
@@ -78,7 +84,9 @@ class TrainLoop {
   bool whole_chunks_ = false;        // the device wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs
   std::vector<float> summaries_;     // of all records
-  std::optional<float> diverged_loss_;
+  std::optional<DivergedStep> diverged_;
+  bool rolls_back_ = false;
+  int skipped_in_a_row_ = 0;
   bool input_ended_ = false;
   double waited_ = 0;  // seconds for batches, as far as records tell
   // The status line shows rates since the window was opened; they change once it is kRateSeconds

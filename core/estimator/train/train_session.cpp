@@ -4,7 +4,6 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/hooks/check_numerics_hook.h"
 #include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
 
@@ -93,10 +92,6 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     hooks_.push_back(hook.get());
     own_hooks_.push_back(std::move(hook));
   };
-  const bool is_on_tpu = context_.options.use_tpu && !context_.BroadcastsIn(Mode::kTrain);
-  if (is_on_tpu && context_.home.device == nullptr) {  // a device looks at every step's gradients
-    add(std::make_unique<CheckNumericsHook>(*model_.graph, variables_));
-  }
   if (config_.log_step_count_steps) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }
@@ -176,6 +171,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
                   .saver = saver_,
                   .resume = resume_,
                   .saves = plan_.saves,
+                  .may_roll_back = plan_.may_roll_back,
                   .hooks = hooks_,
                   .host_call = host_call_,
                   .events = events_,
@@ -184,6 +180,11 @@ TrainResult TrainSession::Run(Infeed& infeed) {
                   .goal = plan_.goal,
                   .period = Period()});
   TrainResult result{.stopped_because = loop.Run()};
+  if (result.stopped_because == TrainLoop::kRolledBack) {
+    events_.Flush();
+    result.checkpoint = saver_.last_prefix();
+    return result;
+  }
   const StopSignal& stop = context_.home.stop;
   const bool by_signal = stop.requested() && result.stopped_because == ReasonOf(stop);
   Log& log = context_.home.log;

@@ -20,6 +20,7 @@ struct TrainPlan {
   std::string goal_reason;      // "steps" or "max_steps"
   ResumePoint resume;
   bool saves = true;  // checkpoints are written at all
+  bool may_roll_back = false;
 };
 
 struct TrainSessionArgs {
@@ -34,9 +35,12 @@ class TrainSession {
  public:
   explicit TrainSession(const TrainSessionArgs& args);
 
-  // Trains to the end. Throws what TrainLoop::Run throws; End is then not called, and the newest
-  // checkpoint is where the run goes on.
+  // Trains to the end, or until it is to be rolled back: TrainLoop::kRolledBack is then why it
+  // stopped, End is not called, and position() is where the input goes on. Throws what
+  // TrainLoop::Run throws; End is then not called, and the newest checkpoint is where the run goes
+  // on.
   TrainResult Run(Infeed& infeed);
+  [[nodiscard]] const StreamPosition& position() const { return resume_.position; }
 
  private:
   void MakeHooks(const TrainHooks& user);

@@ -84,8 +84,23 @@ TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          const TrainHooks& hooks, std::optional<SavedState> newest,
                          std::unique_ptr<FileLock> lock) {
+  Rollback rollback;
+  while (true) {
+    TrainResult result = RunOnce(input_fn, length, hooks, std::move(newest), lock, rollback);
+    if (result.stopped_because != TrainLoop::kRolledBack) return result;
+    rollback.times = result.checkpoint == rollback.prefix ? rollback.times + 1 : 1;
+    rollback.prefix = result.checkpoint;
+    newest = LoadCheckpoint(rollback.prefix);
+  }
+}
+
+TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
+                             const TrainHooks& hooks, std::optional<SavedState> newest,
+                             std::unique_ptr<FileLock>& lock, Rollback& rollback) {
+  constexpr int kMostRollbacks = 10;
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
+  if (rollback.times > 0) plan.resume.position = rollback.position;
   plan.resume.seed = context_.Seed(plan.resume.seed);
   std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
                                                                  .batch_size = plan.batch_size,
@@ -100,6 +115,7 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   TrainStep& step = StepFor(stream->spec());
   const BuiltModel& model = step.model();
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
+  plan.may_roll_back = plan.saves && rollback.times < kMostRollbacks;
   CheckListeners(hooks, plan.saves);
   LoadVariables(*model.graph, plan);
   if (model.scaffold) {
@@ -114,7 +130,9 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
   Infeed infeed(std::move(infeed_args));
   TrainSession session(
       {.context = context_, .plan = plan, .variables = variables_, .step = step, .user = hooks});
-  return session.Run(infeed);
+  TrainResult result = session.Run(infeed);
+  rollback.position = session.position();
+  return result;
 }
 
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
@@ -209,7 +227,9 @@ InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStrea
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
   if (runs) args.ahead = step.ProgramFor(step.ShapesOf(*first))->steps_per_call();
   args.first = std::move(first);
-  if (plan.goal) args.limit = *plan.goal - GlobalStep();
+  // Batches that are left out are none of the goal's steps.
+  const bool leaves_out = context_.options.run_config.on_nan != "stop";
+  if (plan.goal && !leaves_out) args.limit = *plan.goal - GlobalStep();
   args.step = &step;
   return args;
 }

@@ -29,8 +29,19 @@ class Trainer {
   // Ends a dry run, once all errors that come before the first step would have been thrown.
   TrainResult DryRun(const TrainPlan& plan);
   [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
+  // Where a run was rolled back to.
+  struct Rollback {
+    std::string prefix;       // the newest checkpoint
+    StreamPosition position;  // behind the batch that is left out
+    int times = 0;            // in a row, to this checkpoint
+  };
+  // Runs to the end, however often it is rolled back.
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
                   std::optional<SavedState> newest, std::unique_ptr<FileLock> lock);
+  // Runs to the end, or until it is rolled back: `rollback` says from and to where.
+  TrainResult RunOnce(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
+                      std::optional<SavedState> newest, std::unique_ptr<FileLock>& lock,
+                      Rollback& rollback);
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);

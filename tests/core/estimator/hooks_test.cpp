@@ -110,7 +110,7 @@ TEST_CASE("a user's hooks see a loss that is no number before it ends the run") 
   HookRun run;
   std::optional<float> seen;
   AfterEachLoop hook([&](RunContext& /*context*/, const RunValues& values) {
-    if (values.diverged_loss) seen = values.diverged_loss;
+    if (values.diverged) seen = values.diverged->loss;
   });
   CHECK(ErrorOf([&] { run.Train({&hook}, 1, 100, {.count = 100, .nan_at = 13}); }).code() ==
         Code::kDiverged);

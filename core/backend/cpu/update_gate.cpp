@@ -1,0 +1,189 @@
+#include "core/backend/cpu/update_gate.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kSureSteps = 4096;
+constexpr int64_t kLookElements = 1 << 15;
+
+constexpr double kMostOfVariable = 1e18;
+constexpr double kMostOfGradient = 1e9;
+constexpr double kMostOfRate = 1e3;
+constexpr double kMostOfFtrl = 1e6;
+constexpr double kLeastRateOfFtrl = 1e-6;
+constexpr double kLeastEpsilon = 1e-10;
+constexpr double kLeastAccum = 1e-12;
+constexpr double kMostBetaPower = 0.99;
+
+// As integers the bits of floats without their sign have the floats' order, with infinity and NaN
+// behind all numbers: the loop has no branch, and a compiler makes vectors of it.
+template <class T, class Bits>
+bool IsWithin(const T* values, int64_t n, double least, double most) {
+  constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1);
+  Bits largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    largest = std::max<Bits>(largest, std::bit_cast<Bits>(values[i]) & ~kSign);
+  }
+  if (largest > std::bit_cast<Bits>(static_cast<T>(most))) return false;
+  if (least <= 0) return true;
+  return std::all_of(values, values + n, [least](T value) { return value >= least; });
+}
+
+bool IsWithin(DType dtype, const void* memory, int64_t begin, int64_t end, double least,
+              double most) {
+  if (dtype == DType::kDouble) {
+    const auto* const values = static_cast<const double*>(memory) + begin;
+    return IsWithin<double, uint64_t>(values, end - begin, least, most);
+  }
+  const auto* const values = static_cast<const float*>(memory) + begin;
+  return IsWithin<float, uint32_t>(values, end - begin, least, most);
+}
+
+// Rarely asked, of the small kinds of floats too.
+bool IsFinite(const WrittenVariable& variable) {
+  if (!IsFloating(variable.dtype)) return true;
+  if (variable.dtype == DType::kFloat || variable.dtype == DType::kDouble) {
+    const double most = variable.dtype == DType::kFloat ? std::numeric_limits<float>::max()
+                                                        : std::numeric_limits<double>::max();
+    return IsWithin(variable.dtype, variable.memory, 0, variable.elements, 0, most);
+  }
+  const auto* const halves = static_cast<const uint16_t*>(variable.memory);
+  const uint16_t exponent = variable.dtype == DType::kBfloat16 ? 0x7F80 : 0x7C00;
+  return std::all_of(halves, halves + variable.elements,
+                     [exponent](uint16_t bits) { return (bits & exponent) != exponent; });
+}
+
+size_t BytesOf(const WrittenVariable& variable) {
+  return static_cast<size_t>(variable.elements) * SizeOf(variable.dtype);
+}
+
+}  // namespace
+
+UpdateBounds::UpdateBounds(const Node& update) {
+  for (const ArgDef& input : update.signature().inputs) {
+    if (input.name == "epsilon" || input.name == "momentum") divides_by_accum_ = false;
+    if (input.name == "linear") is_ftrl_ = true;
+    if (input.name == "mg") is_bounded_ = false;
+  }
+}
+
+UpdateBounds::Range UpdateBounds::OfSlot(const std::string& name) const {
+  const double most = is_ftrl_ ? kMostOfFtrl : kMostOfVariable;
+  return {name == "accum" && divides_by_accum_ ? kLeastAccum : 0, most};
+}
+
+UpdateBounds::Range UpdateBounds::OfInput(const std::string& name, bool is_scalar) const {
+  if (!is_scalar) return {0, is_ftrl_ ? kMostOfFtrl : kMostOfGradient};
+  if (name == "epsilon") return {kLeastEpsilon, kMostOfRate};
+  if (name == "lr" && is_ftrl_) return {kLeastRateOfFtrl, kMostOfRate};
+  if (name == "lr" || name == "alpha") return {0, kMostOfRate};
+  if (name == "beta1_power") return {0, kMostBetaPower};
+  if (name == "grad" || name == "delta" || name == "value") return {0, kMostOfGradient};
+  return {0, 1};
+}
+
+UpdateGate::UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team)
+    : plan_(plan), variables_(variables), team_(team) {}
+
+void UpdateGate::BeginRun() {
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    if (versions_[i] != variables_.version(plan_.written[i].name)) sure_steps_ = 0;
+  }
+}
+
+void UpdateGate::EndRun() {
+  versions_.clear();
+  for (const WrittenVariable& written : plan_.written) {
+    versions_.push_back(variables_.version(written.name));
+  }
+}
+
+// Small tensors are not worth waking the team for.
+bool UpdateGate::AreWithin(const std::vector<Look>& looks) {
+  struct Part {
+    const Look* look;
+    int64_t begin;
+  };
+  std::vector<Part> parts;
+  int64_t elements = 0;
+  for (const Look& look : looks) {
+    if (look.dtype != DType::kFloat && look.dtype != DType::kDouble) return false;
+    elements += look.elements;
+    for (int64_t at = 0; at < look.elements; at += kLookElements) parts.push_back({&look, at});
+  }
+  std::atomic<bool> within = true;
+  const auto look = [&](int i, int /*thread*/) {
+    const auto& [of, begin] = parts[static_cast<size_t>(i)];
+    const int64_t end = std::min(begin + kLookElements, of->elements);
+    if (!IsWithin(of->dtype, of->memory, begin, end, of->least, of->most)) within = false;
+  };
+  const int count = static_cast<int>(parts.size());
+  if (elements > kLookElements) {
+    team_.ForEach(count, look);
+  } else {
+    for (int i = 0; i < count; ++i) look(i, 0);
+  }
+  return within;
+}
+
+bool UpdateGate::VariablesAreWithin() {
+  if (!plan_.updates_are_bounded) return false;
+  if (sure_steps_ > 0) return true;
+  std::vector<Look> looks;
+  for (const WrittenVariable& written : plan_.written) {
+    if (!IsFloating(written.dtype)) continue;
+    looks.push_back({written.memory, written.dtype, written.elements, written.least, written.most});
+  }
+  if (!AreWithin(looks)) return false;
+  sure_steps_ = kSureSteps;
+  return true;
+}
+
+void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
+  keeps_ = !VariablesAreWithin();
+  if (!keeps_) {
+    std::vector<Look> looks;
+    for (const UpdateInput& input : plan_.update_inputs) {
+      looks.push_back({at(input.buffer), input.dtype, input.elements, input.least, input.most});
+    }
+    keeps_ = !AreWithin(looks);
+  }
+  if (keeps_) Keep();
+}
+
+std::string UpdateGate::AfterUpdates() {
+  if (!keeps_) {
+    --sure_steps_;
+    return "";
+  }
+  sure_steps_ = 0;
+  const auto bad = std::find_if(plan_.written.begin(), plan_.written.end(),
+                                [](const WrittenVariable& written) { return !IsFinite(written); });
+  if (bad == plan_.written.end()) return "";
+  PutBack();
+  return bad->name;
+}
+
+void UpdateGate::Keep() {
+  kept_.resize(plan_.written.size());
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    const WrittenVariable& written = plan_.written[i];
+    const auto* const from = static_cast<const char*>(written.memory);
+    kept_[i].assign(from, from + BytesOf(written));
+  }
+}
+
+void UpdateGate::PutBack() {
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    std::memcpy(plan_.written[i].memory, kept_[i].data(), kept_[i].size());
+  }
+}
+
+}  // namespace tpuest

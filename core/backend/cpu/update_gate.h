@@ -1,0 +1,86 @@
+#pragma once
+// Keeps values that are not finite out of variables, though updates write in place.
+//
+// A step whose inputs are small numbers cannot overflow, and to see that a gradient is small takes
+// one look at it, a fraction of what its update costs. Variables are looked at when they were
+// written from outside and every kSureSteps steps; in between they cannot have grown too much.
+// Where the gate is not sure it keeps a copy of all that is written, looks at the result, and puts
+// the copy back if it is not finite: slower, but any update may do anything.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/backend/cpu/planner.h"
+#include "core/backend/cpu/threads.h"
+
+namespace tpuest {
+
+// The bounds within which kSureSteps steps of an update stay finite in float. They go by what
+// TensorFlow calls an update's arguments:
+//   - sums of products (GradientDescent, Momentum, Assign*): a gradient of 1e9 at a rate of 1e3
+//     moves a variable by 1e12 a step;
+//   - m / (sqrt(v) + epsilon), grad / sqrt(ms + epsilon): epsilon of 1e-10 makes at most 1e33 of
+//     1e18 with a rate of 1e3 and a correction 1 / (1 - beta1_power) of 1e2;
+//   - grad / sqrt(accum) without epsilon: accum, which only grows, of 1e-12;
+//   - Ftrl: linear grows with sqrt(accum), var is linear lr / sqrt(accum): with rates over 1e-6 and
+//     numbers up to 1e6 both stay below 1e37;
+//   - sqrt(ms - mg^2 + epsilon): none, what is rounded may be below 0.
+class UpdateBounds {
+ public:
+  struct Range {
+    double least = 0;  // 0: any sign
+    double most = 0;
+  };
+  explicit UpdateBounds(const Node& update);
+  [[nodiscard]] bool is_bounded() const { return is_bounded_; }
+  [[nodiscard]] Range OfSlot(const std::string& name) const;
+  [[nodiscard]] Range OfInput(const std::string& name, bool is_scalar) const;
+
+ private:
+  bool is_bounded_ = true;
+  bool divides_by_accum_ = true;  // if it has such a slot
+  bool is_ftrl_ = false;
+};
+
+// The gate of one program. One thread at a time, but for the team's.
+class UpdateGate {
+ public:
+  // The plan, the variables and the team outlive the gate.
+  UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team);
+
+  // To be called before a run of steps: what was written meanwhile is looked at again.
+  void BeginRun();
+  // To be called before the first update of a step; `at` gives a buffer's memory.
+  void BeforeUpdates(const std::function<const void*(Buffer)>& at);
+  // To be called after the last one: the first variable that is not finite, in which case all are
+  // as they were before the step; else "".
+  [[nodiscard]] std::string AfterUpdates();
+  // To be called after a run of steps, when writes are noted.
+  void EndRun();
+
+ private:
+  // Numbers that have to be within a range.
+  struct Look {
+    const void* memory = nullptr;
+    DType dtype = DType::kFloat;
+    int64_t elements = 0;
+    double least = 0;
+    double most = 0;
+  };
+  [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
+  [[nodiscard]] bool VariablesAreWithin();
+  void Keep();
+  void PutBack();
+
+  const CpuPlan& plan_;
+  const VariableStore& variables_;
+  ThreadTeam& team_;
+  std::vector<uint64_t> versions_;  // of the written variables, when the last run ended
+  int64_t sure_steps_ = 0;          // steps for which the variables need no look
+  bool keeps_ = false;              // of the step that runs
+  std::vector<std::vector<char>> kept_;
+};
+
+}  // namespace tpuest
