@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/system_error.h"
 
 namespace tpuest {
 namespace {
@@ -21,22 +22,6 @@ namespace {
 constexpr std::string_view kTemporary = ".tmp.";
 
 namespace fs = std::filesystem;
-
-// errno as an Error: a full disk is the machine's, permission the user's, the rest the data's.
-[[noreturn]] void ThrowErrno(const std::string& path, std::string_view doing) {
-  const int number = errno;
-  Code code = Code::kData;
-  std::string hint;
-  if (number == ENOSPC || number == EDQUOT || number == EFBIG) {
-    code = Code::kResource;
-    hint = number == EFBIG ? "raise the limit on the size of files (ulimit -f)"
-                           : "free some space and run the same command again";
-  } else if (number == EACCES || number == EROFS || number == EPERM) {
-    code = Code::kUsage;
-    hint = "check its permissions, or name another path";
-  }
-  throw Error(code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number)), hint);
-}
 
 void WriteAll(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {

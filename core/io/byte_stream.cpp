@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/system_error.h"
 
 namespace tpuest {
 namespace {
@@ -20,7 +21,7 @@ class FileStream final : public ByteStream {
  public:
   explicit FileStream(const std::string& path)
       : path_(path), fd_(path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (fd_ < 0) Refuse();
+    if (fd_ < 0) ThrowErrno(path_, "read");
   }
   ~FileStream() override { ::close(fd_); }
   FileStream(const FileStream&) = delete;
@@ -31,7 +32,7 @@ class FileStream final : public ByteStream {
     while (done < size) {
       const ssize_t n = ::read(fd_, into + done, size - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) Refuse();
+      if (n < 0) ThrowErrno(path_, "read");
       if (n == 0) break;
       done += static_cast<size_t>(n);
     }
@@ -39,9 +40,6 @@ class FileStream final : public ByteStream {
   }
 
  private:
-  [[noreturn]] void Refuse() const {
-    throw Error(Code::kData, fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
-  }
   std::string path_;
   int fd_;
 };

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/system_error.h"
 
 namespace tpuest {
 
@@ -17,9 +18,7 @@ DataShard::DataShard(std::string path) : path_(std::move(path)) {
                 fmt::format("{}: is missing, the checkpoint's index names it", path_));
   }
   fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) {
-    throw Error(Code::kCheckpoint, fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
-  }
+  if (fd_ < 0) ThrowErrno(path_, "read", Code::kCheckpoint);
   size_ = static_cast<uint64_t>(FileSize(path_));
 }
 
@@ -29,10 +28,10 @@ void DataShard::Read(uint64_t offset, char* into, size_t size) const {
   while (size > 0) {
     const ssize_t n = ::pread(fd_, into, size, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
+    if (n < 0) ThrowErrno(path_, fmt::format("read at byte {}", offset), Code::kCheckpoint);
+    if (n == 0) {
       throw Error(Code::kCheckpoint,
-                  fmt::format("{}: cannot read at byte {}: {}", path_, offset,
-                              n < 0 ? std::strerror(errno) : "the file ends there"));
+                  fmt::format("{}: cannot read at byte {}: the file ends there", path_, offset));
     }
     into += n;
     offset += static_cast<uint64_t>(n);

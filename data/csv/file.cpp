@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/system_error.h"
 #include "core/io/byte_stream.h"
 
 namespace tpuest {
@@ -80,7 +81,7 @@ void CsvFile::Open(const Options& options) {
     struct stat info {};
     // The open file's size, not the path's: the file may have been replaced since.
     if (fd_ < 0 || ::fstat(fd_, &info) != 0) {
-      throw Error(Code::kData, fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+      ThrowErrno(path_, "read");
     }
     size_ = static_cast<uint64_t>(info.st_size);
     return;
@@ -102,11 +103,10 @@ void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
     const ssize_t n =
         ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(begin + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      throw Error(Code::kData,
-                  n < 0 ? fmt::format("{}: cannot read: {}", path_, std::strerror(errno))
-                        : fmt::format("{}: ends at byte {}; it had {} when it was opened", path_,
-                                      begin + done, size_));
+    if (n < 0) ThrowErrno(path_, "read");
+    if (n == 0) {
+      throw Error(Code::kData, fmt::format("{}: ends at byte {}; it had {} when it was opened",
+                                           path_, begin + done, size_));
     }
     done += static_cast<size_t>(n);
   }
