@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "core/base/interrupt.h"
+
 namespace tpuest::cli {
 namespace {
 
@@ -13,6 +15,7 @@ StopSignal* stop_signal = nullptr;
 void Handle(int signal) {
   const bool interrupt = signal == SIGINT;
   if (stop_signal->requested()) _exit(interrupt ? 130 : 143);
+  Interrupt(interrupt ? 130 : 75);
   stop_signal->Request(interrupt ? StopSignal::Kind::kInterrupted : StopSignal::Kind::kPreempted);
 }
 

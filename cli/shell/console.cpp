@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -156,7 +157,9 @@ void Console::WriteLine(Level level, std::string_view line) {
   if (level < lowest_) return;
   Clear();
   const std::string text = Formatted(format_, color_, level, line, clock_.WallSeconds());
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  // Nobody reads it, and the run is to end: the line is lost.
+  if (WaitUntilReady(STDERR_FILENO, For::kWriting))
+    std::fwrite(text.data(), 1, text.size(), stderr);
   last_line_ = clock_.Seconds();
 }
 

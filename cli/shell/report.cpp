@@ -1,5 +1,7 @@
 #include "cli/shell/report.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <cstring>
 
 #include "cli/shell/json.h"
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -86,9 +89,15 @@ bool FlushStdout() {
 }
 
 bool WriteStdout(std::string_view text) {
-  errno = 0;
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return FlushStdout();
+  while (!text.empty()) {
+    NeedReady(STDOUT_FILENO, For::kWriting, "stdout");
+    const std::string_view piece = text.substr(0, kReadyBytes);
+    errno = 0;
+    std::fwrite(piece.data(), 1, piece.size(), stdout);
+    if (!FlushStdout()) return false;
+    text.remove_prefix(piece.size());
+  }
+  return true;
 }
 
 void PrintError(Code code, const std::vector<Fault>& faults) {

@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/interrupt.h"
 #include "core/base/system_error.h"
 
 namespace tpuest {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 void WriteAll(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
+    NeedReady(fd, For::kWriting, path);
     const ssize_t n = ::write(fd, bytes.data(), bytes.size());
     if (n < 0) {
       if (errno == EINTR) continue;
@@ -73,7 +75,7 @@ int64_t FileSize(const std::string& path) {
 }
 
 std::string ReadFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = OpenToRead(path);
   if (fd < 0) ThrowErrno(path, "read");
   std::string bytes;
   char chunk[1 << 16];
@@ -179,7 +181,7 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
   if (IsWrittenInPlace(path_)) {
     temporary_.clear();
     fsync_ = false;
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    fd_ = OpenToWrite(path_);
     if (fd_ < 0) ThrowErrno(path_, "open");
     return;
   }

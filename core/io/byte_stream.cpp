@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/interrupt.h"
 #include "core/base/system_error.h"
 
 namespace tpuest {
@@ -20,7 +21,7 @@ constexpr size_t kChunk = size_t{1} << 18;
 class FileStream final : public ByteStream {
  public:
   explicit FileStream(const std::string& path)
-      : path_(path), fd_(path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : path_(path), fd_(path == "-" ? ::dup(0) : OpenToRead(path)) {
     if (fd_ < 0) ThrowErrno(path_, "read");
   }
   ~FileStream() override { ::close(fd_); }
@@ -30,6 +31,7 @@ class FileStream final : public ByteStream {
   size_t Read(char* into, size_t size) override {
     size_t done = 0;
     while (done < size) {
+      NeedReady(fd_, For::kReading, path_);
       const ssize_t n = ::read(fd_, into + done, size - done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) ThrowErrno(path_, "read");
