@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
+#include "core/base/mapping.h"
 #include "core/base/system_error.h"
 
 namespace tpuest {
@@ -241,10 +242,13 @@ MappedFile::MappedFile(const std::string& path) {
     ThrowErrno(path, "map");
   }
   data_ = static_cast<const char*>(data);
+  if (data_ != nullptr) WatchMapping(data_, size_);
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+  if (data_ == nullptr) return;
+  ForgetMapping(data_);
+  ::munmap(const_cast<char*>(data_), size_);
 }
 
 // The lock belongs to the open file, not to the process (F_OFD_SETLK), so a second one in this

@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/mapping.h"
 #include "core/io/crc32c.h"
 #include "core/io/stream_window.h"
 #include "core/io/tfrecord.h"
@@ -65,11 +66,31 @@ uint64_t LengthAt(std::string_view bytes, const Spot& at) {
   return length;
 }
 
-Record RecordAt(std::string_view bytes, const Spot& at) {
+// A file that is not what was mapped any more is no damage of its writer's.
+void RefuseChanged(std::string_view bytes, const std::string& path) {
+  const int64_t now = FileExists(path) ? FileSize(path) : 0;
+  const auto mapped = static_cast<int64_t>(bytes.size());
+  if (now == mapped && !IsCut(bytes.data())) return;
+  throw Error(Code::kData,
+              fmt::format("{}: was changed while it was read: {} bytes now, {} when it was opened",
+                          path, now, mapped),
+              "write a new file beside it and rename that: who reads the old one keeps it");
+}
+
+Record CheckedRecordAt(std::string_view bytes, const Spot& at) {
   const uint64_t length = LengthAt(bytes, at);
   const std::string_view data(bytes.data() + at.offset + kRecordHeaderBytes, length);
   CheckData(data, at);
   return {data, at.offset, at.index};
+}
+
+Record RecordAt(std::string_view bytes, const Spot& at) {
+  try {
+    return CheckedRecordAt(bytes, at);
+  } catch (const Error&) {
+    RefuseChanged(bytes, at.path);
+    throw;
+  }
 }
 
 bool IsRecordHeader(std::string_view bytes) {
