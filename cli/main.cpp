@@ -1,3 +1,6 @@
+#include <fcntl.h>
+
+#include <cerrno>
 #include <csignal>
 #include <string_view>
 
@@ -6,8 +9,17 @@
 #include "cli/shell/command_line.h"
 #include "cli/shell/guarded.h"
 
+// A descriptor of 0 to 2 that is closed would be the next file's, and what is printed would go into
+// a checkpoint.
+static void OpenStandardDescriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)open("/dev/null", O_RDWR);
+  }
+}
+
 int main(int argc, char** argv) {
   using namespace tpuest::cli;
+  OpenStandardDescriptors();
   // A write past a limit on file sizes then fails like one to a full disk, and is told.
   std::signal(SIGXFSZ, SIG_IGN);
   // The completion scripts of shells ask this way.
