@@ -41,10 +41,33 @@ std::string Location(const Place& place, bool argument) {
   return fmt::format("{}:{}:{}: ", place.file, place.line, place.column);
 }
 
+struct Cut {
+  std::string_view text;
+  int before = 0;  // characters of it in front of the fault
+};
+
+// A line that is too long for any terminal, cut to what stands around a character of it.
+Cut Around(std::string_view line, int character) {
+  constexpr size_t kMostBytes = 400;
+  constexpr size_t kBytesBefore = 60;
+  if (line.size() <= kMostBytes) return {line, character};
+  size_t at = 0;
+  for (int seen = 0; at < line.size(); ++at) {
+    seen += CountCharacters(line.substr(at, 1));
+    if (seen > character) break;
+  }
+  size_t begin = at - std::min(at, kBytesBefore);
+  while (begin < at && CountCharacters(line.substr(begin, 1)) == 0) ++begin;
+  size_t end = std::min(line.size(), begin + kMostBytes);
+  while (end > at && end < line.size() && CountCharacters(line.substr(end, 1)) == 0) --end;
+  return {line.substr(begin, end - begin), CountCharacters(line.substr(begin, at - begin))};
+}
+
 // The source line and the carets below it, without the last newline.
 std::string Excerpt(const Fault& fault, const std::string& source, bool argument) {
-  const std::string line = Printable(source);
-  const int before = std::max(fault.place.column - 1, 0);
+  const Cut cut = Around(source, std::max(fault.place.column - 1, 0));
+  const std::string line = Printable(cut.text);
+  const int before = cut.before;
   const int left = std::max(CountCharacters(line) - before, 1);
   const int width = std::clamp(fault.width, 1, left);
   const std::string number = argument ? "" : std::to_string(fault.place.line);

@@ -69,10 +69,16 @@ void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vect
 
 void TreeReader::UnknownKey(const Node& child, const Value& section,
                             const std::vector<Member>& members, const Type* of) {
+  constexpr size_t kMostUnknownKeys = 50;
+  if (reported_.size() > kMostUnknownKeys) return;
   const std::string id = fmt::format("{}:{}:{} unknown key", child.key_place.file,
                                      child.key_place.line, child.key_place.column);
-  // An alias is read wherever it is used; its fault is one.
+  // An alias is read wherever it is used; its fault is one. A file with so many is no job.
   if (!reported_.insert(id).second) return;
+  if (reported_.size() > kMostUnknownKeys) {
+    faults_.Add({"there are more unknown keys", "", "", child.key_place, child.key_width});
+    return;
+  }
   std::vector<std::string> keys;
   for (const Member& member : members) keys.emplace_back(member.name);
   if (of != nullptr) keys.emplace_back(section.type->type_key);

@@ -68,6 +68,10 @@ class LayerReader {
       return Error(Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "base",
                                                      base.place, base.width}});
     };
+    if (++read_ > kMostBases) {
+      throw fail(fmt::format("more than {} base files", kMostBases),
+                 "a base that several files name is read for each of them");
+    }
     const std::string full = std::filesystem::absolute(file).lexically_normal().string();
     if (std::find(open_.begin(), open_.end(), full) != open_.end()) {
       throw fail(fmt::format("{} is among its own bases", file), "take one of the two out");
@@ -83,6 +87,8 @@ class LayerReader {
 
   Sources& sources_;
   Faults& faults_;
+  static constexpr int kMostBases = 200;
+  int read_ = 0;                   // base files
   std::vector<std::string> open_;  // files that are being read, the job's first
 };
 
