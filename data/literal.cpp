@@ -80,7 +80,7 @@ class Parser {
     const char quote = text_[at_++];
     std::string text;
     for (; at_ < text_.size(); ++at_) {
-      char c = text_[at_];
+      const char c = text_[at_];
       const bool last = at_ + 1 == text_.size();
       if (c == quote) {
         if (quote == '"' || last || text_[at_ + 1] != quote) {
@@ -89,27 +89,50 @@ class Parser {
         }
         ++at_;  // '' is a quote inside single quotes
       } else if (c == '\\' && quote == '"' && !last) {
-        c = Escaped(text_[++at_]);
+        ++at_;
+        Escaped(text);
+        continue;
       }
       text.push_back(c);
     }
     Refuse(fmt::format("{} without its end", quote));
   }
 
-  static char Escaped(char c) {
-    switch (c) {
-      case 'n':
-        return '\n';
-      case 't':
-        return '\t';
-      case 'r':
-        return '\r';
-      case '0':
-        return '\0';
-      default:
-        return c;
+  // Appends what the escape at text_[at_] stands for, and leaves at_ on its last character. Those
+  // of YAML: \x1b, \u2028 and \U0001f600 are code points.
+  void Escaped(std::string& text) {
+    constexpr std::string_view kShort = "0abtnvfre";
+    constexpr std::string_view kMeant("\0\a\b\t\n\v\f\r\x1b", 9);
+    const char c = text_[at_];
+    const size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+    if (digits == 0) {
+      const size_t found = kShort.find(c);
+      text.push_back(found == std::string_view::npos ? c : kMeant[found]);
+      return;
+    }
+    const std::string_view hex = text_.substr(at_ + 1, digits);
+    uint32_t point = 0;
+    const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), point, 16);
+    if (hex.size() < digits || error != std::errc() || end != hex.data() + digits) {
+      Refuse(fmt::format("\\{} needs {} hexadecimal digits", c, digits));
+    }
+    AppendUtf8(point, text);
+    at_ += digits;
+  }
+
+  static void AppendUtf8(uint32_t point, std::string& text) {
+    if (point < 0x80) {
+      text.push_back(static_cast<char>(point));
+      return;
+    }
+    const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    constexpr int kFirst[] = {0, 0xC0, 0xE0, 0xF0};
+    text.push_back(static_cast<char>(kFirst[more] | static_cast<int>(point >> (6 * more))));
+    for (int i = more - 1; i >= 0; --i) {
+      text.push_back(static_cast<char>(0x80 | ((point >> (6 * i)) & 0x3F)));
     }
   }
+
   static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
   void Blanks() {
     while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;

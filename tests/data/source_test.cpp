@@ -140,6 +140,20 @@ TEST_CASE("slices have the types that tf.constant gives, and rows of any rank") 
   CHECK(batch->features[4].strings()[1] == "it's");
 }
 
+TEST_CASE("control characters in slices are what their escapes say") {
+  const auto stream =
+      Open(SlicesOf({{"text", {R"(["a\x01b", "\x1b[0m\a", "\0\x7f", "\x85\u2028\U0001f600"])"}}}));
+  const Tensor text = stream->Next()->features[0];
+  CHECK(text.strings()[0] ==
+        "a\x01"
+        "b");
+  CHECK(text.strings()[1] == "\x1b[0m\a");
+  CHECK(text.strings()[2] == std::string_view("\0\x7f", 2));
+  CHECK(text.strings()[3] == "\xc2\x85\xe2\x80\xa8\xf0\x9f\x98\x80");
+  const Thrown cut = ErrorOf([] { (void)MakeInputFn(SlicesOf({{"a", {R"(["\x1"])"}}}), "train"); });
+  CHECK(Has(cut.message, "\\x needs 2 hexadecimal digits"));
+}
+
 TEST_CASE("slices that are uneven, mixed or no lists are refused before any stream is made") {
   const auto refusal = [](std::map<std::string, Raw> values) {
     return ErrorOf([&] { (void)MakeInputFn(SlicesOf(std::move(values)), "train"); });
