@@ -307,12 +307,26 @@ def warm_start():
                         os.path.join(folder, "started." + ending))
 
 
+# Tensors of types that only TensorFlow holds, beside two that are held.
+def other_types():
+    folder = os.path.join(OUT, "other_types")
+    os.makedirs(folder)
+    tensors = {
+        "c": tf.constant([1 + 2j], tf.complex64), "c128": tf.constant([1 + 2j], tf.complex128),
+        "f": tf.constant([1.0, 2.0]), "h": tf.constant([1.0, float("nan")], tf.half),
+        "q": tf.quantization.quantize(tf.constant([1.0, 2.0]), 0.0, 2.0, tf.qint8)[0],
+        "v": tf.raw_ops.EmptyTensorList(element_shape=[1], max_num_elements=2,
+                                        element_dtype=tf.float32)}
+    tf.raw_ops.SaveV2(prefix=os.path.join(folder, "odd"), tensor_names=list(tensors),
+                      shape_and_slices=[""] * len(tensors), tensors=list(tensors.values()))
+
+
 def main():
     for name in ["name_based", "partitioned", "several_shards", "object_based",
-                 "object_optimizers", "events", "records", "warm_start"]:
+                 "object_optimizers", "events", "records", "warm_start", "other_types"]:
         shutil.rmtree(os.path.join(OUT, name), ignore_errors=True)
     for write in [name_based, partitioned, several_shards, object_based, object_optimizers, events,
-                  records, warm_start]:
+                  records, warm_start, other_types]:
         write()
     with open(os.path.join(OUT, "expected.json"), "w") as file:
         lines = [f'"{key}": {json.dumps(expected[key], sort_keys=True)}' for key in sorted(expected)]

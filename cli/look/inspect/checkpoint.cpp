@@ -83,7 +83,7 @@ class CheckpointPrinter {
   [[nodiscard]] Json Show(const std::string& name) {
     const DType dtype = reader_.DTypeOf(name);
     const Shape shape = reader_.ShapeOf(name);
-    Json entry = {{"shape", ShapeJson(shape)}, {"dtype", NameOf(dtype)}};
+    Json entry = {{"shape", ShapeJson(shape)}, {"dtype", TypeName(dtype)}};
     std::string text;
     std::optional<TensorStatistics> statistics;
     if (SizeOf(dtype) > 0) statistics = StatisticsOf(reader_.Read(name));
@@ -94,7 +94,7 @@ class CheckpointPrinter {
     Count(name, shape.elements(), shape.elements() * static_cast<int64_t>(SizeOf(dtype)));
     AddNote(name, entry, text);
     if (prints_) {
-      fmt::print("  {:<36} {:<9} {:<16} {}\n", name, NameOf(dtype), shape.Text(), text);
+      fmt::print("  {:<36} {:<9} {:<16} {}\n", name, TypeName(dtype), shape.Text(), text);
     }
     return entry;
   }

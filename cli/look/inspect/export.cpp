@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
@@ -14,10 +15,6 @@ namespace tpuest::cli {
 namespace {
 
 Json ShapeOrNull(const Shape& shape) { return shape.known_rank() ? Json(shape.dims()) : Json(); }
-
-std::string_view TypeName(DType dtype) {
-  return dtype == DType::kInvalid ? "another type" : NameOf(dtype);
-}
 
 Json TensorsJson(const std::map<std::string, SignatureTensor>& tensors) {
   Json json = Json::object();

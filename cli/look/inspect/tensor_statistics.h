@@ -3,10 +3,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/tensor/tensor.h"
 
 namespace tpuest::cli {
+
+// The name of a dtype; "another type" for one that no tensor here can have (complex64, qint8).
+[[nodiscard]] inline std::string_view TypeName(DType dtype) {
+  return dtype == DType::kInvalid ? "another type" : NameOf(dtype);
+}
 
 struct TensorStatistics {
   // The finite values' number and statistics; without any, these are 0.
