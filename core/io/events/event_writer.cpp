@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "core/io/events/event_codec.h"
 #include "core/io/tfrecord.h"
@@ -18,10 +20,24 @@ std::string HostName() {
   return name.data();
 }
 
+// The seconds in the names of a folder's event files, the largest; 0: there is none.
+int64_t NewestIn(const std::string& folder) {
+  const std::string beginning = fmt::format("events.out{}", kEventFile);
+  int64_t newest = 0;
+  for (const std::string& name : ListDirectory(folder)) {
+    if (!name.starts_with(beginning)) continue;
+    int64_t seconds = 0;
+    std::from_chars(name.data() + beginning.size(), name.data() + name.size(), seconds);
+    newest = std::max(newest, seconds);
+  }
+  return newest;
+}
+
 // A name that no file has yet: two runs that begin in one second must not share a file, in which
-// the first may have left a cut record.
+// the first may have left a cut record. And one behind all others, also where the clock was set
+// back: files are read in the order of their names.
 std::string FreshPath(const std::string& folder, double now, std::string_view suffix) {
-  for (auto seconds = static_cast<int64_t>(now);; ++seconds) {
+  for (auto seconds = std::max(static_cast<int64_t>(now), NewestIn(folder));; ++seconds) {
     std::string path = JoinPath(
         folder, fmt::format("events.out{}{:010}.{}{}", kEventFile, seconds, HostName(), suffix));
     if (!FileExists(path)) return path;

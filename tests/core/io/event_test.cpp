@@ -127,6 +127,13 @@ TEST_CASE("two writers that begin in one second have a file each, in order") {
   CHECK(EventFiles(folder.File("none")).empty());
 }
 
+TEST_CASE("where the clock was set back a new file still comes behind the others") {
+  const TemporaryFolder folder;
+  EventWriter first(folder.path(), 5000);
+  EventWriter second(folder.path(), 100);
+  CHECK(EventFiles(folder.path()) == std::vector<std::string>{first.path(), second.path()});
+}
+
 TEST_CASE("a file that was cut gives what is whole and tells the rest") {
   const TemporaryFolder folder;
   const std::string whole = ReadFile(kTheirs);
