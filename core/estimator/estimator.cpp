@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/eval_listener.h"
 #include "core/estimator/evaluate/evaluator.h"
 #include "core/estimator/evaluate/predictor.h"
@@ -173,7 +174,7 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
                      .clock = context.home.clock,
                      .log = context.home.log,
                      .stop = context.home.stop,
-                     .newest = [this] { return LatestCheckpoint(); },
+                     .newest = [&] { return LatestRegularCheckpoint(context.model_dir); },
                      .evaluate =
                          [&](size_t task, const std::string& checkpoint) {
                            return runner.Run(task, checkpoint).global_step;

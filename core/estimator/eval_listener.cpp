@@ -16,25 +16,28 @@ void EvaluationListener::Begin() {
 std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
   if (is_first_) {
     is_first_ = false;
-    last_saved_ = step;
-    const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
-    const bool was_cut = settled && *settled < step;
-    settled_ = was_cut ? *settled : step;
-    if (step > 0) runner_.GoOnFrom(step, was_cut);
-    if (!was_cut) {
-      Settle(step);
-      return std::nullopt;
-    }
+    if (!OwesFirst(step)) return std::nullopt;
   }
-  if (!IsLeaving(step)) {
-    Evaluate(step, [&](size_t task) { return IsDue(task, step); });
-  }
+  if (context_.home.stop.requested()) return std::nullopt;
+  Evaluate(step, [&](size_t task) { return IsDue(task, step); });
   last_saved_ = step;
   return std::nullopt;
 }
 
+// What only a stop request has saved is not evaluated: the run goes on from the checkpoint before.
+bool EvaluationListener::OwesFirst(int64_t step) {
+  const std::optional<CutRun> cut = saved_().resume.cut;
+  last_saved_ = cut ? cut->saved : step;
+  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+  const bool owes = !cut && settled && *settled < step;
+  settled_ = owes ? *settled : last_saved_;
+  if (step > 0) runner_.GoOnFrom(step, owes);
+  if (!owes) Settle(settled_);
+  return owes;
+}
+
 void EvaluationListener::End(int64_t step) {
-  if (IsLeaving(step)) return;
+  if (context_.home.stop.requested()) return;
   const auto is_open = [&](size_t task) { return timers_[task].step != step; };
   for (size_t task = 0; task < timers_.size(); ++task) {
     if (is_open(task)) return Evaluate(step, is_open);
@@ -106,15 +109,6 @@ void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)
     return;  // the run that goes on from this checkpoint makes it anew
   }
   Settle(step);
-}
-
-bool EvaluationListener::IsLeaving(int64_t step) {
-  if (!context_.home.stop.requested()) return false;
-  const std::optional<int64_t> every = context_.options.run_config.save_checkpoints_steps;
-  // A checkpoint that only the request has made would not have been evaluated without it.
-  const bool is_scheduled = (every && step - last_saved_ >= *every) || runner_.IsLast(step);
-  if (!is_scheduled && step != last_saved_) Settle(step);
-  return true;
 }
 
 void EvaluationListener::Settle(int64_t step) {

@@ -44,8 +44,8 @@ class EvaluationListener final : public CheckpointSaverListener {
   [[nodiscard]] bool IsDue(size_t task, int64_t step) const;
   // Evaluates the newest checkpoint by the tasks that `wants` accepts.
   void Evaluate(int64_t step, const std::function<bool(size_t)>& wants);
-  // Whether the run was asked to leave: nothing is evaluated then.
-  [[nodiscard]] bool IsLeaving(int64_t step);
+  // Looks at the checkpoint that the run begins with. Whether its evaluation was cut.
+  [[nodiscard]] bool OwesFirst(int64_t step);
   void Settle(int64_t step);
 
   EstimatorContext& context_;

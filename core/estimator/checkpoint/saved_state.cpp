@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kSeed = "tpuest/seed";
 constexpr const char* kPosition = "tpuest/stream_position";
+constexpr const char* kCut = "tpuest/cut";
 
 // The int64s of an entry, or nullptr where there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
@@ -101,6 +102,9 @@ std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
     entries.push_back(
         {kGoalEntry, Tensor::Of<int64_t>({2}, {point.goal->step, point.goal->steps})});
   }
+  if (point.cut) {
+    entries.push_back({kCut, Tensor::Of<int64_t>({2}, {point.cut->saved, point.cut->loop_begin})});
+  }
   return entries;
 }
 
@@ -115,7 +119,28 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   if (const int64_t* const goal = Find(tensors, kGoalEntry, 2)) {
     point.goal = Goal{.step = goal[0], .steps = goal[1]};
   }
+  if (const int64_t* const cut = Find(tensors, kCut, 2)) {
+    point.cut = CutRun{.saved = cut[0], .loop_begin = cut[1]};
+  }
   return point;
+}
+
+bool IsExtra(const std::string& prefix) {
+  try {
+    return BundleReader(prefix).Has(kCut);
+  } catch (const Error&) {
+    return false;  // damage is told by who reads it
+  }
+}
+
+std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir) {
+  const std::optional<std::string> latest = LatestCheckpoint(model_dir);
+  if (!latest || !IsExtra(*latest)) return latest;
+  std::vector<std::string> others = Candidates(*ReadCheckpointState(model_dir));
+  const auto found = std::find_if(others.begin(), others.end(), [&](const std::string& prefix) {
+    return prefix != *latest && CheckpointExists(prefix);
+  });
+  return found == others.end() ? std::nullopt : std::optional(*found);
 }
 
 SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }

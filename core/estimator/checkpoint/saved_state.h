@@ -6,6 +6,8 @@
 //   tpuest/seed             int64 []   tf_random_seed
 //   tpuest/stream_position  int64 [2]  epoch, records consumed of it
 //   tpuest/goal             int64 [2]  an unfinished `steps: N`: the global step it ends at, N
+//   tpuest/cut              int64 [2]  in what a stop request alone saved: the step of the last
+//                                      checkpoint before it, the step that the cut loop began at
 
 #include <cstdint>
 #include <map>
@@ -29,12 +31,21 @@ struct Goal {
   bool operator==(const Goal&) const = default;
 };
 
+// The moments of a run that a stop request cut, as one that was not cut has them.
+struct CutRun {
+  int64_t saved = 0;       // step of its last checkpoint
+  int64_t loop_begin = 0;  // step that its loop began at
+  bool operator==(const CutRun&) const = default;
+};
+
 // The run's state beside its variables: a run that goes on with it makes the bits of one that was
 // not cut.
 struct ResumePoint {
   std::optional<uint64_t> seed;
   StreamPosition position;
   std::optional<Goal> goal;
+  // Only a stop request made this checkpoint: it is an extra, which no run without the request has.
+  std::optional<CutRun> cut;
 };
 
 // A checkpoint in memory. The tensors of one that was just saved share the run's variables.
@@ -56,6 +67,11 @@ struct SavedState {
 // Reads a checkpoint whole; `path` is as FindCheckpoint takes it. Error kCheckpoint for one that is
 // missing or damaged.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
+
+// Whether only a stop request made this checkpoint; of a damaged one: no.
+[[nodiscard]] bool IsExtra(const std::string& prefix);
+// LatestCheckpoint, but for an extra the one before it; nullopt where there is none.
+[[nodiscard]] std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a
 // warning. nullopt if the folder has none; an Error if it has some and none can be read.

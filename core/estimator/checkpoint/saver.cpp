@@ -10,6 +10,9 @@
 //
 //   keep_checkpoint_max: 2    kept_ = {1000, 1500} ── Save(2000) ──▶ kept_ = {1500, 2000}
 //
+// What a stop request saves at 1700 is an extra beside these, extra_: the state file names it as
+// the newest, it is not counted, and Save(2000) of the run that goes on removes it.
+//
 // What holds, wherever the process is killed:
 //   - What the state file names is whole on disk: it is written before it is named, and removed
 //     once it is no longer named.
@@ -23,6 +26,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
@@ -46,7 +50,8 @@ double WrittenAt(const std::string& path) {
 
 }  // namespace
 
-Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
+Saver::Saver(const SaverArgs& args, const std::string& restored, const std::optional<CutRun>& cut)
+    : args_(args) {
   next_preserved_ =
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
   if (args_.config.checkpoint_save_graph_def) {
@@ -55,11 +60,12 @@ Saver::Saver(const SaverArgs& args, const std::string& restored) : args_(args) {
                              [&graph = args_.graph] { return ToMetaGraphDef({.graph = graph}); });
   }
   if (args_.config.checkpoint_format == "checkpoint") layout_.emplace(args_.graph);
-  if (!restored.empty()) Recover(restored);
+  if (!restored.empty()) Recover(restored, cut);
 }
 
-void Saver::Recover(const std::string& restored) {
+void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cut) {
   last_step_ = StepOfCheckpoint(restored);
+  regular_step_ = cut ? cut->saved : last_step_;
   const std::optional<CheckpointState> state = ReadCheckpointState(args_.model_dir);
   if (state) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
@@ -67,7 +73,16 @@ void Saver::Recover(const std::string& restored) {
       if (CheckpointExists(prefix)) kept_.push_back({prefix, WrittenAt(BundleIndexPath(prefix))});
     }
   }
-  kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
+  if (cut) {
+    extra_ = restored;
+  } else {
+    kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
+  }
+}
+
+std::string Saver::last_prefix() const {
+  if (!extra_.empty()) return extra_;
+  return kept_.empty() ? "" : kept_.back().prefix;
 }
 
 std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
@@ -82,7 +97,11 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
     throw;
   }
   std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
-  kept_.push_back({prefix, args_.clock.WallSeconds()});
+  const std::string extra_before = std::exchange(extra_, resume.cut ? prefix : "");
+  if (!resume.cut) {
+    kept_.push_back({prefix, args_.clock.WallSeconds()});
+    regular_step_ = step;
+  }
   std::deque<Kept> all = kept_;
   const size_t max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
   while (max > 0 && kept_.size() > max) kept_.pop_front();
@@ -90,6 +109,7 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   all.resize(all.size() - kept_.size());
   last_step_ = step;
   RemoveOld(all);
+  if (!extra_before.empty() && extra_before != prefix) RemoveCheckpoint(extra_before);
 }
 
 std::vector<NamedTensor> Saver::Variables() const {
@@ -114,7 +134,8 @@ void Saver::Write(const std::string& prefix, const ResumePoint& resume) {
 void Saver::WriteState() const {
   CheckpointState state;
   for (const Kept& kept : kept_) state.all_model_checkpoint_paths.push_back(kept.prefix);
-  state.model_checkpoint_path = kept_.back().prefix;
+  if (!extra_.empty()) state.all_model_checkpoint_paths.push_back(extra_);
+  state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
   WriteCheckpointState(args_.model_dir, state, kCheckpointState, args_.fsync);
 }
 

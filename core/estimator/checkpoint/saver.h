@@ -29,16 +29,19 @@ struct SaverArgs {
 
 class Saver {
  public:
-  // `restored`: the checkpoint that the run goes on from, or "". Checkpoints of the state file past
-  // it are no longer believed.
-  Saver(const SaverArgs& args, const std::string& restored);
+  // `restored`: the checkpoint that the run goes on from, or ""; `cut`: what it holds if it is an
+  // extra. Checkpoints of the state file past it are no longer believed.
+  Saver(const SaverArgs& args, const std::string& restored, const std::optional<CutRun>& cut = {});
 
   // Writes model.ckpt-<step>, all or nothing: the variables, and where the run stands beside them.
-  // Throws what the files throw; the older checkpoints are then as they were.
+  // One whose `resume` says that the run was cut is an extra: it is not counted, and it is gone
+  // with the next one. Throws what the files throw; the older checkpoints are then as they were.
   void Save(int64_t step, const ResumePoint& resume);
   // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
-  [[nodiscard]] std::string last_prefix() const { return kept_.empty() ? "" : kept_.back().prefix; }
+  [[nodiscard]] std::string last_prefix() const;
+  // Step of the newest checkpoint that is no extra.
+  [[nodiscard]] std::optional<int64_t> last_regular_step() const { return regular_step_; }
   [[nodiscard]] std::string base_path() const;  // model_dir/model.ckpt
 
  private:
@@ -46,7 +49,7 @@ class Saver {
     std::string prefix;
     double saved_at = 0;  // Clock::WallSeconds
   };
-  void Recover(const std::string& restored);
+  void Recover(const std::string& restored, const std::optional<CutRun>& cut);
   void Write(const std::string& prefix, const ResumePoint& resume);
   [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
@@ -56,8 +59,10 @@ class Saver {
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
   std::optional<ObjectLayout> layout_;          // for checkpoint_format: checkpoint
   std::deque<Kept> kept_;                       // oldest first
+  std::string extra_;                           // prefix; newer than all that are kept
   double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;
+  std::optional<int64_t> regular_step_;
 };
 
 }  // namespace tpuest

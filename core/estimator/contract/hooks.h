@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -92,6 +93,9 @@ struct RunValues {
   std::span<const StepRecord> steps;  // of this loop, oldest first; empty if input ended
   // The step after these, which is not in `steps`.
   std::optional<DivergedStep> diverged;
+  // A stop request ended the loop before its last step: a run that was not asked to stop would have
+  // gone on without a look of the hooks.
+  bool is_cut = false;
 };
 
 // The surroundings of a hook, from Begin to End.
@@ -126,6 +130,15 @@ class SessionRunHook {
   // The steps from one look of the hook at the run to the next; 0: it needs none. With
   // iterations_per_loop: auto loops end there.
   [[nodiscard]] virtual int64_t Period() const { return 0; }
+  // The first step after this one at whose end the hook has to look at the run: the next one, if it
+  // has no period. With use_tpu: false, where TensorFlow's hooks look after each step, loops end
+  // there.
+  [[nodiscard]] virtual int64_t NextLook(int64_t global_step) const {
+    return Period() > 0 ? (global_step / Period() + 1) * Period() : global_step + 1;
+  }
+
+ protected:
+  static constexpr int64_t kNeverLooks = std::numeric_limits<int64_t>::max();
 };
 
 // tf.estimator.CheckpointSaverListener: looks at every checkpoint that the saver's hook writes, in

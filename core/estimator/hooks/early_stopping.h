@@ -61,6 +61,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+  [[nodiscard]] int64_t NextLook(int64_t global_step) const override {
+    return timer_.NextDue(global_step);
+  }
 
  private:
   // Whether the evaluations that count ask for the end.

@@ -36,6 +36,7 @@ class ExecHook final : public SessionRunHook {
   void Begin(HookHome& home) override { runner_.Attach(home); }
   void AfterCreateSession(const SessionInfo& session) override;
   void End(int64_t global_step) override;
+  [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
   // The listener that runs the command after each checkpoint; nullptr if `on` does not ask for
   // that.
   [[nodiscard]] CheckpointSaverListener* listener();
@@ -64,6 +65,7 @@ class ExecListener final : public SessionRunHook {
       : options_(std::move(options)), runner_("CheckpointSaverListener", options_.check) {}
   void Begin(HookHome& home) override { runner_.Attach(home); }
   void AfterCreateSession(const SessionInfo& session) override;
+  [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
   [[nodiscard]] CheckpointSaverListener* listener() { return &listener_; }
 
  private:

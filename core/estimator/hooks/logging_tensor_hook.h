@@ -25,6 +25,9 @@ class LoggingTensorHook final : public SessionRunHook {
   void AfterRun(RunContext& context, const RunValues& values) override;
   void End(int64_t global_step) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+  [[nodiscard]] int64_t NextLook(int64_t global_step) const override {
+    return timer_.period() > 0 ? SessionRunHook::NextLook(global_step) : kNeverLooks;
+  }
 
  private:
   void Write(const StepRecord& record);

@@ -22,6 +22,9 @@ class ProfilerHook final : public SessionRunHook {
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
+  [[nodiscard]] int64_t NextLook(int64_t global_step) const override {
+    return timer_.period() > 0 ? SessionRunHook::NextLook(global_step) : kNeverLooks;
+  }
 
  private:
   SecondOrStepTimer timer_;

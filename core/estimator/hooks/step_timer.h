@@ -1,7 +1,9 @@
 #pragma once
 // TensorFlow's SecondOrStepTimer: tells a hook that does something every so often when it is due.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace tpuest {
@@ -25,6 +27,12 @@ class SecondOrStepTimer {
   }
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] double last_seconds() const { return last_seconds_; }
+  // The first step after this one at which the hook is due; no step where it goes by seconds.
+  [[nodiscard]] int64_t NextDue(int64_t step) const {
+    if (!last_step_) return step + 1;
+    if (!every_steps_) return std::numeric_limits<int64_t>::max();
+    return std::max(*last_step_ + *every_steps_, step + 1);
+  }
   // The steps from one time to the next; 0 where the timer goes by seconds.
   [[nodiscard]] int64_t period() const { return every_steps_.value_or(0); }
 

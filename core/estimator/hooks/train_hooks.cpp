@@ -1,5 +1,6 @@
 #include "core/estimator/hooks/train_hooks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -14,10 +15,11 @@ void CheckpointSaverHook::Begin(HookHome& home) {
 
 void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
   std::ignore = Save(session.global_step);
+  if (home_->resume->cut) last_step_ = home_->resume->cut->saved;
 }
 
 void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
-  if (values.diverged || !IsDue(values.global_step)) return;
+  if (values.diverged || values.is_cut || !IsDue(values.global_step)) return;
   if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
 }
 
@@ -28,6 +30,11 @@ bool CheckpointSaverHook::IsDue(int64_t step) const {
   }
   const auto secs = static_cast<double>(save_secs_.value_or(0));
   return secs > 0 && home_->clock.Seconds() >= last_seconds_ + secs;
+}
+
+int64_t CheckpointSaverHook::NextLook(int64_t global_step) const {
+  if (save_steps_.value_or(0) <= 0) return kNeverLooks;
+  return std::max(last_step_ + *save_steps_, global_step + 1);
 }
 
 void CheckpointSaverHook::End(int64_t global_step) {
@@ -88,7 +95,6 @@ void MetricsLogHook::Report(const StepRecord& record) {
 
 void ExamplesPerSecondHook::AfterCreateSession(const SessionInfo& session) {
   batch_size_ = session.batch_size;
-  last_step_ = session.global_step;
   last_seconds_ = clock_.Seconds();
 }
 
@@ -99,26 +105,31 @@ void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& value
       log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
       is_first_ = false;
     }
-    if (record.step % every_ == 0) Report(record);
+    if (record.step % every_ == 0) ReportLoss(record);
   }
+  if (!values.steps.empty()) ReportRates(values.steps.back());
 }
 
-void ExamplesPerSecondHook::Report(const StepRecord& record) {
-  const double seconds = record.seconds - last_seconds_;
-  const double steps_per_sec =
-      seconds > 0 ? static_cast<double>(record.step - last_step_) / seconds : 0;
-  const double examples_per_sec = steps_per_sec * static_cast<double>(batch_size_);
-  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), record.step, seconds);
-  if (seconds > 0) {
-    log_.Info("global_step/sec: {:g}", steps_per_sec);
-    log_.Info("examples/sec: {:g}", examples_per_sec);
-    const double now = clock_.WallSeconds();
-    events_.Scalar(now, record.step, "global_step/sec", static_cast<float>(steps_per_sec));
-    events_.Scalar(now, record.step, "examples/sec", static_cast<float>(examples_per_sec));
-    events_.Flush();
-  }
-  last_step_ = record.step;
+void ExamplesPerSecondHook::ReportLoss(const StepRecord& record) {
+  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), record.step,
+            record.seconds - last_seconds_);
   last_seconds_ = record.seconds;
+}
+
+void ExamplesPerSecondHook::ReportRates(const StepRecord& last) {
+  if (!timer_.IsDue(last.step, last.seconds)) return;
+  const std::optional<int64_t> begin = timer_.last_step();
+  const double seconds = last.seconds - timer_.last_seconds();
+  timer_.Trigger(last.step, last.seconds);
+  if (!begin || seconds <= 0) return;
+  const double steps_per_sec = static_cast<double>(last.step - *begin) / seconds;
+  const double examples_per_sec = steps_per_sec * static_cast<double>(batch_size_);
+  log_.Info("global_step/sec: {:g}", steps_per_sec);
+  log_.Info("examples/sec: {:g}", examples_per_sec);
+  const double now = clock_.WallSeconds();
+  events_.Scalar(now, last.step, "global_step/sec", static_cast<float>(steps_per_sec));
+  events_.Scalar(now, last.step, "examples/sec", static_cast<float>(examples_per_sec));
+  events_.Flush();
 }
 
 void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {

@@ -8,6 +8,9 @@
 //   chunk   ├── call ───┼── call ───┤            items taken at once, about 0.05 s of work (0.5 s
 //   call    │ step │ step │ step │               on a device): a stop is answered within it
 //
+// With use_tpu: false hooks look after each step that they are due at, as in TensorFlow: a loop
+// ends at the first of these, or with its chunk.
+//
 // A loop is: BeforeRun of every hook, RunSteps, SettleEnd, AfterRun of every hook. A call is one
 // TrainStep::Run: inputs of other shapes and rare summaries begin a new one.
 //
@@ -46,13 +49,14 @@ TrainLoop::TrainLoop(TrainLoopArgs args)
       length_(*args_.context.options.run_config.tpu_config.loop, args_.period,
               args_.context.home.log) {
   step_ = *args_.variables.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
+  next_loop_begin_ = args_.cut ? args_.cut->loop_begin : step_;
   OpenWindow(args_.context.home.clock.Seconds());
 }
 
 std::string TrainLoop::Run() {
   while (true) {
     RunContext context(step_);
-    context.set_iterations(length_.Next(step_));
+    context.set_iterations(NextIterations());
     for (SessionRunHook* const hook : args_.hooks) hook->BeforeRun(context);
     const RunValues values = RunSteps(context.iterations(), context.trace());
     if (rolls_back_) return std::string(kRolledBack);
@@ -63,9 +67,23 @@ std::string TrainLoop::Run() {
   }
 }
 
+int64_t TrainLoop::NextIterations() {
+  if (args_.context.options.use_tpu) {
+    const int64_t steps = length_.Next(step_);
+    const int64_t made = step_ - next_loop_begin_;  // before the loop was cut
+    const auto& loop = *args_.context.options.run_config.tpu_config.loop;
+    const bool is_rest = loop.unit == IterationsPerLoopCounter::Unit::kCount && made < steps;
+    return is_rest ? steps - made : steps;
+  }
+  int64_t look = step_ + static_cast<int64_t>(chunk_);
+  for (const SessionRunHook* const hook : args_.hooks) look = std::min(look, hook->NextLook(step_));
+  return look - step_;
+}
+
 RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   const double begin = args_.context.home.clock.Seconds();
-  loop_begin_ = step_;
+  const int64_t first = step_;
+  loop_begin_ = next_loop_begin_;
   records_.clear();
   summaries_.clear();
   const int64_t last = step_ + iterations;
@@ -76,12 +94,16 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
     RunChunk(items, std::exchange(trace, nullptr));
     ReportProgress();
   }
-  length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - loop_begin_);
+  if (args_.context.options.use_tpu) {
+    length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
+  }
+  const bool is_cut = step_ < last && !diverged_ && args_.context.home.stop.requested();
+  next_loop_begin_ = is_cut ? loop_begin_ : step_;
   const size_t count = records_.empty() ? 0 : summaries_.size() / records_.size();
   for (size_t i = 0; i < records_.size(); ++i) {
     records_[i].summaries = {summaries_.data() + i * count, count};
   }
-  return {.global_step = step_, .steps = records_, .diverged = diverged_};
+  return {.global_step = step_, .steps = records_, .diverged = diverged_, .is_cut = is_cut};
 }
 
 void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {

@@ -31,6 +31,7 @@ struct TrainLoopArgs {
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   int64_t period = 0;           // see LoopLength
+  std::optional<CutRun> cut;    // the first loop is the rest of the one that was cut there
 };
 
 class TrainLoop {
@@ -47,8 +48,12 @@ class TrainLoop {
   [[nodiscard]] std::optional<float> loss() const { return loss_; }
   [[nodiscard]] bool input_ended() const { return input_ended_; }
   [[nodiscard]] int64_t steps_made() const { return steps_made_; }
+  // The step that the next loop begins at: that of the last one, if it was cut.
+  [[nodiscard]] int64_t next_loop_begin() const { return next_loop_begin_; }
 
  private:
+  // The steps of the next loop, if no hook wants fewer.
+  [[nodiscard]] int64_t NextIterations();
   // `trace` (may be nullptr) gets the events of the first step.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
@@ -79,7 +84,8 @@ class TrainLoop {
   int64_t step_ = 0;
   int64_t steps_made_ = 0;
   std::optional<float> loss_;
-  int64_t loop_begin_ = 0;           // global step before the loop that runs
+  int64_t loop_begin_ = 0;  // global step before the loop that runs
+  int64_t next_loop_begin_ = 0;
   size_t chunk_ = 1;                 // steps that are taken from the infeed at once
   bool whole_chunks_ = false;        // the device wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs

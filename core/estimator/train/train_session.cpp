@@ -28,8 +28,9 @@ Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec
   return Find<Hook>(hooks);
 }
 
-bool EndsLoopsAtPeriods(const RunConfig& config) {
-  return config.tpu_config.loop->unit == IterationsPerLoopCounter::Unit::kAuto;
+bool EndsLoopsAtPeriods(const EstimatorOptions& options) {
+  return options.use_tpu &&
+         options.run_config.tpu_config.loop->unit == IterationsPerLoopCounter::Unit::kAuto;
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
               .log = context_.home.log,
               .clock = clock_,
               .fsync = context_.home.fsync},
-             plan_.newest ? plan_.newest->prefix : ""),
+             plan_.newest ? plan_.newest->prefix : "", plan_.resume.cut),
       metrics_(context_.model_dir),
       events_(context_.model_dir, clock_.WallSeconds()),
       hook_graph_(context_.home.backend, context_.home.registry, variables_, *model_.graph),
@@ -70,7 +71,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .events = &events_,
                   .saver = &saver_,
                   .resume = &resume_,
-                  .loops_end_at_periods = EndsLoopsAtPeriods(config_)}),
+                  .loops_end_at_periods = EndsLoopsAtPeriods(context_.options)}),
       host_call_(context_.home.backend, context_.home.registry, context_.home.log,
                  context_.threads) {
   metrics_.CutAfter(start_);
@@ -143,6 +144,7 @@ void TrainSession::Begin() {
                                                                     : std::set<std::string>()};
   for (SessionRunHook* const hook : hooks_) hook->Begin(hook_home_);
   for (SessionRunHook* const hook : hooks_) hook->AfterCreateSession(session);
+  resume_.cut.reset();
   const HParams& hparams = context_.home.hparams;
   const double now = clock_.WallSeconds();
   if (!hparams.empty()) events_.Summary(now, 0, {HParamsStart(hparams, now)});
@@ -151,7 +153,12 @@ void TrainSession::Begin() {
   events_.Flush();
 }
 
-void TrainSession::End(int64_t global_step, bool stopped_by_signal) {
+void TrainSession::End(const TrainLoop& loop, bool stopped_by_signal) {
+  const int64_t global_step = loop.global_step();
+  if (stopped_by_signal && saver_.last_step() != global_step) {
+    resume_.cut = CutRun{.saved = saver_.last_regular_step().value_or(start_),
+                         .loop_begin = loop.next_loop_begin()};
+  }
   // The last checkpoint makes the run complete, so everything else is written before it.
   if (!context_.home.hparams.empty() && !stopped_by_signal) {
     const double now = clock_.WallSeconds();
@@ -178,7 +185,8 @@ TrainResult TrainSession::Run(Infeed& infeed) {
                   .listeners = listeners_,
                   .batch_size = plan_.batch_size,
                   .goal = plan_.goal,
-                  .period = Period()});
+                  .period = Period(),
+                  .cut = plan_.resume.cut});
   TrainResult result{.stopped_because = loop.Run()};
   if (result.stopped_because == TrainLoop::kRolledBack) {
     events_.Flush();
@@ -193,7 +201,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
   } else if (loop.steps_made() == 0 && loop.input_ended()) {
     log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
   }
-  End(loop.global_step(), by_signal);
+  End(loop, by_signal);
   log.Info("Loss for final step: {}.", loop.loss() ? PythonFloat(*loop.loss()) : "None");
   result.global_step = loop.global_step();
   result.loss = loop.loss();

@@ -48,7 +48,8 @@ class TrainSession {
   [[nodiscard]] int64_t Period() const;
   // Calls the hooks up to the first step.
   void Begin();
-  void End(int64_t global_step, bool stopped_by_signal);
+  // Saves what is left to save: an extra checkpoint, if a stop request has cut the run.
+  void End(const TrainLoop& loop, bool stopped_by_signal);
 
   EstimatorContext& context_;
   const TrainPlan& plan_;

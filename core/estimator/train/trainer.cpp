@@ -101,6 +101,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   if (rollback.times > 0) plan.resume.position = rollback.position;
+  cut_ = plan.resume.cut;
   plan.resume.seed = context_.Seed(plan.resume.seed);
   std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
                                                                  .batch_size = plan.batch_size,
@@ -152,6 +153,7 @@ SavedState Trainer::Saved() const {
   SavedState saved{.prefix = *newest, .tensors = variables_.tensors()};
   saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   saved.resume.seed = context_.seed;
+  saved.resume.cut = cut_;
   return saved;
 }
 

@@ -20,7 +20,7 @@ class Trainer {
   // the model; and what the model_fn, the input and TrainLoop::Run throw.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
   // The contents of the run's newest checkpoint, right after it was written: they share the
-  // variables with the run.
+  // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
   // The global step at which the run, or the last one, is complete; nullopt: at its input's end.
   [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
@@ -57,6 +57,7 @@ class Trainer {
   VariableStore variables_;
   std::unique_ptr<TrainStep> step_;
   std::optional<int64_t> goal_;
+  std::optional<CutRun> cut_;  // of the checkpoint that the run goes on from, if it is an extra
 };
 
 }  // namespace tpuest

@@ -27,11 +27,12 @@ struct RunOptions {
   int64_t save_steps = 1000;
   int64_t summary_steps = 100;
   int64_t log_steps = 100;
+  int shards = 1;
 };
 
 LoopRun TrainLoops(const std::string& model_dir, const TrainLength& length, const RunOptions& of) {
   Home home;
-  EstimatorOptions options = Options(model_dir);
+  EstimatorOptions options = Options(model_dir, of.shards);
   options.run_config.tpu_config.iterations_per_loop = of.per_loop;
   options.run_config.save_checkpoints_steps = of.save_steps;
   options.run_config.save_summary_steps = of.summary_steps;
@@ -149,7 +150,7 @@ TEST_CASE("a run by time counts its loops with the clock it is given") {
                                .clock = clock,
                                .stop = home.stop,
                                .fsync = false};
-  EstimatorOptions options = Options(folder.path());
+  EstimatorOptions options = Options(folder.path(), 1);
   options.run_config.tpu_config.iterations_per_loop = "10m";
   Estimator estimator(LinearModel(), options, estimator_home);
   Steps loops;
@@ -184,6 +185,27 @@ TEST_CASE("a count saves at the first end of a loop that is far enough from the 
   CHECK(saves("a", 5, 12) == Steps{0, 15, 30});
   CHECK(saves("b", 5, 10) == Steps{0, 10, 20, 30});
   CHECK(saves("c", 10, 3) == Steps{0, 10, 20, 30});
+}
+
+TEST_CASE("use_tpu: false saves at the very step, whatever iterations_per_loop says") {
+  TemporaryFolder folder;
+  for (const IterationsPerLoop& per_loop : {IterationsPerLoop("auto"), IterationsPerLoop(2),
+                                            IterationsPerLoop(1000), IterationsPerLoop("10m")}) {
+    TemporaryFolder run;
+    const RunOptions options{.per_loop = per_loop, .save_steps = 7, .shards = 0};
+    CHECK(TrainLoops(run.path(), {.max_steps = 21}, options).checkpoints == Steps{0, 7, 14, 21});
+  }
+  // TensorFlow counts from the step that a run starts at.
+  const RunOptions options{.per_loop = 2, .save_steps = 7, .shards = 0};
+  (void)TrainLoops(folder.path(), {.max_steps = 10}, options);
+  CHECK(TrainLoops(folder.path(), {.max_steps = 30}, options).checkpoints ==
+        Steps{0, 7, 10, 17, 24, 30});
+}
+
+TEST_CASE("use_tpu: false lets a hook without a period look after each step") {
+  TemporaryFolder folder;
+  const RunOptions options{.per_loop = 2, .shards = 0};
+  CHECK(TrainLoops(folder.path(), {.max_steps = 5}, options).loops == Steps{1, 2, 3, 4, 5});
 }
 
 }  // namespace tpuest

@@ -2,6 +2,7 @@
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/events/event_reader.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -109,6 +110,70 @@ TEST_CASE("a preempted run resumes to the same bytes") {
     CHECK(result.exit_code == 75);
   }
   CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
+}
+
+TEST_CASE("a preempted run has the checkpoints of one that was not") {
+  const auto train = [](const std::string& model_dir, int64_t iterations_per_loop, bool use_tpu,
+                        std::optional<int64_t> stop_at) {
+    Home home;
+    EstimatorOptions options =
+        OptionsOf(model_dir, {.iterations_per_loop = iterations_per_loop, .save_every = 7});
+    options.use_tpu = use_tpu;
+    options.run_config.keep_checkpoint_max = 3;
+    struct StopAt final : ProgressListener {  // within loops, too
+      void Report(const ProgressReport& report) override {
+        if (step && report.step >= *step) stop->Request(StopSignal::Kind::kPreempted);
+      }
+      std::optional<int64_t> step;
+      StopSignal* stop = nullptr;
+    } stop;
+    stop.step = stop_at;
+    stop.stop = &home.stop;
+    EstimatorHome estimator_home = home.get();
+    estimator_home.progress = &stop;
+    Estimator estimator(LinearModel(), options, estimator_home);
+    return estimator.Train(RangeInput({.count = 50}), {.max_steps = 40}).exit_code;
+  };
+  for (const bool use_tpu : {false, true}) {
+    for (const int64_t iterations_per_loop : {1, 3, 5, 100}) {
+      CAPTURE(use_tpu);
+      CAPTURE(iterations_per_loop);
+      TemporaryFolder whole;
+      CHECK(train(whole.path(), iterations_per_loop, use_tpu, {}) == 0);
+      TemporaryFolder cut;
+      for (const int64_t stop_at : {2, 4, 11, 14, 16, 30}) {
+        if (train(cut.path(), iterations_per_loop, use_tpu, stop_at) == 0) break;
+      }
+      CHECK(train(cut.path(), iterations_per_loop, use_tpu, {}) == 0);
+      CHECK(ReadFile(cut.File("checkpoint")) == ReadFile(whole.File("checkpoint")));
+      CHECK(ListDirectory(cut.path()).size() - EventFiles(cut.path()).size() ==
+            ListDirectory(whole.path()).size() - EventFiles(whole.path()).size());
+      for (const std::string& prefix :
+           ReadCheckpointState(whole.path())->all_model_checkpoint_paths) {
+        CHECK(CheckpointBytes(cut.File(BaseName(prefix))) == CheckpointBytes(prefix));
+      }
+    }
+  }
+}
+
+TEST_CASE("what a stop request saves is not counted among those kept") {
+  TemporaryFolder folder;
+  Home home;
+  EstimatorOptions options = OptionsOf(folder.path(), {.save_every = 4});
+  options.run_config.keep_checkpoint_max = 1;
+  Estimator estimator(LinearModel(), options, home.get());
+  AfterEachLoop stop([&](RunContext& /*context*/, const RunValues& values) {
+    if (values.global_step == 6) home.stop.Request(StopSignal::Kind::kPreempted);
+  });
+  CHECK(estimator.Train(RangeInput({.count = 50}), {.max_steps = 20}, {&stop}).exit_code == 75);
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-6"));
+  CHECK(LatestRegularCheckpoint(folder.path()) == folder.File("model.ckpt-4"));
+  CHECK(ReadCheckpointState(folder.path())->all_model_checkpoint_paths ==
+        std::vector{folder.File("model.ckpt-4"), folder.File("model.ckpt-6")});
+  Run(folder.path(), {.length = {.max_steps = 8}});
+  CHECK(CheckpointExists(folder.File("model.ckpt-4")));  // this run keeps more
+  CHECK(!CheckpointExists(folder.File("model.ckpt-6")));
+  CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-8"));
 }
 
 TEST_CASE("a restored checkpoint is not written again") {

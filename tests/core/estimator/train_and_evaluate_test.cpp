@@ -281,9 +281,7 @@ TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up
   Home fresh;
   Estimator estimator(LinearModel(), run.options, fresh.get());
   (void)estimator.TrainAndEvaluate(RangeInput({}), {.max_steps = 42}, {}, {Task()});
-  const Steps steps = run.Evaluated();
-  CHECK(std::find(steps.begin(), steps.end(), 18) == steps.end());
-  CHECK(steps.back() == 42);
+  CHECK(run.Evaluated() == Steps{10, 20, 30, 40, 42});
 }
 
 TEST_CASE(
