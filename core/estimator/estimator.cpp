@@ -146,9 +146,11 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
     }
     return result;
   }
-  if (!listener.has_begun()) listener.GoOnAfterEnd(result.train.global_step);
+  if (!listener.has_begun())
+    listener.GoOnAfterEnd(result.train.global_step, result.train.checkpoint);
   const StopSignal& stop = context.home.stop;
-  if (result.train.exit_code == 0 && stop.requested() && listener.OwesEvaluation()) {
+  if (result.train.exit_code == 0 && stop.requested() &&
+      listener.OwesEvaluation(result.train.global_step)) {
     result.train.exit_code = ExitCodeOf(stop);
     result.train.stopped_because = ReasonOf(stop);
   }

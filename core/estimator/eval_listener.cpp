@@ -58,21 +58,17 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   return next;
 }
 
-void EvaluationListener::GoOnAfterEnd(int64_t step) {
+void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
   const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
   if (!settled || *settled >= step || context_.home.stop.requested()) return;
   runner_.GoOnFrom(step, true);
-  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
-  for (size_t task = 0; newest && task < runner_.tasks().size(); ++task) {
-    (void)runner_.Run(task, *newest);
-  }
+  for (size_t task = 0; task < runner_.tasks().size(); ++task) (void)runner_.Run(task, checkpoint);
   Settle(step);
 }
 
-bool EvaluationListener::OwesEvaluation() const {
+bool EvaluationListener::OwesEvaluation(int64_t step) const {
   const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
-  const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
-  return settled && newest && *settled < StepOfCheckpoint(*newest).value_or(0);
+  return settled && *settled < step;
 }
 
 bool EvaluationListener::IsDue(size_t task, int64_t step) const {

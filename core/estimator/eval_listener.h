@@ -29,11 +29,12 @@ class EvaluationListener final : public CheckpointSaverListener {
 
   // Whether a run has begun: none begins if max_steps was reached before.
   [[nodiscard]] bool has_begun() const { return !timers_.empty(); }
-  // Stands in for such a run, whose last checkpoint is of `step`: makes the evaluation that was
-  // cut, if one was.
-  void GoOnAfterEnd(int64_t step);
-  // Whether a stop request has left the newest checkpoint to the run that goes on from it.
-  [[nodiscard]] bool OwesEvaluation() const;
+  // Stands in for such a run, whose last checkpoint is `checkpoint`, of `step`: makes the
+  // evaluation that was cut, if one was.
+  void GoOnAfterEnd(int64_t step, const std::string& checkpoint);
+  // Whether a stop request has left the newest checkpoint, of `step`, to the run that goes on from
+  // it.
+  [[nodiscard]] bool OwesEvaluation(int64_t step) const;
 
  private:
   struct Timer {

@@ -68,12 +68,63 @@ SavedState LoadPrefix(const std::string& prefix) {
   return saved;
 }
 
-// A run whose state file is gone starts afresh, as in TensorFlow, but with a warning.
-void WarnOfLostState(const std::string& model_dir, Log& log) {
+// The checkpoints of the state file that are there, the newest first.
+struct Named {
+  std::vector<std::string> prefixes;
+  std::string fault;      // why the file is of no use; empty: it is
+  bool is_there = false;  // the file
+};
+
+Named ReadNamed(const std::string& model_dir) {
+  const std::string path = CheckpointStatePath(model_dir);
+  std::optional<CheckpointState> state;
+  try {
+    state = ReadCheckpointState(model_dir);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return {.fault = fmt::format("{}: {}", path, error.message()), .is_there = true};
+  }
+  if (!state) return {.fault = fmt::format("{}: is missing", path)};
+  if (state->model_checkpoint_path.empty()) {
+    return {.fault = fmt::format("{}: names no checkpoint", path), .is_there = true};
+  }
+  Named named{.prefixes = Candidates(*state), .is_there = true};
+  const std::string newest = named.prefixes.front();
+  std::erase_if(named.prefixes,
+                [](const std::string& prefix) { return !CheckpointExists(prefix); });
+  if (named.prefixes.empty()) {
+    named.fault =
+        fmt::format("{}: names {}, and no checkpoint that it names is there", path, newest);
+  }
+  return named;
+}
+
+// Every checkpoint that may be gone on with, the newest first: those of the state file, and the
+// older ones of the folder; all of the folder where the file is of no use.
+std::vector<std::string> AllCandidates(const std::string& model_dir, const Named& named) {
+  std::vector<std::string> all = named.prefixes;
   const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
-  if (there.empty()) return;
-  log.Warning("{}: is missing, so {} and what else is there is passed over",
-              CheckpointStatePath(model_dir), BundleIndexPath(BaseName(there.begin()->second)));
+  for (auto at = there.rbegin(); at != there.rend(); ++at) {
+    const bool is_newer = !named.prefixes.empty() &&
+                          at->first > StepOfCheckpoint(named.prefixes.front()).value_or(at->first);
+    if (is_newer || std::find(all.begin(), all.end(), at->second) != all.end()) continue;
+    all.push_back(at->second);
+  }
+  return all;
+}
+
+// The state file names a newest checkpoint that is not there.
+void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log) {
+  const std::string newest = ReadCheckpointState(model_dir)->model_checkpoint_path;
+  if (taken == newest) return;
+  log.Warning("{}: is missing, {} names it; {} is taken", BundleIndexPath(newest),
+              CheckpointStatePath(model_dir), taken);
+}
+
+[[noreturn]] void ThrowNoneThere(const std::string& model_dir, const std::string& fault) {
+  throw Error(Code::kCheckpoint, fault,
+              fmt::format("bring the files back, or remove {} to start afresh",
+                          CheckpointStatePath(model_dir)));
 }
 
 // Throws the Error of the last of `count` checkpoints, none of which can be read.
@@ -83,8 +134,10 @@ void WarnOfLostState(const std::string& model_dir, Log& log) {
     faults.front().message += fmt::format("; none of the {} checkpoints can be read", count);
   }
   if (faults.front().hint.empty()) {
-    faults.front().hint = fmt::format("bring the files back, or remove {} to start afresh",
-                                      CheckpointStatePath(model_dir));
+    faults.front().hint = fmt::format(
+        "bring the files back, or name another model_dir: a run in {} would start "
+        "afresh over them",
+        model_dir);
   }
   throw Error(last.code(), std::move(faults));
 }
@@ -146,23 +199,22 @@ std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir)
 SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }
 
 std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
-  const std::optional<std::string> latest = LatestCheckpoint(model_dir);
-  if (!latest) {
-    WarnOfLostState(model_dir, log);
+  const Named named = ReadNamed(model_dir);
+  const std::vector<std::string> candidates = AllCandidates(model_dir, named);
+  if (candidates.empty()) {
+    if (named.is_there) ThrowNoneThere(model_dir, named.fault);
     return std::nullopt;
   }
-  const CheckpointState state = *ReadCheckpointState(model_dir);
-  if (*latest != state.model_checkpoint_path) {
-    log.Warning("{}: is missing, {} names it; {} is taken",
-                BundleIndexPath(state.model_checkpoint_path), CheckpointStatePath(model_dir),
-                *latest);
-  }
-  std::vector<std::string> candidates = Candidates(state);
-  std::erase_if(candidates, [](const std::string& prefix) { return !CheckpointExists(prefix); });
+  if (named.fault.empty()) WarnOfLostNewest(model_dir, candidates.front(), log);
   for (const std::string& prefix : candidates) {
     try {
-      return LoadPrefix(prefix);
+      SavedState saved = LoadPrefix(prefix);
+      if (!named.fault.empty()) {
+        log.Warning("{}; {} is taken, the newest checkpoint there", named.fault, prefix);
+      }
+      return saved;
     } catch (const Error& error) {
+      if (error.code() == Code::kResource) throw;
       if (prefix == candidates.back()) ThrowUnreadable(model_dir, candidates.size(), error);
       log.Warning("{}; the checkpoint before it is tried", error.message());
     }

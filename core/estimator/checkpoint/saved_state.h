@@ -74,7 +74,9 @@ struct SavedState {
 [[nodiscard]] std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a
-// warning. nullopt if the folder has none; an Error if it has some and none can be read.
+// warning, and so is a state file that is missing, empty or damaged: then it is the newest of the
+// folder. nullopt if there are neither; Error kCheckpoint if there is something and none can be
+// read.
 [[nodiscard]] std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log);
 
 }  // namespace tpuest
