@@ -239,6 +239,14 @@ void Session::EndRun(int exit_code, const std::string& status) {
   if (folder_) folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
 }
 
+// A run that was killed between its last checkpoint and its end is done once it is run again,
+// though none of it is left to begin.
+void Session::NoteDone() {
+  const bool trains = invocation_.command.starts_with("train");
+  if (folder_ || !trains || invocation_.dry_run) return;
+  RunFolder::NoteDone(estimator_->model_dir(), clock_.WallSeconds());
+}
+
 void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept {
   try {
     for (const Fault& fault : faults) console_.Note(Level::kError, fault.message);
@@ -264,6 +272,7 @@ int Session::Run(const std::function<int()>& body) {
   try {
     const int exit_code = body();
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
+    if (exit_code == 0) NoteDone();
     return exit_code;
   } catch (const Error& error) {
     NoteFailure(error.code(), error.faults());

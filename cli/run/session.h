@@ -85,6 +85,7 @@ class Session {
   void WriteJob();
   void StartRun();
   void EndRun(int exit_code, const std::string& status);
+  void NoteDone();
   void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
   // Puts the lines of evaluate and predict into the log of the run.
   void JoinLog();

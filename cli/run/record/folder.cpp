@@ -54,6 +54,12 @@ std::optional<std::string> RunOfExport(const fs::path& exported) {
   return std::nullopt;
 }
 
+void WriteRunJson(const std::string& model_dir, const Json& run) {
+  WriteFileAtomically(RunJsonPath(model_dir),
+                      run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                      /*fsync=*/false);
+}
+
 }  // namespace
 
 std::string ModelDirOf(const std::string& checkpoint) {
@@ -114,6 +120,16 @@ void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_s
   WriteRun();
 }
 
+void RunFolder::NoteDone(const std::string& model_dir, double wall_seconds) {
+  if (FileLock::IsHeld(LockPath(model_dir))) return;
+  std::optional<Json> run = ReadRunJson(model_dir);
+  if (!run || !run->contains("status") || (*run)["status"] == "done") return;
+  (*run)["end"] = wall_seconds;
+  (*run)["status"] = "done";
+  (*run)["exit_code"] = 0;
+  WriteRunJson(model_dir, *run);
+}
+
 void RunFolder::WriteRun() const {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -130,9 +146,7 @@ void RunFolder::WriteRun() const {
                     {"end", end_ ? Json(*end_) : Json()},
                     {"status", status_},
                     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};
-  WriteFileAtomically(RunJsonPath(model_dir_),
-                      run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
-                      /*fsync=*/false);
+  WriteRunJson(model_dir_, run);
 }
 
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {

@@ -21,6 +21,8 @@ class RunFolder {
  public:
   // Makes the folder where there is none.
   explicit RunFolder(const std::string& model_dir);
+  // Puts the end into the run.json of a run that was done but for it: nothing was left to do.
+  static void NoteDone(const std::string& model_dir, double wall_seconds);
   // The state of model_dir's run, as a process outside of it sees it.
   [[nodiscard]] static TrainerState StateOf(const std::string& model_dir);
   // True where a run has left its folder in model_dir.
