@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::string>> Pairs(const YAML::Node& node) {
 
 SignalPlan Signal(const Origin& origin, const YAML::Node& node) {
   static const std::map<std::string, int> kSignals = {
-      {"TERM", SIGTERM}, {"INT", SIGINT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1}};
+      {"TERM", SIGTERM}, {"INT", SIGINT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1}, {"HUP", SIGHUP}};
   SignalPlan plan;
   for (const auto& entry : node) {
     const auto key = entry.first.as<std::string>();

@@ -42,7 +42,7 @@
 //                            of the tree), TESTDATA (tests/testdata) and, in a case that needs a
 //                            plugin, TPUEST_PLUGINS; ${...} in a job sees them
 //   limit_s: 60              then the step's whole process group is killed, and the case fails
-//   signal: {send: TERM|INT|KILL|USR1, after: TEXT of stderr}, or {..., after_file: GLOB}
+//   signal: {send: TERM|INT|KILL|USR1|HUP, after: TEXT of stderr}, or {..., after_file: GLOB}
 //                            sent once to the process group; it must become due
 //   code: 0                  the exit code; 128 + n for signal n
 //   stdout, not_stdout, stderr, not_stderr

@@ -19,6 +19,10 @@ class FetchedSignals {
   FetchedSignals() {
     sigemptyset(&signals_);
     for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    // Under nohup it stays ignored; blocked it would be fetched all the same.
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals_, &before_);
   }
   ~FetchedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
