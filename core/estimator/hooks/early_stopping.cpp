@@ -7,6 +7,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/saver.h"
 #include "core/io/events/event_reader.h"
 
 namespace tpuest {
@@ -19,7 +20,8 @@ double MetricOf(const std::map<std::string, double>& metrics, const std::string&
   std::vector<std::string> names;
   for (const auto& [known, value] : metrics) names.push_back(known);
   throw Error(Code::kUsage, fmt::format("the evaluation at step {} has no metric '{}'", step, name),
-              fmt::format("there are: {}", Join(names, ", ")));
+              fmt::format("there are: {}", Join(names, ", ")))
+      .Key("train_spec.hooks");
 }
 
 bool IsBetter(double value, double than, bool higher_is_better) {
@@ -111,18 +113,32 @@ void EarlyStoppingHook::BeforeRun(RunContext& context) {
 
 void EarlyStoppingHook::AfterRun(RunContext& context, const RunValues& values) {
   const double now = home_->clock.Seconds();
+  CheckMetric();
   const bool is_over = context.stop_reason().has_value();
   if (is_over || values.diverged || !timer_.IsDue(values.global_step, now)) return;
   timer_.Trigger(values.global_step, now);
   std::ignore = StopsAt(values.global_step, context);
 }
 
+// Evaluations are made when a checkpoint has been saved.
+void EarlyStoppingHook::CheckMetric() {
+  if (has_metric_ || home_->saver == nullptr || home_->saver->last_step() == looked_at_) return;
+  looked_at_ = home_->saver->last_step();
+  const EvalMetricsBySteps metrics = Believed();
+  if (metrics.empty()) return;
+  has_metric_ = true;
+  if (options_.metric_name.empty()) return;
+  std::ignore = MetricOf(metrics.rbegin()->second, options_.metric_name, metrics.rbegin()->first);
+}
+
+EvalMetricsBySteps EarlyStoppingHook::Believed() const {
+  return ReadEvalMetrics(*options_.eval_dir, home_->log, [&](int64_t step, double wall_time) {
+    return step <= start_step_ || wall_time >= start_time_;
+  });
+}
+
 bool EarlyStoppingHook::StopsAt(int64_t global_step, RunContext& context) {
-  const EvalMetricsBySteps metrics =
-      ReadEvalMetrics(*options_.eval_dir, home_->log, [&](int64_t step, double wall_time) {
-        return step <= start_step_ || wall_time >= start_time_;
-      });
-  if (!should_stop_(metrics, home_->log)) return false;
+  if (!should_stop_(Believed(), home_->log)) return false;
   home_->log.Info("Requesting early stopping at global step {}", global_step);
   context.RequestStop("early_stopping");
   return true;

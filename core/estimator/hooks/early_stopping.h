@@ -54,6 +54,7 @@ class EarlyStoppingHook final : public SessionRunHook {
  public:
   using ShouldStop = std::function<bool(const EvalMetricsBySteps&, Log&)>;
   EarlyStoppingHook(const EarlyStoppingOptions& options, ShouldStop should_stop);
+  // The first evaluation of the run has to have the metric: Error kUsage with those that it has.
   void Begin(HookHome& home) override;
   void AfterCreateSession(const SessionInfo& session) override;
   // Looks before the first loop of a restored run: it may have been cut between an evaluation that
@@ -66,6 +67,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   }
 
  private:
+  // Looks for the metric in the first evaluation, after each checkpoint until there is one.
+  void CheckMetric();
+  [[nodiscard]] EvalMetricsBySteps Believed() const;
   // Whether the evaluations that count ask for the end.
   bool StopsAt(int64_t global_step, RunContext& context);
 
@@ -75,7 +79,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
   int64_t start_step_ = 0;
   double start_time_ = 0;
-  bool goes_on_ = false;  // true before the first loop of a restored run
+  bool has_metric_ = false;
+  std::optional<int64_t> looked_at_;  // the checkpoint after which the metric was looked for
+  bool goes_on_ = false;              // true before the first loop of a restored run
 };
 
 }  // namespace tpuest

@@ -176,4 +176,35 @@ TEST_CASE("a run that was cut before an evaluation ended it ends where it goes o
   CHECK(!home.Logged("made no steps"));
 }
 
+TEST_CASE("a metric that is not there ends the run after the first evaluation, with the names") {
+  TemporaryFolder folder;
+  Home home;
+  EventWriter events(folder.File("eval"), home.clock.WallSeconds());
+  class Evaluate final : public CheckpointSaverListener {
+   public:
+    Evaluate(EventWriter& events, const Clock& clock) : events_(events), clock_(clock) {}
+    std::optional<std::string> AfterSave(int64_t step) override {
+      if (step == 0) return std::nullopt;
+      events_.Scalar(clock_.WallSeconds(), step, "loss", 0.1F);
+      events_.Flush();
+      return std::nullopt;
+    }
+
+   private:
+    EventWriter& events_;
+    const Clock& clock_;
+  } evaluate(events, home.clock);
+  EarlyStoppingOptions late{.metric_name = "los", .min_steps = 1000};
+  EarlyStoppingHook hook(late, [](const EvalMetricsBySteps&, Log&) { return false; });
+  EstimatorOptions options = Options(folder.path());
+  options.run_config.save_checkpoints_steps = 2;
+  Estimator estimator(LinearModel(), options, home.get());
+  const Error error = ErrorOf([&] {
+    (void)estimator.Train(RangeInput({}), {.max_steps = 9}, TrainHooks({&hook}, {&evaluate}));
+  });
+  CHECK(error.code() == Code::kUsage);
+  CHECK(error.message() == "the evaluation at step 2 has no metric 'los'");
+  CHECK(error.faults()[0].hint == "there are: loss");
+}
+
 }  // namespace tpuest
