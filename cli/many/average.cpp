@@ -27,10 +27,10 @@ void Declare(FlagSet& flags, AverageInvocation& to) {
 // The last `count` checkpoints that a run has kept and believes in.
 std::vector<std::string> LastOf(const std::string& run, int64_t count) {
   std::vector<std::string> prefixes;
-  if (const auto state = ReadCheckpointState(run)) {
-    for (const std::string& prefix : state->all_model_checkpoint_paths) {
-      if (CheckpointExists(prefix)) prefixes.push_back(prefix);
-    }
+  const auto newest = LatestCheckpoint(run);
+  const int64_t last = newest ? StepOfCheckpoint(*newest).value_or(0) : -1;
+  for (const auto& [step, prefix] : CheckpointsIn(run)) {
+    if (step <= last) prefixes.push_back(prefix);
   }
   const auto there = static_cast<int64_t>(prefixes.size());
   if (there < count) {

@@ -47,12 +47,21 @@ std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir) {
 
 std::string GraphPath(const std::string& model_dir) { return JoinPath(model_dir, kGraph); }
 
-void RemoveTemporaryFiles(const std::string& model_dir) {
+void RemoveLeftovers(const std::string& model_dir) {
   for (const std::string& name : ListDirectory(model_dir)) {
-    const bool is_ours = IsCheckpointFile(name) ||
-                         name.starts_with(fmt::format("{}.", kCheckpointState)) ||
-                         name.starts_with(fmt::format("{}.", kGraph));
-    if (is_ours && IsTemporaryName(name)) RemoveFile(JoinPath(model_dir, name));
+    const bool is_state = name.starts_with(fmt::format("{}.", kCheckpointState)) ||
+                          name.starts_with(fmt::format("{}.", kBestState)) ||
+                          name.starts_with(fmt::format("{}.", kGraph));
+    const std::string path = JoinPath(model_dir, name);
+    if (IsCheckpointFile(name)) {
+      if (IsTemporaryName(name) || !CheckpointExists(CheckpointPrefix(path))) RemoveFile(path);
+    } else if (is_state && IsTemporaryName(name)) {
+      RemoveFile(path);
+    }
+  }
+  if (!DirectoryExists(PrivateDir(model_dir))) return;
+  for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
+    if (IsTemporaryName(name)) RemoveFile(InPrivateDir(model_dir, name));
   }
 }
 
@@ -94,6 +103,10 @@ std::string SourceJobPath(const std::string& model_dir) {
 
 std::string ResolvedJobPath(const std::string& model_dir) {
   return InPrivateDir(model_dir, "job.resolved.yaml");
+}
+
+std::string RemovingPath(const std::string& model_dir) {
+  return InPrivateDir(model_dir, "removing");
 }
 
 std::string LockPath(const std::string& model_dir) { return InPrivateDir(model_dir, "lock"); }

@@ -8,7 +8,7 @@
 //   eval/, eval_<name>/            an evaluation's events
 //   export/<exporter>/<seconds>/   SavedModels (core/io/saved_model_folder.h)
 //   .tpuest/                       what TensorFlow does not have: metrics.jsonl, evaluated.json,
-//                                  bad_records.tsv, run.json, log.txt, the job and the lock
+//                                  bad_records.tsv, removing, run.json, log.txt, the job, the lock
 //
 // Functions give the path that begins with model_dir as it was given; nothing is looked up on disk
 // unless said.
@@ -34,8 +34,9 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
 // The training graph, graph.pbtxt.
 [[nodiscard]] std::string GraphPath(const std::string& model_dir);
-// Removes the files that a killed process left under temporary names.
-void RemoveTemporaryFiles(const std::string& model_dir);
+// Removes what a killed process left: files under temporary names, exports that were not finished,
+// parts of checkpoints without an index. Only while nobody else trains there.
+void RemoveLeftovers(const std::string& model_dir);
 
 // ---- evaluations and exports --------------------------------------------------------------------
 
@@ -64,6 +65,8 @@ void RemoveTemporaryFiles(const std::string& model_dir);
 // The job as it was written, and the same with every value put in, which evaluate and predict take.
 [[nodiscard]] std::string SourceJobPath(const std::string& model_dir);
 [[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
+// The names of the checkpoints that are about to be removed, a line each; empty but within a save.
+[[nodiscard]] std::string RemovingPath(const std::string& model_dir);
 // The lock that the process that trains holds.
 [[nodiscard]] std::string LockPath(const std::string& model_dir);
 

@@ -6,7 +6,8 @@
 //   model.ckpt-2000.data-00000-of-...   the values, and the entries tpuest/... of the ResumePoint
 //   model.ckpt-2000.index               last of its files: with it the checkpoint is there
 //   checkpoint                          names those kept, 2000 as model_checkpoint_path
-//   model.ckpt-1000.*                   removed, if it is no longer among those kept
+//   model.ckpt-1000.*                   removed, if it is no longer among those kept; meanwhile
+//                                       .tpuest/removing names it
 //
 //   keep_checkpoint_max: 2    kept_ = {1000, 1500} ── Save(2000) ──▶ kept_ = {1500, 2000}
 //
@@ -19,7 +20,8 @@
 //   - The files of a checkpoint without an index are nobody's; Save removes them if it throws.
 //   - Two runs with the same variables and ResumePoint write the same bytes: no clock is in them.
 // Of what drops out of kept_, one checkpoint for every keep_checkpoint_every_n_hours stays on disk,
-// as in tf.train.Saver, and so does what keep_best has kept.
+// as in tf.train.Saver, and so does what keep_best has kept. Without keep_checkpoint_max all stay,
+// and the state file names the last alone.
 
 #include "core/estimator/checkpoint/saver.h"
 
@@ -29,6 +31,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/graph/write/meta_graph.h"
@@ -88,6 +91,7 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   } else {
     kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
   }
+  RemoveNoted(state);
   if (!state || state->model_checkpoint_path != restored) WriteState();
 }
 
@@ -114,13 +118,15 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
     regular_step_ = step;
   }
   std::deque<Kept> all = kept_;
-  const size_t max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
-  while (max > 0 && kept_.size() > max) kept_.pop_front();
-  WriteState();
+  const auto max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
+  while (kept_.size() > std::max<size_t>(max, 1)) kept_.pop_front();
   all.resize(all.size() - kept_.size());
+  std::vector<std::string> old = max > 0 ? ToRemove(all) : std::vector<std::string>();
+  if (!extra_before.empty() && extra_before != prefix) old.push_back(extra_before);
+  NoteRemoving(old);
+  WriteState();
   last_step_ = step;
-  RemoveOld(all);
-  if (!extra_before.empty() && extra_before != prefix) RemoveCheckpoint(extra_before);
+  Remove(old);
 }
 
 std::vector<NamedTensor> Saver::Variables() const {
@@ -151,15 +157,42 @@ void Saver::WriteState() const {
 }
 
 // Those that are kept as the best, and one for every keep_checkpoint_every_n_hours, stay.
-void Saver::RemoveOld(const std::deque<Kept>& old) {
+std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
+  std::vector<std::string> prefixes;
   for (const Kept& kept : old) {
     if (args_.config.keep_best && IsKeptAsBest(args_.model_dir, kept.prefix)) continue;
     if (kept.saved_at > next_preserved_) {
       next_preserved_ += args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
     } else {
-      RemoveCheckpoint(kept.prefix);
+      prefixes.push_back(kept.prefix);
     }
   }
+  return prefixes;
+}
+
+void Saver::NoteRemoving(const std::vector<std::string>& prefixes) const {
+  if (prefixes.empty()) return;
+  std::string lines;
+  for (const std::string& prefix : prefixes) lines += BaseName(prefix) + "\n";
+  WriteFileAtomically(RemovingPath(args_.model_dir), lines, /*fsync=*/false);
+}
+
+void Saver::Remove(const std::vector<std::string>& prefixes) const {
+  for (const std::string& prefix : prefixes) RemoveCheckpoint(prefix);
+  if (!prefixes.empty()) RemoveFile(RemovingPath(args_.model_dir));
+}
+
+// A run that was killed while it removed checkpoints left some that nothing names any more.
+void Saver::RemoveNoted(const std::optional<CheckpointState>& state) const {
+  const std::string path = RemovingPath(args_.model_dir);
+  if (!FileExists(path)) return;
+  for (const std::string& name : Split(ReadFile(path), '\n')) {
+    const std::string prefix = JoinPath(args_.model_dir, name);
+    if (!StepOfCheckpoint(prefix) || !state) continue;
+    const auto& named = state->all_model_checkpoint_paths;
+    if (std::find(named.begin(), named.end(), prefix) == named.end()) RemoveCheckpoint(prefix);
+  }
+  RemoveFile(path);
 }
 
 }  // namespace tpuest

@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/backend/backend.h"
 #include "core/base/clock.h"
@@ -13,6 +14,7 @@
 #include "core/estimator/checkpoint/object_layout.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/options/options.h"
+#include "core/io/checkpoint_state.h"
 
 namespace tpuest {
 
@@ -53,7 +55,10 @@ class Saver {
   void Write(const std::string& prefix, const ResumePoint& resume);
   [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
-  void RemoveOld(const std::deque<Kept>& old);
+  [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
+  void NoteRemoving(const std::vector<std::string>& prefixes) const;
+  void Remove(const std::vector<std::string>& prefixes) const;
+  void RemoveNoted(const std::optional<CheckpointState>& state) const;
 
   SaverArgs args_;
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change

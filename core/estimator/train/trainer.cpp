@@ -127,7 +127,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   // Nothing was written so far: a job that cannot run leaves no trace.
   if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
-  RemoveTemporaryFiles(context_.model_dir);
+  RemoveLeftovers(context_.model_dir);
   Infeed infeed(std::move(infeed_args));
   TrainSession session(
       {.context = context_, .plan = plan, .variables = variables_, .step = step, .user = hooks});

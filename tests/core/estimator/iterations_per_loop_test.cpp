@@ -1,6 +1,6 @@
 #include "core/estimator/options/iterations_per_loop.h"
 
-#include "core/io/checkpoint_state.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -44,10 +44,7 @@ LoopRun TrainLoops(const std::string& model_dir, const TrainLength& length, cons
     run.loops.push_back(values.global_step);
   });
   (void)estimator.Train(RangeInput({}), length, {&hook});
-  const std::optional<CheckpointState> state = ReadCheckpointState(model_dir);
-  for (const std::string& path : state->all_model_checkpoint_paths) {
-    run.checkpoints.push_back(*StepOfCheckpoint(path));
-  }
+  for (const auto& [step, prefix] : CheckpointsIn(model_dir)) run.checkpoints.push_back(step);
   return run;
 }
 
