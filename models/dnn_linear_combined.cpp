@@ -85,6 +85,7 @@ TPUEstimatorSpec DnnLinearCombinedOf<Kind>::Build(Graph& graph, const ModelInput
                                       .units = units,
                                       .sparse_combiner = linear_sparse_combiner};
           logits.push_back(model.Logits(values, summaries));
+          summaries.activations["linear"] = logits.back();
         }
         return logits.size() == 1 ? logits[0] : ops::AddV2(logits[0], logits[1]);
       });

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
@@ -28,7 +29,7 @@ std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
 bool EvaluationListener::OwesFirst(int64_t step) {
   const std::optional<CutRun> cut = saved_().resume.cut;
   last_saved_ = cut ? cut->saved : step;
-  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+  const std::optional<int64_t> settled = cut ? std::nullopt : Settled(step);
   const bool owes = !cut && settled && *settled < step;
   settled_ = owes ? *settled : last_saved_;
   if (step > 0) runner_.GoOnFrom(step, owes);
@@ -58,8 +59,17 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   return next;
 }
 
+// Where nothing tells whether the checkpoint was evaluated, it is evaluated again.
+std::optional<int64_t> EvaluationListener::Settled(int64_t step) const {
+  const bool is_damaged = step > 0 && IsSettledStepDamaged(context_.model_dir);
+  if (!is_damaged) return ReadSettledStep(context_.model_dir);
+  context_.home.log.Warning("{}: is damaged; the evaluation of step {} is made again",
+                            SettledStepPath(context_.model_dir), step);
+  return LastEvaluationBefore(context_.model_dir, step).value_or(0);
+}
+
 void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
-  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
+  const std::optional<int64_t> settled = Settled(step);
   if (!settled || *settled >= step || context_.home.stop.requested()) return;
   runner_.GoOnFrom(step, true);
   for (size_t task = 0; task < runner_.tasks().size(); ++task) (void)runner_.Run(task, checkpoint);

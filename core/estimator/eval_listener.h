@@ -47,6 +47,8 @@ class EvaluationListener final : public CheckpointSaverListener {
   void Evaluate(int64_t step, const std::function<bool(size_t)>& wants);
   // Looks at the checkpoint that the run begins with. Whether its evaluation was cut.
   [[nodiscard]] bool OwesFirst(int64_t step);
+  // The step up to which evaluations are done, of a run that goes on from `step`.
+  [[nodiscard]] std::optional<int64_t> Settled(int64_t step) const;
   void Settle(int64_t step);
 
   EstimatorContext& context_;

@@ -25,7 +25,8 @@ EvalRunner::EvalRunner(EvalRunnerArgs args) : args_(std::move(args)) {
     const EvalTask& task = args_.tasks[i];
     if (Judges(i)) {
       best_.emplace(args_.context.model_dir, *args_.context.options.run_config.keep_best,
-                    task.label, args_.context.home.fsync);
+                    task.label, args_.context.home.fsync,
+                    args_.context.options.run_config.keep_checkpoint_max.value_or(0) > 0);
     }
     auto& exporters = exporters_.emplace_back();
     for (const ExporterTask& exporter : task.exporters) {
@@ -49,7 +50,9 @@ void EvalRunner::GoOnFrom(int64_t step, bool again) {
                          args_.context.home.log);
     }
   }
-  if (best_) best_->ForgetAfter(step);
+  if (!best_) return;
+  best_->Mend(again ? step - 1 : step, args_.context.home.log);
+  best_->ForgetAfter(step);
 }
 
 const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint) {

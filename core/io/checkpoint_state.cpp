@@ -46,6 +46,17 @@ std::optional<CheckpointState> ReadCheckpointState(const std::string& folder,
   return state;
 }
 
+std::optional<CheckpointState> ReadableState(const std::string& folder, std::string_view name) {
+  try {
+    std::optional<CheckpointState> state = ReadCheckpointState(folder, name);
+    if (state && state->model_checkpoint_path.empty()) return std::nullopt;
+    return state;
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return std::nullopt;
+  }
+}
+
 void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
                           std::string_view name, bool fsync) {
   pb::CheckpointState proto;

@@ -29,6 +29,9 @@ inline constexpr std::string_view kCheckpointState = "checkpoint";
 // nullopt if there is no such file.
 [[nodiscard]] std::optional<CheckpointState> ReadCheckpointState(
     const std::string& folder, std::string_view name = kCheckpointState);
+// The same, but nullopt where the file is damaged too, or names nothing.
+[[nodiscard]] std::optional<CheckpointState> ReadableState(
+    const std::string& folder, std::string_view name = kCheckpointState);
 // Replaces the file atomically.
 void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
                           std::string_view name = kCheckpointState, bool fsync = true);

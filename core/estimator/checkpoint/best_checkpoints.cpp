@@ -1,11 +1,14 @@
 #include "core/estimator/checkpoint/best_checkpoints.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/estimator/checkpoint/evaluations.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/contract/metric_order.h"
@@ -19,8 +22,18 @@ bool Holds(const std::vector<std::string>& prefixes, const std::string& prefix) 
 }
 
 std::vector<std::string> BestOf(const std::string& model_dir) {
-  const auto state = ReadCheckpointState(model_dir, kBestState);
+  const auto state = ReadableState(model_dir, kBestState);
   return state ? state->all_model_checkpoint_paths : std::vector<std::string>();
+}
+
+bool IsDamaged(const std::string& model_dir) {
+  return FileExists(JoinPath(model_dir, kBestState)) && !ReadableState(model_dir, kBestState);
+}
+
+std::vector<std::string> NamesOf(const std::vector<std::string>& prefixes) {
+  std::vector<std::string> names;
+  for (const std::string& prefix : prefixes) names.push_back(BaseName(prefix));
+  return names;
 }
 
 // `prefixes` begin with the worst, so that the best stands where "checkpoint" has the newest.
@@ -32,6 +45,24 @@ void WriteBest(const std::string& model_dir, const std::vector<std::string>& pre
 }
 
 }  // namespace
+
+// The best of all evaluations are on disk, whatever else is: with their metrics the file is made
+// anew.
+void BestCheckpoints::Mend(int64_t step, Log& log) {
+  if (!IsDamaged(model_dir_)) return;
+  const std::string path = JoinPath(model_dir_, kBestState);
+  RemoveFile(path);
+  const bool removes = std::exchange(removes_, false);
+  for (const auto& [at, prefix] : CheckpointsIn(model_dir_)) {
+    if (at > step) break;
+    const float value = ValueOf(prefix, at);
+    if (!std::isnan(value)) Offer(prefix, at, value);
+  }
+  removes_ = removes;
+  const std::vector<std::string> names = NamesOf(BestOf(model_dir_));
+  log.Warning("{}: is damaged; it was made anew from the evaluations, and names {}", path,
+              names.empty() ? "none" : Join(names, ", "));
+}
 
 void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value) {
   struct Kept {
@@ -59,8 +90,8 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
                                          ranked.begin() + static_cast<int64_t>(too_many));
   // The file names them until they are gone: a run that is cut here finds them again.
   if (!dropped.empty()) WriteBest(model_dir_, ranked, fsync_);
-  const auto state = ReadCheckpointState(model_dir_);
-  for (const std::string& gone : dropped) {
+  const auto state = ReadableState(model_dir_);
+  for (const std::string& gone : removes_ ? dropped : std::vector<std::string>()) {
     if (!state || !Holds(state->all_model_checkpoint_paths, gone)) RemoveCheckpoint(gone);
   }
   ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
@@ -74,7 +105,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
 float BestCheckpoints::ValueOf(const std::string& prefix, int64_t step) {
   const auto known = values_.find(prefix);
   if (known != values_.end()) return known->second;
-  const auto metrics = EvaluationAt(model_dir_, label_, step);
+  const auto metrics = EvaluationOrEventsAt(model_dir_, label_, step);
   const auto found = metrics.find(options_.metric);
   return found == metrics.end() ? std::numeric_limits<float>::quiet_NaN() : found->second;
 }
@@ -89,6 +120,7 @@ void BestCheckpoints::ForgetAfter(int64_t step) {
 }
 
 bool IsKeptAsBest(const std::string& model_dir, const std::string& prefix) {
+  if (IsDamaged(model_dir)) return true;
   return Holds(BestOf(model_dir), prefix);
 }
 
@@ -96,6 +128,10 @@ std::string BestCheckpoint(const std::string& model_dir) {
   const std::vector<std::string> prefixes = BestOf(model_dir);
   for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend(); ++prefix) {
     if (CheckpointExists(*prefix)) return *prefix;
+  }
+  if (IsDamaged(model_dir)) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: is damaged", JoinPath(model_dir, kBestState)),
+                "train-and-evaluate makes it anew when it goes on; or name a step");
   }
   throw Error(Code::kCheckpoint, fmt::format("{}: no checkpoint was kept as the best", model_dir),
               "run_config: {keep_best: {metric: accuracy, mode: max}} of train-and-evaluate keeps "

@@ -15,16 +15,20 @@ namespace tpuest {
 class BestCheckpoints {
  public:
   // `label` is the evaluation's in metrics.jsonl, which has the metrics of the checkpoints kept so
-  // far.
-  BestCheckpoints(std::string model_dir, const KeepBest& options, std::string label, bool fsync)
+  // far. `removes`: checkpoints leave the disk at all.
+  BestCheckpoints(std::string model_dir, const KeepBest& options, std::string label, bool fsync,
+                  bool removes = true)
       : model_dir_(std::move(model_dir)),
         options_(options),
         label_(std::move(label)),
-        fsync_(fsync) {}
+        fsync_(fsync),
+        removes_(removes) {}
 
   // Keeps the checkpoint if its `value` of the metric is among the best n. One that is no longer
   // among them is removed, unless the state file "checkpoint" names it still.
   void Offer(const std::string& prefix, int64_t step, float value);
+  // Makes the file anew if it is damaged, from the evaluations up to `step`, and says so.
+  void Mend(int64_t step, Log& log);
   // Drops the checkpoints of later steps from the best.
   void ForgetAfter(int64_t step);
 
@@ -36,12 +40,13 @@ class BestCheckpoints {
   KeepBest options_;
   std::string label_;
   bool fsync_;
+  bool removes_;
   // The kept checkpoints' values by prefix. The log grows with the run, so it is read only for what
   // an earlier process has kept.
   std::map<std::string, float> values_;
 };
 
-// Whether model_dir/best names the checkpoint.
+// Whether model_dir/best names the checkpoint. Of a damaged file each one is kept.
 [[nodiscard]] bool IsKeptAsBest(const std::string& model_dir, const std::string& prefix);
 
 // The best checkpoint's prefix. Error kCheckpoint if none was kept.

@@ -9,6 +9,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/io/events/event_reader.h"
 
 namespace tpuest {
 namespace {
@@ -49,6 +50,43 @@ std::map<std::string, float> EvaluationAt(const std::string& model_dir, const st
     }
   }
   return metrics;
+}
+
+std::map<std::string, float> EvaluationOrEventsAt(const std::string& model_dir,
+                                                  const std::string& label, int64_t step) {
+  std::map<std::string, float> metrics = EvaluationAt(model_dir, label, step);
+  if (!metrics.empty()) return metrics;
+  for (const std::string& path : EventFiles(EvalDir(model_dir, label == "eval" ? "" : label))) {
+    for (const EventData& event : ReadEvents(path)) {
+      if (event.step != step) continue;
+      for (const SummaryValue& value : event.values) {
+        if (const auto* const scalar = std::get_if<float>(&value.value)) {
+          metrics[value.tag] = *scalar;
+        }
+      }
+    }
+  }
+  return metrics;
+}
+
+std::optional<int64_t> LastEvaluationBefore(const std::string& model_dir, int64_t step) {
+  std::optional<int64_t> last;
+  if (!FileExists(MetricsPath(model_dir))) return last;
+  const MappedFile file(MetricsPath(model_dir));
+  std::string_view rest = file.bytes();
+  while (!rest.empty()) {
+    const std::string_view text = TakeLine(rest);
+    if (text.find("\"eval\"") == std::string_view::npos) continue;
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) continue;
+    const auto at = line["step"].get<int64_t>();
+    if (at < step) last = std::max(last.value_or(at), at);
+  }
+  return last;
+}
+
+bool IsSettledStepDamaged(const std::string& model_dir) {
+  return FileExists(SettledStepPath(model_dir)) && !ReadSettledStep(model_dir);
 }
 
 std::optional<int64_t> ReadSettledStep(const std::string& model_dir) {

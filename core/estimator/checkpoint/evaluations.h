@@ -13,10 +13,21 @@ namespace tpuest {
 [[nodiscard]] std::map<std::string, float> EvaluationAt(const std::string& model_dir,
                                                         const std::string& label, int64_t step);
 
+// The same, but from the events of the evaluation's folder where metrics.jsonl lacks it.
+[[nodiscard]] std::map<std::string, float> EvaluationOrEventsAt(const std::string& model_dir,
+                                                                const std::string& label,
+                                                                int64_t step);
+
+// The step of the last evaluation before `step`; nullopt: there is none.
+[[nodiscard]] std::optional<int64_t> LastEvaluationBefore(const std::string& model_dir,
+                                                          int64_t step);
+
 // The global step up to which train_and_evaluate has evaluated, exported and kept what it wanted:
 // .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past it is one whose evaluation was
 // cut. nullopt: there was no such run, or the file is damaged.
 [[nodiscard]] std::optional<int64_t> ReadSettledStep(const std::string& model_dir);
+// Whether the file is there, and is damaged.
+[[nodiscard]] bool IsSettledStepDamaged(const std::string& model_dir);
 void WriteSettledStep(const std::string& model_dir, int64_t step);
 
 }  // namespace tpuest

@@ -43,11 +43,22 @@ MetricsLog::MetricsLog(const std::string& model_dir) : path_(MetricsPath(model_d
   MakeDirectories(PrivateDir(model_dir));
 }
 
-void MetricsLog::CutAfter(int64_t step) {
-  Keep([step](const std::string& line) {
+int64_t MetricsLog::CutAfter(int64_t step) {
+  int64_t damaged = 0;
+  const std::string cut = CutLine();
+  Keep([&](const std::string& line) {
     const std::optional<int64_t> at = StepOf(line);
+    if (!at && line != cut) ++damaged;
     return at && *at <= step;
   });
+  return damaged;
+}
+
+// The last line, if it has no end: its writer was killed. Else "".
+std::string MetricsLog::CutLine() const {
+  if (!FileExists(path_)) return "";
+  const std::string text = ReadFile(path_);
+  return text.substr(text.rfind('\n') + 1);
 }
 
 void MetricsLog::CutEvaluationsAt(int64_t step) {

@@ -35,8 +35,9 @@ class MetricsLog {
  public:
   explicit MetricsLog(const std::string& model_dir);
 
-  // Takes out the lines of steps after this one, and a last line that was cut.
-  void CutAfter(int64_t step);
+  // Takes out the lines of steps after this one, a last line that was cut, and lines that are
+  // damaged. Returns how many of the latter there were.
+  int64_t CutAfter(int64_t step);
   // Takes out the evaluations of this step. Only while nobody else appends.
   void CutEvaluationsAt(int64_t step);
   void Append(const StepLine& line);
@@ -47,6 +48,7 @@ class MetricsLog {
  private:
   void Keep(const std::function<bool(const std::string& line)>& keeps);
   void Write(const std::string& line);
+  [[nodiscard]] std::string CutLine() const;
 
   std::string path_;
   std::unique_ptr<AppendFile> file_;  // opened by the first line

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/files.h"
@@ -15,6 +16,14 @@ namespace {
 constexpr std::string_view kCheckpoints = "model.ckpt";
 constexpr std::string_view kGraph = "graph.pbtxt";
 constexpr std::string_view kExports = "export";
+
+// Whether a file is of a checkpoint without an index that nothing speaks of: its writer was killed.
+bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
+  if (!state) return false;
+  const std::string prefix = CheckpointPrefix(path);
+  const auto& named = state->all_model_checkpoint_paths;
+  return !CheckpointExists(prefix) && std::find(named.begin(), named.end(), prefix) == named.end();
+}
 
 std::string InPrivateDir(const std::string& model_dir, std::string_view name) {
   return JoinPath(PrivateDir(model_dir), name);
@@ -39,6 +48,7 @@ std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir) {
   if (!DirectoryExists(model_dir)) return checkpoints;
   for (const std::string& name : ListDirectory(model_dir)) {
     if (!IsCheckpointFile(name) || !name.ends_with(kIndexEnding)) continue;
+    if (DirectoryExists(JoinPath(model_dir, name))) continue;
     const std::string prefix = JoinPath(model_dir, CheckpointPrefix(name));
     if (const auto step = StepOfCheckpoint(prefix)) checkpoints[*step] = prefix;
   }
@@ -48,20 +58,23 @@ std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir) {
 std::string GraphPath(const std::string& model_dir) { return JoinPath(model_dir, kGraph); }
 
 void RemoveLeftovers(const std::string& model_dir) {
+  const std::optional<CheckpointState> state = ReadableState(model_dir);
   for (const std::string& name : ListDirectory(model_dir)) {
     const bool is_state = name.starts_with(fmt::format("{}.", kCheckpointState)) ||
                           name.starts_with(fmt::format("{}.", kBestState)) ||
                           name.starts_with(fmt::format("{}.", kGraph));
     const std::string path = JoinPath(model_dir, name);
     if (IsCheckpointFile(name)) {
-      if (IsTemporaryName(name) || !CheckpointExists(CheckpointPrefix(path))) RemoveFile(path);
+      if (IsTemporaryName(name) || IsPart(path, state)) RemoveFile(path);
     } else if (is_state && IsTemporaryName(name)) {
       RemoveFile(path);
     }
   }
   if (!DirectoryExists(PrivateDir(model_dir))) return;
   for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
-    if (IsTemporaryName(name)) RemoveFile(InPrivateDir(model_dir, name));
+    // An evaluation beside the run lists bad records, too.
+    const std::string path = InPrivateDir(model_dir, name);
+    if (IsTemporaryName(name) && !path.starts_with(BadRecordsPath(model_dir))) RemoveFile(path);
   }
 }
 

@@ -34,8 +34,9 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
 // The training graph, graph.pbtxt.
 [[nodiscard]] std::string GraphPath(const std::string& model_dir);
-// Removes what a killed process left: files under temporary names, exports that were not finished,
-// parts of checkpoints without an index. Only while nobody else trains there.
+// Removes what a killed process left: files under temporary names, and the files of checkpoints
+// that have no index and are not among those that the state file names. Without a state file that
+// can be read the latter stay.
 void RemoveLeftovers(const std::string& model_dir);
 
 // ---- evaluations and exports --------------------------------------------------------------------

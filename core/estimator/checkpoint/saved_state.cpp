@@ -113,10 +113,20 @@ std::vector<std::string> AllCandidates(const std::string& model_dir, const Named
   return all;
 }
 
+// TensorFlow's way back to an older checkpoint is to name it as the newest; one wrong bit can do
+// it, too.
+void WarnOfOlder(const std::string& model_dir, const std::string& taken, Log& log) {
+  const std::vector<std::string> all = ReadCheckpointState(model_dir)->all_model_checkpoint_paths;
+  if (all.empty() || StepOfCheckpoint(all.back()) <= StepOfCheckpoint(taken)) return;
+  if (!CheckpointExists(all.back())) return;
+  log.Warning("{}: names {} as the newest, and {} after it; {} is taken",
+              CheckpointStatePath(model_dir), taken, BaseName(all.back()), taken);
+}
+
 // The state file names a newest checkpoint that is not there.
 void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log) {
   const std::string newest = ReadCheckpointState(model_dir)->model_checkpoint_path;
-  if (taken == newest) return;
+  if (taken == newest) return WarnOfOlder(model_dir, taken, log);
   log.Warning("{}: is missing, {} names it; {} is taken", BundleIndexPath(newest),
               CheckpointStatePath(model_dir), taken);
 }

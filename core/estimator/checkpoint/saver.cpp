@@ -51,16 +51,6 @@ double WrittenAt(const std::string& path) {
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
-// The state file; nullopt where it is missing or damaged, which was told when the run was restored.
-std::optional<CheckpointState> StateIn(const std::string& model_dir) {
-  try {
-    return ReadCheckpointState(model_dir);
-  } catch (const Error& error) {
-    if (error.code() != Code::kCheckpoint) throw;
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 Saver::Saver(const SaverArgs& args, const std::string& restored, const std::optional<CutRun>& cut)
@@ -79,7 +69,7 @@ Saver::Saver(const SaverArgs& args, const std::string& restored, const std::opti
 void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cut) {
   last_step_ = StepOfCheckpoint(restored);
   regular_step_ = cut ? cut->saved : last_step_;
-  const std::optional<CheckpointState> state = StateIn(args_.model_dir);
+  const std::optional<CheckpointState> state = ReadableState(args_.model_dir);
   if (state) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
       if (prefix == restored) break;

@@ -115,7 +115,7 @@ class BestExporter final : public Exporter {
     for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
       const std::optional<int64_t> step = StepOfExport(*path);
       if (!step || *step >= evaluated.global_step) continue;
-      const auto metrics = EvaluationAt(evaluated.model_dir, evaluated.label, *step);
+      const auto metrics = EvaluationOrEventsAt(evaluated.model_dir, evaluated.label, *step);
       const auto found = metrics.find(options_.compare.metric);
       if (found != metrics.end()) return found->second;
     }

@@ -50,7 +50,7 @@ struct TpuConfig {
     v("iterations_per_loop", iterations_per_loop,
       {.help =
            "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
-           "that time; auto: by the periods of what looks",
+           "that time; auto: by the periods of what looks; use_tpu: false: after each step",
        .changes_bits = false});
     v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
     v("per_host_input_for_training", per_host_input_for_training,

@@ -72,8 +72,8 @@ int64_t TrainLoop::NextIterations() {
     const int64_t steps = length_.Next(step_);
     const int64_t made = step_ - next_loop_begin_;  // before the loop was cut
     const auto& loop = *args_.context.options.run_config.tpu_config.loop;
-    const bool is_rest = loop.unit == IterationsPerLoopCounter::Unit::kCount && made < steps;
-    return is_rest ? steps - made : steps;
+    const bool has_count = loop.unit == IterationsPerLoopCounter::Unit::kCount;
+    return has_count ? steps - made % steps : steps;
   }
   int64_t look = step_ + static_cast<int64_t>(chunk_);
   for (const SessionRunHook* const hook : args_.hooks) look = std::min(look, hook->NextLook(step_));

@@ -74,7 +74,11 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .loops_end_at_periods = EndsLoopsAtPeriods(context_.options)}),
       host_call_(context_.home.backend, context_.home.registry, context_.home.log,
                  context_.threads) {
-  metrics_.CutAfter(start_);
+  if (const int64_t damaged = metrics_.CutAfter(start_); damaged > 0) {
+    context_.home.log.Warning(
+        "{}: {} lines are damaged and left out; event files have their values",
+        MetricsPath(context_.model_dir), damaged);
+  }
   if (config_.checkpoint_save_graph_def) WriteGraph();
   MakeHooks(args.user);
 }

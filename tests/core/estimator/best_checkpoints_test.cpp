@@ -76,4 +76,26 @@ TEST_CASE("best checkpoints of steps that were undone are forgotten") {
   CHECK(ErrorOf([&] { (void)BestCheckpoint(run.folder.path()); }).code() == Code::kCheckpoint);
 }
 
+TEST_CASE("a damaged list of the best is made anew from the evaluations") {
+  Checkpoints run;
+  run.Add(10, 0.7F);
+  run.Add(20, 0.5F);
+  run.Add(30, 0.6F);
+  const std::string path = run.folder.File("best");
+  const std::string good = ReadFile(path);
+  for (const std::string& bytes : {std::string(), good.substr(3), good.substr(0, 20)}) {
+    WriteFileAtomically(path, bytes, false);
+    CHECK(IsKeptAsBest(run.folder.path(), run.Prefix(30)));
+    Home home;
+    BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(30, home.log);
+    CHECK(ReadFile(path) == good);
+    CHECK(
+        home.Logged("best: is damaged; it was made anew from the evaluations, and names "
+                    "model.ckpt-30, model.ckpt-10"));
+  }
+  Home home;
+  BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(30, home.log);
+  CHECK(home.lines.empty());
+}
+
 }  // namespace tpuest

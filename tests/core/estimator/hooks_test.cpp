@@ -1,10 +1,10 @@
 // The hooks that a job or a program may give to Train.
 
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "core/estimator/hooks/logging_tensor_hook.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/estimator/step/hook_graph.h"
-#include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
 #include "core/ops/reduction.h"
 #include "tests/core/estimator/fixture.h"
@@ -24,7 +24,7 @@ struct HookRun {
 
   void Train(const std::vector<SessionRunHook*>& hooks, int64_t per_loop, int64_t max_steps,
              const RangeOptions& input = {}) {
-    EstimatorOptions options = Options(folder.path());
+    EstimatorOptions options = Options(folder.path(), 1);
     options.run_config.tpu_config.iterations_per_loop = per_loop;
     options.run_config.keep_checkpoint_max = 0;
     Estimator estimator(LinearModel(), options, home.get());
@@ -47,10 +47,7 @@ struct HookRun {
 
 Steps CheckpointSteps(const std::string& model_dir) {
   Steps steps;
-  const std::optional<CheckpointState> state = ReadCheckpointState(model_dir);
-  for (const std::string& path : state->all_model_checkpoint_paths) {
-    steps.push_back(*StepOfCheckpoint(path));
-  }
+  for (const auto& [step, prefix] : CheckpointsIn(model_dir)) steps.push_back(step);
   return steps;
 }
 
@@ -210,7 +207,7 @@ TEST_CASE("a hook may add nodes that read variables, and none of the device") {
 TEST_CASE("a run's loops end where its hooks look, with iterations_per_loop: auto") {
   TemporaryFolder folder;
   Home home;
-  EstimatorOptions options = Options(folder.path());
+  EstimatorOptions options = Options(folder.path(), 1);
   options.run_config.tpu_config.iterations_per_loop = "auto";
   options.run_config.save_summary_steps = 0;
   options.run_config.log_step_count_steps.reset();

@@ -148,8 +148,8 @@ TEST_CASE("a preempted run has the checkpoints of one that was not") {
       CHECK(ReadFile(cut.File("checkpoint")) == ReadFile(whole.File("checkpoint")));
       CHECK(ListDirectory(cut.path()).size() - EventFiles(cut.path()).size() ==
             ListDirectory(whole.path()).size() - EventFiles(whole.path()).size());
-      for (const std::string& prefix :
-           ReadCheckpointState(whole.path())->all_model_checkpoint_paths) {
+      const std::optional<CheckpointState> state = ReadCheckpointState(whole.path());
+      for (const std::string& prefix : state->all_model_checkpoint_paths) {
         CHECK(CheckpointBytes(cut.File(BaseName(prefix))) == CheckpointBytes(prefix));
       }
     }
@@ -174,6 +174,51 @@ TEST_CASE("what a stop request saves is not counted among those kept") {
   CHECK(CheckpointExists(folder.File("model.ckpt-4")));  // this run keeps more
   CHECK(!CheckpointExists(folder.File("model.ckpt-6")));
   CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-8"));
+}
+
+TEST_CASE("a state file with any bit wrong, or cut anywhere, leads to the newest checkpoint") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 20}});
+  const std::string path = folder.File("checkpoint");
+  const std::string good = ReadFile(path);
+  const auto taken = [&](const std::string& bytes) {
+    WriteFileAtomically(path, bytes, false);
+    Log log;
+    return LoadNewest(folder.path(), log)->global_step;
+  };
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    CAPTURE(bit);
+    std::string bytes = good;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    CHECK(taken(bytes) == 20);
+  }
+  for (size_t size = 0; size < good.size(); ++size) {
+    CAPTURE(size);
+    CHECK(taken(good.substr(0, size)) == 20);
+  }
+}
+
+TEST_CASE("a damaged state file is told, and written anew by the run that goes on") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 8}});
+  WriteFileAtomically(folder.File("checkpoint"), "", false);
+  Home home;
+  const std::string newest = folder.File("model.ckpt-8");
+  CHECK(LoadNewest(folder.path(), home.log)->prefix == newest);
+  CHECK(home.Logged("checkpoint: names no checkpoint; " + newest + " is taken"));
+  Run(folder.path(), {.length = {.max_steps = 9}}, 9);  // killed before its first save
+  CHECK(LatestCheckpoint(folder.path()) == newest);
+  // The newest shard is damaged as well: the one before it.
+  WriteFileAtomically(folder.File("checkpoint"), "", false);
+  WriteFileAtomically(BundleDataPath(newest, 0, 1), "short");
+  CHECK(LoadNewest(folder.path(), home.log)->prefix == folder.File("model.ckpt-4"));
+  for (const int64_t step : {0, 4}) {
+    WriteFileAtomically(BundleDataPath(folder.File(fmt::format("model.ckpt-{}", step)), 0, 1), "");
+  }
+  const Error error = ErrorOf([&] { (void)LoadNewest(folder.path(), home.log); });
+  CHECK(error.code() == Code::kCheckpoint);
+  CHECK(error.message().find("none of the 3 checkpoints can be read") != std::string::npos);
+  CHECK(error.faults()[0].hint.starts_with("bring the files back"));
 }
 
 TEST_CASE("a restored checkpoint is not written again") {
@@ -238,14 +283,14 @@ TEST_CASE("checkpoints none of which can be read are an error that says so") {
   CHECK(error.message().find("checkpoints can be read") != std::string::npos);
 }
 
-TEST_CASE("a run whose state file is gone starts afresh, with a warning") {
+TEST_CASE("a run whose state file is gone goes on, with a warning") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 9}});
   RemoveFile(folder.File("checkpoint"));
   Home home;
   Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
-  CHECK(estimator.Train(RangeInput({}), {.max_steps = 2}).global_step == 2);
-  CHECK(home.Logged("is passed over"));
+  CHECK(estimator.Train(RangeInput({}), {.max_steps = 10}).global_step == 10);
+  CHECK(home.Logged("checkpoint: is missing; " + folder.File("model.ckpt-9") + " is taken"));
 }
 
 TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
