@@ -59,8 +59,12 @@ Saver::Saver(const SaverArgs& args, const std::string& restored, const std::opti
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
   if (args_.config.checkpoint_save_graph_def) {
     // The graph is serialized beside what else is done before the first step.
-    meta_graph_ = std::async(std::launch::async,
-                             [&graph = args_.graph] { return ToMetaGraphDef({.graph = graph}); });
+    meta_graph_ = std::async(std::launch::async, [this] {
+      return ToMetaGraphDef({.graph = args_.graph,
+                             .train_op = args_.train_op,
+                             .loss = args_.loss,
+                             .summaries = args_.summaries});
+    });
   }
   if (args_.config.checkpoint_format == "checkpoint") layout_.emplace(args_.graph);
   if (!restored.empty()) Recover(restored, cut);

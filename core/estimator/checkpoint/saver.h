@@ -14,6 +14,7 @@
 #include "core/estimator/checkpoint/object_layout.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/options/options.h"
+#include "core/graph/write/summary_nodes.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
@@ -24,6 +25,10 @@ struct SaverArgs {
   const RunConfig& config;
   const Graph& graph;
   VariableStore& variables;
+  // The training's, for the MetaGraph's collections.
+  const Node* train_op = nullptr;
+  Value loss;
+  GraphSummaries summaries;
   Log& log;
   const Clock& clock;
   bool fsync = true;

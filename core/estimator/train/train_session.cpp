@@ -33,6 +33,13 @@ bool EndsLoopsAtPeriods(const EstimatorOptions& options) {
          options.run_config.tpu_config.loop->unit == IterationsPerLoopCounter::Unit::kAuto;
 }
 
+GraphSummaries SummariesOf(const TPUEstimatorSpec& spec) {
+  GraphSummaries summaries{
+      .scalars = spec.summaries, .activations = spec.activations, .histograms = spec.histograms};
+  summaries.scalars.emplace("loss", spec.loss);
+  return summaries;
+}
+
 }  // namespace
 
 bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
@@ -56,6 +63,9 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
               .config = config_,
               .graph = *model_.graph,
               .variables = variables_,
+              .train_op = model_.spec.train_op,
+              .loss = model_.spec.loss,
+              .summaries = SummariesOf(model_.spec),
               .log = context_.home.log,
               .clock = clock_,
               .fsync = context_.home.fsync},

@@ -39,6 +39,9 @@ class MetaGraphWriter {
     AddInitialisers();
     *meta_.mutable_saver_def() = WriteSaver(graph_, names_, def_);
     AddTraining();
+    for (const std::string& name : WriteSummaries(spec_.summaries, names_, def_)) {
+      Collection("summaries").mutable_node_list()->add_value(name + ":0");
+    }
     for (const auto& [key, signature] : spec_.signatures) AddSignature(key, signature);
     for (const ExportAsset& asset : spec_.assets) {
       pb::AssetFileDef& file = *meta_.add_asset_file_def();

@@ -9,6 +9,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/tpu_inference.h"
+#include "core/graph/write/summary_nodes.h"
 
 namespace tpuest {
 
@@ -35,6 +36,7 @@ struct MetaGraphSpec {
   std::vector<ExportAsset> assets;
   const Node* train_op = nullptr;
   Value loss;
+  GraphSummaries summaries;
   // Attributes that hold their op's default are left out: older readers may not know them.
   bool strip_default_attrs = false;
   // Each node that uses a variable reads it itself, as TensorFlow's layers do. Else all share the
@@ -45,8 +47,8 @@ struct MetaGraphSpec {
 
 // The serialized MetaGraphDef: the graph with the nodes that initialise, save and restore its
 // variables; a SaverDef; the collections variables, trainable_variables, local_variables,
-// metric_variables, global_step, losses, train_op, saved_model_train_op and saved_model_main_op, as
-// far as there is something in them. Equal graphs give equal bytes.
+// metric_variables, global_step, losses, train_op, saved_model_train_op, saved_model_main_op and
+// summaries, as far as there is something in them. Equal graphs give equal bytes.
 [[nodiscard]] std::string ToMetaGraphDef(const MetaGraphSpec& spec);
 
 // Contents of saved_model.pb, or of saved_model.pbtxt.

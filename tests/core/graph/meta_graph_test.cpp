@@ -313,4 +313,30 @@ TEST_CASE("the same graph is the same bytes") {
 }
 
 }  // namespace
+TEST_CASE("a training's meta graph has its train_op, losses and summaries") {
+  Dense dense;
+  const Value loss = dense.graph.Scalar<float>(0.5F, "loss");
+  const pb::MetaGraphDef meta = Written(
+      {.graph = dense.graph,
+       .train_op = dense.logits.node,
+       .loss = loss,
+       .summaries = {.scalars = {{"loss", loss}}, .activations = {{"dense", dense.logits}}}});
+  const auto names = [&](const std::string& collection) {
+    const auto& list = meta.collection_def().at(collection).node_list().value();
+    return std::vector<std::string>(list.begin(), list.end());
+  };
+  CHECK(names("train_op") == std::vector<std::string>{"d/BiasAdd"});
+  CHECK(names("losses") == std::vector<std::string>{"loss:0"});
+  CHECK(names("summaries") == std::vector<std::string>{"loss_1:0",
+                                                       "dense/fraction_of_zero_values:0",
+                                                       "dense/activation:0"});
+  const auto& nodes = meta.graph_def().node();
+  CHECK(Find(nodes, "loss_1").op() == "ScalarSummary");
+  CHECK(Find(nodes, "loss_1").input(0) == "loss_1/tags");
+  CHECK(Find(nodes, "loss_1").input(1) == "loss");
+  CHECK(Find(nodes, "dense/fraction_of_zero_values").op() == "ScalarSummary");
+  CHECK(Find(nodes, "dense/activation").op() == "HistogramSummary");
+  CHECK(Find(nodes, "dense/activation").input(1) == "d/BiasAdd");
+}
+
 }  // namespace tpuest
