@@ -89,10 +89,9 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   if (!state || state->model_checkpoint_path != restored) WriteState();
 }
 
-std::string Saver::last_prefix() const {
-  if (!extra_.empty()) return extra_;
-  return kept_.empty() ? "" : kept_.back().prefix;
-}
+std::string Saver::last_prefix() const { return extra_.empty() ? last_regular_prefix() : extra_; }
+
+std::string Saver::last_regular_prefix() const { return kept_.empty() ? "" : kept_.back().prefix; }
 
 std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 

@@ -47,8 +47,9 @@ class Saver {
   // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] std::string last_prefix() const;
-  // Step of the newest checkpoint that is no extra.
+  // Step and prefix of the newest checkpoint that is no extra.
   [[nodiscard]] std::optional<int64_t> last_regular_step() const { return regular_step_; }
+  [[nodiscard]] std::string last_regular_prefix() const;
   [[nodiscard]] std::string base_path() const;  // model_dir/model.ckpt
 
  private:

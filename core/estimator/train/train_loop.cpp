@@ -169,7 +169,7 @@ void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
   const std::string& on_nan = args_.context.options.run_config.on_nan;
   const bool skips = on_nan == "skip_step" && ++skipped_in_a_row_ <= kMostInARow;
   const bool rolls_back =
-      on_nan == "rollback" && args_.may_roll_back && !args_.saver.last_prefix().empty();
+      on_nan == "rollback" && args_.may_roll_back && !args_.saver.last_regular_prefix().empty();
   if (!skips && !rolls_back) {
     diverged_ = step;
     return;
@@ -180,7 +180,7 @@ void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
   args_.context.home.log.Warning(
       "{} Step {} was not applied; its batch{} is left out{}", DivergedMessage(step), step_ + 1,
       step.records.empty() ? "" : fmt::format(" ({})", step.records),
-      rolls_back ? fmt::format(", back to {}", args_.saver.last_prefix()) : "");
+      rolls_back ? fmt::format(", back to {}", args_.saver.last_regular_prefix()) : "");
 }
 
 // The first file and its records alone: a batch may have thousands.

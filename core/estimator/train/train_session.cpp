@@ -204,7 +204,8 @@ TrainResult TrainSession::Run(Infeed& infeed) {
   TrainResult result{.stopped_because = loop.Run()};
   if (result.stopped_because == TrainLoop::kRolledBack) {
     events_.Flush();
-    result.checkpoint = saver_.last_prefix();
+    // What a stop request saved was not there in a run that was not stopped.
+    result.checkpoint = saver_.last_regular_prefix();
     return result;
   }
   const StopSignal& stop = context_.home.stop;
