@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/shell/command.h"
@@ -56,6 +57,8 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources);
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources);
 int Predict(const PredictInvocation& invocation, config::Sources& sources);
 int Export(const ExportInvocation& invocation, config::Sources& sources);
+// TrainResult::stopped_because of a run that had its max_steps before.
+inline constexpr std::string_view kAlreadyDone = "already at max_steps";
 // Says at which step training has ended and why, or what goes on with a run that was done before.
 void TellEnd(Log& log, const TrainResult& result);
 // Evaluates the checkpoints of a run that another process trains, until that has ended: exit code

@@ -9,9 +9,13 @@
 #include "cli/run/record/json.h"
 #include "cli/shell/json.h"
 #include "config/flatten.h"
+#include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/planned_run.h"
+#include "core/ops/all_ops.h"
+#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {
@@ -153,6 +157,38 @@ void CheckSameRun(const Job& job, const std::string& model_dir) {
     faults.back().hint = fmt::format("and {} more", differences.size() - kExamples);
   }
   throw Error(Code::kCheckpoint, std::move(faults));
+}
+
+void CheckFinishedRun(const Job& job, const std::string& model_dir) {
+  if (FileExists(ResolvedJobPath(model_dir))) return;
+  const std::string& name = job.train_spec->input_fn;
+  const std::optional<StreamSpec> spec = KnownSpec(job.input_fns.at(name), name);
+  if (!spec) return;
+  const OpRegistry registry(ops::AllOps());
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  const SystemClock clock;
+  const StopSignal never;
+  Log log;
+  const ModelFn model_fn = MakeModelFnForShapes(job);
+  try {
+    (void)PlanTraining({.model_fn = model_fn,
+                        .options = job.estimator,
+                        .stream = *spec,
+                        .length = job.train_spec->length(),
+                        .home = {registry, *backend, log, clock, never}});
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    std::vector<Fault> faults = {{.message = fmt::format("{}: is done, with the weights of another "
+                                                         "model",
+                                                         model_dir),
+                                  .hint = "--model-dir DIR gives this job a run of its own",
+                                  .key = "",
+                                  .place = {}}};
+    for (const Fault& fault : error.faults()) {
+      if (faults.size() <= kExamples) faults.push_back(fault);
+    }
+    throw Error(Code::kCheckpoint, std::move(faults));
+  }
 }
 
 }  // namespace tpuest::cli

@@ -12,4 +12,9 @@ namespace tpuest::cli {
 // is trained (optimizers, rates, dropout, steps, data) may differ, and paths of files do.
 void CheckSameRun(const Job& job, const std::string& model_dir);
 
+// The same for a folder that has its steps already and in which no job stands, TensorFlow's or one
+// that was copied: its weights are compared with the job's model, where that can be built without a
+// look at the data.
+void CheckFinishedRun(const Job& job, const std::string& model_dir);
+
 }  // namespace tpuest::cli

@@ -17,9 +17,6 @@ Json TrainFields(const TrainResult& result) {
           {"path", result.checkpoint}};
 }
 
-// TrainResult::stopped_because of a run that had its max_steps before.
-constexpr std::string_view kAlreadyDone = "already at max_steps";
-
 void TellEnd(Log& log, const TrainResult& result) {
   if (result.stopped_because != kAlreadyDone) {
     return log.Info("stopped at step {}: {}", result.global_step, result.stopped_because);
@@ -39,6 +36,9 @@ int Train(const Invocation& invocation, config::Sources& sources) {
     const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
     const TrainResult result = session.estimator().Train(session.TrainInput(), spec.length(),
                                                          hooks.With(session.recorder()));
+    if (result.stopped_because == kAlreadyDone) {
+      CheckFinishedRun(session.job(), session.estimator().model_dir());
+    }
     TellEnd(session.log(), result);
     session.console().Clear();
     if (invocation.json) PrintDocument("train", TrainFields(result));

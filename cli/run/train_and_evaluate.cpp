@@ -69,6 +69,9 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
     }
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
+    if (result.train.stopped_because == kAlreadyDone) {
+      CheckFinishedRun(session.job(), session.estimator().model_dir());
+    }
     TellEnd(session.log(), result.train);
     session.console().Clear();
     if (invocation.json) {
