@@ -103,7 +103,11 @@ void SparseCrossShape(ShapeContext& context) {
   int64_t crosses = known ? batch : kUnknownDim;
   for (const int64_t width : widths) crosses = crosses == kUnknownDim ? crosses : crosses * width;
   context.Output(0, {crosses, 2});
-  context.Output(1, {crosses});
+  // Crosses of lists are as many as the data say, and no rows of the batch: what reads them is not
+  // for the device until they are shaped to rows.
+  const bool rows = std::all_of(widths.begin(), widths.end(), [](int64_t w) { return w == 1; });
+  context.Output(1, crosses == kUnknownDim && !(rows && !has_sparse) ? Shape::UnknownRank()
+                                                                     : Shape({crosses}));
   context.Output(2, {2});
 }
 

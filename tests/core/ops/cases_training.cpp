@@ -189,8 +189,23 @@ OpCase RowStep(std::string op, std::string claim, const std::vector<std::string>
 std::vector<OpCase> RowCases() {
   const Shape shape{3, 2};
   const Tensor accum = Floats(shape, {-0.06F, -0.11F, 0.1F, 0.1F, 0.04F, 0.19F});
+  const Tensor sum = Floats(shape, {0.39F, 0.49F, 0.1F, 0.1F, 0.19F, -0.11F});
   const Tensor ms = Floats(shape, {0.099F, 0.106F, 0.1F, 0.1F, 0.091F, 0.094F});
   return {
+      RowStep("ResourceSparseApplyMomentum", "", {"accum"},
+              {{"var", Floats(shape, {0.805F, -2.245F, 3, 4, 4.905F, -5.945F})}, {"accum", sum}},
+              [=](Graph& graph, const In& in) {
+                return Built{
+                    {},
+                    {ops::ResourceSparseApplyMomentum(MomentumOf(graph, in, false, shape), in[1])}};
+              }),
+      RowStep(
+          "ResourceSparseApplyMomentum", "Nesterov's", {"accum"},
+          {{"var", Floats(shape, {0.6745F, -2.4205F, 3, 4, 4.8645F, -5.8505F})}, {"accum", sum}},
+          [=](Graph& graph, const In& in) {
+            return Built{
+                {}, {ops::ResourceSparseApplyMomentum(MomentumOf(graph, in, true, shape), in[1])}};
+          }),
       RowStep("ResourceSparseApplyKerasMomentum", "", {"accum"},
               {{"var", Floats(shape, {0.94F, -2.11F, 3, 4, 5.04F, -5.81F})}, {"accum", accum}},
               [=](Graph& graph, const In& in) {
