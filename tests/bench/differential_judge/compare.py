@@ -1,13 +1,16 @@
 """Differences of a run from TensorFlow's, held against TensorFlow's drift from itself.
 
 A quantity is a loss, a variable, a metric or a prediction. TensorFlow's drift is the largest distance
-of its run from those without oneDNN and with the last bits of the weights moved; what is allowed is
-ten times that, and at least LEAST of the quantity's largest value.
+of its run from those without oneDNN and with the last bits of the weights moved at each step; what is
+allowed is ten times that, and at least LEAST of the quantity's largest value.
 """
 import numpy as np
 
 LEAST = 1e-6
 TIMES = 10
+# TensorFlow that drifts by more of a value than this says nothing about it: a gradient that is 0 but
+# for rounding, which an optimizer makes into steps.
+UNSTABLE = 1e-3
 # Below this, a number is taken for a zero that rounding made.
 TINY = 1e-9
 
@@ -45,9 +48,22 @@ def largest(value):
     return float(np.where(np.isfinite(finite), finite, 0).max())
 
 
+def drift_of(base, others):
+    return max((distance(other, base) for other in others), default=0.0)
+
+
 def allowed(base, others):
-    drift = max((distance(other, base) for other in others), default=0.0)
+    drift = drift_of(base, others)
+    if drift > UNSTABLE * largest(base) > 0:
+        return float("inf")
     return max(TIMES * drift, LEAST * largest(base), TINY)
+
+
+def unstable(runs):
+    """Whether TensorFlow's runs of a case drift too far apart for its steps to be compared."""
+    base, *others = [flat(run) for run in runs]
+    return any(drift_of(value, [other[place] for other in others]) > UNSTABLE * largest(value) > 0
+               for place, value in base.items())
 
 
 def bookkeeping(place):

@@ -79,8 +79,13 @@ def migrate(random):
     return {**draw_runs.checkpoints(random, drawn), "part": "migrate"}
 
 
+def mirrored(random):
+    return draw_runs.mirrored(random, random.choice([columns, heads])(random))
+
+
 PARTS = {"columns": columns, "heads": heads, "optimizers": optimizers, "layers": layers,
-         "exports": exports, "checkpoints": checkpoints, "loop": loop, "migrate": migrate}
+         "exports": exports, "checkpoints": checkpoints, "loop": loop, "migrate": migrate,
+         "mirrored": mirrored}
 
 
 def case(seed, index, only=None):

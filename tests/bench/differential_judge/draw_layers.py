@@ -116,5 +116,17 @@ def layers(random, shell):
     case.update(data=table.parts, input="x", use_tpu=random.random() < 0.5,
                 optimizer=draw_optimizers.optimizer(random, "train"))
     if case["use_tpu"]:
-        case["run_config"] = {"tpu_config": {"num_shards": 1}}
+        replicate(random, case)
     return case
+
+
+def replicate(random, case):
+    """Replicas that share a batch; statistics of their own would need averages on TensorFlow's side."""
+    shards = random.choice([1, 1, 2, 4])
+    case["run_config"] = {"tpu_config": {"num_shards": shards}}
+    if shards > 1:
+        case["train_batch_size"] = 8
+        case["model"]["layers"] = [layer for layer in case["model"]["layers"]
+                                   if layer["type"] != "batch_normalization"]
+    for name in ("eval", "predict"):
+        case[name + "_batch_size"] = 8

@@ -84,3 +84,10 @@ def checkpoints(random, case):
     """The case with every row in each batch, so that where a run goes on in its data is the same."""
     rows = len(next(iter(case["data"]["train"].values()))["values"])
     return {**case, "part": "checkpoints", "train_batch_size": rows, "steps": 4, "start": "resume"}
+
+
+def mirrored(random, case):
+    """The case on replicas, of which each takes batches of its own."""
+    config = {"train_distribute": {"type": "MirroredStrategy", "num_replicas": random.choice([2, 3])}}
+    return {**case, "part": "mirrored", "run_config": config, "start": "warm", "use_tpu": False,
+            "steps": random.choice([1, 3])}

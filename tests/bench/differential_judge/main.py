@@ -1,7 +1,7 @@
 """Draws jobs, runs each in TensorFlow and here from the same weights, and shows what differs.
 
 The tolerance of a case is ten times TensorFlow's own drift in it: with and without its oneDNN kernels,
-and with the last bits of the initial weights moved. A case that differs is made smaller and written as
+and with the last bits of the weights moved at each step. A case that differs is made smaller and written as
 two files, the job and a TensorFlow script that stands by itself. Prints a line of JSON a case that
 differs and one for all; the exit code is 1 where any does.
 """

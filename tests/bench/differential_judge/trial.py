@@ -7,8 +7,8 @@ import compare
 import job
 import workers
 
-# Runs of TensorFlow's: from the weights as they are, and twice with their last bits moved.
-SIGNS = [None, 11, 12]
+# Runs of TensorFlow's: as it is, and with the weights' last bits moved before each step, in two ways.
+SIGNS = [None, 100, 200]
 
 
 class Verdict:
@@ -26,6 +26,12 @@ def refused(by, message):
     return Verdict([{"place": f"refused by {by}", "lacks": message, "apart": float("inf")}])
 
 
+def shortened(error):
+    """TensorFlow's message begins with its sort and ends with its reason."""
+    text = str(error)
+    return text if len(text) < 900 else text[:200] + " ... " + text[-700:]
+
+
 class Judge:
     def __init__(self, program, work, pair):
         self.program, self.work, self.pair = program, pathlib.Path(work), pair
@@ -41,7 +47,7 @@ class Judge:
     def try_case(self, case):
         """The verdict; None where both sides refuse the case."""
         way = {"loop": loop, "exports": exports, "checkpoints": checkpoints,
-               "migrate": migrate}
+               "migrate": migrate, "mirrored": mirrored}
         folder = self.folder()
         return way.get(case["part"], numbers)(self, case, folder,
                                               job.Ours(self.program, folder))
@@ -67,7 +73,7 @@ def one_refused(ours, theirs):
     if our_error:
         return True, refused("tpuest", str(ours))
     if their_error:
-        return True, refused("TensorFlow", str(theirs)[:600])
+        return True, refused("TensorFlow", shortened(theirs))
     return False, None
 
 
@@ -90,8 +96,35 @@ def numbers(judge, case, folder, ours):
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
+    if compare.unstable(runs) and case["steps"] > 1:
+        return judge.try_case({**case, "steps": 1})
     found["variables"] = judge.pair.on.call("read", prefix=found["checkpoint"])
     return Verdict(compare.differences(found, runs[0], runs[1:]))
+
+
+def mirrored(judge, case, folder, ours):
+    """The variables of a run on replicas that each take batches of their own."""
+    try:
+        judge.pair.on.call("start", case=case, folder=str(folder))
+    except workers.Failed as error:
+        return refused_there(case, ours, error)
+
+    def theirs():
+        on = judge.pair.on.call("mirrored", case=case, folder=str(folder))
+        shutil.rmtree(folder / "mirrored")
+        return [on, judge.pair.off.call("mirrored", case=case, folder=str(folder))]
+
+    found, runs = judge.beside(lambda: ours.run(case), theirs)
+    ended, verdict = one_refused(found, runs)
+    if ended:
+        return verdict
+    variables = judge.pair.on.call("read", prefix=found["checkpoint"])
+    variables = {name: value for name, value in variables.items() if name in runs[0]}
+    return Verdict(compare.differences(*map(alone, (variables, runs[0])), list(map(alone, runs[1:]))))
+
+
+def alone(variables):
+    return {"losses": [], "variables": variables}
 
 
 def refused_there(case, ours, error):
@@ -101,7 +134,7 @@ def refused_there(case, ours, error):
         ours.tpuest("train", "job.yaml")
     except job.Refused:
         return None
-    return refused("TensorFlow", str(error)[:600])
+    return refused("TensorFlow", shortened(error))
 
 
 def loop(judge, case, folder, ours):
@@ -143,7 +176,7 @@ def exports(judge, case, folder, ours):
         runs = [judge.pair.on.call("served", folder=exported, **serve)]
         served = judge.pair.on.call("served", folder=found, **serve)
     except workers.Failed as error:
-        return refused("TensorFlow", str(error)[:600])
+        return refused("TensorFlow", shortened(error))
     finally:
         other = judge.pair.off.answer()
     return Verdict(compare.differences_of_places(served, runs[0], [other]))
@@ -166,7 +199,7 @@ def checkpoints(judge, case, folder, ours):
     except job.Refused as error:
         return refused("tpuest", str(error))
     except workers.Failed as error:
-        return refused("TensorFlow", str(error)[:600])
+        return refused("TensorFlow", shortened(error))
     going_on["variables"] = judge.pair.on.call("read", prefix=going_on["checkpoint"])
     base = {key: value for key, value in runs[0].items() if key != "losses"}
     others = [{**run, "losses": []} for run in runs]

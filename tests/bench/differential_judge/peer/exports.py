@@ -4,7 +4,6 @@ import os
 import numpy as np
 import tensorflow as tf
 
-import columns
 import data
 import loops
 import models
@@ -12,30 +11,12 @@ import models
 V1 = tf.compat.v1
 
 
-def parse_spec_of_columns(case, folder):
-    built = columns.Columns(case["feature_columns"], folder)
-    names = [name for key, value in case["model"].items() if key.endswith("feature_columns")
-             for name in value]
-    spec = tf.feature_column.make_parse_example_spec(built.all(names))
-    if "weight_column" in case["model"]:
-        spec.pop(case["model"]["weight_column"], None)
-    return spec
-
-
-def receiver(case, folder):
-    """Records are parsed as the input_fn does; rows and CSV files have columns alone to go by."""
-    if case["source"] == "TFRecordDataset":
-        return loops.receiver(case)
-    return tf.estimator.export.build_parsing_serving_input_receiver_fn(
-        parse_spec_of_columns(case, folder))
-
-
 def export(case, folder, prefix):
     """The folder of TensorFlow's export."""
     config = tf.estimator.RunConfig(model_dir=os.path.join(folder, "unused"), tf_random_seed=1)
     estimator = models.estimator(case, folder, config)
     return estimator.export_saved_model(os.path.join(folder, "their_export"),
-                                        receiver(case, folder), checkpoint_path=prefix).decode()
+                                        loops.receiver(case, folder), checkpoint_path=prefix).decode()
 
 
 def request(features):

@@ -60,12 +60,44 @@ def gathered(network, what):
     return [item for one in network for item in getattr(one, what)]
 
 
+def each(value, count):
+    """A tensor's parts, or a dict of tensors as dicts of their parts."""
+    if isinstance(value, dict):
+        parts = {key: tf.split(one, count) for key, one in value.items()}
+        return [{key: part[i] for key, part in parts.items()} for i in range(count)]
+    return tf.split(value, count)
+
+
+def sharded_loss(case, network, head, features, labels):
+    """The mean of the replicas' losses, each on its part of the batch: what CrossShardOptimizer
+    makes of gradients, said of losses."""
+    count = case["run_config"]["tpu_config"]["num_shards"]
+    losses = []
+    for part, label in zip(each(features, count), each(labels, count)):
+        logits = through(network, input_of(case, part), True)
+        losses.append(head.loss(label, logits, features=part, mode="train",
+                                regularization_losses=gathered(network, "losses") or None))
+    return tf.add_n(losses) / count
+
+
+def input_of(case, features):
+    return features[case["input"]] if isinstance(features, dict) else features
+
+
+def is_sharded(case):
+    return case.get("run_config", {}).get("tpu_config", {}).get("num_shards", 1) > 1
+
+
 def model_fn(case):
     def call(features, labels, mode):
         network = [layer(spec) for spec in case["model"]["layers"]]
         head = heads.head(case["model"]["head"])
-        x = features[case["input"]] if isinstance(features, dict) else features
-        logits = through(network, x, mode == "train")
+        if mode == "train" and is_sharded(case):
+            loss = sharded_loss(case, network, head, features, labels)
+            variables = gathered(network, "trainable_variables")
+            return tf.estimator.EstimatorSpec(mode, loss=loss,
+                                              train_op=train_op(case, [], loss, variables))
+        logits = through(network, input_of(case, features), mode == "train")
         variables = gathered(network, "trainable_variables")
         return head.create_estimator_spec(
             features, mode, logits, labels=labels, trainable_variables=variables,

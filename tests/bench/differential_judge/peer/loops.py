@@ -7,32 +7,35 @@ import re
 import numpy as np
 import tensorflow as tf
 
+import columns
 import data
 import models
 
 V1 = tf.compat.v1
 
 
-def receiver(case):
-    """Serialized tf.Examples with the features that the model reads."""
-    spec = data.parse_spec(case["data"]["train"])
-    labels = case["labels"]
-    for key in labels.values() if isinstance(labels, dict) else [labels]:
-        spec.pop(key)
+def receiver(case, folder):
+    """Serialized tf.Examples with what the feature columns read."""
+    built = columns.Columns(case["feature_columns"], folder)
+    names = [name for key, value in case["model"].items() if key.endswith("feature_columns")
+             for name in value]
+    spec = tf.feature_column.make_parse_example_spec(built.all(names))
     return tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
 
 
-def exporter(case, spec):
+def exporter(case, folder, spec):
     arguments = {key: value for key, value in spec.items() if key not in ("type", "compare")}
     if "compare" in spec:
         name, sign = spec["compare"]["metric"], 1 if spec["compare"]["mode"] == "min" else -1
         arguments["compare_fn"] = lambda best_eval_result, current_eval_result: (
             sign * current_eval_result[name] < sign * best_eval_result[name])
     return getattr(tf.estimator, spec["type"])(
-        serving_input_receiver_fn=receiver(case), **arguments)
+        serving_input_receiver_fn=receiver(case, folder), **arguments)
 
 
 def train_and_evaluate(case, folder):
+    # Writers that are kept from an earlier case would write into its deleted folder.
+    V1.summary.FileWriterCache.clear()
     options = case["run_config"]
     config = tf.estimator.RunConfig(
         model_dir=os.path.join(folder, "theirs"), tf_random_seed=1,
@@ -47,8 +50,25 @@ def train_and_evaluate(case, folder):
         tf.estimator.EvalSpec(
             lambda: data.dataset(case, "eval", folder, case["eval_batch_size"], False),
             steps=evaluated["steps"], start_delay_secs=0, throttle_secs=0,
-            exporters=[exporter(case, one) for one in evaluated.get("exporters", [])]))
+            exporters=[exporter(case, folder, one) for one in evaluated.get("exporters", [])]))
     return left_in(config.model_dir)
+
+
+def mirrored(case, folder):
+    """Trains on replicas of one process's processors from FOLDER/start; the last prefix."""
+    count = case["run_config"]["train_distribute"]["num_replicas"]
+    devices = [f"/cpu:{index}" for index in range(count)]
+    session = V1.ConfigProto(device_count={"CPU": count}, allow_soft_placement=True)
+    config = tf.estimator.RunConfig(
+        model_dir=os.path.join(folder, "mirrored"), tf_random_seed=1, session_config=session,
+        train_distribute=tf.distribute.MirroredStrategy(devices))
+    estimator = models.estimator(case, folder, config)
+    estimator._warm_start_settings = tf.estimator.WarmStartSettings(
+        os.path.join(folder, "start", "model.ckpt-0"))
+    batch = case["train_batch_size"]
+    estimator.train(lambda: data.dataset(case, "train", folder, batch, True),
+                    max_steps=case["steps"])
+    return estimator.latest_checkpoint()
 
 
 def old_run(case, folder):

@@ -1,10 +1,22 @@
 """What the judge may ask of TensorFlow's processes."""
 import os
 
+import tensorflow as tf
+
 import data
 import exports
 import loops
 import session
+
+
+REPLICAS = 3
+
+
+def prepare():
+    """Processors enough for the replicas of a MirroredStrategy."""
+    processor = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(
+        processor, [tf.config.LogicalDeviceConfiguration()] * REPLICAS)
 
 
 class Server:
@@ -43,9 +55,14 @@ class Server:
         prefix = loops.old_run(case, folder)
         self.open(case, folder)
         on = self.runner.train(prefix, steps=2, name="on")[1]
-        moved = self.runner.train(prefix, sign=11, steps=2, name="on")[1]
+        moved = self.runner.train(prefix, sign=100, steps=2, name="on")[1]
         return {"prefix": prefix, "there": self.runner.results_at(prefix),
                 "on": self.runner.results_at(on), "moved": self.runner.results_at(moved)}
+
+    def mirrored(self, case, folder):
+        """The variables after training on replicas; slots have other names there."""
+        found = session.variables_of(loops.mirrored(case, folder))
+        return {name: value for name, value in found.items() if not name.startswith("training")}
 
     def results_at(self, prefix):
         return self.runner.results_at(prefix)

@@ -55,6 +55,8 @@ class Graph:
                           self.iterator.initializer]
             self.session = V1.Session(graph=self.graph, config=V1.ConfigProto(
                 intra_op_parallelism_threads=1, inter_op_parallelism_threads=1))
+            # Some initial values are made from a batch.
+            self.session.run(self.iterator.initializer)
             self.session.run(V1.global_variables_initializer())
 
     def load(self, prefix):
@@ -107,10 +109,11 @@ class Runner:
         """(losses, prefix of the final checkpoint) of a run from a checkpoint."""
         graph, steps = self.graph("train"), steps or self.case["steps"]
         graph.load(prefix)
-        if sign is not None:
-            graph.move(sign)
-        losses = [float(graph.session.run([graph.spec.train_op, graph.spec.loss])[1])
-                  for _ in range(steps)]
+        losses = []
+        for index in range(steps):
+            if sign is not None:
+                graph.move(sign + index)
+            losses.append(float(graph.session.run([graph.spec.train_op, graph.spec.loss])[1]))
         name = name if sign is None else f"{name}_{sign}"
         step = graph.global_step()
         return losses, graph.save(os.path.join(self.folder, name, f"model.ckpt-{step}"))
@@ -145,7 +148,7 @@ class Runner:
                 "predictions": self.predict(prefix)}
 
     def run(self, sign=None, name="end"):
-        """What a run gives, from the initial checkpoint, moved by `sign` unless it is None."""
+        """What a run from the initial checkpoint gives, moved at each step by `sign` unless None."""
         start = os.path.join(self.folder, "start", "model.ckpt-0")
         losses, end = self.train(start, sign, name)
         return {"losses": losses, **self.results_at(end)}

@@ -27,6 +27,7 @@ def main():
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import requests_of_judge
+    requests_of_judge.prepare()
     server = requests_of_judge.Server()
     while (request := read(requests)) is not None:
         try:
