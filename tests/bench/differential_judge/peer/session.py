@@ -24,8 +24,6 @@ def variables_of(prefix):
 
 def moved(value, sign):
     """The value with the last bit of each number moved up or down by a pattern that `sign` draws."""
-    if value.dtype != np.float32:
-        return value
     signs = np.random.RandomState(sign).choice([-1, 1], value.shape).astype(np.float32)
     return (value + signs * np.where(value == 0, np.float32(LEAST), np.spacing(np.abs(value)))
             ).astype(np.float32)
@@ -65,12 +63,10 @@ class Graph:
         self.session.run(self.ready)
 
     def move(self, sign):
-        """Moves the last bits of all numbers."""
+        """Moves the last bits of the weights; an optimizer's numbers have bounds of their own."""
         with self.graph.as_default():
-            for variable in V1.global_variables():
-                value = self.session.run(variable)
-                if value.dtype == np.float32:
-                    variable.load(moved(value, sign), self.session)
+            for variable in V1.trainable_variables():
+                variable.load(moved(self.session.run(variable), sign), self.session)
 
     def global_step(self):
         with self.graph.as_default():
