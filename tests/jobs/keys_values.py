@@ -64,6 +64,8 @@ VALUES = {
     'max_batch_size': [16],
     'allowed_batch_sizes': [[2, 8]],
     'recall_at_precision precision': [0.3, 0.9, 1.0, 0.7],
+    'sensitivity_at_specificity specificity': [0.3, 0.9, 1.0, 0.99, 0.8],
+    'specificity_at_sensitivity sensitivity': [0.3, 0.9, 1.0, 0.99, 0.8],
     'eval_training_input_configuration': ['SLICED'],
     'per_host_input_for_training': ['PER_HOST_V2', 'BROADCAST', False, True],
     'shared_embedding_collection_name': ['together'],
@@ -108,6 +110,7 @@ EXCEPTIONS = {
     'TFRecordDataset buffer_size': SPEED,
     'TFRecordDataset num_parallel_reads': SPEED,
     'tpuest.staging_bytes': SPEED,
+    'run_config.on_nan': 'only a step with a number that is not finite shows it (not_finite.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',
     'tpuest.matmul_precision': 'products are whole on the CPU; it counts on an XLA plugin',
 }
