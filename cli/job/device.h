@@ -14,8 +14,8 @@ namespace tpuest::cli {
 [[nodiscard]] DeviceOptions DeviceOptionsOf(const TpuestOptions& options);
 
 // Pins the vector instructions that tpuest.cpu_isa names, before the first kernel. Error kUsage at
-// that key where this processor lacks them; and at model.precision where the CPU engine computes the
-// steps here and cannot do so in bfloat16.
+// that key where this processor lacks them; and at model.precision where the CPU engine computes
+// the steps here and cannot do so in bfloat16.
 void ChooseCpuIsa(const Job& job, bool computes_here);
 
 // Owns the plugin and its backend; it outlives the Estimator that runs on it.

@@ -16,8 +16,8 @@ struct IndexedSlices {
   Value values;
   Value indices;
   int64_t rows = 0;
-  // A lookup of distinct ids, as TensorFlow's of categories: what looks at the values, to clip them,
-  // sees the sum of a row's, once.
+  // A lookup of distinct ids, as TensorFlow's of categories: what looks at the values, to clip
+  // them, sees the sum of a row's, once.
   bool distinct = false;
   std::vector<IndexedSlices> parts = {};  // of several lookups: each one's, in the order of values
 };

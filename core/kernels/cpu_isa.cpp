@@ -109,10 +109,11 @@ const ChosenIsa& ChosenCpuIsa() {
 void NeedBfloat16() {
   const ChosenIsa& chosen = ChosenCpuIsa();
   if (chosen.bfloat16) return;
-  throw Error(Code::kUsage,
-              fmt::format("bfloat16 needs a processor with AVX-512; here oneDNN multiplies with {}{}",
-                          chosen.onednn, chosen.pinned ? ", as tpuest.cpu_isa says" : ""),
-              "precision: float32, which takes the same checkpoints");
+  throw Error(
+      Code::kUsage,
+      fmt::format("bfloat16 needs a processor with AVX-512; here oneDNN multiplies with {}{}",
+                  chosen.onednn, chosen.pinned ? ", as tpuest.cpu_isa says" : ""),
+      "precision: float32, which takes the same checkpoints");
 }
 
 }  // namespace tpuest
