@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/estimator/hooks/train_hooks.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/array.h"
