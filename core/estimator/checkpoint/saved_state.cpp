@@ -197,7 +197,7 @@ bool IsExtra(const std::string& prefix) {
 }
 
 std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir) {
-  const std::optional<std::string> latest = LatestCheckpoint(model_dir);
+  std::optional<std::string> latest = LatestCheckpoint(model_dir);
   if (!latest || !IsExtra(*latest)) return latest;
   std::vector<std::string> others = Candidates(*ReadCheckpointState(model_dir));
   const auto found = std::find_if(others.begin(), others.end(), [&](const std::string& prefix) {
