@@ -87,46 +87,17 @@ void PlanGradientDescentOf(PlanContext& context) {
   });
 }
 
-template <class T>
+// kApply is ApplyMomentum or ApplyKerasMomentum, of all of a variable or of its rows.
+template <class T, auto kApply>
 void PlanMomentumOf(PlanContext& context) {
   const UpdateInputs in(context);
-  const Buffer var = in.Slot("var");
-  const Buffer accum = in.Slot("accum");
-  const Buffer grad = in.Read("grad");
-  const Buffer lr = in.Read("lr");
-  const Buffer momentum = in.Read("momentum");
-  const int64_t n = in.Elements("grad");
-  const bool nesterov = context.Attr<bool>("use_nesterov");
-  context.RunRanges(n, [=](const Task& task, int64_t begin, int64_t end) {
-    ApplyMomentum(task.At<T>(var) + begin, task.At<T>(accum) + begin, task.At<T>(grad) + begin,
-                  end - begin, {*task.At<T>(lr), *task.At<T>(momentum), nesterov});
-  });
-}
-
-template <class T>
-void PlanSparseMomentumOf(PlanContext& context) {
-  const UpdateInputs in(context);
   const Buffer lr = in.Read("lr");
   const Buffer momentum = in.Read("momentum");
   const bool nesterov = context.Attr<bool>("use_nesterov");
   RunUpdate<T>(context, [=](const Task& task) {
     const MomentumRates<T> rates{*task.At<T>(lr), *task.At<T>(momentum), nesterov};
     return [rates](T* const* slots, const T* grad, int64_t n) {
-      ApplyMomentum(slots[0], slots[1], grad, n, rates);
-    };
-  });
-}
-
-template <class T>
-void PlanKerasMomentumOf(PlanContext& context) {
-  const UpdateInputs in(context);
-  const Buffer lr = in.Read("lr");
-  const Buffer momentum = in.Read("momentum");
-  const bool nesterov = context.Attr<bool>("use_nesterov");
-  RunUpdate<T>(context, [=](const Task& task) {
-    const MomentumRates<T> rates{*task.At<T>(lr), *task.At<T>(momentum), nesterov};
-    return [rates](T* const* slots, const T* grad, int64_t n) {
-      ApplyKerasMomentum(slots[0], slots[1], grad, n, rates);
+      kApply(slots[0], slots[1], grad, n, rates);
     };
   });
 }
@@ -193,13 +164,10 @@ void PlanGradientDescent(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanGradientDescentOf<T>(context); });
 }
 void PlanMomentum(PlanContext& context) {
-  PlanByType(context, [&]<class T>() { PlanMomentumOf<T>(context); });
-}
-void PlanSparseMomentum(PlanContext& context) {
-  PlanByType(context, [&]<class T>() { PlanSparseMomentumOf<T>(context); });
+  PlanByType(context, [&]<class T>() { PlanMomentumOf<T, ApplyMomentum<T>>(context); });
 }
 void PlanKerasMomentum(PlanContext& context) {
-  PlanByType(context, [&]<class T>() { PlanKerasMomentumOf<T>(context); });
+  PlanByType(context, [&]<class T>() { PlanMomentumOf<T, ApplyKerasMomentum<T>>(context); });
 }
 void PlanAdam(PlanContext& context) {
   PlanByType(context, [&]<class T>() { PlanAdamOf<T>(context); });
@@ -241,7 +209,7 @@ const OpDef kTrainingOps[] = {
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "use_nesterov: bool = false",
-        PlanSparseMomentum, LowerMomentum),
+        PlanMomentum, LowerMomentum),
     TrainingDef(
         "ResourceSparseApplyKerasMomentum",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
