@@ -7,18 +7,15 @@
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrate/job.h"
 #include "cli/prepare/migrate/sequential.h"
+#include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
-#include "core/backend/cpu/program.h"
 #include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/planned_run.h"
 #include "core/io/checkpoint_state.h"
-#include "core/ops/all_ops.h"
-#include "data/pipeline/input_fn.h"
 
 namespace tpuest::cli {
 namespace {
@@ -77,30 +74,19 @@ bool IsOfNoModel(const std::string& name, const Shape& shape) {
 std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleReader& variables) {
   config::Sources sources;
   const LoadedJob loaded = LoadJobFile(path, {}, sources);
-  const Job& job = loaded.job;
-  const std::string& name = job.train_spec->input_fn;
-  const std::optional<StreamSpec> spec = KnownSpec(job.input_fns.at(name), name);
-  Check(spec.has_value(), "the features of parse_example are known");
-  const OpRegistry registry(ops::AllOps());
-  const std::unique_ptr<Backend> backend = MakeCpuBackend();
-  const SystemClock clock;
-  const StopSignal never;
-  Log log;
-  const ModelFn model_fn = MakeModelFnForShapes(job);
-  try {
-    const PlannedRun run = PlanTraining({.model_fn = model_fn,
-                                         .options = job.estimator,
-                                         .stream = *spec,
-                                         .length = job.train_spec->length(),
-                                         .home = {registry, *backend, log, clock, never}});
+  Faults faults;
+  const auto compare = [&](const PlannedRun& run) {
     std::set<std::string> known;
     for (const auto& variable : run.model->graph->variables()) known.insert(variable->name);
-    Faults faults;
     for (const std::string& stored : variables.Names()) {
       if (known.contains(stored) || IsOfNoModel(stored, variables.ShapeOf(stored))) continue;
       faults.Say("", fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
                                  variables.ShapeOf(stored).Text()));
     }
+  };
+  try {
+    const bool is_known = PlanWithoutData(loaded.job, compare);
+    Check(is_known, "the features of parse_example are known");
     return faults.Take();
   } catch (const Error& error) {
     if (error.code() != Code::kCheckpoint) throw;

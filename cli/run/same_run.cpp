@@ -13,7 +13,6 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/planned_run.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 
@@ -159,23 +158,28 @@ void CheckSameRun(const Job& job, const std::string& model_dir) {
   throw Error(Code::kCheckpoint, std::move(faults));
 }
 
-void CheckFinishedRun(const Job& job, const std::string& model_dir) {
-  if (FileExists(ResolvedJobPath(model_dir))) return;
+bool PlanWithoutData(const Job& job, const std::function<void(const PlannedRun&)>& use) {
   const std::string& name = job.train_spec->input_fn;
   const std::optional<StreamSpec> spec = KnownSpec(job.input_fns.at(name), name);
-  if (!spec) return;
+  if (!spec) return false;
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
   const SystemClock clock;
   const StopSignal never;
   Log log;
   const ModelFn model_fn = MakeModelFnForShapes(job);
+  use(PlanTraining({.model_fn = model_fn,
+                    .options = job.estimator,
+                    .stream = *spec,
+                    .length = job.train_spec->length(),
+                    .home = {registry, *backend, log, clock, never}}));
+  return true;
+}
+
+void CheckFinishedRun(const Job& job, const std::string& model_dir) {
+  if (FileExists(ResolvedJobPath(model_dir))) return;
   try {
-    (void)PlanTraining({.model_fn = model_fn,
-                        .options = job.estimator,
-                        .stream = *spec,
-                        .length = job.train_spec->length(),
-                        .home = {registry, *backend, log, clock, never}});
+    (void)PlanWithoutData(job, [](const PlannedRun& /*run*/) {});
   } catch (const Error& error) {
     if (error.code() != Code::kCheckpoint) throw;
     std::vector<Fault> faults = {{.message = fmt::format("{}: is done, with the weights of another "

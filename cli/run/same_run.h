@@ -1,9 +1,11 @@
 #pragma once
 // Tells a run that a job may go on with from one that is another job's.
 
+#include <functional>
 #include <string>
 
 #include "cli/job/job_fwd.h"
+#include "core/estimator/planned_run.h"
 
 namespace tpuest::cli {
 
@@ -16,5 +18,11 @@ void CheckSameRun(const Job& job, const std::string& model_dir);
 // that was copied: its weights are compared with the job's model, where that can be built without a
 // look at the data.
 void CheckFinishedRun(const Job& job, const std::string& model_dir);
+
+// Plans the job's training against what its model_dir has and hands the plan to `use`, which keeps
+// nothing of it; false, and nothing is planned, where the features are not known without a look at
+// the data. Error kCheckpoint where the checkpoint and the model do not fit.
+[[nodiscard]] bool PlanWithoutData(const Job& job,
+                                   const std::function<void(const PlannedRun&)>& use);
 
 }  // namespace tpuest::cli
