@@ -4,6 +4,8 @@ A quantity is a loss, a variable, a metric or a prediction. TensorFlow's drift i
 of its run from those without oneDNN and with the last bits of the weights moved at each step; what is
 allowed is ten times that, and at least LEAST of the quantity's largest value.
 """
+import re
+
 import numpy as np
 
 LEAST = 1e-6
@@ -107,8 +109,15 @@ def of_place(place, ours, theirs, others):
             "allowed": limit, "part": apart / max(largest(theirs), TINY)}
 
 
+def gist(message):
+    """A refusal without what names the case: quoted words and numbers."""
+    reason = message.split("error: ")[-1] if "error: " in message else message
+    return re.sub(r"""(["'`]).*?\1|[\d.]+|\S*/\S*""", "", reason)[:80]
+
+
 def kind(difference):
     """What tells differences apart while a case shrinks: the sort of place, not the place."""
-    if "lacks" in difference:
-        return "lacks " + difference["place"].split()[0]
-    return difference["place"].split()[0]
+    first = difference["place"].split()[0]
+    if first == "refused":
+        return f"{difference['place']}: {gist(difference['lacks'])}"
+    return f"lacks {first}" if "lacks" in difference else first

@@ -102,6 +102,9 @@ def width(head):
 def layers(random, shell):
     case = shell(random, "layers", random.choice(["TFRecordDataset", "from_tensor_slices"]))
     table = draw_data.Table(random, case["source"])
+    shards = random.choice([0, 0, 0, 1, 1, 2, 4])
+    if shards > 1:
+        table.rows["eval"] = 16
     images = random.random() < 0.6
     shape = (random.choice([9, 10, 11]), random.choice([9, 12]), random.choice([1, 2, 3])) \
         if images else (random.choice([1, 5, 8]),)
@@ -113,16 +116,15 @@ def layers(random, shell):
     last = {"type": "dense", "units": width(head)}
     case["model"] = {"type": "Sequential", "layers": [*rows, *on_vectors(random), last],
                      "head": head}
-    case.update(data=table.parts, input="x", use_tpu=random.random() < 0.5,
+    case.update(data=table.parts, input="x", use_tpu=shards > 0,
                 optimizer=draw_optimizers.optimizer(random, "train"))
-    if case["use_tpu"]:
-        replicate(random, case)
+    if shards:
+        replicate(case, shards)
     return case
 
 
-def replicate(random, case):
+def replicate(case, shards):
     """Replicas that share a batch; statistics of their own would need averages on TensorFlow's side."""
-    shards = random.choice([1, 1, 2, 4])
     case["run_config"] = {"tpu_config": {"num_shards": shards}}
     if shards > 1:
         case["train_batch_size"] = 8

@@ -35,22 +35,45 @@ def loop(random, premade):
     return case
 
 
-def odd_values(random, feature):
-    """Values for a feature that training may not have seen."""
+def odd_values(random, feature, any_length):
+    """Values for a feature that training may not have seen; of dense input as many, unless `any_length`,
+    and then none that dense input takes for absent."""
     dtype, count = feature["dtype"], 1
     for size in feature["shape"]:
         count *= size
     if feature["kind"] == "VarLenFeature":
         count = random.choice([0, 1, 1, 2, 5])
+    elif any_length:
+        count = random.choice([count, count, 2])
     pool = {"string": draw_data.WORDS + ["never seen"], "int64": [-1, 0, 1, 2, 3],
             "float32": [0.0, -1.0, 1e10, 0.5, 3.25]}[dtype]
+    if any_length and feature["kind"] != "VarLenFeature":
+        pool = [value for value in pool if value not in ("", -1)]
     return [random.choice(pool) for _ in range(count)]
+
+
+def categorical_keys(case):
+    specs = case["feature_columns"].values()
+    return {spec["key"] for spec in specs if spec["type"].startswith("categorical_column")}
+
+
+def receiver(random, case):
+    """Which tf.Examples an export takes: "columns", what make_parse_example_spec says of the columns, or
+    "input", with what is dense in the input dense. tpuest's takes both, but with what the input takes for
+    absent and how it crosses; so the first is drawn where that makes no difference."""
+    dense = {key: feature for key, feature in case["data"]["eval"].items()
+             if feature["kind"] != "VarLenFeature" and key in categorical_keys(case)}
+    absent = any(value in ("", -1) or isinstance(value, list) and {"", -1} & set(value)
+                 for part in case["data"].values() for key in dense for value in part[key]["values"])
+    crossed = any(key in dense for spec in case["feature_columns"].values()
+                  for key in spec.get("keys", []))
+    return "input" if absent or crossed else random.choice(["columns", "input"])
 
 
 def requests(random, case):
     """Batches of features for exports: rows of the data, gaps, empty lists, odd words."""
-    features = copy.deepcopy(case["data"]["eval"])
-    labels = case["labels"]
+    features, labels = copy.deepcopy(case["data"]["eval"]), case["labels"]
+    categories = categorical_keys(case)
     for key in labels.values() if isinstance(labels, dict) else [labels]:
         features.pop(key)
     batches = []
@@ -60,9 +83,10 @@ def requests(random, case):
             row = random.randrange(len(next(iter(features.values()))["values"]))
             asked = {key: {**feature, "values": feature["values"][row]}
                      for key, feature in features.items()}
-            for feature in asked.values():
+            for key, feature in asked.items():
                 if random.random() < 0.3:
-                    feature["values"] = odd_values(random, feature)
+                    loose = case["receiver"] == "columns" and key in categories
+                    feature["values"] = odd_values(random, feature, loose)
                 elif random.random() < 0.05:
                     feature["values"] = None
             batch.append(asked)
@@ -76,7 +100,8 @@ def exports(random, premade, optimizer):
     while case["model"]["type"].startswith("Baseline"):
         case = premade(random, "exports", (1, random.randint(1, 3), random.randint(0, 1)),
                        random.random() < 0.3, optimizer)
-    case["steps"], case["requests"] = 2, requests(random, case)
+    case["steps"], case["receiver"] = 2, receiver(random, case)
+    case["requests"] = requests(random, case)
     return case
 
 

@@ -5,7 +5,7 @@ import pprint
 import job
 import workers
 
-PARTS = ["data", "columns", "optimizers", "heads", "layers", "models", "session"]
+PARTS = ["data", "columns", "optimizers", "heads", "layers", "models", "graphs", "session"]
 
 HEAD = '''#!/usr/bin/env python3
 """{title}

@@ -23,7 +23,7 @@ def halves(case):
 
 def with_number(case, key, values):
     for value in values:
-        if value < case[key]:
+        if 0 < value < case[key]:
             yield {**copy.deepcopy(case), key: value}
 
 
@@ -81,7 +81,7 @@ def tidied(case):
 
 
 KEPT = {("part",), ("source",), ("model",), ("labels",), ("steps",), ("train_batch_size",),
-        ("eval_batch_size",), ("predict_batch_size",), ("feature_columns",), ("index",), ("seed",)}
+        ("eval_batch_size",), ("predict_batch_size",), ("feature_columns",), ("index",), ("seed",), ("run_config",), ("eval_spec",), ("receiver",)}
 
 
 def smaller_ones(case):

@@ -7,8 +7,8 @@ import compare
 import job
 import workers
 
-# Runs of TensorFlow's: as it is, and with the weights' last bits moved before each step, in two ways.
-SIGNS = [None, 100, 200]
+# Runs of both of TensorFlow's processes: as it is, and with the weights' last bits moved before each step.
+SIGNS = {"on": [None, 100], "off": [None, 200]}
 
 
 class Verdict:
@@ -77,22 +77,29 @@ def one_refused(ours, theirs):
     return False, None
 
 
+def built(pair, case, folder):
+    """The case's graphs in both processes, each built in one of them, and the initial checkpoint."""
+    where = {"case": case, "folder": str(folder)}
+    pair.on.call("write_data", **where)
+    train, rest = pair.at_once(("open", {**where, "modes": ["train"]}),
+                               ("open", {**where, "modes": ["eval", "infer"]}))
+    pair.at_once(("take", {"plans": rest}), ("take", {"plans": train}))
+    pair.on.call("start")
+
+
+def runs_of(pair):
+    """The first is TensorFlow's as it is, the others tell its drift."""
+    on, off = pair.at_once(("runs", {"signs": SIGNS["on"]}), ("runs", {"signs": SIGNS["off"]}))
+    return on + off
+
+
 def numbers(judge, case, folder, ours):
     """Losses, variables, metrics and predictions."""
-    def theirs():
-        judge.pair.on.ask("runs", signs=SIGNS)
-        try:
-            judge.pair.off.call("open", case=case, folder=str(folder))
-            off = judge.pair.off.call("runs", signs=[None], name="off")
-        finally:
-            on = judge.pair.on.answer()
-        return on + off
-
     try:
-        judge.pair.on.call("start", case=case, folder=str(folder))
+        built(judge.pair, case, folder)
     except workers.Failed as error:
         return refused_there(case, ours, error)
-    found, runs = judge.beside(lambda: ours.run(case), theirs)
+    found, runs = judge.beside(lambda: ours.run(case), lambda: runs_of(judge.pair))
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
@@ -104,17 +111,16 @@ def numbers(judge, case, folder, ours):
 
 def mirrored(judge, case, folder, ours):
     """The variables of a run on replicas that each take batches of their own."""
+    where = {"case": case, "folder": str(folder)}
     try:
-        judge.pair.on.call("start", case=case, folder=str(folder))
+        judge.pair.on.call("write_data", **where)
+        judge.pair.on.call("open", **where, modes=["train"])
+        starts = [judge.pair.on.call("start"), judge.pair.on.call("start_moved", sign=100)]
     except workers.Failed as error:
         return refused_there(case, ours, error)
-
-    def theirs():
-        on = judge.pair.on.call("mirrored", case=case, folder=str(folder))
-        shutil.rmtree(folder / "mirrored")
-        return [on, judge.pair.off.call("mirrored", case=case, folder=str(folder))]
-
-    found, runs = judge.beside(lambda: ours.run(case), theirs)
+    found, runs = judge.beside(
+        lambda: ours.run(case),
+        lambda: judge.pair.at_once(*[("mirrored", {**where, "start": start}) for start in starts]))
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
@@ -130,8 +136,7 @@ def alone(variables):
 def refused_there(case, ours, error):
     """TensorFlow cannot build the model; neither should tpuest."""
     try:
-        ours.write({**case, "start": "fresh"})
-        ours.tpuest("train", "job.yaml")
+        ours.run({**case, "start": "fresh"})
     except job.Refused:
         return None
     return refused("TensorFlow", shortened(error))
@@ -139,16 +144,10 @@ def refused_there(case, ours, error):
 
 def loop(judge, case, folder, ours):
     """What train_and_evaluate leaves: checkpoints, events, exports."""
-    def theirs():
-        judge.pair.on.ask("train_and_evaluate", case=case, folder=str(folder / "on"))
-        try:
-            off = judge.pair.off.call("train_and_evaluate", case=case, folder=str(folder / "off"))
-        finally:
-            on = judge.pair.on.answer()
-        return [on, off]
-
-    judge.pair.on.call("write_data", case=case, folder=str(folder))
-    found, runs = judge.beside(lambda: ours.train_and_evaluate(case), theirs)
+    where = {"case": case, "folder": str(folder)}
+    judge.pair.on.call("write_data", **where)
+    found, runs = judge.beside(lambda: ours.train_and_evaluate(case),
+                               lambda: judge.pair.both("train_and_evaluate", **where))
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
@@ -158,80 +157,85 @@ def loop(judge, case, folder, ours):
 
 def exports(judge, case, folder, ours):
     """What TensorFlow makes of both sides' exports of one checkpoint, request by request."""
-    def theirs():
-        return judge.pair.on.call("export", case=case, folder=str(folder), prefix=end)
-
+    where = {"case": case, "folder": str(folder)}
     try:
-        judge.pair.on.call("start", case=case, folder=str(folder))
+        judge.pair.on.call("write_data", **where)
+        judge.pair.on.call("open", **where, modes=["train"])
+        judge.pair.on.call("start")
         end = judge.pair.on.call("train", name="end")
     except workers.Failed:
         return None
-    found, exported = judge.beside(lambda: ours.export(case, end), theirs)
+    found, exported = judge.beside(lambda: ours.export(case, end),
+                                   lambda: judge.pair.on.call("export", **where, prefix=end))
     ended, verdict = one_refused(found, exported)
     if ended:
         return verdict
-    serve = {"requests": case["requests"]}
-    judge.pair.off.ask("served", folder=exported, **serve)
+    serve = {"folder": exported, "requests": case["requests"]}
     try:
-        runs = [judge.pair.on.call("served", folder=exported, **serve)]
-        served = judge.pair.on.call("served", folder=found, **serve)
+        runs = judge.pair.both("served", **serve)
+        served = judge.pair.on.call("served", **{**serve, "folder": found})
     except workers.Failed as error:
         return refused("TensorFlow", shortened(error))
-    finally:
-        other = judge.pair.off.answer()
-    return Verdict(compare.differences_of_places(served, runs[0], [other]))
+    return Verdict(compare.differences_of_places(served, runs[0], runs[1:]))
 
 
 def checkpoints(judge, case, folder, ours):
     """Each side goes on from the other's checkpoint, on batches that hold all rows."""
     half = {**case, "steps": case["steps"] // 2}
     try:
-        judge.pair.on.call("start", case=case, folder=str(folder))
-        runs = judge.pair.on.call("runs", signs=SIGNS)
+        built(judge.pair, case, folder)
+        found, runs = judge.beside(lambda: ours.run(half), lambda: runs_of(judge.pair))
+        if isinstance(runs, workers.Failed):
+            raise runs
         middle = judge.pair.on.call("train", steps=half["steps"], name="middle")
     except workers.Failed as error:
         return refused_there(case, ours, error)
+    if isinstance(found, job.Refused):
+        return refused("tpuest", str(found))
+    left = case["steps"] - half["steps"]
+    on_from = judge.pair.on.call("goes_on", prefix=found["checkpoint"], steps=left)
     try:
-        halfway = ours.run(half)
-        on_from = judge.pair.on.call("goes_on", prefix=halfway["checkpoint"],
-                                     steps=case["steps"] - half["steps"])
         going_on = ours.goes_on(case, middle)
     except job.Refused as error:
         return refused("tpuest", str(error))
-    except workers.Failed as error:
-        return refused("TensorFlow", shortened(error))
     going_on["variables"] = judge.pair.on.call("read", prefix=going_on["checkpoint"])
-    base = {key: value for key, value in runs[0].items() if key != "losses"}
-    others = [{**run, "losses": []} for run in runs]
-    found = compare.differences({**going_on, "losses": []}, {**base, "losses": []}, others[1:])
-    back = compare.differences({**on_from, "losses": []}, {**base, "losses": []}, others[1:])
+    base, *others = [{**run, "losses": []} for run in runs]
+    ends = [{**going_on, "losses": []}, {**on_from, "losses": []}]
+    found, back = [compare.differences(end, base, others) for end in ends]
     for difference in back:
         difference["place"] += " (TensorFlow going on from tpuest's)"
     return Verdict(found + back)
 
 
+def old_runs(pair, case, folder):
+    """An old run's last prefix, its graphs in both processes, and what they make of it."""
+    where = {"case": case, "folder": str(folder)}
+    pair.on.call("write_data", **where)
+    prefix, plans = pair.at_once(("old_run", where),
+                                 ("open", {**where, "modes": ["train", "eval", "infer"]}))
+    pair.on.call("open", **where)
+    pair.on.call("take", plans=plans)
+    return pair.at_once(("there_and_on", {"prefix": prefix, "sign": None}),
+                        ("there_and_on", {"prefix": prefix, "sign": 100}))
+
+
 def migrate(judge, case, folder, ours):
     """The job that migrate writes for an old run: what it evaluates to, there and two steps later."""
     try:
-        theirs = judge.pair.on.call("old_run", case=case, folder=str(folder))
-        judge.pair.off.call("open", case=case, folder=str(folder))
-        off = judge.pair.off.call("results_at", prefix=theirs["prefix"])
+        theirs, moved = old_runs(judge.pair, case, folder)
     except workers.Failed:
         return None
     try:
         unsure = ours.migrate()
         there = {"losses": [], **ours.migrated(case, "there")}
+        on = {"losses": [], **ours.migrated(case, "on")}
     except job.Refused as error:
         return refused("tpuest", str(error))
     if unsure:
         return Verdict()
-    found = compare.differences(there, plain(theirs["there"]), [plain(off)])
-    try:
-        on = {"losses": [], **ours.migrated(case, "on")}
-    except job.Refused as error:
-        return refused("tpuest", str(error))
+    found = compare.differences(there, plain(theirs["there"]), [plain(moved["there"])])
     on["variables"] = judge.pair.on.call("read", prefix=on.pop("checkpoint"))
-    later = compare.differences(on, {"losses": [], **theirs["on"]}, [{"losses": [], **theirs["moved"]}])
+    later = compare.differences(on, {"losses": [], **theirs["on"]}, [{"losses": [], **moved["on"]}])
     for difference in later:
         difference["place"] += " (two steps later)"
     return Verdict(found + later)

@@ -60,18 +60,22 @@ class Workers:
     def __init__(self, log):
         self.on, self.off = Worker(True, log), Worker(False, log)
 
-    def both(self, do, **arguments):
-        self.on.ask(do, **arguments)
-        self.off.ask(do, **arguments)
+    def at_once(self, on, off):
+        """The answers of both, each asked its own (do, arguments); what either raises comes last."""
+        self.on.ask(on[0], **on[1])
+        self.off.ask(off[0], **off[1])
         answers, failed = [], None
         for worker in (self.on, self.off):
             try:
                 answers.append(worker.answer())
             except Failed as error:
-                failed = error
+                failed = failed or error
         if failed is not None:
             raise failed
         return answers
+
+    def both(self, do, **arguments):
+        return self.at_once((do, arguments), (do, arguments))
 
     def close(self):
         self.on.close()

@@ -68,14 +68,14 @@ def each(value, count):
     return tf.split(value, count)
 
 
-def sharded_loss(case, network, head, features, labels):
+def sharded_loss(case, network, head, features, labels, mode):
     """The mean of the replicas' losses, each on its part of the batch: what CrossShardOptimizer
-    makes of gradients, said of losses."""
+    makes of gradients, said of losses, and what an evaluation on a TPU shows."""
     count = case["run_config"]["tpu_config"]["num_shards"]
     losses = []
     for part, label in zip(each(features, count), each(labels, count)):
-        logits = through(network, input_of(case, part), True)
-        losses.append(head.loss(label, logits, features=part, mode="train",
+        logits = through(network, input_of(case, part), mode == "train")
+        losses.append(head.loss(label, logits, features=part, mode=mode,
                                 regularization_losses=gathered(network, "losses") or None))
     return tf.add_n(losses) / count
 
@@ -93,16 +93,20 @@ def model_fn(case):
         network = [layer(spec) for spec in case["model"]["layers"]]
         head = heads.head(case["model"]["head"])
         if mode == "train" and is_sharded(case):
-            loss = sharded_loss(case, network, head, features, labels)
+            loss = sharded_loss(case, network, head, features, labels, mode)
             variables = gathered(network, "trainable_variables")
             return tf.estimator.EstimatorSpec(mode, loss=loss,
                                               train_op=train_op(case, [], loss, variables))
         logits = through(network, input_of(case, features), mode == "train")
         variables = gathered(network, "trainable_variables")
-        return head.create_estimator_spec(
+        spec = head.create_estimator_spec(
             features, mode, logits, labels=labels, trainable_variables=variables,
             regularization_losses=gathered(network, "losses") or None,
             train_op_fn=lambda loss: train_op(case, gathered(network, "updates"), loss, variables))
+        if mode == "eval" and is_sharded(case):
+            loss = sharded_loss(case, network, head, features, labels, mode)
+            return spec._replace(loss=loss)
+        return spec
     return call
 
 

@@ -10,8 +10,19 @@ import tensorflow as tf
 import columns
 import data
 import models
+import session
 
 V1 = tf.compat.v1
+
+
+def as_in_input(key, feature, case):
+    """What the columns say of a feature, dense where the case's input has it dense."""
+    given = case["data"]["train"].get(key, {"kind": "VarLenFeature"})
+    if not isinstance(feature, tf.io.VarLenFeature) or given["kind"] == "VarLenFeature":
+        return feature
+    absent = "" if feature.dtype == tf.string else -1
+    default = [absent] * given["shape"][0] if given["shape"] else absent
+    return tf.io.FixedLenFeature(given["shape"], feature.dtype, default)
 
 
 def receiver(case, folder):
@@ -20,6 +31,8 @@ def receiver(case, folder):
     names = [name for key, value in case["model"].items() if key.endswith("feature_columns")
              for name in value]
     spec = tf.feature_column.make_parse_example_spec(built.all(names))
+    if case.get("receiver") == "input":
+        spec = {key: as_in_input(key, feature, case) for key, feature in spec.items()}
     return tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
 
 
@@ -33,13 +46,13 @@ def exporter(case, folder, spec):
         serving_input_receiver_fn=receiver(case, folder), **arguments)
 
 
-def train_and_evaluate(case, folder):
+def train_and_evaluate(case, folder, name):
+    """What a run in FOLDER/NAME leaves."""
     # Writers that are kept from an earlier case would write into its deleted folder.
     V1.summary.FileWriterCache.clear()
-    options = case["run_config"]
+    options, model_dir = case["run_config"], os.path.join(folder, name)
     config = tf.estimator.RunConfig(
-        model_dir=os.path.join(folder, "theirs"), tf_random_seed=1,
-        session_config=V1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1),
+        model_dir=model_dir, tf_random_seed=1, session_config=session.session_config(),
         **{key: value for key, value in options.items() if key != "tpu_config"})
     estimator = models.estimator(case, folder, config)
     batch, evaluated = case["train_batch_size"], case["eval_spec"]
@@ -54,17 +67,21 @@ def train_and_evaluate(case, folder):
     return left_in(config.model_dir)
 
 
-def mirrored(case, folder):
-    """Trains on replicas of one process's processors from FOLDER/start; the last prefix."""
+def mirrored(case, folder, start, name):
+    """Trains in FOLDER/NAME on replicas of one process's processors from `start`; the last prefix.
+
+    A process's own collectives take no sparse gradients of different lengths; sums on one device do.
+    """
     count = case["run_config"]["train_distribute"]["num_replicas"]
     devices = [f"/cpu:{index}" for index in range(count)]
-    session = V1.ConfigProto(device_count={"CPU": count}, allow_soft_placement=True)
+    options = session.session_config(device_count={"CPU": count}, allow_soft_placement=True)
+    options.inter_op_parallelism_threads = count
     config = tf.estimator.RunConfig(
-        model_dir=os.path.join(folder, "mirrored"), tf_random_seed=1, session_config=session,
-        train_distribute=tf.distribute.MirroredStrategy(devices))
+        model_dir=os.path.join(folder, name), tf_random_seed=1, session_config=options,
+        save_summary_steps=None, train_distribute=tf.distribute.MirroredStrategy(
+            devices, tf.distribute.ReductionToOneDevice()))
     estimator = models.estimator(case, folder, config)
-    estimator._warm_start_settings = tf.estimator.WarmStartSettings(
-        os.path.join(folder, "start", "model.ckpt-0"))
+    estimator._warm_start_settings = tf.estimator.WarmStartSettings(start)
     batch = case["train_batch_size"]
     estimator.train(lambda: data.dataset(case, "train", folder, batch, True),
                     max_steps=case["steps"])
@@ -74,7 +91,8 @@ def mirrored(case, folder):
 def old_run(case, folder):
     """Trains as years ago, in FOLDER/old; the last checkpoint's prefix."""
     config = tf.estimator.RunConfig(model_dir=os.path.join(folder, "old"), tf_random_seed=1,
-                                    save_checkpoints_steps=case["steps"])
+                                    save_checkpoints_steps=case["steps"],
+                                    session_config=session.session_config())
     estimator = models.estimator(case, folder, config)
     batch = case["train_batch_size"]
     estimator.train(lambda: data.dataset(case, "train", folder, batch, True),

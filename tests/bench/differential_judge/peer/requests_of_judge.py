@@ -25,19 +25,22 @@ class Server:
     def __init__(self):
         self.runner = None
 
-    def start(self, case, folder):
-        """Writes the case's data and its initial checkpoint."""
-        data.write_data(case, folder)
-        self.open(case, folder)
-        return self.runner.start()
-
-    def open(self, case, folder):
+    def open(self, case, folder, modes=()):
+        """Forgets the case before; the plans of these modes."""
         if self.runner is not None:
             self.runner.close()
         self.runner = session.Runner(case, folder)
+        return self.runner.make(modes)
 
-    def runs(self, signs, name="end"):
-        return [self.runner.run(sign, name) for sign in signs]
+    def take(self, plans):
+        """Plans that the other process made."""
+        self.runner.plans.update(plans)
+
+    def start(self):
+        return self.runner.start()
+
+    def runs(self, signs):
+        return [self.runner.run(sign, f"end_{os.getpid()}") for sign in signs]
 
     def train(self, steps=None, name="end"):
         """Trains from the initial checkpoint; the final one's prefix."""
@@ -50,18 +53,20 @@ class Server:
         return self.runner.results_at(end)
 
     def old_run(self, case, folder):
-        """An Estimator's own run in FOLDER/old, and what the model is there and two steps later."""
-        data.write_data(case, folder)
-        prefix = loops.old_run(case, folder)
-        self.open(case, folder)
-        on = self.runner.train(prefix, steps=2, name="on")[1]
-        moved = self.runner.train(prefix, sign=100, steps=2, name="on")[1]
-        return {"prefix": prefix, "there": self.runner.results_at(prefix),
-                "on": self.runner.results_at(on), "moved": self.runner.results_at(moved)}
+        """The last checkpoint's prefix of an Estimator's own run in FOLDER/old."""
+        return loops.old_run(case, folder)
 
-    def mirrored(self, case, folder):
+    def there_and_on(self, prefix, sign):
+        """What the model is at a checkpoint and two steps later, from weights moved by `sign`."""
+        on = self.runner.train(prefix, sign=sign, steps=2, name=f"on_{os.getpid()}")[1]
+        return {"there": self.runner.results_at(prefix), "on": self.runner.results_at(on)}
+
+    def start_moved(self, sign):
+        return self.runner.start_moved(sign)
+
+    def mirrored(self, case, folder, start):
         """The variables after training on replicas; slots have other names there."""
-        found = session.variables_of(loops.mirrored(case, folder))
+        found = session.variables_of(loops.mirrored(case, folder, start, f"mirrored_{os.getpid()}"))
         return {name: value for name, value in found.items() if not name.startswith("training")}
 
     def results_at(self, prefix):
@@ -71,8 +76,7 @@ class Server:
         data.write_data(case, folder)
 
     def train_and_evaluate(self, case, folder):
-        data.write_data(case, folder)
-        return loops.train_and_evaluate(case, folder)
+        return loops.train_and_evaluate(case, folder, f"theirs_{os.getpid()}")
 
     def left_in(self, folder):
         return loops.left_in(folder)

@@ -1,16 +1,14 @@
-"""A case trained, evaluated and predicted by TensorFlow, its graphs built once and run often.
+"""A case trained, evaluated and predicted by TensorFlow, by plans that run often.
 
-Graphs are those that an Estimator would build; the loop is written here, so that a run from weights
-with their last bits moved costs a few steps and nothing else. A checkpoint's variables are compared
-by the names that TensorFlow's saver gives them.
+The loop is written here, so that a run from weights with their last bits moved costs a few steps and
+nothing else. A checkpoint's variables are compared by the names that TensorFlow's saver gives them.
 """
 import os
 
 import numpy as np
 import tensorflow as tf
 
-import data
-import models
+import graphs
 
 V1 = tf.compat.v1
 # Zeros have no last bit: they move by this.
@@ -29,115 +27,112 @@ def moved(value, sign):
             ).astype(np.float32)
 
 
-class Graph:
-    """A model built for a mode, with its session."""
+def session_config(**options):
+    """One thread, and graphs run as they are: rewriting them takes longer than running them."""
+    config = V1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1, **options)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return config
 
-    def __init__(self, case, folder, mode):
-        self.case, self.folder, self.mode = case, folder, mode
-        self.graph = tf.Graph()
-        with self.graph.as_default():
-            V1.set_random_seed(case.get("seed", 1))
-            V1.train.create_global_step()
-            config = tf.estimator.RunConfig(model_dir=os.path.join(folder, "unused"),
-                                            tf_random_seed=case.get("seed", 1))
-            part = "train" if mode == "train" else "eval"
-            batch = case[f"{'predict' if mode == 'infer' else mode}_batch_size"]
-            batches = data.dataset(case, part, folder, batch, repeat=mode == "train")
-            self.iterator = V1.data.make_initializable_iterator(batches)
-            features, labels = self.iterator.get_next()
-            estimator = models.estimator(case, folder, config)
-            labels = None if mode == "infer" else labels
-            self.spec = estimator._call_model_fn(features, labels, mode, estimator.config)
-            self.saver = V1.train.Saver(sharded=True, allow_empty=True)
-            self.ready = [V1.local_variables_initializer(), V1.tables_initializer(),
-                          self.iterator.initializer]
-            self.session = V1.Session(graph=self.graph, config=V1.ConfigProto(
-                intra_op_parallelism_threads=1, inter_op_parallelism_threads=1))
-            # Some initial values are made from a batch.
-            self.session.run(self.iterator.initializer)
-            self.session.run(V1.global_variables_initializer())
+
+class Graph:
+    """A plan with its session."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.saver = V1.train.SaverDef.FromString(plan["saver"])
+        with tf.Graph().as_default() as graph:
+            tf.graph_util.import_graph_def(V1.GraphDef.FromString(plan["graph"]), name="")
+            self.session = V1.Session(graph=graph, config=session_config())
+
+    def run(self, key):
+        return self.session.run(self.plan[key])
+
+    def initialize(self):
+        """Draws the variables; some initial values are made from a batch."""
+        self.run("iterator")
+        self.run("initial")
 
     def load(self, prefix):
-        with self.graph.as_default():
-            self.saver.restore(self.session, prefix)
-        self.session.run(self.ready)
+        self.session.run([self.saver.restore_op_name, self.plan["iterator"], *self.plan["ready"]],
+                         {self.saver.filename_tensor_name: prefix})
 
     def move(self, sign):
         """Moves the last bits of the weights; an optimizer's numbers have bounds of their own."""
-        with self.graph.as_default():
-            for variable in V1.trainable_variables():
-                variable.load(moved(self.session.run(variable), sign), self.session)
+        values = self.session.run([value for value, _, _ in self.plan["weights"]])
+        self.session.run([setter for _, setter, _ in self.plan["weights"]],
+                         {given: moved(value, sign) for value, (_, _, given) in
+                          zip(values, self.plan["weights"])})
 
-    def global_step(self):
-        with self.graph.as_default():
-            return int(self.session.run(V1.train.get_global_step()))
-
-    def save(self, prefix):
-        os.makedirs(os.path.dirname(prefix), exist_ok=True)
-        with self.graph.as_default():
-            return self.saver.save(self.session, prefix, write_meta_graph=False)
+    def save(self, folder):
+        """The prefix of a checkpoint in FOLDER, named by its step."""
+        os.makedirs(folder, exist_ok=True)
+        prefix = os.path.join(folder, f"model.ckpt-{int(self.run('global_step'))}")
+        self.session.run(self.saver.save_tensor_name, {self.saver.filename_tensor_name: prefix})
+        return prefix
 
     def close(self):
         self.session.close()
 
 
-def metric_pair(metric):
-    if isinstance(metric, tuple):
-        return metric
-    return metric.result(), metric.updates
-
-
 class Runner:
     def __init__(self, case, folder):
         self.case, self.folder = case, folder
-        self.graphs = {}
+        self.plans, self.graphs = {}, {}
+
+    def make(self, modes):
+        """The plans of these modes, to be taken by another's runner."""
+        made = {mode: graphs.plan(self.case, self.folder, mode) for mode in modes}
+        self.plans.update(made)
+        return made
 
     def graph(self, mode):
+        if mode not in self.plans:
+            self.make([mode])
         if mode not in self.graphs:
-            self.graphs[mode] = Graph(self.case, self.folder, mode)
+            self.graphs[mode] = Graph(self.plans[mode])
         return self.graphs[mode]
 
     def start(self):
         """The initial checkpoint, as if a run had saved at step 0."""
-        return self.graph("train").save(os.path.join(self.folder, "start", "model.ckpt-0"))
+        graph = self.graph("train")
+        graph.initialize()
+        return graph.save(os.path.join(self.folder, "start"))
+
+    def start_moved(self, sign):
+        """The initial checkpoint with the weights' last bits moved."""
+        self.graph("train").move(sign)
+        return self.graph("train").save(os.path.join(self.folder, "start_moved"))
 
     def train(self, prefix, sign=None, name="end", steps=None):
         """(losses, prefix of the final checkpoint) of a run from a checkpoint."""
-        graph, steps = self.graph("train"), steps or self.case["steps"]
+        graph, losses = self.graph("train"), []
         graph.load(prefix)
-        losses = []
-        for index in range(steps):
+        for index in range(steps or self.case["steps"]):
             if sign is not None:
                 graph.move(sign + index)
-            losses.append(float(graph.session.run([graph.spec.train_op, graph.spec.loss])[1]))
+            losses.append(float(graph.run("step")[1]))
         name = name if sign is None else f"{name}_{sign}"
-        step = graph.global_step()
-        return losses, graph.save(os.path.join(self.folder, name, f"model.ckpt-{step}"))
+        return losses, graph.save(os.path.join(self.folder, name))
 
     def evaluate(self, prefix):
-        graph = self.graph("eval")
+        graph, losses = self.graph("eval"), []
         graph.load(prefix)
-        pairs = {name: metric_pair(metric) for name, metric in graph.spec.eval_metric_ops.items()}
-        updates, losses = [pair[1] for pair in pairs.values()], []
         while True:
             try:
-                losses.append(graph.session.run([graph.spec.loss, updates])[0])
+                losses.append(graph.session.run([graph.plan["loss"], graph.plan["updates"]])[0])
             except tf.errors.OutOfRangeError:
                 break
-        metrics = {name: np.asarray(graph.session.run(pair[0])).tolist()
-                   for name, pair in pairs.items()}
+        metrics = {name: np.asarray(value).tolist() for name, value in graph.run("metrics").items()}
         return {**metrics, "loss": float(np.mean(losses))}
 
     def predict(self, prefix):
-        graph = self.graph("infer")
+        graph, batches = self.graph("infer"), []
         graph.load(prefix)
-        rows = []
         while True:
             try:
-                batch = graph.session.run(graph.spec.predictions)
+                batches.append(graph.run("predictions"))
             except tf.errors.OutOfRangeError:
-                return columns_of(rows)
-            rows.append(batch)
+                return columns_of(batches)
 
     def results_at(self, prefix):
         return {"variables": variables_of(prefix), "metrics": self.evaluate(prefix),
@@ -145,8 +140,7 @@ class Runner:
 
     def run(self, sign=None, name="end"):
         """What a run from the initial checkpoint gives, moved at each step by `sign` unless None."""
-        start = os.path.join(self.folder, "start", "model.ckpt-0")
-        losses, end = self.train(start, sign, name)
+        losses, end = self.train(os.path.join(self.folder, "start", "model.ckpt-0"), sign, name)
         return {"losses": losses, **self.results_at(end)}
 
     def close(self):
