@@ -23,15 +23,13 @@ EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::Extr
           .tensors = outputs.metric_tensors};
 }
 
-// True if averages stand in for the trained variables outside of training.
-bool UsesAverages(const SpecParts& parts) {
-  const auto is_used = [](const nn::ExponentialMovingAverage* average) {
-    return average != nullptr && average->use_in_eval;
-  };
-  if (parts.job.optimizer && is_used(nn::AverageOf(*parts.job.optimizer))) return true;
-  return std::any_of(
-      parts.optimizers.begin(), parts.optimizers.end(),
-      [&](const nn::OptimizerPart& part) { return is_used(nn::AverageOf(part.optimizer)); });
+// The averages that stand in for the trained variables outside of training, if there are.
+std::optional<nn::KeptAverage> UsedAverage(const SpecParts& parts) {
+  const nn::KeptAverage average = parts.job.optimizer && parts.optimizers.empty()
+                                      ? nn::KeptAverage{nn::AverageOf(*parts.job.optimizer), ""}
+                                      : nn::AverageOf(parts.optimizers);
+  if (average.options == nullptr || !average.options->use_in_eval) return std::nullopt;
+  return average;
 }
 
 // The whole model as what servers gather requests for: it runs from its features on.
@@ -206,8 +204,11 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   TPUEstimatorSpec spec{.mode = parts.mode,
                         .predictions = outputs.predictions,
                         .export_outputs = outputs.export_outputs};
-  if (parts.mode != Mode::kTrain && UsesAverages(parts)) {
-    spec.scaffold_fn = [&graph] { return Scaffold{.restore_names = nn::AveragesToRestore(graph)}; };
+  const auto average = UsedAverage(parts);
+  if (parts.mode != Mode::kTrain && average) {
+    spec.scaffold_fn = [&graph, scope = average->slot_scope] {
+      return Scaffold{.restore_names = nn::AveragesToRestore(graph, scope)};
+    };
   }
   if (parts.mode == Mode::kPredict) {
     if (parts.params.use_tpu) spec.inference_on_tpu = WholeModel(parts);

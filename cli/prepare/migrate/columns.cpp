@@ -179,6 +179,9 @@ class ColumnFinder {
     if (const SeenNode* const words = FindNamed(nodes, "_lookup/Const", "Const")) {
       if (words->value) return AddVocabulary(name, *words->value, nodes, rows);
     }
+    // Before the hashes, which give the buckets of words that are not in the file.
+    if (FindOp(nodes, "InitializeTableFromTextFileV2") != nullptr)
+      return AddFile(name, nodes, rows);
     if (const SeenNode* const node = FindOp(nodes, "StringToHashBucketFast")) {
       const bool is_number = FindOp(nodes, "AsString") != nullptr;
       AddFeature(name, is_number ? "int64" : "string", 1);
@@ -189,8 +192,6 @@ class ColumnFinder {
               is_number ? ", dtype: int64" : ""));
       return;
     }
-    if (FindOp(nodes, "InitializeTableFromTextFileV2") != nullptr)
-      return AddFile(name, nodes, rows);
     AddFeature(name, "int64", 1);
     const SeenNode* const fill = FindNamed(nodes, "/default_values", "Fill");
     Put(name, fmt::format("{{type: categorical_column_with_identity, key: {}, num_buckets: {}{}}}",
@@ -247,17 +248,31 @@ class ColumnFinder {
             TableDefault(name, nodes, oov)));
   }
 
+  // `rows` counts the file's words and the buckets of other words.
   void AddFile(const std::string& name, const Nodes& nodes, int64_t rows) {
-    AddFeature(name, "string", 1);
     const SeenNode* const init = FindOp(nodes, "InitializeTableFromTextFileV2");
+    const SeenNode* const others = FindOp(nodes, "StringToHashBucketFast");
+    const int64_t oov = others == nullptr || !others->ints.contains("num_buckets")
+                            ? 0
+                            : others->ints.at("num_buckets");
+    const bool is_number = KeysAreNumbers(nodes);
+    AddFeature(name, is_number ? "int64" : "string", 1);
     const auto file = graph_.ConstantAt(*init, 1);
     const bool is_known = file && file->dtype() == DType::kString && file->elements() == 1;
     if (!is_known) Miss(fmt::format("feature column {}: its vocabulary_file", name));
     Put(name, fmt::format(
                   "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
-                  "vocabulary_size: {}{}}}",
+                  "vocabulary_size: {}{}{}{}}}",
                   Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt",
-                  rows, TableDefault(name, nodes, 0)));
+                  rows - oov, oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "",
+                  is_number ? ", dtype: int64" : "", TableDefault(name, nodes, oov)));
+  }
+
+  [[nodiscard]] static bool KeysAreNumbers(const Nodes& nodes) {
+    constexpr int64_t kString = 7;  // tensorflow.DataType
+    const SeenNode* const table = FindOp(nodes, "HashTableV2");
+    const bool is_known = table != nullptr && table->ints.contains("key_dtype");
+    return is_known && table->ints.at("key_dtype") != kString;
   }
 
   // "age_bucketized_X_sex" crosses the column age_bucketized and the feature sex.

@@ -231,7 +231,14 @@ class TrainFinder {
   // variables themselves.
   void AddAverage() {
     Miss("whether evaluations and exports took the averages (use_in_eval)");
-    text_ += ", exponential_moving_average: {use_in_eval: false, decay: ";
+    text_ += ", exponential_moving_average: {use_in_eval: false, ";
+    for (const SeenNode* const node : graph_.Below("", "Cast")) {
+      const bool is_count = node->name.find("ExponentialMovingAverage") != std::string::npos &&
+                            node->name.ends_with("/num_updates");
+      if (is_count) text_ += "num_updates: global_step, ";
+      if (is_count) break;
+    }
+    text_ += "decay: ";
     for (const SeenNode* const node : graph_.Below("", "Const")) {
       const bool is_decay = node->name.find("ExponentialMovingAverage") != std::string::npos &&
                             node->name.ends_with("/decay") && node->value &&

@@ -1,11 +1,13 @@
 #include "core/estimator/checkpoint/warm_start.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
+#include "core/estimator/checkpoint/slot_names.h"
 #include "core/estimator/checkpoint/vocabulary_remap.h"
 #include "core/estimator/checkpoint/warm_start_source.h"
 #include "core/estimator/checkpoint/warm_start_variables.h"
@@ -244,6 +246,20 @@ void LogTable(const std::vector<WarmStartRow>& rows, size_t started, Log& log) {
   }
 }
 
+// A shadow that was not started itself starts as its variable does.
+void StartShadows(const std::vector<std::pair<std::string, Tensor>>& values, const Graph& graph,
+                  VariableStore& store) {
+  const std::map<std::string, Tensor> started(values.begin(), values.end());
+  for (const auto& variable : graph.variables()) {
+    const std::string& shadow = variable->name;
+    if (!shadow.ends_with(fmt::format("/{}", nn::kAverageSlot)) || started.contains(shadow)) {
+      continue;
+    }
+    const auto owner = started.find(OwnerOfSlot(shadow));
+    if (owner != started.end()) store.Set(shadow, owner->second);
+  }
+}
+
 }  // namespace
 
 std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& graph,
@@ -268,13 +284,7 @@ std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& grap
   for (const Variable* const variable : picked) starter.Take(*variable);
   const auto& values = starter.Finish();
   for (const auto& [name, value] : values) store.Set(name, value);
-  // A shadow starts as its variable does.
-  for (const auto& [name, value] : values) {
-    const std::string shadow = nn::AverageName(name);
-    const bool warm = std::any_of(values.begin(), values.end(),
-                                  [&](const auto& entry) { return entry.first == shadow; });
-    if (!warm && graph.FindVariable(shadow) != nullptr) store.Set(shadow, value);
-  }
+  StartShadows(values, graph, store);
   std::vector<WarmStartRow> rows = starter.Rows();
   LogTable(rows, values.size(), home.log);
   return rows;

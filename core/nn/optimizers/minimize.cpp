@@ -21,7 +21,7 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, bool mean,
        ApplyTrainOptimizer(graph, optimizer, {}, std::move(trained), options, result)) {
     updates.push_back(node);
   }
-  result.node = TrainOpAfter(graph, updates, AverageOf(optimizer));
+  result.node = TrainOpAfter(graph, updates, {AverageOf(optimizer), ""});
   return result;
 }
 

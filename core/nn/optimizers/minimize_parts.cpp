@@ -129,25 +129,25 @@ BuiltPart BuildPart(Graph& graph, std::span<const OptimizerPart> parts, size_t i
              : BuildTrainPart(graph, parts, index, std::move(trained), options);
 }
 
-const ExponentialMovingAverage* AverageOf(std::span<const OptimizerPart> parts) {
-  const ExponentialMovingAverage* only = nullptr;
-  for (const OptimizerPart& part : parts) {
-    const ExponentialMovingAverage* const average = AverageOf(part.optimizer);
-    if (average == nullptr) continue;
-    if (only != nullptr) {
-      Refuse(PlaceOf(part.optimizer), "another optimizer of the model averages all variables, too",
-             "leave out one exponential_moving_average");
-    }
-    only = average;
-  }
-  return only;
-}
-
 void CheckOptions(const PartOptimizer& optimizer) {
   std::visit([](const auto& family) { CheckOptions(family); }, optimizer);
 }
 
 }  // namespace
+
+KeptAverage AverageOf(std::span<const OptimizerPart> parts) {
+  KeptAverage only;
+  for (const OptimizerPart& part : parts) {
+    const ExponentialMovingAverage* const average = AverageOf(part.optimizer);
+    if (average == nullptr) continue;
+    if (only.options != nullptr) {
+      Refuse(PlaceOf(part.optimizer), "another optimizer of the model averages all variables, too",
+             "leave out one exponential_moving_average");
+    }
+    only = {average, part.names.slot_scope};
+  }
+  return only;
+}
 
 TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                       const MinimizeOptions& options) {

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
+#include "core/nn/optimizers/optimizer_updates.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/state.h"
@@ -40,11 +41,12 @@ Value ShareOfVariable(Graph& graph, const ExponentialMovingAverage& options, Nod
 
 }  // namespace
 
-std::string AverageName(std::string_view variable) {
-  return fmt::format("{}/{}", variable, kAverageSlot);
+std::string AverageName(std::string_view variable, std::string_view slot_scope) {
+  return SlotName(variable, kAverageSlot, {.slot_scope = std::string(slot_scope)});
 }
 
-Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options, Node* updated) {
+Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
+                    std::string_view slot_scope, Node* updated) {
   if (!(options.decay >= 0 && options.decay <= 1)) {
     throw Error(Code::kUsage,
                 fmt::format("exponential_moving_average: decay is {}, expected 0 to 1",
@@ -52,9 +54,9 @@ Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options, Node*
   }
   std::vector<std::pair<const Variable*, const Variable*>> pairs;
   for (const Variable* const variable : TrainedVariables(graph)) {
-    pairs.emplace_back(
-        variable, graph.AddVariable(AverageName(variable->name), variable->dtype, variable->shape,
-                                    variable->initial_value, {.trainable = false}));
+    pairs.emplace_back(variable, graph.AddVariable(AverageName(variable->name, slot_scope),
+                                                   variable->dtype, variable->shape,
+                                                   variable->initial_value, {.trainable = false}));
   }
   const NameScope scope(graph, kAverageSlot);
   const Value share = ShareOfVariable(graph, options, updated);
@@ -67,10 +69,11 @@ Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options, Node*
   return ops::NoOp(graph, updates, "apply");
 }
 
-std::map<std::string, std::string> AveragesToRestore(const Graph& graph) {
+std::map<std::string, std::string> AveragesToRestore(const Graph& graph,
+                                                     std::string_view slot_scope) {
   std::map<std::string, std::string> names;
   for (const Variable* const variable : TrainedVariables(graph)) {
-    names[variable->name] = AverageName(variable->name);
+    names[variable->name] = AverageName(variable->name, slot_scope);
   }
   return names;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // tf.train.ExponentialMovingAverage: for every trained variable a shadow, <var>/
-// ExponentialMovingAverage, that follows it and stands beside it in checkpoints.
+// ExponentialMovingAverage, that follows it and stands beside it in checkpoints, where slots do.
 
 #include <map>
 #include <optional>
@@ -31,16 +31,18 @@ struct ExponentialMovingAverage {
 
 inline constexpr std::string_view kAverageSlot = "ExponentialMovingAverage";
 
-// The shadow's name: "dense/kernel/ExponentialMovingAverage".
-[[nodiscard]] std::string AverageName(std::string_view variable);
+// The shadow's name: "dense/kernel/ExponentialMovingAverage"; with a slot_scope (OptimizerNames)
+// "dense/kernel/part_0/ExponentialMovingAverage".
+[[nodiscard]] std::string AverageName(std::string_view variable, std::string_view slot_scope = "");
 
 // Moves the shadows, shadow -= (1 - decay) * (shadow - variable), of all trainable variables, with
 // their values after `updated`, which is where num_updates is read too. A shadow starts as its
 // variable does. Throws Error kUsage for a decay outside 0 to 1.
 [[nodiscard]] Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
-                                  Node* updated);
+                                  std::string_view slot_scope, Node* updated);
 
 // TensorFlow's variables_to_restore: what each trainable variable is restored from, by name.
-[[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const Graph& graph);
+[[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const Graph& graph,
+                                                                   std::string_view slot_scope);
 
 }  // namespace tpuest::nn

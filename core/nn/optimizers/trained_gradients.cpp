@@ -168,10 +168,11 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
   return updates;
 }
 
-Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
-                   const ExponentialMovingAverage* average) {
+Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates, const KeptAverage& average) {
   Node* last = AdvanceGlobalStep(graph, updates);
-  if (average != nullptr) last = ApplyAverages(graph, *average, last);
+  if (average.options != nullptr) {
+    last = ApplyAverages(graph, *average.options, average.slot_scope, last);
+  }
   return ops::NoOp(graph, {last}, "train_op");
 }
 

@@ -52,8 +52,8 @@ void ClipByValue(Trained& trained, double most);
                                                      const MinimizeOptions& options,
                                                      TrainOp& result);
 
-// The train_op: global_step += 1 after `updates`, then the averages.
+// The train_op: global_step += 1 after `updates`, then the averages, if there are.
 [[nodiscard]] Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
-                                 const ExponentialMovingAverage* average);
+                                 const KeptAverage& average);
 
 }  // namespace tpuest::nn
