@@ -46,11 +46,26 @@ bool Records(const JobContext& job, std::string_view tag) {
   return std::find(job.summaries.begin(), job.summaries.end(), tag) != job.summaries.end();
 }
 
-// True if the loss of a step is the sum of its replicas', not their mean: a strategy of
+bool IsStrategy(const SpecParts& parts) {
+  return parts.params.replicas > 1 && !parts.params.use_tpu;
+}
+
+// True if a step descends the sum of its replicas' losses, not their mean: a strategy of
 // tf.distribute reduces losses as the head does.
 bool SumsLosses(const SpecParts& parts) {
-  return parts.params.replicas > 1 && !parts.params.use_tpu &&
-         nn::LossReductionOf(parts.head) == nn::LossReduction::kSum;
+  return IsStrategy(parts) && nn::LossReductionOf(parts.head) == nn::LossReduction::kSum;
+}
+
+bool HasKeras(const std::vector<nn::OptimizerPart>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const nn::OptimizerPart& part) {
+    return std::holds_alternative<nn::KerasOptimizer>(part.optimizer);
+  });
+}
+
+// True if a step's loss is told as the sum of its replicas', as TensorFlow's Estimator tells every
+// loss that no optimizer of tf.train divided.
+bool TellsSum(const SpecParts& parts) {
+  return SumsLosses(parts) || (IsStrategy(parts) && HasKeras(parts.optimizers));
 }
 
 nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
@@ -126,7 +141,7 @@ std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const 
 
 void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
-  if (SumsLosses(parts)) spec.loss = ops::CrossReplicaSum(spec.loss, parts.params.replicas);
+  if (TellsSum(parts)) spec.loss = ops::CrossReplicaSum(spec.loss, parts.params.replicas);
   spec.train_op = train_op.node;
   spec.learning_rate = train_op.learning_rate;
   spec.summaries = parts.summaries.scalars;
