@@ -112,9 +112,11 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .batch_size = run.batch_size,
                     .batch_per_replica = run.share(),
                     .replicas = run.replicas,
-                    .iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop,
                     .model = CostOf(*run.model),
                     .warm_start = run.warm_start};
+  if (job.estimator.use_tpu) {
+    report.iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop;
+  }
   report.steps = run.steps();
   if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
   const auto of_input =

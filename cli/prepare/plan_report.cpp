@@ -89,14 +89,15 @@ std::string WarmStartText(const std::vector<WarmStartRow>& started) {
   return "\n" + TableText({false, false, false}, rows);
 }
 
-Json LoopJson(const IterationsPerLoop& value) {
-  return std::visit([](const auto& given) { return Json(given); }, value);
+Json LoopJson(const std::optional<IterationsPerLoop>& value) {
+  return value ? std::visit([](const auto& given) { return Json(given); }, *value) : Json();
 }
 
-std::string LoopText(const IterationsPerLoop& value) {
-  const auto* const count = std::get_if<int64_t>(&value);
+std::string LoopText(const std::optional<IterationsPerLoop>& value) {
+  if (!value) return "none: the host looks after each step (use_tpu: false)";
+  const auto* const count = std::get_if<int64_t>(&*value);
   return count != nullptr ? fmt::format("{} steps (iterations_per_loop)", WithCommas(*count))
-                          : fmt::format("{} (iterations_per_loop)", std::get<std::string>(value));
+                          : fmt::format("{} (iterations_per_loop)", std::get<std::string>(*value));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ struct PlanReport {
   int64_t batch_size = 1;             // examples in a step of all replicas together
   int64_t batch_per_replica = 1;      // the whole batch where every replica takes it
   int replicas = 1;
-  IterationsPerLoop iterations_per_loop;
+  // absent: use_tpu false looks after each step
+  std::optional<IterationsPerLoop> iterations_per_loop;
   ModelCost model;
   std::string kernels;               // the CPU engine's (KernelsText); empty for a topology
   std::optional<int64_t> cpu_bytes;  // bytes of a step on the CPU engine, beside the variables
