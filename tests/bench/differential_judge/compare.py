@@ -61,6 +61,13 @@ def allowed(base, others):
     return max(TIMES * drift, LEAST * largest(base), TINY)
 
 
+def finite(run):
+    """Whether the losses and variables of a run are."""
+    return bool(np.isfinite(run["losses"]).all()) and all(
+        np.isfinite(value).all() for value in run["variables"].values()
+        if value.dtype.kind == "f")
+
+
 def unstable(runs):
     """Whether TensorFlow's runs of a case drift too far apart for its steps to be compared."""
     base, *others = [flat(run) for run in runs]

@@ -75,6 +75,10 @@ def of(case):
     return job
 
 
+# The exit code of a run whose numbers are no longer finite.
+DIVERGED = 5
+
+
 class Refused(Exception):
     """tpuest did not do what it was asked."""
 

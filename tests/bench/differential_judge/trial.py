@@ -93,6 +93,12 @@ def runs_of(pair):
     return on + off
 
 
+def diverged(found, runs):
+    """tpuest ends before a number that is not finite gets into a variable; TensorFlow goes on."""
+    return (isinstance(found, job.Refused) and found.code == job.DIVERGED and
+            not isinstance(runs, workers.Failed) and not compare.finite(runs[0]))
+
+
 def numbers(judge, case, folder, ours):
     """Losses, variables, metrics and predictions."""
     try:
@@ -100,6 +106,8 @@ def numbers(judge, case, folder, ours):
     except workers.Failed as error:
         return refused_there(case, ours, error)
     found, runs = judge.beside(lambda: ours.run(case), lambda: runs_of(judge.pair))
+    if diverged(found, runs):
+        return None
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
@@ -187,6 +195,8 @@ def checkpoints(judge, case, folder, ours):
         found, runs = judge.beside(lambda: ours.run(half), lambda: runs_of(judge.pair))
         if isinstance(runs, workers.Failed):
             raise runs
+        if diverged(found, runs):
+            return None
         middle = judge.pair.on.call("train", steps=half["steps"], name="middle")
     except workers.Failed as error:
         return refused_there(case, ours, error)

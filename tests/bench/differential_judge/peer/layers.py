@@ -111,6 +111,7 @@ def model_fn(case):
 
 
 def train_op(case, updates, loss, variables):
+    """Outside of the scope "training" that heads open: a model_fn's own optimizer names Adam's powers so."""
     optimizer = optimizers.make(case["optimizer"])
-    with tf.control_dependencies(updates):
+    with V1.name_scope(""), tf.control_dependencies(updates):
         return optimizer.minimize(loss, V1.train.get_global_step(), var_list=variables)
