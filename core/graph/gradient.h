@@ -20,6 +20,7 @@ struct IndexedSlices {
   // them, sees the sum of a row's, once.
   bool distinct = false;
   std::vector<IndexedSlices> parts = {};  // of several lookups: each one's, in the order of values
+  bool once = false;                      // no row occurs twice
 };
 
 // std::monostate says that there is no path from y to x.

@@ -16,7 +16,7 @@ struct MinimizeOptions {
   int replicas = 1;
   bool sums_losses = false;  // the loss is the replicas' sum, as losses are with SUM off TPU
   // True: gradients of embedded rows become whole tensors, as CrossShardOptimizer makes them;
-  // false: the optimizer's sparse rule (one replica only).
+  // false: the optimizer's sparse rule, over the rows of all replicas.
   bool dense_gradients = true;
   std::optional<double> steps_per_epoch;  // for schedules in epochs
   bool gradient_norm = false;             // TrainOp has it also without clipping

@@ -27,7 +27,7 @@ struct Update {
 [[nodiscard]] Node* ApplyDense(const AnyOptimizer& optimizer, const Update& update, Value gradient);
 
 // The update by a gradient that is zero but for some rows, by the optimizer's rule for those:
-// GradientDescent, Adagrad and Ftrl touch these rows only; the others touch every row.
+// Adam, LARS and AdamWeightDecay touch every row, the others these rows only.
 [[nodiscard]] Node* ApplySparse(const AnyOptimizer& optimizer, const Update& update,
                                 const IndexedSlices& gradient);
 

@@ -44,8 +44,34 @@ std::vector<Trained> ComputeGradients(Value loss) {
 
 void SumOverReplicas(std::vector<Trained>& trained, int replicas) {
   for (Trained& t : trained) {
-    t.gradient = ops::CrossReplicaSum(std::get<Value>(t.gradient), replicas);
+    auto* const whole = std::get_if<Value>(&t.gradient);
+    if (whole != nullptr) *whole = ops::CrossReplicaSum(*whole, replicas);
+    t.replicas = replicas;
   }
+}
+
+// The rows of all replicas, each at its own number; -1 stands for those that no replica has.
+IndexedSlices RowsOfReplicas(const IndexedSlices& slices, int replicas) {
+  Graph& graph = slices.values.graph();
+  const Value ones = ops::OnesLike(ops::Cast(slices.indices, DType::kFloat));
+  const Value times = ops::UnsortedSegmentSum(ones, slices.indices, slices.rows);
+  const Value touched =
+      ops::Greater(ops::CrossReplicaSum(times, replicas), graph.ScalarOf(DType::kFloat, 0));
+  const Value every = ops::Range(graph.Scalar<int64_t>(0), graph.Scalar<int64_t>(slices.rows),
+                                 graph.Scalar<int64_t>(1));
+  return {.values = ops::CrossReplicaSum(ToDense(slices), replicas),
+          .indices = ops::SelectV2(touched, every, graph.Scalar<int64_t>(-1)),
+          .rows = slices.rows,
+          .once = true};
+}
+
+// The sum of squares of a gradient's values, over all replicas.
+Value SumOfSquares(const Trained& trained) {
+  const auto* const slices = std::get_if<IndexedSlices>(&trained.gradient);
+  const Value values = slices != nullptr ? slices->values : std::get<Value>(trained.gradient);
+  const Value own = ops::Sum(ops::Square(values));
+  return slices != nullptr && trained.replicas > 1 ? ops::CrossReplicaSum(own, trained.replicas)
+                                                   : own;
 }
 
 Value ValuesOf(const Gradient& gradient) {
@@ -86,7 +112,7 @@ void CheckClip(const GradientOptions& gradients) {
 std::vector<Trained> GradientsOverReplicas(Value loss, bool mean, const MinimizeOptions& options) {
   const Value target = options.replicas > 1 && mean ? ops::Mul(loss, 1.0 / options.replicas) : loss;
   std::vector<Trained> trained = ComputeGradients(target);
-  if (options.dense_gradients || options.replicas > 1) {
+  if (options.dense_gradients) {
     for (Trained& t : trained) t.gradient = ToDense(t.gradient);
   }
   if (options.replicas > 1) SumOverReplicas(trained, options.replicas);
@@ -95,8 +121,14 @@ std::vector<Trained> GradientsOverReplicas(Value loss, bool mean, const Minimize
 
 std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained) {
   std::map<std::string, Value> gradients;
-  for (const Trained& t : trained) gradients[t.variable->name] = ValuesOf(t.gradient);
+  for (const Trained& t : trained) gradients[t.variable->name] = ValuesOf(OverReplicas(t));
   return gradients;
+}
+
+Gradient OverReplicas(const Trained& trained) {
+  const auto* const slices = std::get_if<IndexedSlices>(&trained.gradient);
+  if (slices == nullptr || trained.replicas == 1) return trained.gradient;
+  return RowsOfReplicas(*slices, trained.replicas);
 }
 
 void SumInLookups(std::vector<Trained>& trained) {
@@ -112,7 +144,7 @@ void ScaleBy(std::vector<Trained>& trained, Value factor) {
 
 Value GlobalNorm(const std::vector<Trained>& trained) {
   std::vector<Value> squares;
-  for (const Trained& t : trained) squares.push_back(ops::Sum(ops::Square(ValuesOf(t.gradient))));
+  for (const Trained& t : trained) squares.push_back(SumOfSquares(t));
   return ops::Sqrt(ops::AddN(squares), "global_norm");
 }
 
@@ -133,7 +165,7 @@ Value ClipByGlobalNorm(std::vector<Trained>& trained, double clip_norm) {
 
 void ClipByNorm(Trained& trained, double clip_norm) {
   const Value values = ValuesOf(trained.gradient);
-  const Value norm = ops::Sqrt(ops::Sum(ops::Square(values)));
+  const Value norm = ops::Sqrt(SumOfSquares(trained));
   SetValues(trained.gradient,
             ops::RealDiv(ops::Mul(values, clip_norm), ops::Maximum(norm, clip_norm)));
 }
@@ -162,7 +194,7 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
   std::vector<Node*> updates;
   for (const Trained& t : trained) {
     const Update update{graph, *t.variable, result.learning_rate, names};
-    updates.push_back(ApplyGradient(optimizer, update, t.gradient));
+    updates.push_back(ApplyGradient(optimizer, update, OverReplicas(t)));
   }
   for (Node* const node : Finish(optimizer, graph, names)) updates.push_back(node);
   return updates;

@@ -14,16 +14,22 @@ namespace tpuest::nn {
 
 struct Trained {
   const Variable* variable = nullptr;
-  Gradient gradient;  // a Value or IndexedSlices
+  Gradient gradient;  // a Value, or IndexedSlices: a replica's own
+  int replicas = 1;   // whose IndexedSlices stand side by side
 };
 
-// The gradients of the replicas' mean loss (or of the sum), the same on all replicas. Throws Error
-// kUsage, in TensorFlow's words, if no variable is trained.
+// The gradients of the replicas' mean loss (or of the sum). Those of whole variables are summed
+// over the replicas. Rows are not yet: TensorFlow's strategies put all replicas' IndexedSlices in
+// one, and what clips or measures sees each. Throws Error kUsage, in TensorFlow's words, if no
+// variable is trained.
 [[nodiscard]] std::vector<Trained> GradientsOverReplicas(Value loss, bool mean,
                                                          const MinimizeOptions& options);
 
-// The gradients by variable; of embedded rows those that are there.
+// The gradients by variable; of embedded rows those that are there, of several replicas all.
 [[nodiscard]] std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained);
+
+// The gradient over all replicas, the same on each: what an optimizer takes.
+[[nodiscard]] Gradient OverReplicas(const Trained& trained);
 
 // Sums each row's values in each lookup of distinct ids: what clips or measures gradients does this
 // first.

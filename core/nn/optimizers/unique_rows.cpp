@@ -6,6 +6,7 @@
 namespace tpuest::nn {
 
 UniqueRows SumDuplicates(const IndexedSlices& slices) {
+  if (slices.once) return {slices.values, slices.indices};
   const ops::UniqueResult unique = ops::Unique(slices.indices);
   return {ops::UnsortedSegmentSum(slices.values, unique.idx, ops::Size(unique.y)), unique.y};
 }
