@@ -103,6 +103,48 @@ TEST_CASE("Ftrl forgets row 0 where an example has no id") {
                          0.5233908295631409}));
 }
 
+TEST_CASE("every optimizer of Keras has row 0 where an example has no id") {
+  const KerasOptions rate{.learning_rate = 0.1};
+  const std::vector<std::pair<PremadeOptimizer, std::vector<double>>> cases = {
+      {SGD{.options = rate},
+       {0.8999999762, 1.7999999523, 2.5416667461, 3.8208334446, 4.6333332062, 6.0166664124,
+        6.9749999046, 7.9875001907}},
+      {SGD{.options = rate, .momentum = 0.9, .nesterov = true},
+       {0.6561000347, 1.3122000694, 1.566216469, 3.5644080639, 4.2628335953, 6.0114164352,
+        6.9524998665, 7.9762501717}},
+      {RMSprop{.options = rate},
+       {0.6837723255, 1.6837723255, 2.5210893154, 3.9821624756, 4.3706903458, 5.9620227814,
+        6.6837725639, 7.6837730408}},
+      {RMSprop{.options = rate, .momentum = 0.5},
+       {0.4466017783, 1.4466016293, 2.2203366756, 4.0650162697, 4.2129211426, 5.8004865646,
+        6.6837749481, 7.6837825775}},
+      {RMSprop{.options = rate, .momentum = 0.5, .centered = true},
+       {0.4166670144, 1.4166667461, 2.1693365574, 4.0797386169, 4.1651759148, 5.7770519257,
+        6.6666698456, 7.6666784286}},
+      {RMSprop{.options = rate, .centered = true},
+       {0.6666668057, 1.6666667461, 2.4887714386, 3.9888353348, 4.3320260048, 5.9478073120,
+        6.6666669846, 7.6666674614}},
+      {Adagrad{.options = rate},
+       {0.904653728, 1.9012269974, 2.8521146774, 3.9806451797, 4.8171854019, 6.0098524094,
+        6.9379825592, 7.963239193}},
+      {Adam{.options = rate},
+       {0.7811992764, 1.7811988592, 2.7334213257, 3.9940278530, 4.7618236542, 5.8611593246,
+        6.8680663109, 7.8680677414}},
+      {Ftrl{.options = rate},
+       {0.6031423807, 1.5888795853, 2.5376296043, 1.842554927, 2.1445727348, 1.3030655384,
+        1.4467309713, 0.5233908296}},
+      {Ftrl{.options = rate,
+            .ftrl = {.l1_regularization_strength = 0.05,
+                     .l2_shrinkage_regularization_strength = 0.1}},
+       {0.5574225783, 1.5358598232, 2.4850773811, 1.6672531366, 1.9542677402, 0.9612025619,
+        1.0870301723, 0.038149178}}};
+  for (size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(i);
+    LookedUp rows(cases[i].first, kWithGaps, SumOfMeans);
+    CHECK(Near(rows["w"], cases[i].second));
+  }
+}
+
 TEST_CASE("a gradient made dense, as on a TPU, does not tell row 0 from the others") {
   LookedUp rows(Momentum(), {kWithGaps[1]}, SumOfMeans, /*dense=*/true);
   CHECK(rows["w"][0] == 1);
