@@ -152,6 +152,7 @@ class Verifier {
     const std::unique_ptr<BatchStream> stream = context_.Open(args_.input_fn, input);
     spec_ = stream->spec();
     features_ = ReadBatches(*stream, args_.records);
+    if (IsRaw()) MakeListsDense();
     if (args_.serialized_input_fn) {
       examples_ = ReadBatches(*args_.serialized_input_fn(input), args_.records);
     }
@@ -159,6 +160,30 @@ class Verifier {
       throw Error(Code::kData, "the input to verify the export with has no examples");
     }
     for (const Batch& batch : features_) records_ += batch.examples;
+  }
+
+  [[nodiscard]] const TensorSpec* FindFeature(const std::string& key) const {
+    const auto feature = std::find_if(spec_.features.begin(), spec_.features.end(),
+                                      [&](const TensorSpec& spec) { return spec.name == key; });
+    return feature == spec_.features.end() ? nullptr : &*feature;
+  }
+
+  // True if the export takes features alone.
+  [[nodiscard]] bool IsRaw() const {
+    for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
+      for (const auto& [key, signature] : meta_graph.signatures) {
+        for (const auto& [name, input] : signature.inputs) {
+          if (FindFeature(name) == nullptr) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  // The live model takes lists as a raw receiver does: dense, with what fills them up.
+  void MakeListsDense() {
+    spec_.lists.clear();
+    for (Batch& batch : features_) batch.present.clear();
   }
 
   void RunLive(const SavedState& saved) {
@@ -213,12 +238,10 @@ class Verifier {
   [[nodiscard]] std::vector<Tensor> FeedsOf(const SignatureInfo& signature, size_t batch) const {
     std::vector<Tensor> feeds;
     for (const auto& [key, input] : signature.inputs) {
-      const auto feature =
-          std::find_if(spec_.features.begin(), spec_.features.end(),
-                       [&name = key](const TensorSpec& spec) { return spec.name == name; });
-      if (feature != spec_.features.end()) {
+      const TensorSpec* const feature = FindFeature(key);
+      if (feature != nullptr) {
         feeds.push_back(
-            features_[batch].features[static_cast<size_t>(feature - spec_.features.begin())]);
+            features_[batch].features[static_cast<size_t>(feature - spec_.features.data())]);
       } else if (!examples_.empty()) {
         feeds.push_back(examples_[batch].features.front());
       } else {

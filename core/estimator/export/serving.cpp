@@ -19,6 +19,7 @@ Value AddPlaceholder(Graph& graph, const TensorSpec& spec, std::optional<int64_t
 
 // True where a list has no filler.
 Value NoFillers(Value list) {
+  if (IsFloating(list.dtype())) return ops::LogicalNot(ops::IsNan(list));
   Graph& graph = list.graph();
   const Value filler = list.dtype() == DType::kString
                            ? graph.Constant(Tensor::Strings({}, {""}), "filler")
@@ -54,9 +55,6 @@ ServingInputReceiverFn RawServingInputReceiverFn(StreamSpec stream,
     for (const TensorSpec& feature : stream.features) {
       receiver.features[feature.name] = AddPlaceholder(graph, feature, default_batch_size);
       receiver.feature_keys[feature.name] = feature.key;
-    }
-    for (const std::string& list : stream.lists) {
-      receiver.present[list] = NoFillers(receiver.features.at(list));
     }
     receiver.receiver_tensors = receiver.features;
     return receiver;

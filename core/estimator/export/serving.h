@@ -8,8 +8,9 @@
 namespace tpuest {
 
 // build_raw_serving_input_receiver_fn: a placeholder for each feature, [batch, ...], under its
-// name. `default_batch_size` fixes the batch's size. Of the lists (StreamSpec::lists) what is -1 or
-// "" is absent: nothing else can say so.
+// name. `default_batch_size` fixes the batch's size. All are dense, as TensorFlow's placeholders
+// are, those of the lists (StreamSpec::lists) too: columns take -1 and "" for absent, crosses do
+// not.
 [[nodiscard]] ServingInputReceiverFn RawServingInputReceiverFn(
     StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
