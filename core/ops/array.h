@@ -2,6 +2,7 @@
 // Ops that make, move and pick elements. Negative axes count from the end.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -67,6 +68,15 @@ Value Transpose(Value x, const std::vector<int64_t>& perm, std::string_view name
 Value Tile(Value x, const std::vector<int64_t>& multiples, std::string_view name = "");
 Value BroadcastTo(Value x, Value shape, std::string_view name = "");
 Value BroadcastTo(Value x, const Shape& shape, std::string_view name = "");
+// The shape that two shapes (int32 or int64 [rank]) broadcast to, computed on the host, ahead of
+// the step. Where they do not: Error kData at the node's place, in TensorFlow's words, or
+// `refusal`, in which %0 and %1 stand for the first numbers of both, with its way out.
+struct BroadcastRefusal {
+  std::string text;
+  std::string way_out;
+};
+Value BroadcastArgs(Value s0, Value s1, const BroadcastRefusal& refusal = {},
+                    std::string_view name = "");
 // `value` (a scalar) in a tensor of shape `dims` (int32 or int64 [rank]).
 Value Fill(Value dims, Value value, std::string_view name = "");
 Value ZerosLike(Value x, std::string_view name = "");
@@ -110,7 +120,7 @@ UniqueResult Unique(Value x, DType out_idx = DType::kInt32, std::string_view nam
 
 OpFamily SourceOps();    // Const, Placeholder, Fill, ZerosLike, OnesLike, Range
 OpFamily IdentityOps();  // Identity, StopGradient, PreventGradient, NoOp
-OpFamily ShapeOps();     // Reshape, Shape, Size, Rank, ExpandDims, Squeeze
+OpFamily ShapeOps();     // Reshape, Shape, Size, Rank, ExpandDims, Squeeze, BroadcastArgs
 OpFamily JoinOps();      // ConcatV2, Pack, Unpack
 OpFamily SliceOps();     // StridedSlice, StridedSliceGrad, Slice, Pad
 OpFamily LayoutOps();    // Transpose, Tile, BroadcastTo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/text.h"
 #include "core/ops/array.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
@@ -55,6 +56,11 @@ Value Squeeze(Value x, const std::vector<int64_t>& axes, std::string_view name) 
     if (chosen.empty()) return Identity(x, name);
   }
   return x.graph().Add("Squeeze", {x}, {{"squeeze_dims", chosen}}, name);
+}
+
+Value BroadcastArgs(Value s0, Value s1, const BroadcastRefusal& refusal, std::string_view name) {
+  return s0.graph().Add("BroadcastArgs", {s0, s1},
+                        {{"_refusal", refusal.text}, {"_way_out", refusal.way_out}}, name);
 }
 
 namespace {
@@ -168,7 +174,77 @@ void SqueezeShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
+void BroadcastArgsShape(ShapeContext& context) {
+  const Shape& a = context.Input(0);
+  const Shape& b = context.Input(1);
+  NeedRank(context, a, 1, "s0");
+  NeedRank(context, b, 1, "s1");
+  const bool known = a.fully_known() && b.fully_known();
+  context.Output(0, Shape({known ? std::max(a.dim(0), b.dim(0)) : kUnknownDim}));
+}
+
+// The dimension `back` from the last; 1 where the shape has no more.
+int64_t DimFromBack(const std::vector<int64_t>& dims, size_t back) {
+  return back < dims.size() ? dims[dims.size() - 1 - back] : 1;
+}
+
+[[noreturn]] void RefuseBroadcast(const Node& node, const std::vector<int64_t>& a,
+                                  const std::vector<int64_t>& b) {
+  std::string text = node.Attr<std::string>("_refusal");
+  if (text.empty()) {
+    text = fmt::format("BroadcastArgs '{}': Incompatible shapes: {} vs. {}", node.name(),
+                       Shape(a).Text(), Shape(b).Text());
+  }
+  for (const auto& [mark, dims] : {std::pair{"%0", &a}, std::pair{"%1", &b}}) {
+    const size_t at = text.find(mark);
+    if (at != std::string::npos && !dims->empty()) {
+      text.replace(at, 2, WithCommas(dims->front()));
+    }
+  }
+  throw Error(Code::kData, std::move(text), node.Attr<std::string>("_way_out")).At(node.origin());
+}
+
+void PlanBroadcastArgs(PlanContext& context) {
+  const bool wide = context.InputDType(0) == DType::kInt64;
+  const auto dims_of = [wide, &context](int input) {
+    return [wide, buffer = context.Input(input),
+            n = context.InputShape(input).dim(0)](const Task& task) {
+      std::vector<int64_t> dims(static_cast<size_t>(n));
+      for (size_t i = 0; i < dims.size(); ++i) {
+        dims[i] = wide ? task.At<const int64_t>(buffer)[i] : task.At<const int32_t>(buffer)[i];
+      }
+      return dims;
+    };
+  };
+  const auto write = [wide, out = context.Output(0)](const Task& task, size_t i, int64_t dim) {
+    if (wide) {
+      task.At<int64_t>(out)[i] = dim;
+    } else {
+      task.At<int32_t>(out)[i] = static_cast<int32_t>(dim);
+    }
+  };
+  const auto rank = static_cast<size_t>(context.OutputShape(0).dim(0));
+  context.Run([node = &context.node(), first = dims_of(0), second = dims_of(1), write,
+               rank](const Task& task) {
+    const std::vector<int64_t> a = first(task);
+    const std::vector<int64_t> b = second(task);
+    for (size_t back = 0; back < rank; ++back) {
+      const int64_t x = DimFromBack(a, back);
+      const int64_t y = DimFromBack(b, back);
+      if (x != y && x != 1 && y != 1) RefuseBroadcast(*node, a, b);
+      write(task, rank - 1 - back, x == 1 ? y : x);
+    }
+  });
+}
+
 const OpDef kShapeOps[] = {
+    {.name = "BroadcastArgs",
+     .signature = "s0: T, s1: T -> r0: T; T: int32|int64 = int32; _refusal: string = \"\"; "
+                  "_way_out: string = \"\"",
+     .shape = BroadcastArgsShape,
+     .grad = NoGradient,
+     .cpu = PlanBroadcastArgs,
+     .host = true},
     {.name = "Reshape",
      .signature = "tensor: T, shape: Tshape -> output: T; T: type; Tshape: int32|int64 = int32",
      .shape = ReshapeShape,

@@ -24,10 +24,8 @@ struct ColumnPlan {
   std::optional<RawDecoder> decoder;  // before the stages
   std::vector<Stage> stages;
 
-  [[nodiscard]] bool ragged() const { return !spec.shape.fully_known(); }
-  // True for lists whose values are told from fillers by a tensor beside them. NaN, which fills up
-  // floats, is no value of theirs.
-  [[nodiscard]] bool is_list() const { return ragged() && !IsFloating(spec.dtype); }
+  // True for lists of any length: their values are told from fillers by a tensor beside them.
+  [[nodiscard]] bool is_list() const { return !spec.shape.fully_known(); }
 };
 
 struct InputPlan {

@@ -233,7 +233,8 @@ class NumberListWriter final : public ColumnWriter {
 // lists of any.
 class StringWriter final : public ColumnWriter {
  public:
-  explicit StringWriter(const ColumnPlan& plan) : shape_(plan.spec.shape), ragged_(plan.ragged()) {}
+  explicit StringWriter(const ColumnPlan& plan)
+      : shape_(plan.spec.shape), ragged_(plan.is_list()) {}
   void Begin(int64_t) override {
     text_.clear();
     ends_.clear();
@@ -280,7 +281,7 @@ class StringWriter final : public ColumnWriter {
 
 std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan, TensorPool& pool) {
   if (plan.spec.dtype == DType::kString) return std::make_unique<StringWriter>(plan);
-  if (plan.ragged()) return std::make_unique<NumberListWriter>(plan, pool);
+  if (plan.is_list()) return std::make_unique<NumberListWriter>(plan, pool);
   return std::make_unique<NumberWriter>(plan, pool);
 }
 

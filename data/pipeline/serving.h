@@ -18,7 +18,7 @@ namespace tpuest {
 // [batch, ...]. What only labels and `id` need is left out.
 //
 // VarLenFeatures come as [batch, K], K the longest list of the batch, filled with -1, NaN or "" as
-// the stream fills them, with `present` beside those that are no floats.
+// the stream fills them, with `present` beside them.
 //
 // Without parse_example, the columns of other sources come from the features that `tpuest convert`
 // writes (example_encoder.h); a TFRecordDataset's column is the record itself.

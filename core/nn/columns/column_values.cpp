@@ -238,7 +238,7 @@ struct ColumnValues::Categorize {
              fmt::format("feature '{}' is {}, the values that it weighs are {}",
                          c.weight_feature_key, weights.shape().Text(), result.ids.shape().Text()));
     }
-    result.weights = ops::Cast(weights, DType::kFloat);
+    result.weights = Paired(c, ops::Cast(weights, DType::kFloat), result);
     return result;
   }
   Categories operator()(const CrossedColumn& c) const {
@@ -270,6 +270,55 @@ struct ColumnValues::Categorize {
   }
 
  private:
+  // The weights in the places of the values that they weigh, [B, K]. TensorFlow pairs both in the
+  // order that they have in the batch; where every example has as many of both, that is by place.
+  Value Paired(const WeightedCategoricalColumn& c, Value weights, const Categories& of) const {
+    const Value there = of.there.valid() ? of.there : ops::Equal(of.ids, of.ids);
+    const Value as_many = AreAsMany(c, there, GivenWeights(c.weight_feature_key, weights));
+    return ops::SelectV2(as_many, InWidthOf(of.ids, weights), Zero(weights));
+  }
+
+  // True where there is a weight: in dense input 0 is none, as TensorFlow's columns take it.
+  Value GivenWeights(const std::string& key, Value weights) const {
+    const auto found = values.present_.find(key);
+    if (found != values.present_.end()) return found->second;
+    return ops::Greater(ops::Abs(weights), Zero(weights));
+  }
+
+  // bool []: true. Where an example has more values than weights, or fewer, Error kData when it is
+  // computed; in TensorFlow the counts of the batch, and 2 and more, are shapes that do not go
+  // together.
+  Value AreAsMany(const WeightedCategoricalColumn& c, Value there, Value given) const {
+    const Value of_values = CountOf(there);
+    const Value of_weights = CountOf(given);
+    const Value apart = ops::Sum(ops::Abs(ops::Sub(of_values, of_weights)));
+    const Value two = graph.ScalarOf(DType::kFloat, 2);
+    const auto as_shape = [](Value count, Value more) {
+      return ops::Cast(ops::Pack({ops::Sum(count), more}), DType::kInt32);
+    };
+    const Value shape = ops::BroadcastArgs(
+        as_shape(of_values, two), as_shape(of_weights, ops::AddV2(two, apart)),
+        {fmt::format("feature '{}' has %1 weights for the %0 values of '{}' in a batch, expected "
+                     "one for each value in every example",
+                     c.weight_feature_key, c.categorical_column),
+         "in dense input a weight of 0 is none, and so is a value of '' or -1; lists "
+         "(VarLenFeature) hold any"});
+    const Value first = ops::StridedSlice(shape, {.begin = {0}, .end = {1}, .shrink_axis_mask = 1});
+    return ops::GreaterEqual(first, Zero(first));
+  }
+
+  // The weights [B, L] cut or filled up to the width of ids [B, K].
+  static Value InWidthOf(Value ids, Value weights) {
+    if (Width(ids) == Width(weights) && Width(ids) != kUnknownDim) return weights;
+    const auto width = [](Value x) {
+      return ops::StridedSlice(ops::ShapeOf(x), {.begin = {1}, .end = {2}, .shrink_axis_mask = 1});
+    };
+    Graph& graph = ids.graph();
+    const Value every = ops::Range(graph.Scalar<int32_t>(0), width(ids), graph.Scalar<int32_t>(1));
+    return ops::GatherV2(ops::Pad(weights, {{0, 0}, {0, 1}}), ops::Minimum(every, width(weights)),
+                         1);
+  }
+
   static Value AsText(Value lists) {
     return lists.dtype() == DType::kString ? lists : ops::AsString(lists);
   }

@@ -46,12 +46,14 @@ FeatureColumns Columns() {
       {"sequence", SequenceVocabularyListColumn{.key = "t", .vocabulary_list = kWords}}};
 }
 
-// The values of "t" and "u", which come as lists.
+// The values of "t" and "u", which come as lists, and of the first one's weights.
 std::map<std::string, Value> Present(Graph& graph) {
-  return {{"t", graph.Constant(Tensor::Of<bool>({4, 4}, {true, true, true, false,     //
-                                                         true, false, false, false,   //
-                                                         false, false, false, false,  //
-                                                         true, true, false, false}))},
+  const Tensor of_words = Tensor::Of<bool>({4, 4}, {true, true, true, false,     //
+                                                    true, false, false, false,   //
+                                                    false, false, false, false,  //
+                                                    true, true, false, false});
+  return {{"t", graph.Constant(of_words)},
+          {"w", graph.Constant(of_words)},
           {"u", graph.Constant(Tensor::Of<bool>({4, 2}, {true, true, true, false,  //
                                                          false, false, true, true}))}};
 }
@@ -95,6 +97,81 @@ TEST_CASE("words become their position, a bucket by hash, or the default") {
         std::vector<float>{2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0});
   CHECK(IndicatorOf("dfl") == std::vector<float>{2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1});
   CHECK(IndicatorOf("wv") == std::vector<float>{0.5F, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5F});
+}
+
+// A feature of values [B, K] or of weights [B, L]: dense, or lists with `there`.
+struct Fed {
+  Tensor values;
+  std::vector<bool> there = {};
+};
+
+// Rows 1, 10 and 100 of a, b and d, each times its weight.
+std::vector<float> WeighedSum(const Fed& words, const Fed& weights) {
+  Session session;
+  LayerContext layers{.graph = session.graph()};
+  const FeatureColumns columns = {
+      {"word", VocabularyListColumn{.key = "c", .vocabulary_list = {"a", "b", "d"}}},
+      {"weighed",
+       WeightedCategoricalColumn{.categorical_column = "word", .weight_feature_key = "share"}},
+      {"rows", EmbeddingColumn{.categorical_column = "weighed",
+                               .embedding = {.dimension = 1, .combiner = "sum"}}}};
+  const ColumnSet set(columns);
+  std::map<std::string, Value> features;
+  std::map<std::string, Value> present;
+  for (const auto& [key, fed] : {std::pair{"c", words}, std::pair{"share", weights}}) {
+    const Shape open({kUnknownDim, fed.there.empty() ? fed.values.shape().dim(1) : kUnknownDim});
+    features[key] = session.graph().Placeholder(fed.values.dtype(), open, key);
+    if (fed.there.empty()) continue;
+    present[key] = session.graph().Placeholder(DType::kBool, open, fmt::format("{}/there", key));
+  }
+  ColumnValues values(layers, set, features, present);
+  const Value dense = values.DenseOf(set.Select({"rows"}, "columns")[0], "scope");
+  std::vector<Feed> feeds = {{features["c"], {words.values}},
+                             {features["share"], {weights.values}}};
+  for (const auto& [key, fed] : {std::pair{"c", words}, std::pair{"share", weights}}) {
+    if (fed.there.empty()) continue;
+    Tensor mask(DType::kBool, fed.values.shape());
+    std::copy(fed.there.begin(), fed.there.end(), mask.data<bool>());
+    feeds.push_back({present[key], {mask}});
+  }
+  session.Initialize();
+  const Variable& table = *session.graph().variables()[0];
+  session.variables().Set(table.name, Tensor::Of<float>(table.shape, {1, 10, 100}));
+  return session.Floats(dense, feeds);
+}
+
+Fed Words(const Shape& shape, const std::vector<std::string>& words, std::vector<bool> there = {}) {
+  return {Tensor::Strings(shape, words), std::move(there)};
+}
+
+Fed Weights(const Shape& shape, const std::vector<float>& weights, std::vector<bool> there = {}) {
+  return {Tensor::Of<float>(shape, weights), std::move(there)};
+}
+
+// The numbers are TensorFlow's, whose batch of 3 values with 2 weights ends with "Incompatible
+// shapes: [3] vs. [2]".
+TEST_CASE("weights are as many as the values that they weigh, in each example") {
+  const Fed lists = Words({2, 2}, {"a", "b", "d", ""}, {true, true, true, false});
+  const Fed as_many = Weights({2, 2}, {2, 3, 5, kNone}, {true, true, true, false});
+  CHECK(WeighedSum(lists, as_many) == std::vector<float>{32, 500});
+  // Of dense input 0 is no weight, as '' is no value.
+  CHECK(WeighedSum(lists, Weights({2, 2}, {1, 2, 3, 0})) == std::vector<float>{21, 300});
+  CHECK(WeighedSum(Words({3, 1}, {"a", "", "d"}), Weights({3, 1}, {1, 0, 2})) ==
+        std::vector<float>{1, 0, 200});
+  // Lists that are filled up to another width.
+  const Fed wide = Weights({2, 4}, {2, 3, kNone, kNone, 5, kNone, kNone, kNone},
+                           {true, true, false, false, true, false, false, false});
+  CHECK(WeighedSum(lists, wide) == std::vector<float>{32, 500});
+
+  const char* const kFewer =
+      "feature 'share' has 2 weights for the 3 values of 'word' in a batch, expected one for each "
+      "value in every example";
+  CHECK_THROWS_WITH_AS((void)WeighedSum(lists, Weights({2, 1}, {2, 5}, {true, true})), kFewer,
+                       Error);
+  CHECK_THROWS_WITH_AS((void)WeighedSum(Words({3, 1}, {"a", "b", "d"}), Weights({3, 1}, {1, 0, 2})),
+                       kFewer, Error);
+  CHECK_THROWS_AS(
+      (void)WeighedSum(lists, Weights({2, 2}, {2, kNone, 3, 5}, {true, false, true, true})), Error);
 }
 
 TEST_CASE("nodes of a column have names that TensorFlow takes, whatever the column's") {

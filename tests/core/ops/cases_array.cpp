@@ -276,6 +276,13 @@ std::vector<OpCase> LayoutCases() {
              return Built{{ops::Mul(in[0], ops::BroadcastTo(in[1], ops::ShapeOf(in[0])))}, {}};
            },
        .batch = {0}},
+      {.op = "BroadcastArgs",
+       .inputs = {Ints({2}, {3, 1}), Ints({1}, {4})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::BroadcastArgs(in[0], in[1])}, {}};
+           },
+       .expected = {Ints({2}, {3, 4})}},
   };
 }
 
