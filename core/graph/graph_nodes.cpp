@@ -56,6 +56,9 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
     if (attr.value_case() == pb::AttrValue::kList && attr.list().i_size() > 0) {
       node.int_lists[key] = {attr.list().i().begin(), attr.list().i().end()};
     }
+    if (attr.value_case() == pb::AttrValue::kList && attr.list().type_size() > 0) {
+      node.int_lists[key] = {attr.list().type().begin(), attr.list().type().end()};
+    }
     if (attr.value_case() == pb::AttrValue::kList && attr.list().f_size() > 0) {
       node.floats[key] = {attr.list().f().begin(), attr.list().f().end()};
     }

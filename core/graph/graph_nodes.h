@@ -17,7 +17,7 @@ struct SeenNode {
   std::string op;
   std::vector<std::string> inputs;      // "node", "node:1", "^control"
   std::map<std::string, int64_t> ints;  // integers; true is 1; dtypes by TensorFlow's number
-  std::map<std::string, std::vector<int64_t>> int_lists;
+  std::map<std::string, std::vector<int64_t>> int_lists;  // dtypes by TensorFlow's number
   std::map<std::string, std::string> strings;
   std::map<std::string, std::vector<Shape>> shapes;   // lists; a single one is a list of one
   std::map<std::string, std::vector<double>> floats;  // lists; a single one is a list of one

@@ -74,12 +74,15 @@ TEST_CASE("a sum of losses is no mean, and smoothed labels are found") {
   const auto sum = FindLosses(OldModel("keras").graph);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].is_sum);
-  CHECK(HeadText(sum[0], 1) == "{type: BinaryClassHead, loss_reduction: SUM}");
-  CHECK(HeadText(sum[0], 3) == "{type: MultiLabelHead, n_classes: 3, loss_reduction: SUM}");
+  CHECK(HeadText(sum[0], 1, {}) == "{type: BinaryClassHead, loss_reduction: SUM}");
+  CHECK(HeadText(sum[0], 1, {"no", "yes"}) ==
+        "{type: BinaryClassHead, label_vocabulary: [no, yes], loss_reduction: SUM}");
+  CHECK(HeadText(sum[0], 3, {}) == "{type: MultiLabelHead, n_classes: 3, loss_reduction: SUM}");
   const auto smoothed = FindLosses(OldModel("smoothed").graph);
   REQUIRE(smoothed.size() == 1);
   CHECK(smoothed[0].unknown.empty());
-  CHECK(HeadText(smoothed[0], 5) == "{type: MultiClassHead, n_classes: 5, label_smoothing: 0.1}");
+  CHECK(HeadText(smoothed[0], 5, {}) ==
+        "{type: MultiClassHead, n_classes: 5, label_smoothing: 0.1}");
 }
 
 TEST_CASE("labels that are vectors from the start are told") {

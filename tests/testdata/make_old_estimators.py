@@ -208,6 +208,12 @@ def main():
         dnn_activation_fn=tf.nn.tanh,
         linear_optimizer=lambda: legacy.RMSprop(0.01, centered=True, clipvalue=0.1),
         dnn_optimizer=lambda: legacy.SGD(0.01, momentum=0.9, nesterov=True, clipnorm=0.5), config=config))
+    train("crossed", lambda config: tf.estimator.DNNLinearCombinedClassifier(
+        linear_feature_columns=[age_group, port, COLUMN.crossed_column(["town", age_group, "sex"], 20),
+                                COLUMN.crossed_column(["floor", port], 30)],
+        dnn_feature_columns=[age_group, COLUMN.embedding_column(sex, 3, trainable=False)],
+        dnn_hidden_units=[4], linear_optimizer=lambda: legacy.SGD(0.02),
+        dnn_optimizer=lambda: legacy.Adam(0.01, epsilon=1e-3), config=config))
     ROWS = passengers
     train("none_of_ours", lambda config: tf.estimator.Estimator(own_model_fn, config=config))
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/prepare/migrate/crosses.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
@@ -56,11 +57,12 @@ bool Strip(std::string& name, std::string_view ending) {
 class ColumnFinder {
  public:
   ColumnFinder(const SeenGraph& graph, const BundleReader& variables)
-      : graph_(graph), variables_(variables) {}
+      : graph_(graph), variables_(variables), fills_(FillsOf(graph)) {}
 
   MigratedColumns Run() {
     for (const std::string& variable : variables_.Names()) FindLinear(variable);
-    for (const auto& [scope, nodes] : DnnScopes()) FindDnn(scope, nodes);
+    for (const auto& [scope, nodes] : DnnScopes()) FindDnn(scope, WithSources(nodes));
+    WriteCrosses();
     return std::move(found_);
   }
 
@@ -76,9 +78,10 @@ class ColumnFinder {
       const auto has = [&](std::string_view what) {
         return node.name.find(what) != std::string::npos;
       };
-      const bool is_forward = !has("gradients/") && !has("/Initializer/");
+      const bool is_forward = !has("gradients/") && !has("/Initializer/") && !has("/update_");
       if (is_forward && has(part) && node.name.starts_with("linear/")) nodes.push_back(&node);
     }
+    nodes = WithSources(std::move(nodes));
     const int64_t rows = variables_.ShapeOf(variable).dim(0);
     const bool is_sparse = name.find(kWeightedBy) != std::string::npos ||
                            FindOp(nodes, "SparseSegmentSum") != nullptr ||
@@ -90,6 +93,49 @@ class ColumnFinder {
       AddNumeric(name, rows, nodes);
     }
     found_.linear.push_back(name);
+  }
+
+  // A column that another one has read before leaves nodes in that one's scope: the column's own
+  // nodes, then all that they are made of, back to the input, and what fills their tables.
+  [[nodiscard]] Nodes WithSources(Nodes nodes) const {
+    std::set<const SeenNode*> seen(nodes.begin(), nodes.end());
+    const auto add = [&](const SeenNode* node) {
+      if (node != nullptr && seen.insert(node).second) nodes.push_back(node);
+    };
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i]->op.starts_with("IteratorGetNext")) continue;
+      for (const std::string& input : nodes[i]->inputs) {
+        if (!input.starts_with('^')) add(graph_.Find(input));
+      }
+      if (const auto fill = fills_.find(nodes[i]->name); fill != fills_.end()) add(fill->second);
+    }
+    return nodes;
+  }
+
+  // The node that fills each table, by the table's name.
+  [[nodiscard]] static std::map<std::string, const SeenNode*> FillsOf(const SeenGraph& graph) {
+    std::map<std::string, const SeenNode*> fills;
+    for (const SeenNode& node : graph.nodes()) {
+      const bool fills_table =
+          node.op.starts_with("LookupTableImport") || node.op.starts_with("InitializeTable");
+      if (fills_table && !node.inputs.empty()) fills[node.inputs[0]] = &node;
+    }
+    return fills;
+  }
+
+  // True unless the graph updates variables, but not this one.
+  [[nodiscard]] bool IsTrained(const std::string& variable) const {
+    bool any = false;
+    for (const SeenNode& node : graph_.nodes()) {
+      const size_t at = node.name.find("/update_");
+      if (at == std::string::npos) continue;
+      any = true;
+      if (node.name.compare(at + std::string_view("/update_").size(), variable.size(), variable) ==
+          0) {
+        return true;
+      }
+    }
+    return !any;
   }
 
   // The layer's scopes are its columns' names with the _1 of their second use.
@@ -138,8 +184,9 @@ class ColumnFinder {
     AddCategories(categories, nodes, shape.dim(0));
     const char* const combiner = CombinerOf(categories, nodes);
     found_.columns[name] = fmt::format(
-        "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}{}}}",
-        Text(categories), shape.dim(1), combiner, MaxNorm(name, nodes));
+        "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}{}{}}}",
+        Text(categories), shape.dim(1), combiner, MaxNorm(name, nodes),
+        IsTrained(variable) ? "" : ", trainable: false");
   }
 
   // Weighted rows are summed, and divided by the sum of weights or the root of their squares' sum.
@@ -275,25 +322,19 @@ class ColumnFinder {
     return is_known && table->ints.at("key_dtype") != kString;
   }
 
-  // "age_bucketized_X_sex" crosses the column age_bucketized and the feature sex.
   void AddCrossed(const std::string& name, const SeenNode& node, const Nodes& nodes, int64_t rows) {
-    std::vector<std::string> keys;
-    std::string rest = name;
-    for (size_t at = rest.find("_X_"); at != std::string::npos; at = rest.find("_X_")) {
-      keys.push_back(rest.substr(0, at));
-      rest = rest.substr(at + 3);
-    }
-    keys.push_back(rest);
-    std::vector<std::string> texts;
-    for (const std::string& key : keys) {
-      texts.push_back(Text(key));
-      std::string source = key;
-      if (Strip(source, "_bucketized")) {
-        const SeenNode* const bucketize = FindOp(nodes, "Bucketize");
-        if (bucketize != nullptr && !found_.columns.contains(key)) AddBucketized(key, *bucketize);
-      } else {
-        AddFeature(key, "string", 1);
+    const MigratedCross cross = FindCross(graph_, node, name);
+    if (!cross.is_known) Miss(fmt::format("feature column {}: the order of its keys", name));
+    for (const CrossedKey& key : cross.keys) {
+      if (key.is_column) continue;  // it says what it reads
+      if (!EndsWith(key.name, "_bucketized")) {
+        AddFeature(key.name, key.is_number ? "int64" : "string", 1);
+        continue;
       }
+      const SeenNode* const bucketize =
+          key.bucketize != nullptr ? key.bucketize : FindOp(nodes, "Bucketize");
+      const bool is_new = !found_.columns.contains(key.name);
+      if (bucketize != nullptr && is_new) AddBucketized(key.name, *bucketize);
     }
     const int64_t buckets = node.ints.contains("num_buckets") ? node.ints.at("num_buckets") : rows;
     constexpr int64_t kDefaultKey = 0xDECAFCAFFE;
@@ -301,9 +342,33 @@ class ColumnFinder {
     const std::string hash_key = key == node.ints.end() || key->second == kDefaultKey
                                      ? ""
                                      : fmt::format(", hash_key: {}", key->second);
-    found_.columns[name] =
-        fmt::format("{{type: crossed_column, keys: [{}], hash_bucket_size: {}{}}}",
-                    Join(texts, ", "), buckets, hash_key);
+    crosses_[name] = {cross.keys, fmt::format("hash_bucket_size: {}{}", buckets, hash_key)};
+  }
+
+  // Crosses name other columns, so that they come last.
+  void WriteCrosses() {
+    for (const auto& [name, cross] : crosses_) {
+      std::vector<std::string> keys;
+      for (const CrossedKey& key : cross.keys) {
+        keys.push_back(Text(key.is_column ? OtherName(name, key.name) : key.name));
+      }
+      found_.columns[name] =
+          fmt::format("{{type: crossed_column, keys: [{}], {}}}", Join(keys, ", "), cross.rest);
+    }
+  }
+
+  // In a cross a column's name that is its feature's as well means the feature: the column stands
+  // under another name, too.
+  std::string OtherName(const std::string& cross, const std::string& column) {
+    const auto found = found_.columns.find(column);
+    if (found == found_.columns.end()) {
+      Miss(fmt::format("feature column {}: the column {} that it crosses", cross, column));
+      AddFeature(column, "string", 1);
+      return column;
+    }
+    const std::string other = column + "_ids";
+    found_.columns[other] = found->second;
+    return other;
   }
 
   void AddNumeric(const std::string& name, int64_t size, const Nodes& nodes) {
@@ -352,7 +417,13 @@ class ColumnFinder {
 
   const SeenGraph& graph_;
   const BundleReader& variables_;
+  const std::map<std::string, const SeenNode*> fills_;
+  struct Cross {
+    std::vector<CrossedKey> keys;
+    std::string rest;  // of its YAML
+  };
   MigratedColumns found_;
+  std::map<std::string, Cross> crosses_;
 };
 
 }  // namespace

@@ -40,11 +40,42 @@ const std::vector<OptimizerKind>& KerasKinds() {
   return kKinds;
 }
 
-// The place where an optimizer keeps its numbers: "training/Ftrl", "training_2/Ftrl".
+// The place where an optimizer keeps its numbers: "training/Ftrl", "training/Ftrl_1" of a second
+// one, "training_2/Ftrl".
 struct FoundOptimizer {
   const OptimizerKind* kind = nullptr;
   std::string scope;
 };
+
+// A variable that an optimizer keeps: "beta_1", or a slot's "linear/bias/m".
+struct KeptVariable {
+  FoundOptimizer by;
+  std::string_view rest;
+  [[nodiscard]] bool is_slot() const { return rest.find('/') != std::string_view::npos; }
+};
+
+// True for "Adam" and "Adam_1" of the type Adam.
+bool IsNameOf(std::string_view word, std::string_view type) {
+  if (!word.starts_with(type)) return false;
+  const std::string_view rest = word.substr(type.size());
+  const bool is_counted = rest.size() > 1 && rest[0] == '_' &&
+                          rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  return rest.empty() || is_counted;
+}
+
+// Tells the parts of "training/Adam_1/linear/bias/m" apart; no kind: no optimizer keeps it.
+KeptVariable PartsOf(std::string_view name) {
+  const size_t scope = name.starts_with("training") ? name.find('/') : std::string_view::npos;
+  const size_t end = scope == std::string_view::npos ? scope : name.find('/', scope + 1);
+  if (end == std::string_view::npos) return {};
+  const std::string_view word = name.substr(scope + 1, end - scope - 1);
+  for (const OptimizerKind& kind : KerasKinds()) {
+    if (IsNameOf(word, kind.type)) {
+      return {{&kind, std::string(name.substr(0, end))}, name.substr(end + 1)};
+    }
+  }
+  return {};
+}
 
 class KerasFinder {
  public:
@@ -64,7 +95,7 @@ class KerasFinder {
     }
     const auto decay = Number(found.scope + "/decay");
     if (decay.value_or(0) != 0) text += ", decay: " + NumberText(static_cast<float>(*decay));
-    AddEpsilon(*found.kind, text);
+    AddEpsilon(found, text);
     AddFlags(found, text);
     std::vector<std::string> unknown;
     if (!rate) unknown.emplace_back("the learning rate: it may be a schedule");
@@ -78,27 +109,33 @@ class KerasFinder {
     return variables_.Read(name).AsDouble(0);
   }
 
-  // Finds the optimizer by the place of its slots of variables below `part`, or else by its op in
-  // the graph.
+  // Finds the optimizer by its slots of variables below `part`, or else as one without slots.
   [[nodiscard]] FoundOptimizer Find(const std::string& part) const {
     for (const std::string& name : variables_.Names()) {
-      if (!name.starts_with("training")) continue;
-      for (const OptimizerKind& kind : KerasKinds()) {
-        const std::string middle = fmt::format("/{}/{}", kind.type, part);
-        const size_t at = name.find(middle);
-        if (at == std::string::npos) continue;
-        return {&kind, name.substr(0, at + 1 + kind.type.size())};
-      }
+      const KeptVariable kept = PartsOf(name);
+      if (kept.is_slot() && kept.rest.starts_with(part)) return kept.by;
     }
-    for (const OptimizerKind& kind : KerasKinds()) {  // SGD without momentum has no slots
-      for (const std::string& name : variables_.Names()) {
-        const std::string ending = fmt::format("/{}/learning_rate", kind.type);
-        if (name.starts_with("training") && EndsWith(name, ending)) {
-          return {&kind, name.substr(0, name.size() - std::string("/learning_rate").size())};
-        }
-      }
+    return FindWithoutSlots(part);
+  }
+
+  // SGD without momentum. The linear part's is the second one, which counts its steps itself.
+  [[nodiscard]] FoundOptimizer FindWithoutSlots(const std::string& part) const {
+    FoundOptimizer found;
+    for (const std::string& name : variables_.Names()) {
+      const KeptVariable kept = PartsOf(name);
+      if (kept.rest != "learning_rate" || KeepsSlots(kept.by)) continue;
+      const bool is_second = variables_.Has(kept.by.scope + "/iter");
+      if (found.kind == nullptr || is_second == (part == "linear/")) found = kept.by;
     }
-    return {};
+    return found;
+  }
+
+  [[nodiscard]] bool KeepsSlots(const FoundOptimizer& optimizer) const {
+    const std::vector<std::string> names = variables_.Names();
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      const KeptVariable kept = PartsOf(name);
+      return kept.is_slot() && kept.by.scope == optimizer.scope;
+    });
   }
 
   // True for a node of this optimizer: "training/SGD/SGD/update_w/..." of "training/SGD".
@@ -155,12 +192,12 @@ class KerasFinder {
     }
   }
 
-  void AddEpsilon(const OptimizerKind& kind, std::string& text) const {
+  void AddEpsilon(const FoundOptimizer& found, std::string& text) const {
     constexpr float kStandard = 1e-7F;
-    if (kind.epsilon_input < 0) return;
+    if (found.kind->epsilon_input < 0) return;
     for (const SeenNode& node : graph_.nodes()) {
-      if (node.op != kind.apply) continue;
-      const auto epsilon = graph_.ConstantAt(node, static_cast<size_t>(kind.epsilon_input));
+      if (node.op != found.kind->apply || !IsOf(found, node)) continue;
+      const auto epsilon = graph_.ConstantAt(node, static_cast<size_t>(found.kind->epsilon_input));
       if (!epsilon || epsilon->elements() != 1) continue;
       const auto value = static_cast<float>(epsilon->AsDouble(0));
       if (value != kStandard) text += ", epsilon: " + NumberText(value);

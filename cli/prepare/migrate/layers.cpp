@@ -1,7 +1,6 @@
 #include "cli/prepare/migrate/layers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
@@ -43,16 +42,6 @@ std::string ListText(const std::vector<int64_t>& values) {
   std::vector<std::string> words;
   for (const int64_t value : values) words.push_back(fmt::format("{}", value));
   return "[" + Join(words, ", ") + "]";
-}
-
-// The output in a tensor's name: 2 of "IteratorGetNext:2"; 0 where none is said.
-size_t OutputOf(std::string_view tensor) {
-  const size_t colon = tensor.find(':');
-  size_t output = 0;
-  if (colon != std::string_view::npos) {
-    std::from_chars(tensor.data() + colon + 1, tensor.data() + tensor.size(), output);
-  }
-  return output;
 }
 
 class LayerFinder {

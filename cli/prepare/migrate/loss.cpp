@@ -180,7 +180,8 @@ class LossFinder {
 
 std::vector<MigratedLoss> FindLosses(const SeenGraph& graph) { return LossFinder(graph).Run(); }
 
-std::string HeadText(const MigratedLoss& loss, int64_t logits) {
+std::string HeadText(const MigratedLoss& loss, int64_t logits,
+                     const std::vector<std::string>& words) {
   std::string text;
   switch (loss.kind) {
     case LossKind::kSoftmax:
@@ -195,6 +196,7 @@ std::string HeadText(const MigratedLoss& loss, int64_t logits) {
       if (logits != 1) text += fmt::format(", label_dimension: {}", logits);
       break;
   }
+  if (!words.empty()) text += fmt::format(", label_vocabulary: [{}]", Join(words, ", "));
   if (loss.is_sum) text += ", loss_reduction: SUM";
   if (loss.label_smoothing != 0) {
     text += ", label_smoothing: " + NumberText(static_cast<float>(loss.label_smoothing));

@@ -24,7 +24,9 @@ struct MigratedLoss {
 // All that may be the loss, the likeliest first; empty: there is none.
 [[nodiscard]] std::vector<MigratedLoss> FindLosses(const SeenGraph& graph);
 
-// The head as YAML: "{type: MultiClassHead, n_classes: 10}"; `logits` is their number.
-[[nodiscard]] std::string HeadText(const MigratedLoss& loss, int64_t logits);
+// The head as YAML: "{type: MultiClassHead, n_classes: 10}"; `logits` is their number, `words` are
+// the classes' names as YAML, where labels are words.
+[[nodiscard]] std::string HeadText(const MigratedLoss& loss, int64_t logits,
+                                   const std::vector<std::string>& words);
 
 }  // namespace tpuest::cli

@@ -80,6 +80,13 @@ class ModelFinder {
     });
   }
 
+  // Optimizers of a MultiHead keep their variables under training_2, as many as there are heads.
+  [[nodiscard]] bool HasSeveralHeads() const {
+    const std::vector<std::string> names = variables_.Names();
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.starts_with("training_"); });
+  }
+
   // Tells the head by the loss's ops; `logits` is how many there are.
   void AddHead(int64_t logits, const std::string& family) {
     const bool softmax = HeadHas("SparseSoftmaxCrossEntropyWithLogits");
@@ -94,8 +101,9 @@ class ModelFinder {
       if (logits != 1) Add(fmt::format("label_dimension: {}", logits));
     } else {
       const int64_t classes = logits == 1 ? 2 : logits;
+      const bool is_known = !HasSeveralHeads() && (softmax || (logits == 1 && logistic));
       Add(fmt::format("n_classes: {}", classes),
-          softmax || (logits == 1 && logistic) ? "" : "the head, by the loss in the graph");
+          is_known ? "" : "the head, by the loss in the graph");
       AddVocabulary(classes);
     }
     // The losses' sum is divided by their number, but for SUM.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <set>
 
 #include "core/base/error.h"
@@ -46,6 +47,15 @@ std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& no
 std::string ScopeOf(std::string_view name) {
   const size_t slash = name.rfind('/');
   return std::string(slash == std::string_view::npos ? "" : name.substr(0, slash));
+}
+
+size_t OutputOf(std::string_view tensor) {
+  const size_t colon = tensor.find(':');
+  size_t output = 0;
+  if (colon != std::string_view::npos) {
+    std::from_chars(tensor.data() + colon + 1, tensor.data() + tensor.size(), output);
+  }
+  return output;
 }
 
 bool IsOp(const SeenNode& node, std::string_view op) {

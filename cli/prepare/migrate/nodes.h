@@ -20,6 +20,9 @@ namespace tpuest::cli {
 // The scope of a name: "a/b" of "a/b/c"; "" of "c".
 [[nodiscard]] std::string ScopeOf(std::string_view name);
 
+// The output in a tensor's name: 2 of "IteratorGetNext:2"; 0 where none is said.
+[[nodiscard]] size_t OutputOf(std::string_view tensor);
+
 // True for an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.
 [[nodiscard]] bool IsOp(const SeenNode& node, std::string_view op);
 

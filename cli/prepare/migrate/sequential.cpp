@@ -49,12 +49,37 @@ std::optional<MigratedLine> TrainableOf(const SeenGraph& graph, const BundleRead
       normalizes ? "frozen normalizations are in inference mode here: " + Join(frozen, ", ") : ""};
 }
 
+// The words of the classes: a network of layers looks nothing else up.
+std::vector<std::string> LabelWords(const SeenGraph& graph, int64_t classes) {
+  std::vector<std::string> words;
+  for (const SeenNode& node : graph.nodes()) {
+    const bool is_vocabulary =
+        node.op == "Const" && node.value && node.value->dtype() == DType::kString &&
+        node.value->elements() == classes && node.name.find("lookup") != std::string::npos;
+    if (!is_vocabulary) continue;
+    for (const std::string_view word : node.value->strings()) {
+      words.push_back(config::StringText(word));
+    }
+    return words;
+  }
+  return words;
+}
+
+std::vector<std::string> LabelWords(const SeenGraph& graph, const MigratedLoss& loss,
+                                    int64_t logits) {
+  if (loss.kind == LossKind::kSoftmax) return LabelWords(graph, logits);
+  const bool is_binary = loss.kind == LossKind::kSigmoid && logits == 1;
+  return is_binary ? LabelWords(graph, 2) : std::vector<std::string>();
+}
+
 MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
                       const MigratedLoss& loss, const MigratedLayers& layers) {
   MigratedModel model{.type = "Sequential"};
   model.lines.push_back({"layers:", Join(layers.unknown, "; ")});
   for (const std::string& layer : layers.layers) model.lines.push_back({"  - " + layer, ""});
-  model.lines.push_back({"head: " + HeadText(loss, layers.width), Join(loss.unknown, "; ")});
+  const std::vector<std::string> words = LabelWords(graph, loss, layers.width);
+  model.labels_are_words = !words.empty();
+  model.lines.push_back({"head: " + HeadText(loss, layers.width, words), Join(loss.unknown, "; ")});
   if (const auto trainable = TrainableOf(graph, variables)) model.lines.push_back(*trainable);
   if (layers.bfloat16) model.lines.push_back({"precision: bfloat16", ""});
   if (const auto penalty = PenaltyOf(graph)) model.lines.push_back({"", *penalty});

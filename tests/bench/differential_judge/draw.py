@@ -80,7 +80,7 @@ def migrate(random):
 
 
 def mirrored(random):
-    return draw_runs.mirrored(random, random.choice([columns, heads])(random))
+    return draw_runs.mirrored(random, lambda: random.choice([columns, heads])(random))
 
 
 PARTS = {"columns": columns, "heads": heads, "optimizers": optimizers, "layers": layers,

@@ -83,4 +83,7 @@ def several(random, count, families, plain=False):
     if random.random() < 0.15:
         return [None] * count
     family = random.choice(families)
-    return [optimizer(random, family, plain) for _ in range(count)]
+    drawn = [optimizer(random, family, plain) for _ in range(count)]
+    for other in drawn[1:]:  # a job keeps one set of averages
+        other.pop("exponential_moving_average", None)
+    return drawn

@@ -142,10 +142,20 @@ class Ours:
         return self.run({**case, "start": "resume"})
 
     def migrate(self):
-        """Writes old.yaml of the run in old; what it could not find out beside the input."""
-        self.tpuest("migrate", "old", "--output", "old.yaml")
+        """Writes old.yaml of the run in old; what it could not find out beside the input, whether the
+        checkpoint fits or not."""
+        refused = None
+        try:
+            self.tpuest("migrate", "old", "--output", "old.yaml")
+        except Refused as error:
+            refused = error
+        if not (self.folder / "old.yaml").exists():
+            raise refused
         lines = [line for line in (self.folder / "old.yaml").read_text().splitlines() if "???" in line]
-        return [line for line in lines if not any(word in line for word in EXPECTED_GAPS)]
+        gaps = [line for line in lines if not any(word in line for word in EXPECTED_GAPS)]
+        if refused and not gaps:
+            raise refused
+        return gaps
 
     def migrated(self, case, where):
         """Evaluation and predictions of the migrated job with the case's input; trained on first."""

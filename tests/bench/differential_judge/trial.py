@@ -236,13 +236,12 @@ def migrate(judge, case, folder, ours):
     except workers.Failed:
         return None
     try:
-        unsure = ours.migrate()
+        if ours.migrate():
+            return Verdict()
         there = {"losses": [], **ours.migrated(case, "there")}
         on = {"losses": [], **ours.migrated(case, "on")}
     except job.Refused as error:
         return refused("tpuest", str(error))
-    if unsure:
-        return Verdict()
     found = compare.differences(there, plain(theirs["there"]), [plain(moved["there"])])
     on["variables"] = judge.pair.on.call("read", prefix=on.pop("checkpoint"))
     later = compare.differences(on, {"losses": [], **theirs["on"]}, [{"losses": [], **moved["on"]}])
