@@ -118,8 +118,9 @@ Node ReadLayers(std::string_view text, const std::string& file, const Origin& or
 }
 
 std::string ReadJobFile(const std::string& file) {
-  if (DirectoryExists(file)) {
-    throw Error(Code::kUsage, fmt::format("{} is a folder", file), "name the job file in it");
+  if (const auto other = KindOfOther(file)) {
+    throw Error(Code::kUsage, fmt::format("{} is {}", file, *other),
+                *other == "a folder" ? "name the job file in it" : "name a file");
   }
   if (!FileExists(file)) {
     const std::string folder = std::filesystem::path(file).parent_path().string();

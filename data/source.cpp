@@ -31,11 +31,16 @@ bool IsPattern(const std::string& path) { return path.find_first_of("*?[") != st
 std::vector<std::string> FilesOf(const std::string& name, const std::string& key) {
   std::vector<std::string> found = Glob(name);
   if (!found.empty()) return found;
-  throw Error(Code::kData,
-              IsPattern(name)         ? fmt::format("no file matches \"{}\"", name)
-              : DirectoryExists(name) ? fmt::format("{}: is a folder, expected a file", name)
-                                      : fmt::format("{}: no such file", name),
-              "relative names count from the job file's folder")
+  const std::vector<std::string> others = GlobAll(name);
+  std::string message = IsPattern(name) ? fmt::format("no file matches \"{}\"", name)
+                                        : fmt::format("{}: no such file", name);
+  if (!others.empty()) {
+    const std::string_view kind = KindOfOther(others[0]).value_or("no file");
+    message = IsPattern(name)
+                  ? fmt::format("no file matches \"{}\"; {} is {}", name, others[0], kind)
+                  : fmt::format("{}: is {}, expected a file", name, kind);
+  }
+  throw Error(Code::kData, std::move(message), "relative names count from the job file's folder")
       .Key(key);
 }
 

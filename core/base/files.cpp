@@ -16,6 +16,7 @@
 #include "core/base/interrupt.h"
 #include "core/base/mapping.h"
 #include "core/base/system_error.h"
+#include "core/base/text.h"
 
 namespace tpuest {
 namespace {
@@ -75,7 +76,27 @@ int64_t FileSize(const std::string& path) {
   return info.st_size;
 }
 
+std::optional<std::string_view> KindOfOther(const std::string& path) {
+  std::error_code error;
+  switch (fs::status(path, error).type()) {
+    case fs::file_type::directory:
+      return "a folder";
+    case fs::file_type::fifo:
+      return "a pipe";
+    case fs::file_type::socket:
+      return "a socket";
+    case fs::file_type::block:
+    case fs::file_type::character:
+      return "a device";
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string ReadFile(const std::string& path) {
+  if (const auto other = KindOfOther(path)) {
+    throw Error(Code::kData, fmt::format("{}: is {}, expected a file", path, *other));
+  }
   const int fd = OpenToRead(path);
   if (fd < 0) ThrowErrno(path, "read");
   std::string bytes;
@@ -94,6 +115,23 @@ std::string ReadFile(const std::string& path) {
   }
   ::close(fd);
   return bytes;
+}
+
+std::string ReadWords(const std::string& path) {
+  std::string text = ReadFile(path);
+  int64_t line = 1;
+  for (size_t at = 0; at < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end - at > kMostWordBytes) {
+      throw Error(Code::kData,
+                  fmt::format("{}: line {} is of {} bytes; expected a word of at most {}", path,
+                              line, WithCommas(static_cast<int64_t>(end - at)),
+                              WithCommas(static_cast<int64_t>(kMostWordBytes))),
+                  "one word a line");
+    }
+    at = end + 1;
+  }
+  return text;
 }
 
 void MakeDirectories(const std::string& path) {
@@ -143,12 +181,16 @@ std::vector<std::string> ListDirectory(const std::string& path) {
 
 std::vector<std::string> Glob(const std::string& pattern) {
   if (FileExists(pattern)) return {pattern};
+  std::vector<std::string> paths = GlobAll(pattern);
+  std::erase_if(paths, [](const std::string& path) { return !FileExists(path); });
+  return paths;
+}
+
+std::vector<std::string> GlobAll(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> paths;
   if (::glob(pattern.c_str(), GLOB_BRACE, nullptr, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; ++i) {
-      if (FileExists(found.gl_pathv[i])) paths.emplace_back(found.gl_pathv[i]);
-    }
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
   std::sort(paths.begin(), paths.end());

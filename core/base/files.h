@@ -16,7 +16,14 @@ namespace tpuest {
 [[nodiscard]] bool DirectoryExists(const std::string& path);
 // The size in bytes.
 [[nodiscard]] int64_t FileSize(const std::string& path);
+// What stands at a path that is no file: "a folder", "a pipe", "a device" or "a socket"; nullopt
+// for a file, and where there is nothing.
+[[nodiscard]] std::optional<std::string_view> KindOfOther(const std::string& path);
+// All of a file; for what is none, which may have no end, kData.
 [[nodiscard]] std::string ReadFile(const std::string& path);
+// The same for a file of words, a line each: kData, too, for a line of more than kMostWordBytes.
+[[nodiscard]] std::string ReadWords(const std::string& path);
+inline constexpr size_t kMostWordBytes = size_t{1} << 20;
 void MakeDirectories(const std::string& path);
 // Removes the file if it is there.
 void RemoveFile(const std::string& path);
@@ -31,6 +38,8 @@ void RenameFolder(const std::string& from, const std::string& to, bool fsync = t
 [[nodiscard]] std::vector<std::string> ListDirectory(const std::string& path);
 // Files that match a shell pattern, sorted; a path without *, ?, [ matches itself if it exists.
 [[nodiscard]] std::vector<std::string> Glob(const std::string& pattern);
+// The same with folders, pipes and devices.
+[[nodiscard]] std::vector<std::string> GlobAll(const std::string& pattern);
 // Whether a file is one that an AtomicFile has begun.
 [[nodiscard]] bool IsTemporaryName(std::string_view name);
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);

@@ -68,7 +68,7 @@ class TextFile {
 
   TableContent Read() {
     const int64_t limit = node_.Attr<int64_t>("vocab_size");
-    for (const std::string_view line : LinesOf(ReadFile(path_))) {
+    for (const std::string_view line : LinesOf(ReadWords(path_))) {
       if (limit >= 0 && lines_ == limit) break;
       AddLine(line);
     }

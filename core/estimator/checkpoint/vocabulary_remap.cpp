@@ -20,7 +20,7 @@ int64_t ProductOf(const Shape& shape, int begin, int end) {
 }  // namespace
 
 std::vector<std::string> ReadVocabulary(const std::string& path, int64_t size) {
-  const std::string text = ReadFile(path);
+  const std::string text = ReadWords(path);
   std::vector<std::string> words;
   size_t begin = 0;
   while (begin < text.size() && (size < 0 || static_cast<int64_t>(words.size()) < size)) {

@@ -324,7 +324,7 @@ std::string ScopeOf(std::string_view column_name) {
 std::vector<std::string> VocabularyLines(const std::string& path,
                                          const std::optional<int64_t>& size) {
   std::vector<std::string> lines;
-  const std::string text = ReadFile(path);
+  const std::string text = ReadWords(path);
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     lines.emplace_back(text, at, end - at);

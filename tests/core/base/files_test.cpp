@@ -85,6 +85,42 @@ TEST_CASE("what is written atomically to a pipe goes through it, and leaves it t
   CHECK(ListDirectory(DirName(pipe)) == std::vector<std::string>{"pipe"});
 }
 
+TEST_CASE("only a file is read whole: a folder, a pipe or a device may have no end") {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.File("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto& [path, kind] : {std::pair(folder.path(), "a folder"), std::pair(pipe, "a pipe"),
+                                   std::pair(std::string("/dev/zero"), "a device")}) {
+    CHECK(KindOfOther(path) == kind);
+    try {
+      (void)ReadFile(path);
+      FAIL("it was read");
+    } catch (const Error& error) {
+      CHECK(error.code() == Code::kData);
+      CHECK(error.message() == path + ": is " + kind + ", expected a file");
+    }
+  }
+  CHECK(GlobAll(folder.File("p*")) == std::vector{pipe});
+  CHECK(Glob(folder.File("p*")).empty());
+}
+
+TEST_CASE("a line of words is as long as a word may be") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("words");
+  const std::string most(kMostWordBytes, 'a');
+  WriteFileAtomically(path, "a\n" + most + "\n");
+  CHECK(ReadWords(path).size() == kMostWordBytes + 3);
+  WriteFileAtomically(path, "a\n" + most + "a");
+  try {
+    (void)ReadWords(path);
+    FAIL("it was read");
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kData);
+    CHECK(error.message() ==
+          path + ": line 2 is of 1,048,577 bytes; expected a word of at most 1,048,576");
+  }
+}
+
 TEST_CASE("where no temporary folder can be made an error names it") {
   const TemporaryFolder folder;
   const EnvironmentValue tmpdir("TMPDIR", folder.File("nowhere"));
