@@ -182,6 +182,7 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
     ShapeContext context(n, n.output_shapes_);
     n.op().shape(context);
   }
+  if (n.type() == "Identity") n.identical_ = BehindIdentities(n.input(0));
   by_name_[n.name_] = &n;
   nodes_.push_back(std::move(node));
   return &n;
@@ -264,22 +265,22 @@ Variable* Graph::AdoptVariable(Node& handle, Value value, Value initial_value,
   variable->handle = handle.output(0);
   variable->value = value;
   variable->initial_value = initial_value;
-  variables_.push_back(std::move(variable));
-  return variables_.back().get();
+  Variable* const added = variables_.emplace_back(std::move(variable)).get();
+  // The first of two that have something in common is the one that is found.
+  variable_by_name_.try_emplace(added->name, added);
+  variable_by_value_.try_emplace(added->handle, added);
+  if (value.valid()) variable_by_value_.try_emplace(value, added);
+  return added;
 }
 
 Variable* Graph::FindVariable(std::string_view name) const {
-  for (const auto& variable : variables_) {
-    if (variable->name == name) return variable.get();
-  }
-  return nullptr;
+  const auto found = variable_by_name_.find(name);
+  return found == variable_by_name_.end() ? nullptr : found->second;
 }
 
 Variable* Graph::VariableOf(Value value) const {
-  for (const auto& variable : variables_) {
-    if (variable->handle == value || variable->value == value) return variable.get();
-  }
-  return nullptr;
+  const auto found = variable_by_value_.find(value);
+  return found == variable_by_value_.end() ? nullptr : found->second;
 }
 
 void Graph::AddLayer(std::string name, std::string_view type, int first_node, Value output) {
@@ -316,11 +317,9 @@ Tensor ShapeContext::Constant(int i) const { return ConstantValue(node_.input(i)
 
 void ShapeContext::Fail(const std::string& message) const { ThrowAt(node_, message); }
 
-// The recursion is as deep as a chain of Identity nodes is long.
 Tensor ConstantValue(Value v) {
-  const Node& node = *v.node;
+  const Node& node = *BehindIdentities(v).node;
   if (node.op().source == ValueSource::kConstant) return node.Attr<Tensor>("value");
-  if (node.type() == "Identity") return ConstantValue(node.input(0));
   return node.op().of_shape == nullptr ? Tensor() : node.op().of_shape(node);
 }
 

@@ -68,6 +68,8 @@ class Node {
   [[nodiscard]] Graph& graph() const { return *graph_; }
   [[nodiscard]] const std::vector<Value>& inputs() const { return inputs_; }
   [[nodiscard]] const Value& input(int i) const { return inputs_[static_cast<size_t>(i)]; }
+  // Of an Identity: what it is of, at the end of any number of them. Not valid for other nodes.
+  [[nodiscard]] const Value& identical() const { return identical_; }
   [[nodiscard]] const std::vector<Node*>& control_inputs() const { return control_inputs_; }
   void AddControlInput(Node* node) { control_inputs_.push_back(node); }
   [[nodiscard]] int outputs() const { return static_cast<int>(output_dtypes_.size()); }
@@ -105,6 +107,7 @@ class Node {
   std::string name_;
   const RegisteredOp* op_ = nullptr;
   std::vector<Value> inputs_;
+  Value identical_;
   std::vector<Node*> control_inputs_;
   Attrs attrs_;
   std::vector<DType> output_dtypes_;
@@ -222,6 +225,8 @@ class Graph {
   std::unordered_map<std::string, int> name_counts_;
   std::unordered_map<std::string, int> layer_counts_;
   std::vector<std::unique_ptr<Variable>> variables_;
+  std::unordered_map<std::string_view, Variable*> variable_by_name_;
+  std::map<Value, Variable*> variable_by_value_;  // and by handle
   std::vector<GraphLayer> layers_;
   std::string scope_;  // "" or "a/b/"
   Origin origin_;
@@ -292,6 +297,11 @@ class ShapeContext {
   const Node& node_;
   std::vector<Shape>& outputs_;
 };
+
+// What v is the Identity of, or v.
+[[nodiscard]] inline Value BehindIdentities(Value v) {
+  return v.node->identical().valid() ? v.node->identical() : v;
+}
 
 // The value of v if it is known while the graph is built (a Const, or the Shape, Size or Rank of
 // something with known dimensions), or an invalid Tensor.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "core/backend/bind.h"
 #include "core/base/files.h"
@@ -27,24 +28,39 @@ bool IsPure(const Node& node) {
          !node.inputs().empty();
 }
 
-// The value where it follows from constants, or an invalid Tensor.
-Tensor KnownValue(const Value& value) {
-  if (Tensor known = ConstantValue(value); known.valid()) return known;
-  Node& node = *value.node;
-  if (!IsPure(node)) return {};
-  for (int i = 0; i < node.outputs(); ++i) {
-    if (!node.output_shape(i).fully_known()) return {};
+// Finds values that follow from constants, each once.
+class KnownValues {
+ public:
+  // An invalid Tensor where it does not follow, or only through more nodes, one after the other,
+  // than tables have.
+  Tensor Of(const Value& value, int left = 100) {
+    if (Tensor known = ConstantValue(value); known.valid()) return known;
+    Node& node = *value.node;
+    if (left == 0 || !IsPure(node)) return {};
+    if (!outputs_.contains(&node)) outputs_[&node] = Evaluated(node, left - 1);
+    const std::vector<Tensor>& outputs = outputs_[&node];
+    return outputs.empty() ? Tensor() : outputs[static_cast<size_t>(value.index)];
   }
-  std::vector<Tensor> inputs;
-  for (const Value& input : node.inputs()) {
-    inputs.push_back(KnownValue(input));
-    if (!inputs.back().valid()) return {};
+
+ private:
+  // None where an input is not known.
+  std::vector<Tensor> Evaluated(Node& node, int left) {
+    for (int i = 0; i < node.outputs(); ++i) {
+      if (!node.output_shape(i).fully_known()) return {};
+    }
+    std::vector<Tensor> inputs;
+    for (const Value& input : node.inputs()) {
+      inputs.push_back(Of(input, left));
+      if (!inputs.back().valid()) return {};
+    }
+    return EvaluateNode(node, inputs);
   }
-  return EvaluateNode(node, inputs)[static_cast<size_t>(value.index)];
-}
+
+  std::map<const Node*, std::vector<Tensor>> outputs_;
+};
 
 Tensor NeedKnown(const Node& initializer, int input, std::string_view what) {
-  Tensor known = KnownValue(initializer.input(input));
+  Tensor known = KnownValues().Of(initializer.input(input));
   if (known.valid()) return known;
   Refuse(initializer, Code::kUsage,
          fmt::format("its {}, '{}', are no constants", what, initializer.input(input).name()));

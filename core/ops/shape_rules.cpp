@@ -91,67 +91,77 @@ std::vector<int64_t> IntsOf(const Tensor& tensor) {
 namespace {
 
 // The dimensions that a scalar or vector of integers stands for, kUnknownDim where not known;
-// nullopt where not even their number is.
-std::optional<std::vector<int64_t>> PartsOf(Value value);
+// nullopt where not even their number is. It looks at so many nodes: a vector that is packed of
+// parts of a vector that is packed, and so on, would take time that doubles with each.
+class ShapeParts {
+ public:
+  std::optional<std::vector<int64_t>> Of(Value value) {
+    if (--left_ < 0) return std::nullopt;
+    value = BehindIdentities(value);
+    if (const Tensor constant = ConstantValue(value); constant.valid()) return IntsOf(constant);
+    const Node& node = *value.node;
+    if (node.type() == "Shape" && node.input(0).shape().known_rank()) {
+      return node.input(0).shape().dims();
+    }
+    if (node.type() == "Cast") return Of(node.input(0));
+    if (node.type() == "StridedSlice") {
+      if (auto parts = OfSlice(node)) return parts;
+    }
+    if (node.type() == "Pack" && node.input(0).shape() == Shape()) {
+      return OfJoined(node, node.inputs().size());
+    }
+    if (node.type() == "ConcatV2") {
+      if (auto parts = OfJoined(node, node.inputs().size() - 1)) return parts;
+    }
+    const Shape& shape = value.shape();
+    if (!shape.fully_known() || shape.rank() > 1) return std::nullopt;
+    if (shape.elements() > kMostRank) return std::nullopt;
+    return std::vector<int64_t>(static_cast<size_t>(shape.elements()), kUnknownDim);
+  }
 
-std::optional<std::vector<int64_t>> PartsOfSlice(const Node& node) {
-  const auto parts = PartsOf(node.input(0));
-  const Tensor begin = ConstantValue(node.input(1));
-  const Tensor end = ConstantValue(node.input(2));
-  const Tensor strides = ConstantValue(node.input(3));
-  if (!parts || !begin.valid() || !end.valid() || !strides.valid()) return std::nullopt;
-  if (begin.elements() != 1 || strides.AsDouble(0) != 1) return std::nullopt;
-  if (node.Attr<int64_t>("new_axis_mask") != 0 || node.Attr<int64_t>("ellipsis_mask") != 0) {
-    return std::nullopt;
-  }
-  const auto size = static_cast<int64_t>(parts->size());
-  const auto clamp = [size](int64_t at) {
-    return std::clamp<int64_t>(NormalAxis(at, size), 0, size);
-  };
-  int64_t from = clamp(IntsOf(begin)[0]);
-  int64_t to = clamp(IntsOf(end)[0]);
-  if (node.Attr<int64_t>("begin_mask") & 1) from = 0;
-  if (node.Attr<int64_t>("end_mask") & 1) to = size;
-  if (node.Attr<int64_t>("shrink_axis_mask") & 1) to = from + 1;
-  if (from > to || to > size) return std::nullopt;
-  return std::vector<int64_t>(parts->begin() + from, parts->begin() + to);
-}
+ private:
+  static constexpr int kMostRank = 254;  // TensorFlow's
 
-std::optional<std::vector<int64_t>> PartsOfJoined(const Node& node, size_t count) {
-  std::vector<int64_t> joined;
-  for (size_t i = 0; i < count; ++i) {
-    const auto parts = PartsOf(node.inputs()[i]);
-    if (!parts) return std::nullopt;
-    joined.insert(joined.end(), parts->begin(), parts->end());
+  std::optional<std::vector<int64_t>> OfSlice(const Node& node) {
+    const auto parts = Of(node.input(0));
+    const Tensor begin = ConstantValue(node.input(1));
+    const Tensor end = ConstantValue(node.input(2));
+    const Tensor strides = ConstantValue(node.input(3));
+    if (!parts || !begin.valid() || !end.valid() || !strides.valid()) return std::nullopt;
+    if (begin.elements() != 1 || strides.AsDouble(0) != 1) return std::nullopt;
+    if (node.Attr<int64_t>("new_axis_mask") != 0 || node.Attr<int64_t>("ellipsis_mask") != 0) {
+      return std::nullopt;
+    }
+    const auto size = static_cast<int64_t>(parts->size());
+    const auto clamp = [size](int64_t at) {
+      return std::clamp<int64_t>(NormalAxis(at, size), 0, size);
+    };
+    int64_t from = clamp(IntsOf(begin)[0]);
+    int64_t to = clamp(IntsOf(end)[0]);
+    if (node.Attr<int64_t>("begin_mask") & 1) from = 0;
+    if (node.Attr<int64_t>("end_mask") & 1) to = size;
+    if (node.Attr<int64_t>("shrink_axis_mask") & 1) to = from + 1;
+    if (from > to || to > size) return std::nullopt;
+    return std::vector<int64_t>(parts->begin() + from, parts->begin() + to);
   }
-  return joined;
-}
 
-std::optional<std::vector<int64_t>> PartsOf(Value value) {
-  if (const Tensor constant = ConstantValue(value); constant.valid()) return IntsOf(constant);
-  const Node& node = *value.node;
-  if (node.type() == "Shape" && node.input(0).shape().known_rank()) {
-    return node.input(0).shape().dims();
+  std::optional<std::vector<int64_t>> OfJoined(const Node& node, size_t count) {
+    std::vector<int64_t> joined;
+    for (size_t i = 0; i < count; ++i) {
+      const auto parts = Of(node.inputs()[i]);
+      if (!parts) return std::nullopt;
+      joined.insert(joined.end(), parts->begin(), parts->end());
+    }
+    return joined;
   }
-  if (node.type() == "Cast" || node.type() == "Identity") return PartsOf(node.input(0));
-  if (node.type() == "StridedSlice") {
-    if (auto parts = PartsOfSlice(node)) return parts;
-  }
-  if (node.type() == "Pack" && node.input(0).shape() == Shape()) {
-    return PartsOfJoined(node, node.inputs().size());
-  }
-  if (node.type() == "ConcatV2") {
-    if (auto parts = PartsOfJoined(node, node.inputs().size() - 1)) return parts;
-  }
-  const Shape& shape = value.shape();
-  if (!shape.fully_known() || shape.rank() > 1) return std::nullopt;
-  return std::vector<int64_t>(static_cast<size_t>(shape.elements()), kUnknownDim);
-}
+
+  int left_ = 1000;
+};
 
 }  // namespace
 
 Shape ShapeFromValue(Value value) {
-  auto parts = PartsOf(value);
+  auto parts = ShapeParts().Of(value);
   return parts ? Shape(std::move(*parts)) : Shape::UnknownRank();
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 // The VarHandleOp at the end of Identities.
 const Node& VariableNode(Value handle) {
-  while (handle.node->type() == "Identity") handle = handle.node->input(0);
+  handle = BehindIdentities(handle);
   if (handle.node->type() != "VarHandleOp") {
     throw Error(Code::kUsage, fmt::format("'{}' is no variable's handle", handle.name()))
         .At(handle.node->origin());

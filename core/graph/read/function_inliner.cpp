@@ -34,6 +34,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -148,6 +149,7 @@ class Inliner {
 
  private:
   using Key = std::pair<const Frame*, const pb::NodeDef*>;
+  using Output = std::tuple<const Frame*, const pb::NodeDef*, int>;
 
   // A call is asked for as what it runs: its frame's nodes, not itself.
   void NeedAll() {
@@ -221,12 +223,16 @@ class Inliner {
   }
 
   // The node's output that a data input stands for, through arguments, calls and ops that pass on.
+  // What was met on the way is remembered, so that a long way is gone once.
   Source Resolve(Frame& frame, std::string_view input) {
     Frame* at = &frame;
     std::string_view text = input;
+    std::vector<Output> met;
     for (size_t steps = 0; steps < kMaxNodes; ++steps) {
       const TensorName name = ParseTensorName(text);
-      if (at == &main_ && IsFed(name)) return {at, nullptr, 0, TensorText(name.node, name.index)};
+      if (at == &main_ && IsFed(name)) {
+        return Remembered(met, {at, nullptr, 0, TensorText(name.node, name.index)});
+      }
       if (at->function != nullptr && name.argument.empty()) {
         if (const auto argument = at->arguments.find(name.node); argument != at->arguments.end()) {
           text = CallInput(*at, argument->second);
@@ -240,17 +246,27 @@ class Inliner {
       }
       const pb::NodeDef& node = *found->second;
       const int index = OutputIndex(node, name, text);
-      if (IsCall(node)) {
+      const bool is_call = IsCall(node);
+      if (!is_call && !Contains(kPassOps, node.op()))
+        return Remembered(met, {at, &node, index, {}});
+      met.emplace_back(at, &node, index);
+      if (const auto known = behind_.find(met.back()); known != behind_.end()) {
+        return Remembered(met, known->second);
+      }
+      if (is_call) {
         Frame& inner = FrameOf(*at, node);
         text = Returned(inner, index);
         at = &inner;
-      } else if (Contains(kPassOps, node.op())) {
-        text = PassedOn(node, index);
       } else {
-        return {at, &node, index, {}};
+        text = PassedOn(node, index);
       }
     }
     Fail("node '{}' depends on itself", reader_);
+  }
+
+  Source Remembered(const std::vector<Output>& met, const Source& source) {
+    for (const Output& output : met) behind_.try_emplace(output, source);
+    return source;
   }
 
   [[nodiscard]] bool IsFed(const TensorName& name) const {
@@ -442,6 +458,7 @@ class Inliner {
   NodeIndex main_nodes_;
   Frame main_;
   std::map<Key, std::unique_ptr<Frame>> frames_;
+  std::map<Output, Source> behind_;  // outputs of calls and of ops that pass on
   std::map<Key, std::string> names_;
   NodeNames taken_;
   std::deque<std::pair<Frame*, const pb::NodeDef*>> open_;

@@ -123,7 +123,9 @@ class Rewriter {
     node.set_input(0, variable);
     node.set_op(op);
     std::map<std::string, pb::AttrValue> kept;
-    if (op.starts_with("ResourceScatter")) kept["Tindices"] = node.attr().at("Tindices");
+    const auto indices = node.attr().find("Tindices");
+    const bool has_indices = op.starts_with("ResourceScatter") && indices != node.attr().end();
+    if (has_indices) kept["Tindices"] = indices->second;
     node.mutable_attr()->clear();
     for (const auto& [name, value] : kept) (*node.mutable_attr())[name] = value;
     if (op != "VarIsInitializedOp") {

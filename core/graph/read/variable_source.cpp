@@ -46,7 +46,7 @@ class RestoreGraph {
 
   // The node behind Identities and the like; `input` becomes the name of its tensor.
   const pb::NodeDef* SourceOf(std::string& input) const {
-    for (size_t steps = 0; steps <= nodes_.size(); ++steps) {
+    for (int steps = 0; steps < kMostPasses; ++steps) {
       const pb::NodeDef* const node = Find(input);
       if (node == nullptr) return nullptr;
       const bool passes = node->op() == "Identity" || node->op() == "Reshape";
@@ -78,6 +78,9 @@ class RestoreGraph {
     if (names.dtype() != DType::kString || index < 0 || index >= names.elements()) return {};
     return std::string(names.strings()[static_cast<size_t>(index)]);
   }
+
+  static constexpr int kMostPasses =
+      64;  // savers need one or two; a damaged graph may go in circles
 
   std::unordered_map<std::string_view, const pb::NodeDef*> nodes_;
 };

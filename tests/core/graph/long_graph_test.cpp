@@ -1,0 +1,132 @@
+// Graphs of very many nodes, as a file may hold them: what is done with each takes as long as it
+// would in a short one. The sizes here take seconds where the time grows as their square.
+
+#include <doctest/doctest.h>
+
+#include "core/base/error.h"
+#include "core/graph/graph.h"
+#include "core/graph/write/graphdef.h"
+#include "core/io/proto.h"
+#include "core/io/protos.h"
+#include "core/ops/all_ops.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int kMany = 100000;
+
+const OpRegistry& AllOps() {
+  static const OpRegistry registry(ops::AllOps());
+  return registry;
+}
+
+Value Ints(Graph& graph, const std::vector<int32_t>& values) {
+  return graph.Constant(Tensor::Of<int32_t>({static_cast<int64_t>(values.size())}, values));
+}
+
+// A GraphDef that is written node by node.
+class GraphDefText {
+ public:
+  pb::NodeDef& Node(const std::string& name, const std::string& op,
+                    const std::vector<std::string>& inputs) {
+    pb::NodeDef& node = *graph_.add_node();
+    node.set_name(name);
+    node.set_op(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    return node;
+  }
+  void Floats(const std::string& name) {
+    pb::NodeDef& node = Node(name, "Const", {});
+    (*node.mutable_attr())["dtype"].set_type(pb::DT_FLOAT);
+    ToProto(Tensor::Of<float>({2}, {1, 2}), *(*node.mutable_attr())["value"].mutable_tensor());
+  }
+  [[nodiscard]] std::string bytes() const { return graph_.SerializeAsString(); }
+
+ private:
+  pb::GraphDef graph_;
+};
+
+TEST_CASE("a chain of 100,000 Identities is looked through at once, by as many nodes") {
+  Graph graph(AllOps());
+  Value shape = Ints(graph, {-1, 2});
+  for (int i = 0; i < kMany; ++i) shape = graph.Add("Identity", {shape});
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim}, "x");
+  Value y = x;
+  for (int i = 0; i < kMany; ++i) y = graph.Add("Reshape", {x, shape});
+  CHECK(y.shape() == Shape({kUnknownDim, 2}));
+}
+
+TEST_CASE("as many variables are found by their names and by what reads them") {
+  Graph graph(AllOps());
+  const Value initial = graph.Scalar<float>(1);
+  for (int i = 0; i < kMany / 5; ++i) {
+    graph.AddVariable(fmt::format("v{}", i), DType::kFloat, {}, initial);
+  }
+  const Variable* const last = graph.FindVariable(fmt::format("v{}", kMany / 5 - 1));
+  REQUIRE(last != nullptr);
+  for (int i = 0; i < kMany; ++i) CHECK_EQ(graph.VariableOf(last->value), last);
+}
+
+TEST_CASE(
+    "a shape that is packed of parts of one that is packed, and so on, is one at some depth") {
+  Graph graph(AllOps());
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 4}, "x");
+  const auto part = [&](Value shape, int i) {
+    return graph.Add("StridedSlice",
+                     {shape, Ints(graph, {i}), Ints(graph, {i + 1}), Ints(graph, {1})},
+                     {{"shrink_axis_mask", int64_t{1}}});
+  };
+  Value shape = graph.Add("Shape", {x});
+  for (int i = 0; i < 3; ++i) shape = graph.Add("Pack", {part(shape, 0), part(shape, 1)});
+  CHECK(graph.Add("Reshape", {x, shape}).shape() == Shape({kUnknownDim, 4}));
+  // Each further one doubles what there is to look at; 60 of them would take for ever.
+  for (int i = 0; i < 60; ++i) shape = graph.Add("Pack", {part(shape, 0), part(shape, 1)});
+  CHECK(graph.Add("Reshape", {x, shape}).shape().rank() <= 2);
+  Value joined = graph.Add("Shape", {x});
+  for (int i = 0; i < 60; ++i) joined = graph.Add("ConcatV2", {joined, joined, graph.Scalar(0)});
+  CHECK_NOTHROW(graph.Add("Fill", {joined, graph.Scalar<float>(0)}));
+}
+
+TEST_CASE("a GraphDef of 100,000 Identities, and of as many ops that pass on, is read") {
+  for (const std::string op : {"Identity", "IdentityN"}) {
+    GraphDefText def;
+    def.Floats("n0");
+    for (int i = 1; i <= kMany; ++i) {
+      pb::NodeDef& node = def.Node(fmt::format("n{}", i), op, {fmt::format("n{}", i - 1)});
+      pb::AttrValue& type = (*node.mutable_attr())["T"];
+      if (op == "Identity") {
+        type.set_type(pb::DT_FLOAT);
+      } else {
+        type.mutable_list()->add_type(pb::DT_FLOAT);
+      }
+    }
+    for (int i = 1; i <= kMany; ++i) {
+      (*def.Node(fmt::format("m{}", i), "Neg", {fmt::format("n{}", i)}).mutable_attr())["T"]
+          .set_type(pb::DT_FLOAT);
+    }
+    Graph graph(AllOps());
+    FromGraphDef(def.bytes(), graph);
+    CHECK(graph.nodes().size() == (op == "Identity" ? 2 * kMany + 1 : kMany + 1));
+  }
+}
+
+TEST_CASE("a write by rows to a variable of TensorFlow 1 needs no word on its rows' type") {
+  GraphDefText def;
+  pb::NodeDef& variable = def.Node("v", "VariableV2", {});
+  (*variable.mutable_attr())["dtype"].set_type(pb::DT_FLOAT);
+  ToProto(Shape({2}), *(*variable.mutable_attr())["shape"].mutable_shape());
+  def.Floats("rows");
+  def.Floats("values");
+  def.Node("add", "ScatterAdd", {"v", "rows", "values"});
+  Graph graph(AllOps());
+  try {
+    FromGraphDef(def.bytes(), graph);
+    FAIL("rows are no floats");
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kData);
+    CHECK(error.message().find("node 'add'") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tpuest
