@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest {
 namespace {
@@ -181,6 +182,10 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
   if (n.op().shape != nullptr) {
     ShapeContext context(n, n.output_shapes_);
     n.op().shape(context);
+  }
+  for (const Shape& shape : n.output_shapes_) {
+    if (IsCountable(shape)) continue;
+    ThrowAt(n, fmt::format("no tensor has the shape [{}]", fmt::join(shape.dims(), ",")));
   }
   if (n.type() == "Identity") n.identical_ = BehindIdentities(n.input(0));
   by_name_[n.name_] = &n;

@@ -224,7 +224,15 @@ Tensor FromProto(const pb::TensorProto& proto, std::string_view what) {
   if (elements < 0) {
     throw Error(Code::kData, fmt::format("{}: no host tensor of shape {}", what, shape.Text()));
   }
-  if (dtype == DType::kString) return StringsFromProto(proto, std::move(shape));
+  if (dtype == DType::kString) {
+    // The last string stands for those that are missing, but a few bytes are no billion of strings.
+    constexpr int64_t kMostMissing = int64_t{1} << 22;
+    if (elements - proto.string_val_size() > kMostMissing) {
+      throw Error(Code::kData, fmt::format("{}: {} strings, of which {} are there", what, elements,
+                                           proto.string_val_size()));
+    }
+    return StringsFromProto(proto, std::move(shape));
+  }
   const std::string& content = proto.tensor_content();
   if (!content.empty() && content.size() != static_cast<size_t>(elements) * SizeOf(dtype)) {
     throw Error(Code::kData,

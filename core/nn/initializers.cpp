@@ -7,6 +7,7 @@
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/random.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest::nn {
 namespace {
@@ -110,15 +111,6 @@ Value Initial(const LecunNormal& /*init*/, const Target& v) {
   return Initial(VarianceScaling{.scale = 1}, v);
 }
 
-// True if the bytes of `shape` can be counted.
-bool IsCountable(DType dtype, const Shape& shape) {
-  int64_t bytes = SizeOf(dtype);
-  for (const int64_t dim : shape.dims()) {
-    if (__builtin_mul_overflow(bytes, dim, &bytes)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 Value InitialValue(Graph& graph, const std::string& name, DType dtype, const Shape& shape,
@@ -126,7 +118,7 @@ Value InitialValue(Graph& graph, const std::string& name, DType dtype, const Sha
   const NameScope scope(graph, name + "/Initializer");
   const Target variable{graph, dtype, shape};
   try {
-    if (!IsCountable(dtype, shape)) throw std::bad_alloc();
+    if (!IsCountable(shape)) throw std::bad_alloc();
     return std::visit([&](const auto& init) { return Initial(init, variable); }, initializer);
   } catch (const std::bad_alloc&) {
     throw Error(Code::kResource,

@@ -47,6 +47,8 @@ std::optional<GatherAxes> GatherAxesOf(const Node& node, const Shape& params,
 void GatherShape(ShapeContext& context) {
   const Shape& params = context.Input(0);
   const Shape& indices = context.Input(1);
+  const Tensor axis = context.Constant(2);
+  if (axis.valid()) (void)OneNumber(context, axis, "axis");
   const auto axes = GatherAxesOf(context.node(), params, indices);
   if (!axes) return context.Output(0, Shape::UnknownRank());
   if (axes->axis < 0 || axes->axis >= params.rank() || axes->batch_dims < 0 ||

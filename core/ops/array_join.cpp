@@ -37,7 +37,8 @@ void ConcatShape(ShapeContext& context) {
   if (!axis_value.valid() || !result.known_rank()) {
     return context.Output(0, Shape::UnknownRank());
   }
-  const auto axis = static_cast<int>(AxisIn(context, IntsOf(axis_value)[0], result.rank()));
+  const int64_t given = OneNumber(context, axis_value, "axis");
+  const auto axis = static_cast<int>(AxisIn(context, given, result.rank()));
   for (int i = 1; i < context.inputs() - 1; ++i) {
     Shape next = context.Input(i);
     if (!next.known_rank()) return context.Output(0, Shape::UnknownRank());
@@ -55,6 +56,7 @@ void ConcatShape(ShapeContext& context) {
     }
     result = *both;
     const bool known = size != kUnknownDim && before != kUnknownDim;
+    if (before > kMostElements) context.Fail("no tensor is as large as all of them");
     result.set_dim(axis, known ? before + size : kUnknownDim);
   }
   context.Output(0, result);

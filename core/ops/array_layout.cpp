@@ -113,7 +113,10 @@ void TileShape(ShapeContext& context) {
   for (int d = 0; d < shape.rank(); ++d) {
     const int64_t multiple = multiples[static_cast<size_t>(d)];
     if (multiple < 0) context.Fail(fmt::format("multiple {} is negative", multiple));
-    if (shape.dim(d) != kUnknownDim) shape.set_dim(d, shape.dim(d) * multiple);
+    int64_t size = shape.dim(d);
+    if (size == kUnknownDim) continue;
+    if (__builtin_mul_overflow(size, multiple, &size)) context.Fail("no tensor is as large");
+    shape.set_dim(d, size);
   }
   context.Output(0, shape);
 }

@@ -48,7 +48,7 @@ void ArgShape(ShapeContext& context) {
   const Shape& shape = context.Input(0);
   const Tensor value = context.Constant(1);
   if (!shape.known_rank() || !value.valid()) return context.Output(0, Shape::UnknownRank());
-  const int64_t axis = AxisIn(context, IntsOf(value)[0], shape.rank());
+  const int64_t axis = AxisIn(context, OneNumber(context, value, "dimension"), shape.rank());
   if (shape.dims()[static_cast<size_t>(axis)] == 0) {
     context.Fail(fmt::format("axis {} of {} is empty", axis, shape.Text()));
   }
@@ -147,14 +147,15 @@ void LowerArg(LowerContext& c) {
 void TopKShape(ShapeContext& context) {
   Shape shape = context.Input(0);
   const Tensor k = context.Constant(1);
+  const int64_t first = k.valid() ? OneNumber(context, k, "k") : kUnknownDim;
+  if (k.valid() && first < 0) context.Fail(fmt::format("k is {}", first));
   if (shape.known_rank()) {
     if (shape.rank() == 0) context.Fail("the input is a scalar");
     const int64_t size = shape.dim(-1);
-    if (k.valid() && size != kUnknownDim && size < IntsOf(k)[0]) {
-      context.Fail(
-          fmt::format("the last axis of {} has fewer than k = {}", shape.Text(), IntsOf(k)[0]));
+    if (size != kUnknownDim && size < first) {
+      context.Fail(fmt::format("the last axis of {} has fewer than k = {}", shape.Text(), first));
     }
-    shape.set_dim(-1, k.valid() ? IntsOf(k)[0] : kUnknownDim);
+    shape.set_dim(-1, first);
   }
   context.Output(0, shape);
   context.Output(1, shape);

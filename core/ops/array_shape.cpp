@@ -81,7 +81,8 @@ void ReshapeShape(ShapeContext& context) {
   if (unknown > 1 && context.Constant(1).valid()) {
     context.Fail(fmt::format("only one dimension can be -1, found {}", shape.Text()));
   }
-  if (!from.fully_known() || unknown > 1) return context.Output(0, shape);
+  // What is no shape is told by the graph.
+  if (!from.fully_known() || unknown > 1 || !IsCountable(shape)) return context.Output(0, shape);
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) elements *= dim == kUnknownDim ? 1 : dim;
   const bool fits =
@@ -145,7 +146,7 @@ void ExpandDimsShape(ShapeContext& context) {
   const Shape& shape = context.Input(0);
   const Tensor dim = context.Constant(1);
   if (!shape.known_rank() || !dim.valid()) return context.Output(0, Shape::UnknownRank());
-  const int64_t axis = AxisIn(context, IntsOf(dim)[0], shape.rank() + 1);
+  const int64_t axis = AxisIn(context, OneNumber(context, dim, "axis"), shape.rank() + 1);
   std::vector<int64_t> dims = shape.dims();
   dims.insert(dims.begin() + axis, 1);
   context.Output(0, Shape(dims));

@@ -195,11 +195,13 @@ void SliceShape(ShapeContext& context) {
   const bool to_the_end = context.Constant(2).valid();
   for (int d = 0; d < in.rank(); ++d) {
     const int64_t from = begin[static_cast<size_t>(d)];
+    if (from > kMostElements || from < -kMostElements)
+      context.Fail(fmt::format("begins at {}", from));
     if (to_the_end && out.dim(d) == -1 && in.dim(d) != kUnknownDim) {
       out.set_dim(d, in.dim(d) - from);
     }
     const bool known = in.dim(d) != kUnknownDim && out.dim(d) != kUnknownDim;
-    if (from < 0 || (known && (out.dim(d) < 0 || from + out.dim(d) > in.dim(d)))) {
+    if (from < 0 || (known && (out.dim(d) < 0 || out.dim(d) > in.dim(d) - from))) {
       context.Fail(fmt::format("begins at {} and takes {} on axis {} of {}", from, out.dim(d), d,
                                in.Text()));
     }
@@ -257,6 +259,7 @@ void PadShape(ShapeContext& context) {
     const int64_t before = paddings[2 * static_cast<size_t>(d)];
     const int64_t after = paddings[2 * static_cast<size_t>(d) + 1];
     if (before < 0 || after < 0) context.Fail("a padding is negative");
+    if (std::max(before, after) > kMostElements) context.Fail("no tensor is as large");
     if (shape.dim(d) != kUnknownDim) shape.set_dim(d, shape.dim(d) + before + after);
   }
   context.Output(0, shape);

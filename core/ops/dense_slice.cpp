@@ -15,7 +15,7 @@ struct Masks {
   int64_t begin, end, ellipsis, new_axis, shrink;
 };
 
-bool Bit(int64_t mask, size_t i) { return (mask >> i & 1) != 0; }
+bool Bit(int64_t mask, size_t i) { return i < 64 && (mask >> i & 1) != 0; }
 
 class Resolver {
  public:
@@ -30,8 +30,14 @@ class Resolver {
       return slice_;
     }
     int64_t named = 0;  // axes that positions other than the ellipsis stand for
+    int ellipses = 0;
     for (size_t i = 0; i < positions; ++i) {
+      ellipses += Bit(masks_.ellipsis, i) ? 1 : 0;
       named += !Bit(masks_.ellipsis, i) && !Bit(masks_.new_axis, i) ? 1 : 0;
+    }
+    if (ellipses > 1) {
+      slice_.fault = fmt::format("{} ellipses, one at most", ellipses);
+      return slice_;
     }
     if (named > shape_.rank()) {
       slice_.fault = fmt::format("{} positions for {}", named, shape_.Text());

@@ -66,12 +66,18 @@ Tensor NeedKnown(const Node& initializer, int input, std::string_view what) {
          fmt::format("its {}, '{}', are no constants", what, initializer.input(input).name()));
 }
 
+std::string PathOf(const Node& initializer) {
+  const Tensor path = NeedKnown(initializer, 1, "file's name");
+  if (path.dtype() == DType::kString && path.elements() == 1) return std::string(path.strings()[0]);
+  Refuse(initializer, Code::kData, "its file's name is no string");
+}
+
 // The lines of a file, told apart as keys and values.
 class TextFile {
  public:
   TextFile(const Node& node, const Node& table)
       : node_(node),
-        path_(NeedKnown(node, 1, "file's name").strings()[0]),
+        path_(PathOf(node)),
         key_{node.Attr<int64_t>("key_index"), table.Attr<DType>("key_dtype")},
         value_{node.Attr<int64_t>("value_index"), table.Attr<DType>("value_dtype")} {
     for (const Side& side : {key_, value_}) {

@@ -104,6 +104,10 @@ void CheckDense(const ShapeContext& context, const ParseLayout& layout) {
   if (static_cast<int>(shapes.size()) != layout.dense) {
     context.Fail(fmt::format("{} dense_shapes for {} dense features", shapes.size(), layout.dense));
   }
+  const size_t types = node.Attr<std::vector<DType>>("sparse_types").size();
+  if (layout.sparse < 0 || types != static_cast<size_t>(layout.sparse)) {
+    context.Fail(fmt::format("{} sparse_types for {} sparse features", types, layout.sparse));
+  }
   const int given = context.inputs() - layout.first_default();
   if (given != layout.dense) {
     context.Fail(fmt::format("{} dense_defaults for {} dense features", given, layout.dense));

@@ -35,7 +35,9 @@ void SegmentShape(ShapeContext& context) {
   if (!Compatible(front, ids)) {
     context.Fail(fmt::format("segment_ids {} do not begin data {}", ids.Text(), data.Text()));
   }
-  std::vector<int64_t> dims = {rows.valid() ? IntsOf(rows)[0] : kUnknownDim};
+  const int64_t segments = rows.valid() ? OneNumber(context, rows, "num_segments") : kUnknownDim;
+  if (rows.valid() && segments < 0) context.Fail(fmt::format("num_segments is {}", segments));
+  std::vector<int64_t> dims = {segments};
   dims.insert(dims.end(), data.dims().begin() + static_cast<long>(split), data.dims().end());
   context.Output(0, Shape(dims));
 }

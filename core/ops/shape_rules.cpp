@@ -82,6 +82,13 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
   }
 }
 
+int64_t OneNumber(const ShapeContext& context, const Tensor& value, const char* what) {
+  if (value.elements() != 1) {
+    context.Fail(fmt::format("{} is one number, found {}", what, value.shape().Text()));
+  }
+  return IntsOf(value)[0];
+}
+
 std::vector<int64_t> IntsOf(const Tensor& tensor) {
   const Tensor wide = tensor.Cast(DType::kInt64);
   const std::span<const int64_t> values = wide.values<int64_t>();
@@ -128,7 +135,8 @@ class ShapeParts {
     const Tensor end = ConstantValue(node.input(2));
     const Tensor strides = ConstantValue(node.input(3));
     if (!parts || !begin.valid() || !end.valid() || !strides.valid()) return std::nullopt;
-    if (begin.elements() != 1 || strides.AsDouble(0) != 1) return std::nullopt;
+    const bool is_range = begin.elements() == 1 && end.elements() == 1 && strides.elements() == 1;
+    if (!is_range || strides.AsDouble(0) != 1) return std::nullopt;
     if (node.Attr<int64_t>("new_axis_mask") != 0 || node.Attr<int64_t>("ellipsis_mask") != 0) {
       return std::nullopt;
     }

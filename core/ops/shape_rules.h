@@ -8,6 +8,7 @@
 
 #include "core/backend/plan.h"
 #include "core/graph/graph.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest::ops {
 
@@ -34,6 +35,8 @@ void NoShape(ShapeContext& context);
 // Fails unless the shape has this rank or an unknown one.
 void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const char* what);
 
+// The integer of a constant of one element; Fail for any other.
+[[nodiscard]] int64_t OneNumber(const ShapeContext& context, const Tensor& value, const char* what);
 // The integers of a constant tensor.
 [[nodiscard]] std::vector<int64_t> IntsOf(const Tensor& tensor);
 // The shape that a value stands for, as far as it is known while the graph is built: through

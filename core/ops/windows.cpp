@@ -10,11 +10,15 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+// TensorFlow's numbers here have 31 bits; sums and products of two are then counted.
+constexpr int64_t kMostStep = INT32_MAX;
+bool IsStep(int64_t value) { return value >= 1 && value <= kMostStep; }
+
 void CheckOverNhwc(const ShapeContext& context, std::string_view name) {
   if (!context.node().HasAttr(name)) return;
   const auto& values = context.node().Attr<Ints>(name);
-  const bool fits =
-      values.size() == 4 && values[0] == 1 && values[3] == 1 && values[1] >= 1 && values[2] >= 1;
+  const bool fits = values.size() == 4 && values[0] == 1 && values[3] == 1 && IsStep(values[1]) &&
+                    IsStep(values[2]);
   if (!fits) {
     context.Fail(
         fmt::format("{} is [{}], expected [1, height, width, 1]", name, fmt::join(values, ", ")));
@@ -67,7 +71,8 @@ void CheckWindows(const ShapeContext& context) {
   const auto& paddings = node.Attr<Ints>("explicit_paddings");
   const bool fits = paddings.size() == 8 && paddings[0] == 0 && paddings[1] == 0 &&
                     paddings[6] == 0 && paddings[7] == 0 &&
-                    *std::min_element(paddings.begin(), paddings.end()) >= 0;
+                    *std::min_element(paddings.begin(), paddings.end()) >= 0 &&
+                    *std::max_element(paddings.begin(), paddings.end()) <= kMostStep;
   if (!fits) {
     context.Fail(
         fmt::format("explicit_paddings is [{}], expected [0, 0, top, bottom, left, right, 0, 0]",
@@ -82,6 +87,7 @@ Windows WindowsOf(const Node& node, int64_t in_height, int64_t in_width, int64_t
 
 Windows CheckedWindows(const ShapeContext& context, const Shape& image, int64_t size_height,
                        int64_t size_width) {
+  if (std::max(size_height, size_width) > kMostStep) context.Fail("no window is as large");
   const Windows windows =
       WindowsOf(context.node(), image.dim(1), image.dim(2), size_height, size_width);
   if (windows.height.out == 0 || windows.width.out == 0) {

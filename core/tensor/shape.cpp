@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest {
 
@@ -34,6 +35,15 @@ bool Compatible(const Shape& a, const Shape& b) {
   if (a.rank() != b.rank()) return false;
   for (int i = 0; i < a.rank(); ++i) {
     if (a.dim(i) >= 0 && b.dim(i) >= 0 && a.dim(i) != b.dim(i)) return false;
+  }
+  return true;
+}
+
+bool IsCountable(const Shape& shape) {
+  int64_t elements = 1;
+  for (const int64_t dim : shape.dims()) {
+    if (dim < kUnknownDim || (dim > 0 && elements > kMostElements / dim)) return false;
+    if (dim > 0) elements *= dim;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest {
 namespace {
@@ -95,16 +96,9 @@ class AttrReader {
     return dtype;
   }
 
-  // Dimensions beyond any tensor's would overflow when they are multiplied.
   [[nodiscard]] Shape ReadShape(const pb::TensorShapeProto& proto) const {
-    constexpr int64_t kMostElements = int64_t{1} << 48;
     Shape shape = FromProto(proto);
-    int64_t elements = 1;
-    for (const int64_t dim : shape.dims()) {
-      if (dim < kUnknownDim || dim > kMostElements) Fail("is no shape");
-      if (dim > 0 && elements > kMostElements / dim) Fail("is no shape of a tensor");
-      if (dim > 0) elements *= dim;
-    }
+    if (!IsCountable(shape)) Fail("is no shape of a tensor");
     return shape;
   }
 

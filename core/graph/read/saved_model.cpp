@@ -11,6 +11,7 @@
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 #include "core/io/saved_model_folder.h"
+#include "core/tensor/limits.h"
 
 namespace tpuest {
 namespace {
@@ -23,7 +24,10 @@ DType KnownDType(pb::DataType type) {
 }
 
 SignatureTensor TensorOf(const pb::TensorInfo& info) {
-  return {info.name(), KnownDType(info.dtype()), FromProto(info.tensor_shape())};
+  SignatureTensor tensor{info.name(), KnownDType(info.dtype()), FromProto(info.tensor_shape())};
+  if (IsCountable(tensor.shape)) return tensor;
+  throw Error(Code::kData, fmt::format("a signature's tensor '{}' is larger than any: {}",
+                                       info.name(), tensor.shape.Text()));
 }
 
 MetaGraphInfo InfoOf(const pb::MetaGraphDef& meta) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMany = 100000;
 
-const OpRegistry& AllOps() {
+const OpRegistry& OpsOfFiles() {
   static const OpRegistry registry(ops::AllOps());
   return registry;
 }
@@ -47,7 +47,7 @@ class GraphDefText {
 };
 
 TEST_CASE("a chain of 100,000 Identities is looked through at once, by as many nodes") {
-  Graph graph(AllOps());
+  Graph graph(OpsOfFiles());
   Value shape = Ints(graph, {-1, 2});
   for (int i = 0; i < kMany; ++i) shape = graph.Add("Identity", {shape});
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim}, "x");
@@ -57,7 +57,7 @@ TEST_CASE("a chain of 100,000 Identities is looked through at once, by as many n
 }
 
 TEST_CASE("as many variables are found by their names and by what reads them") {
-  Graph graph(AllOps());
+  Graph graph(OpsOfFiles());
   const Value initial = graph.Scalar<float>(1);
   for (int i = 0; i < kMany / 5; ++i) {
     graph.AddVariable(fmt::format("v{}", i), DType::kFloat, {}, initial);
@@ -69,7 +69,7 @@ TEST_CASE("as many variables are found by their names and by what reads them") {
 
 TEST_CASE(
     "a shape that is packed of parts of one that is packed, and so on, is one at some depth") {
-  Graph graph(AllOps());
+  Graph graph(OpsOfFiles());
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 4}, "x");
   const auto part = [&](Value shape, int i) {
     return graph.Add("StridedSlice",
@@ -83,8 +83,26 @@ TEST_CASE(
   for (int i = 0; i < 60; ++i) shape = graph.Add("Pack", {part(shape, 0), part(shape, 1)});
   CHECK(graph.Add("Reshape", {x, shape}).shape().rank() <= 2);
   Value joined = graph.Add("Shape", {x});
-  for (int i = 0; i < 60; ++i) joined = graph.Add("ConcatV2", {joined, joined, graph.Scalar(0)});
+  for (int i = 0; i < 40; ++i) joined = graph.Add("ConcatV2", {joined, joined, graph.Scalar(0)});
   CHECK_NOTHROW(graph.Add("Fill", {joined, graph.Scalar<float>(0)}));
+}
+
+TEST_CASE("a tensor whose elements cannot be counted is refused where it is made") {
+  Graph graph(OpsOfFiles());
+  const Value one = graph.Scalar<float>(1);
+  const auto filled = [&](const std::vector<int64_t>& dims) {
+    const Tensor shape = Tensor::Of<int64_t>({static_cast<int64_t>(dims.size())}, dims);
+    return graph.Add("Fill", {graph.Constant(shape), one}).shape();
+  };
+  const int64_t big = int64_t{1} << 24;
+  CHECK(filled({big, big}) == Shape({big, big}));
+  CHECK(filled({big, 0, 7}) == Shape({big, 0, 7}));
+  CHECK_THROWS_WITH_AS(filled({big, big, 2}),
+                       "Fill 'Fill_2': no tensor has the shape "
+                       "[16777216,16777216,2]",
+                       Error);
+  CHECK_THROWS_AS(filled({int64_t{1} << 32, int64_t{1} << 32}), Error);
+  CHECK_THROWS_AS(filled({int64_t{1} << 62, 4, 0}), Error);
 }
 
 TEST_CASE("a GraphDef of 100,000 Identities, and of as many ops that pass on, is read") {
@@ -104,7 +122,7 @@ TEST_CASE("a GraphDef of 100,000 Identities, and of as many ops that pass on, is
       (*def.Node(fmt::format("m{}", i), "Neg", {fmt::format("n{}", i)}).mutable_attr())["T"]
           .set_type(pb::DT_FLOAT);
     }
-    Graph graph(AllOps());
+    Graph graph(OpsOfFiles());
     FromGraphDef(def.bytes(), graph);
     CHECK(graph.nodes().size() == (op == "Identity" ? 2 * kMany + 1 : kMany + 1));
   }
@@ -118,7 +136,7 @@ TEST_CASE("a write by rows to a variable of TensorFlow 1 needs no word on its ro
   def.Floats("rows");
   def.Floats("values");
   def.Node("add", "ScatterAdd", {"v", "rows", "values"});
-  Graph graph(AllOps());
+  Graph graph(OpsOfFiles());
   try {
     FromGraphDef(def.bytes(), graph);
     FAIL("rows are no floats");

@@ -112,4 +112,15 @@ TEST_CASE("bytes that are no message are refused by name") {
         "graph.pb: these 1 bytes are not a NodeDef");
 }
 
+TEST_CASE("a few bytes are no billion of strings") {
+  pb::TensorProto proto;
+  proto.set_dtype(pb::DT_STRING);
+  proto.add_string_val("a");
+  proto.mutable_tensor_shape()->add_dim()->set_size(1000);
+  CHECK(FromProto(proto, "few").strings()[999] == "a");
+  proto.mutable_tensor_shape()->mutable_dim(0)->set_size(1 << 30);
+  CHECK_THROWS_WITH_AS((void)FromProto(proto, "many"),
+                       "many: 1073741824 strings, of which 1 are there", Error);
+}
+
 }  // namespace tpuest

@@ -1,0 +1,117 @@
+// Numbers that no program would write into a graph, but a file may hold: each is refused before
+// memory is read beyond what there is, and before a size overflows.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "core/ops/array.h"
+#include "tests/core/ops/op_checks.h"
+#include "tests/core/ops/op_run.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+// The message of the Error that building throws, or "" if there is none.
+std::string Refusal(const std::function<void(Graph&)>& build) {
+  Graph graph(TestRegistry());
+  try {
+    build(graph);
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kUsage);
+    return error.message();
+  }
+  return "";
+}
+
+Value Image(Graph& graph, const Shape& shape) {
+  return graph.Placeholder(DType::kFloat, shape, "x");
+}
+Value Ints(Graph& graph, const std::vector<int64_t>& values) {
+  return graph.Constant(Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, values), "ints");
+}
+Value Int(Graph& graph, int64_t value) { return graph.Scalar<int64_t>(value); }
+
+TEST_CASE("a constant of no element is no axis and no number") {
+  CHECK(Refusal([](Graph& g) {
+          g.Add("ConcatV2", {Image(g, {2}), Image(g, {2}), Ints(g, {})});
+        }) == "ConcatV2 'ConcatV2': axis is one number, found [0]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("GatherV2", {Image(g, {2, 3}), Ints(g, {0}), Ints(g, {})});
+        }) == "GatherV2 'GatherV2': axis is one number, found [0]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("ArgMax", {Image(g, {2, 3}), Ints(g, {})});
+        }) == "ArgMax 'ArgMax': dimension is one number, found [0]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("ExpandDims", {Image(g, {2}), Ints(g, {0, 1})});
+        }) == "ExpandDims 'ExpandDims': axis is one number, found [2]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("TopKV2", {Image(g, {2}), g.Constant(Tensor::Of<int32_t>({0}, {}))});
+        }) == "TopKV2 'TopKV2': k is one number, found [0]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("UnsortedSegmentSum", {Image(g, {2}), Ints(g, {0, 1}), Ints(g, {})});
+        }) == "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments is one number, found [0]");
+}
+
+TEST_CASE("a shape that follows from a slice without an end is not known") {
+  Graph graph(TestRegistry());
+  const Value x = Image(graph, {2, 3});
+  const Value none = graph.Placeholder(DType::kInt32, {kUnknownDim}, "none");
+  const Value shape = graph.Add("StridedSlice", {graph.Add("Shape", {x}), none, none, none});
+  CHECK_FALSE(graph.Add("Reshape", {x, shape}).shape().known_rank());
+}
+
+TEST_CASE("a second ellipsis has no axes left, and the 65th position no bit in a mask") {
+  const auto slice = [](Graph& g, const Shape& shape, size_t positions, int64_t ellipses) {
+    const std::vector<int64_t> zeros(positions, 0);
+    const std::vector<int64_t> ones(positions, 1);
+    return g.Add("StridedSlice", {Image(g, shape), Ints(g, zeros), Ints(g, ones), Ints(g, ones)},
+                 {{"ellipsis_mask", ellipses}});
+  };
+  CHECK(Refusal([&](Graph& g) {
+          slice(g, {2, 3}, 2, 3);
+        }) == "StridedSlice 'StridedSlice': 2 ellipses, one at most");
+  Graph graph(TestRegistry());
+  std::vector<int64_t> dims(70, 1);
+  std::fill_n(dims.begin(), 5, 2);
+  CHECK(slice(graph, Shape(dims), 66, 1).shape() == Shape(dims));
+}
+
+TEST_CASE("sizes that would overflow are refused") {
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Tile", {Image(g, {4}), Ints(g, {kHuge})});
+        }) == "Tile 'Tile': no tensor is as large");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Pad", {Image(g, {4}), g.Constant(Tensor::Of<int64_t>({1, 2}, {kHuge, kHuge}))});
+        }) == "Pad 'Pad': no tensor is as large");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Reshape", {Image(g, {4}), Ints(g, {kHuge, kHuge, 4})});
+        }) == fmt::format("Reshape 'Reshape': no tensor has the shape [{},{},4]", kHuge, kHuge));
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Reshape", {Image(g, {4}), Ints(g, {-2, -2})});
+        }) == "Reshape 'Reshape': no tensor has the shape [-2,-2]");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Slice", {Image(g, {4}), Ints(g, {INT64_MAX}), Ints(g, {1})});
+        }) == fmt::format("Slice 'Slice': begins at {}", INT64_MAX));
+  CHECK(Refusal([](Graph& g) {
+          const auto number = [&](double value) { return g.Scalar<double>(value); };
+          g.Add("Range", {number(0), number(1e300), number(1e-300)});
+        }) == "Range 'Range': no tensor is as large");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("UnsortedSegmentSum", {Image(g, {2}), Ints(g, {0, 1}), Int(g, -1)});
+        }) == "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments is -1");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("MaxPool", {Image(g, {1, 4, 4, 1})},
+                {{"ksize", std::vector<int64_t>{1, 2, 2, 1}},
+                 {"strides", std::vector<int64_t>{1, kHuge, 2, 1}},
+                 {"padding", std::string("SAME")}});
+        }) == fmt::format("MaxPool 'MaxPool': strides is [1, {}, 2, 1], expected [1, height, "
+                          "width, 1]",
+                          kHuge));
+}
+
+}  // namespace
+}  // namespace tpuest
