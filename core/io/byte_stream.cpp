@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
@@ -67,7 +66,7 @@ class RejoinedStream final : public ByteStream {
 class Inflater final : public ByteStream {
  public:
   Inflater(std::unique_ptr<ByteStream> source, std::string name)
-      : source_(std::move(source)), name_(std::move(name)), input_(kChunk) {
+      : source_(std::move(source)), name_(std::move(name)), input_(new char[kChunk]) {
     // 15 bits of window, 32: gzip or zlib, whichever the header says.
     Check(inflateInit2(&zlib_, 15 + 32) == Z_OK);
   }
@@ -111,8 +110,8 @@ class Inflater final : public ByteStream {
   }
 
   bool Refill() {
-    const size_t n = source_->Read(input_.data(), input_.size());
-    zlib_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    const size_t n = source_->Read(input_.get(), kChunk);
+    zlib_.next_in = reinterpret_cast<Bytef*>(input_.get());
     zlib_.avail_in = static_cast<uInt>(n);
     consumed_ += n;
     return n > 0;
@@ -120,7 +119,7 @@ class Inflater final : public ByteStream {
 
   std::unique_ptr<ByteStream> source_;
   std::string name_;
-  std::vector<char> input_;
+  std::unique_ptr<char[]> input_;  // not filled: what a short stream does not reach costs nothing
   z_stream zlib_{};
   uint64_t consumed_ = 0;         // bytes taken from the source
   bool between_members_ = false;  // nothing is half-inflated
@@ -161,10 +160,11 @@ std::unique_ptr<ByteStream> OpenStream(const std::string& path) {
 }
 
 std::string ReadAll(ByteStream& stream) {
+  constexpr size_t kFirst = 4096;
   std::string all;
   while (true) {
     const size_t before = all.size();
-    all.resize(before + std::max(kChunk, before));
+    all.resize(before + std::max(kFirst, before));
     const size_t n = stream.Read(all.data() + before, all.size() - before);
     all.resize(before + n);
     if (n == 0) return all;
