@@ -105,6 +105,9 @@ TEST_CASE("what is no distribution is refused with what it is") {
   CHECK(says("k=loguniform(0,1)") == "--random k=loguniform(0,1): there is no logarithm of 0");
   CHECK(says("k=randint(0,1.5)") == "--random k=randint(0,1.5): randint takes whole numbers");
   CHECK(says("k=normal(0,-1)") == "--random k=normal(0,-1): a standard deviation of -1");
+  CHECK(says("k=uniform(-1e308,1e308)") ==
+        "--random k=uniform(-1e308,1e308): its numbers are too far apart");
+  CHECK(says("k=normal(0,1e308)") == "--random k=normal(0,1e308): its numbers are too large");
   CHECK(says("k=0.1") == "--random k=0.1: expected KEY=DISTRIBUTION(...)");
 }
 

@@ -33,8 +33,11 @@ void CheckNumbers(const Distribution& d, std::string_view text) {
   if (!std::isfinite(a) || !std::isfinite(b)) Refuse(text, "its numbers are not all finite");
   if (d.name == "normal") {
     if (b < 0) Refuse(text, fmt::format("a standard deviation of {}", NumberText(b)));
+    // No number that is drawn is ten deviations away.
+    if (!std::isfinite(std::abs(a) + 10 * b)) Refuse(text, "its numbers are too large");
     return;
   }
+  if (!std::isfinite(b - a)) Refuse(text, "its numbers are too far apart");
   if (a > b) Refuse(text, fmt::format("{} is larger than {}", d.values[0], d.values[1]));
   if (d.name == "loguniform" && a <= 0) {
     Refuse(text, fmt::format("there is no logarithm of {}", d.values[0]));
