@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/io/byte_stream.h"
+#include "core/tensor/limits.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -55,18 +56,14 @@ Idx ReadIdx(const std::string& path, size_t rank, const std::string& key) {
   idx.bytes = ReadAll(*OpenStream(path));
   CheckHeader(idx, path, rank);
   idx.begin = 4 + 4 * rank;
-  uint64_t elements = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    idx.dims.push_back(BigEndian(idx.bytes, 4 + 4 * i));
-    // Three dimensions of 32 bits each may be more than 64 bits hold; a damaged header must not
-    // pass the size check below by wrapping around.
-    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(idx.dims.back()), &elements)) {
-      Damaged(path, "its dimensions are too large");
-    }
-  }
+  for (size_t i = 0; i < rank; ++i) idx.dims.push_back(BigEndian(idx.bytes, 4 + 4 * i));
+  // Three dimensions of 32 bits each may be more than 64 bits hold, also where one is 0.
+  const Shape shape(idx.dims);
+  if (!IsCountable(shape)) Damaged(path, "its dimensions are too large");
+  const auto elements = static_cast<uint64_t>(shape.elements());
   if (idx.bytes.size() - idx.begin != elements) {
     Damaged(path, fmt::format("{} bytes expected after the header for {}, found {}", elements,
-                              Shape(idx.dims).Text(), idx.bytes.size() - idx.begin));
+                              shape.Text(), idx.bytes.size() - idx.begin));
   }
   return idx;
 }

@@ -69,6 +69,9 @@ TEST_CASE("IDX files of another kind, size or number are refused") {
   const Thrown cut = OpenError(IdxOf(file("cut", Images().substr(0, 20)), labels));
   CHECK(Has(cut.message, "cut: 6 bytes expected after the header for [3,1,2], found 4"));
   CHECK(Has(OpenError(IdxOf(file("tiny", "ab"), labels)).message, "found 2 bytes"));
+  // No images, of more pixels than can be counted.
+  const std::string none = Word(0x803) + Word(0) + Word(UINT32_MAX) + Word(UINT32_MAX);
+  CHECK(Has(OpenError(IdxOf(file("none", none), labels)).message, "dimensions are too large"));
   const Thrown fewer = OpenError(IdxOf(images, file("fewer", Word(0x801) + Word(2) + "\x01\x02")));
   CHECK(Has(fewer.message, "3 labels expected"));
   CHECK(Has(fewer.message, "found 2"));
