@@ -113,6 +113,12 @@ void ApplyCenteredRMSProp(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n
 }
 
 template <class T>
+bool HasVariance(const T* mg, const T* ms, const T* grad, int64_t n, const RMSPropRates<T>& rates,
+                 const RootBounds<T>& bounds) {
+  return Optimizers<T>().has_variance(mg, ms, grad, n, rates, bounds);
+}
+
+template <class T>
 void ApplyAdagrad(T* var, T* accum, const T* grad, int64_t n, const AdagradRates<T>& rates) {
   Optimizers<T>().adagrad(var, accum, grad, n, rates);
 }
@@ -141,6 +147,10 @@ template void ApplyCenteredRMSProp(float*, float*, float*, float*, const float*,
                                    const RMSPropRates<float>&);
 template void ApplyCenteredRMSProp(double*, double*, double*, double*, const double*, int64_t,
                                    const RMSPropRates<double>&);
+template bool HasVariance(const float*, const float*, const float*, int64_t,
+                          const RMSPropRates<float>&, const RootBounds<float>&);
+template bool HasVariance(const double*, const double*, const double*, int64_t,
+                          const RMSPropRates<double>&, const RootBounds<double>&);
 template void ApplyAdagrad(float*, float*, const float*, int64_t, const AdagradRates<float>&);
 template void ApplyAdagrad(double*, double*, const double*, int64_t, const AdagradRates<double>&);
 template void ApplyFtrl(float*, float*, float*, const float*, int64_t, const FtrlRates<float>&);

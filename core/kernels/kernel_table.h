@@ -28,6 +28,8 @@ struct OptimizerKernels {
   void (*rms_prop)(T* var, T* ms, T* mom, const T* grad, int64_t n, const RMSPropRates<T>& rates);
   void (*centered_rms_prop)(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n,
                             const RMSPropRates<T>& rates);
+  bool (*has_variance)(const T* mg, const T* ms, const T* grad, int64_t n,
+                       const RMSPropRates<T>& rates, const RootBounds<T>& bounds);
   void (*adagrad)(T* var, T* accum, const T* grad, int64_t n, const AdagradRates<T>& rates);
   void (*ftrl)(T* var, T* accum, T* linear, const T* grad, int64_t n, const FtrlRates<T>& rates);
 };

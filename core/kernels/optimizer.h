@@ -52,6 +52,16 @@ template <class T>
 void ApplyCenteredRMSProp(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n,
                           const RMSPropRates<T>& rates);
 
+// True if ms - mg^2 + epsilon will be `least`, and `part` of ms, at least everywhere in the next
+// update of the centred form: then no rounding makes it too small to divide by its root.
+template <class T>
+struct RootBounds {
+  T least, part;
+};
+template <class T>
+bool HasVariance(const T* mg, const T* ms, const T* grad, int64_t n, const RMSPropRates<T>& rates,
+                 const RootBounds<T>& bounds);
+
 // accum += grad^2 if update_slots; var -= lr grad / sqrt(accum), or / (sqrt(accum) + epsilon) if
 // has_epsilon (Duchi et al. 2011).
 template <class T>

@@ -207,6 +207,7 @@ class Planner {
   void FindUpdates();
   void AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot);
   void AddUpdateInput(const Value& input, const UpdateBounds::Range& range);
+  void AddCentered(const Node& update, int first_update);
 
   const BoundGraph& bound_;
   const Schedule& schedule_;
@@ -456,7 +457,7 @@ void Planner::FindUpdates() {
   for (const auto& node : bound_.graph->nodes()) {
     if (!At(*node).needed || !IsUpdate(*node)) continue;
     const UpdateBounds bounds(*node);
-    plan_.updates_are_bounded = plan_.updates_are_bounded && bounds.is_bounded();
+    if (bounds.is_centered()) AddCentered(*node, first);
     for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
       const Value input = node->input(i);
       const std::string& name = node->signature().inputs[static_cast<size_t>(i)].name;
@@ -484,6 +485,35 @@ void Planner::AddWritten(const Node& handle, const UpdateBounds& bounds, const s
                            .elements = handle.Attr<Shape>("shape").elements(),
                            .least = range.least,
                            .most = range.most});
+}
+
+// Without a look at its gradient such an update has no bound.
+void Planner::AddCentered(const Node& update, int first_update) {
+  CenteredUpdate centered;
+  for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {
+    const Value input = update.input(i);
+    const std::string& name = update.signature().inputs[static_cast<size_t>(i)].name;
+    if (name == "ms") centered.ms = VariableMemory(*input.node);
+    if (name == "mg") centered.mg = VariableMemory(*input.node);
+    Buffer* const to = name == "grad"      ? &centered.grad
+                       : name == "rho"     ? &centered.rho
+                       : name == "epsilon" ? &centered.epsilon
+                       : name == "indices" ? &centered.indices
+                                           : nullptr;
+    if (to == nullptr) continue;
+    const bool is_early =
+        At(*input.node).phase < first_update && input.node->op().source != ValueSource::kRead;
+    if (!is_early) plan_.updates_are_bounded = false;
+    if (!is_early) return;
+    *to = buffers_.Use(input, false);
+    if (name == "indices") centered.index_dtype = input.dtype();
+    if (name != "grad") continue;
+    const Shape& shape = input.shape();
+    centered.dtype = input.dtype();
+    centered.rows = shape.rank() == 0 ? 1 : shape.dim(0);
+    centered.width = centered.rows == 0 ? 0 : shape.elements() / centered.rows;
+  }
+  plan_.centered.push_back(centered);
 }
 
 void Planner::AddUpdateInput(const Value& input, const UpdateBounds::Range& range) {

@@ -63,6 +63,21 @@ struct UpdateInput {
   double most = 0;
 };
 
+// A centered RMSProp, which divides by sqrt(ms - mg^2 + epsilon) of its next ms and mg: UpdateGate
+// looks at what stands below the root.
+struct CenteredUpdate {
+  const void* ms = nullptr;
+  const void* mg = nullptr;
+  Buffer grad;
+  Buffer rho;
+  Buffer epsilon;
+  Buffer indices;  // id -1: the gradient is of every row
+  DType dtype = DType::kFloat;
+  DType index_dtype = DType::kInt64;
+  int64_t rows = 1;  // of the gradient
+  int64_t width = 0;
+};
+
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::vector<Task::Location> locations;
@@ -77,6 +92,7 @@ struct CpuPlan {
   // Of a program with a guard: what its updates write, in the order of the graph, and read.
   std::vector<WrittenVariable> written;
   std::vector<UpdateInput> update_inputs;
+  std::vector<CenteredUpdate> centered;
   bool updates_are_bounded = true;  // false: within the bounds an update may overflow all the same
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/kernels/optimizer.h"
+
 namespace tpuest {
 namespace {
 
@@ -21,6 +23,8 @@ constexpr double kLeastRateOfFtrl = 1e-6;
 constexpr double kLeastEpsilon = 1e-10;
 constexpr double kLeastAccum = 1e-12;
 constexpr double kMostBetaPower = 0.99;
+constexpr double kLeastVariance = 1e-20;
+constexpr double kLeastPartOfMs = 1e-6;  // far more than what is rounded
 
 // As integers the bits of floats without their sign have the floats' order, with infinity and NaN
 // behind all numbers: the loop has no branch, and a compiler makes vectors of it.
@@ -60,6 +64,42 @@ bool IsFinite(const WrittenVariable& variable) {
                      [exponent](uint16_t bits) { return (bits & exponent) != exponent; });
 }
 
+// Rows [begin, end) of the gradient.
+template <class T, class Index>
+bool RowsHaveVariance(const CenteredUpdate& update, const std::function<const void*(Buffer)>& at,
+                      int64_t begin, int64_t end) {
+  RMSPropRates<T> rates{};
+  rates.rho = *static_cast<const T*>(at(update.rho));
+  rates.epsilon = *static_cast<const T*>(at(update.epsilon));
+  const RootBounds<T> bounds{static_cast<T>(kLeastVariance), static_cast<T>(kLeastPartOfMs)};
+  const auto* const mg = static_cast<const T*>(update.mg);
+  const auto* const ms = static_cast<const T*>(update.ms);
+  const T* const grad = static_cast<const T*>(at(update.grad)) + begin * update.width;
+  if (update.indices.id < 0) {
+    const int64_t from = begin * update.width;
+    return HasVariance(mg + from, ms + from, grad, (end - begin) * update.width, rates, bounds);
+  }
+  const auto* const indices = static_cast<const Index*>(at(update.indices));
+  for (int64_t i = begin; i < end; ++i) {
+    if (indices[i] < 0) continue;  // no row
+    const int64_t from = static_cast<int64_t>(indices[i]) * update.width;
+    const T* const of_row = grad + (i - begin) * update.width;
+    if (!HasVariance(mg + from, ms + from, of_row, update.width, rates, bounds)) return false;
+  }
+  return true;
+}
+
+bool RowsHaveVariance(const CenteredUpdate& update, const std::function<const void*(Buffer)>& at,
+                      int64_t begin, int64_t end) {
+  const bool wide = update.index_dtype == DType::kInt64;
+  if (update.dtype == DType::kDouble) {
+    return wide ? RowsHaveVariance<double, int64_t>(update, at, begin, end)
+                : RowsHaveVariance<double, int32_t>(update, at, begin, end);
+  }
+  return wide ? RowsHaveVariance<float, int64_t>(update, at, begin, end)
+              : RowsHaveVariance<float, int32_t>(update, at, begin, end);
+}
+
 size_t BytesOf(const WrittenVariable& variable) {
   return static_cast<size_t>(variable.elements) * SizeOf(variable.dtype);
 }
@@ -70,7 +110,7 @@ UpdateBounds::UpdateBounds(const Node& update) {
   for (const ArgDef& input : update.signature().inputs) {
     if (input.name == "epsilon" || input.name == "momentum") divides_by_accum_ = false;
     if (input.name == "linear") is_ftrl_ = true;
-    if (input.name == "mg") is_bounded_ = false;
+    if (input.name == "mg") is_centered_ = true;
   }
 }
 
@@ -106,6 +146,20 @@ void UpdateGate::EndRun() {
 }
 
 // Small tensors are not worth waking the team for.
+bool UpdateGate::All(size_t parts, int64_t elements, const std::function<bool(size_t)>& holds) {
+  std::atomic<bool> all = true;
+  const auto look = [&](int i, int /*thread*/) {
+    if (!holds(static_cast<size_t>(i))) all = false;
+  };
+  const int count = static_cast<int>(parts);
+  if (elements > kLookElements) {
+    team_.ForEach(count, look);
+  } else {
+    for (int i = 0; i < count; ++i) look(i, 0);
+  }
+  return all;
+}
+
 bool UpdateGate::AreWithin(const std::vector<Look>& looks) {
   struct Part {
     const Look* look;
@@ -118,19 +172,11 @@ bool UpdateGate::AreWithin(const std::vector<Look>& looks) {
     elements += look.elements;
     for (int64_t at = 0; at < look.elements; at += kLookElements) parts.push_back({&look, at});
   }
-  std::atomic<bool> within = true;
-  const auto look = [&](int i, int /*thread*/) {
-    const auto& [of, begin] = parts[static_cast<size_t>(i)];
+  return All(parts.size(), elements, [&](size_t i) {
+    const auto& [of, begin] = parts[i];
     const int64_t end = std::min(begin + kLookElements, of->elements);
-    if (!IsWithin(of->dtype, of->memory, begin, end, of->least, of->most)) within = false;
-  };
-  const int count = static_cast<int>(parts.size());
-  if (elements > kLookElements) {
-    team_.ForEach(count, look);
-  } else {
-    for (int i = 0; i < count; ++i) look(i, 0);
-  }
-  return within;
+    return IsWithin(of->dtype, of->memory, begin, end, of->least, of->most);
+  });
 }
 
 bool UpdateGate::VariablesAreWithin() {
@@ -146,6 +192,26 @@ bool UpdateGate::VariablesAreWithin() {
   return true;
 }
 
+bool UpdateGate::RootsAreWithin(const std::function<const void*(Buffer)>& at) {
+  struct Part {
+    const CenteredUpdate* update;
+    int64_t begin;
+    int64_t end;
+  };
+  std::vector<Part> parts;
+  int64_t elements = 0;
+  for (const CenteredUpdate& update : plan_.centered) {
+    elements += update.rows * update.width;
+    const int64_t rows = std::max<int64_t>(kLookElements / std::max<int64_t>(update.width, 1), 1);
+    for (int64_t from = 0; from < update.rows; from += rows) {
+      parts.push_back({&update, from, std::min(from + rows, update.rows)});
+    }
+  }
+  return All(parts.size(), elements, [&](size_t i) {
+    return RowsHaveVariance(*parts[i].update, at, parts[i].begin, parts[i].end);
+  });
+}
+
 void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
   keeps_ = !VariablesAreWithin();
   if (!keeps_) {
@@ -153,7 +219,7 @@ void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
     for (const UpdateInput& input : plan_.update_inputs) {
       looks.push_back({at(input.buffer), input.dtype, input.elements, input.least, input.most});
     }
-    keeps_ = !AreWithin(looks);
+    keeps_ = !AreWithin(looks) || !RootsAreWithin(at);
   }
   if (keeps_) Keep();
 }

@@ -26,7 +26,8 @@ namespace tpuest {
 //   - grad / sqrt(accum) without epsilon: accum, which only grows, of 1e-12;
 //   - Ftrl: linear grows with sqrt(accum), var is linear lr / sqrt(accum): with rates over 1e-6 and
 //     numbers up to 1e6 both stay below 1e37;
-//   - sqrt(ms - mg^2 + epsilon): none, what is rounded may be below 0.
+//   - sqrt(ms - mg^2 + epsilon): none by itself, what is rounded may be below 0. So each step it is
+//     computed ahead of the update, and must be 1e-20 and a millionth of ms at least.
 class UpdateBounds {
  public:
   struct Range {
@@ -34,12 +35,12 @@ class UpdateBounds {
     double most = 0;
   };
   explicit UpdateBounds(const Node& update);
-  [[nodiscard]] bool is_bounded() const { return is_bounded_; }
+  [[nodiscard]] bool is_centered() const { return is_centered_; }
   [[nodiscard]] Range OfSlot(const std::string& name) const;
   [[nodiscard]] Range OfInput(const std::string& name, bool is_scalar) const;
 
  private:
-  bool is_bounded_ = true;
+  bool is_centered_ = false;
   bool divides_by_accum_ = true;  // if it has such a slot
   bool is_ftrl_ = false;
 };
@@ -69,8 +70,11 @@ class UpdateGate {
     double least = 0;
     double most = 0;
   };
+  // True if all parts hold, which have so many elements together.
+  [[nodiscard]] bool All(size_t parts, int64_t elements, const std::function<bool(size_t)>& holds);
   [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
   [[nodiscard]] bool VariablesAreWithin();
+  [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
   void Keep();
   void PutBack();
 

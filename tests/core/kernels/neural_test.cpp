@@ -6,6 +6,7 @@
 #include "core/kernels/activation.h"
 #include "core/kernels/batch_norm.h"
 #include "core/kernels/bias.h"
+#include "core/kernels/optimizer.h"
 #include "tests/core/kernels/compare.h"
 
 namespace tpuest {
@@ -31,6 +32,25 @@ std::vector<double> Grad(Activation activation, DType dtype, const std::vector<f
   const Tensor where = Tensor::Of<float>({n}, at).Cast(dtype);
   FindActivationGrad(activation, dtype)(dy.raw(), where.raw(), dy.raw(), at.size(), 0.25F);
   return Values(dy);
+}
+
+TEST_CASE("what a centred RMSProp divides by is known to be large enough, or not") {
+  const RMSPropRates<float> rates{.lr = 0.1F, .rho = 0.9F, .momentum = 0, .epsilon = 1e-10F};
+  const auto has_variance = [&](float mg, float ms, float grad) {
+    // Long enough for vectors and a rest, the last one other than the others.
+    std::vector<float> of_mg(35, 0), of_ms(35, 1), of_grad(35, 0.5F);
+    of_mg.back() = mg;
+    of_ms.back() = ms;
+    of_grad.back() = grad;
+    return HasVariance<float>(of_mg.data(), of_ms.data(), of_grad.data(), 35, rates,
+                              {.least = 1e-20F, .part = 1e-6F});
+  };
+  CHECK(has_variance(0, 1, 1));
+  CHECK(has_variance(0, 0, 0));   // epsilon is left
+  CHECK(!has_variance(1, 1, 1));  // the same gradient for ever: what is left is rounding
+  CHECK(!has_variance(2, 1, 1));  // below 0
+  CHECK(!has_variance(0, 1, std::numeric_limits<float>::quiet_NaN()));
+  CHECK(!has_variance(0, 1, std::numeric_limits<float>::infinity()));
 }
 
 TEST_CASE("activations made of straight lines") {
