@@ -344,7 +344,7 @@ bool IsText(const fs::path& path) {
 
 bool HasPlaceInTests(const std::string& folder) {
   return folder == "tests" || kRanks.count(folder.substr(std::string("tests/").size())) > 0 ||
-         folder == "tests/jobs" || StartsWith(folder, "tests/bench") ||
+         folder == "tests/jobs" || folder == "tests/fuzz" || StartsWith(folder, "tests/bench") ||
          StartsWith(folder, "tests/testdata");
 }
 

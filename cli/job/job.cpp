@@ -181,7 +181,12 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
 
 LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
-  LoadedJob loaded = config::LoadJob<Job>(path, layers, sources);
+  return ParseJobText(config::ReadJobFile(path), path, layers, sources);
+}
+
+LoadedJob ParseJobText(std::string_view text, const std::string& path, const config::Layers& layers,
+                       config::Sources& sources) {
+  LoadedJob loaded = config::ParseJob<Job>(text, path, layers, sources);
   loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;

@@ -165,6 +165,9 @@ struct Job {
 // kUsage with every fault, each at its file and line.
 [[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                                     config::Sources& sources);
+// The same of the file's text, which need not be there.
+[[nodiscard]] LoadedJob ParseJobText(std::string_view text, const std::string& path,
+                                     const config::Layers& layers, config::Sources& sources);
 // The job as YAML: every value with its origin; what the job and the command line say; what differs
 // from the defaults. `tree` is what the job was read from.
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);

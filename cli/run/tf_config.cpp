@@ -154,10 +154,12 @@ class Reader {
 
 }  // namespace
 
+TfConfig ParseTfConfig(std::string text) { return Reader(std::move(text)).Run(); }
+
 TfConfig ReadTfConfig() {
   const char* const text = std::getenv("TF_CONFIG");
   if (text == nullptr || *text == '\0') return {};
-  return Reader(text).Run();
+  return ParseTfConfig(text);
 }
 
 void CheckTask(const TfConfig& config, const Invocation& invocation) {

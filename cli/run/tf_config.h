@@ -30,8 +30,10 @@ struct TfConfig {
   [[nodiscard]] bool is_evaluator() const { return task_type == "evaluator"; }
 };
 
-// Reads TF_CONFIG of this process's environment. Error kUsage, in TensorFlow's words, where no
-// RunConfig can be made of it.
+// Reads the text of a TF_CONFIG. Error kUsage, in TensorFlow's words, where no RunConfig can be made
+// of it.
+[[nodiscard]] TfConfig ParseTfConfig(std::string text);
+// The same for TF_CONFIG of this process's environment, where there is one.
 [[nodiscard]] TfConfig ReadTfConfig();
 
 // Error kUsage if a process of this task cannot run the command: one process trains, and beside it

@@ -1,0 +1,25 @@
+// Event files: an event by itself, a file as it is, or with its checksums made right.
+
+#include "core/io/events/event_codec.h"
+#include "core/io/events/event_reader.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/records.h"
+
+namespace tpuest::fuzz {
+
+void Run(std::string_view input) {
+  const uint8_t choice = TakeChoice(input);
+  if (choice % 4 != 0) {
+    const EventData event = DecodeEvent(input, "event");
+    // What was understood is written so that it is understood again.
+    (void)DecodeEvent(EncodeEvent(event), "event");
+    return;
+  }
+  const bool is_repaired = (choice & 4) != 0;
+  EventReader reader(TheFiles().Put("events", is_repaired ? WithRightChecksums(input) : input));
+  EventData event;
+  while (reader.Next(event)) {
+  }
+}
+
+}  // namespace tpuest::fuzz

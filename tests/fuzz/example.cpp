@@ -1,0 +1,71 @@
+// tf.Examples: walked, parsed as declared features, and guessed at.
+
+#include "core/io/example.h"
+
+#include "data/examples/example_guess.h"
+#include "data/examples/example_parser.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tpuest::fuzz {
+namespace {
+
+void Copy(const FeatureView& feature) {
+  // A value is a byte or more.
+  Check(feature.count <= feature.list.size(), "more values than bytes");
+  if (feature.kind == FeatureKind::kBytes) {
+    std::vector<std::string_view> values(feature.count);
+    feature.CopyBytes(values);
+  } else if (feature.kind == FeatureKind::kFloat) {
+    std::vector<float> values(feature.count);
+    feature.CopyFloats(values);
+  } else if (feature.kind == FeatureKind::kInt64) {
+    std::vector<int64_t> values(feature.count);
+    feature.CopyInts(values);
+  }
+}
+
+// Features of each kind, by the names that the seeds have.
+const ExampleParser& Parser() {
+  static const ExampleParser parser(
+      {
+          {"label", FixedLenFeature{.shape = {}, .dtype = "int64", .default_value = Raw{"7"}}},
+          {"image", FixedLenFeature{.shape = {}, .dtype = "string", .default_value = Raw{"x"}}},
+          {"x", FixedLenFeature{.shape = {2}, .dtype = "float32", .default_value = Raw{"[1, 2]"}}},
+          {"ids", VarLenFeature{.dtype = "int64"}},
+          {"words", VarLenFeature{.dtype = "string"}},
+          {"weights", VarLenFeature{.dtype = "float32"}},
+      },
+      "parse_example");
+  return parser;
+}
+
+void Look(const Values& values, DType dtype) {
+  volatile size_t seen = 0;  // reading must not be left out
+  for (int64_t i = 0; i < values.count; ++i) {
+    if (dtype == DType::kString) {
+      const auto& text = static_cast<const std::string_view*>(values.data)[i];
+      if (!text.empty()) seen = seen + static_cast<unsigned char>(text.back());
+    } else {
+      seen = seen +
+             static_cast<const unsigned char*>(values.data)[static_cast<size_t>(i) * SizeOf(dtype)];
+    }
+  }
+}
+
+}  // namespace
+
+void Run(std::string_view input) {
+  Takes([&] { ParseExample(input, Copy); });
+  Takes([&] {
+    ParsedExample parsed;
+    Parser().Parse(input, parsed);
+    for (size_t i = 0; i < parsed.values.size(); ++i) {
+      Look(parsed.values[i], Parser().columns()[i].dtype);
+    }
+  });
+  ExampleGuess guess;
+  guess.Add(input);
+  (void)guess.Text();
+}
+
+}  // namespace tpuest::fuzz

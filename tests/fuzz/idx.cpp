@@ -1,0 +1,25 @@
+// IDX files of images and labels: each in order, and both together. The first byte says how many
+// bytes of the rest the labels are; none: there are no labels.
+
+#include "data/sources/open_source.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tpuest::fuzz {
+
+void Run(std::string_view input) {
+  const size_t labels = std::min<size_t>(TakeChoice(input), input.size());
+  IdxSource options;
+  if (labels > 0) options.labels = TheFiles().Put("labels", input.substr(0, labels));
+  options.images = TheFiles().Put("images", input.substr(labels));
+  const std::shared_ptr<IndexedSource> source = OpenIdx(options, "source");
+  Row row;
+  volatile unsigned seen = 0;  // reading must not be left out
+  // A damaged header may tell of four billion images without a pixel.
+  for (int64_t i = 0; i < std::min<int64_t>(source->size(), 1000); ++i) {
+    source->Read(i, row);
+    const auto* const pixels = static_cast<const unsigned char*>(row.columns[0].data);
+    if (row.columns[0].count > 0) seen = seen + pixels[row.columns[0].count - 1];
+  }
+}
+
+}  // namespace tpuest::fuzz

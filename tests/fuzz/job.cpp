@@ -1,0 +1,27 @@
+// Job files: YAML, its layers, its keys, what they must be to each other, and the model's graph.
+
+#include "cli/job/job.h"
+
+#include "cli/job/model_check.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tpuest::fuzz {
+
+void Run(std::string_view input) {
+  config::Sources sources;
+  try {
+    const cli::LoadedJob loaded = cli::ParseJobText(input, "/nowhere/job.yaml", {}, sources);
+    std::vector<Fault> faults = cli::ValidateJob(loaded.job);
+    if (faults.empty()) faults = cli::CheckModel(loaded.job);
+    if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
+    // A job that is taken says the same once it was written.
+    config::Sources again;
+    const std::string resolved = cli::ResolvedText(loaded.job, loaded.tree);
+    (void)cli::ParseJobText(resolved, "/nowhere/job.yaml", {}, again);
+  } catch (const Error& error) {
+    (void)config::Render(config::Placed(error, sources).faults(), sources);
+    throw;
+  }
+}
+
+}  // namespace tpuest::fuzz

@@ -1,0 +1,73 @@
+// A SavedModel of three files, saved_model.pb, the variables' index and their shard, which lines
+// "--" part: each signature read and planned for a batch, not run.
+
+#include "core/graph/read/saved_model.h"
+
+#include "core/backend/cpu/program.h"
+#include "core/ops/all_ops.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tpuest::fuzz {
+namespace {
+
+const OpRegistry& Ops() {
+  static const OpRegistry registry(ops::AllOps());
+  return registry;
+}
+
+// The shape of a batch of two; empty for what nobody feeds.
+std::optional<Shape> BatchOf(const SignatureTensor& tensor) {
+  constexpr int64_t kMost = 4096;
+  if (tensor.dtype == DType::kInvalid || tensor.dtype == DType::kResource) return {};
+  if (tensor.shape.rank() < 1) return {};
+  std::vector<int64_t> dims = tensor.shape.dims();
+  int64_t elements = 1;
+  for (int64_t& dim : dims) {
+    if (dim < 0) dim = 2;
+    if (dim > kMost || elements * dim > kMost) return {};
+    elements *= dim;
+  }
+  return Shape(dims);
+}
+
+void Plan(const SavedModel& model, const MetaGraphInfo& meta, const std::string& name) {
+  Graph graph(Ops());
+  ProgramSpec spec{.graph = &graph};
+  std::map<std::string, Value> inputs;
+  for (const auto& [key, tensor] : meta.signatures.at(name).inputs) {
+    const std::optional<Shape> shape = BatchOf(tensor);
+    if (!shape) return;
+    inputs[key] = graph.Placeholder(tensor.dtype, tensor.shape, "fed");
+    spec.feeds.push_back({inputs[key], *shape});
+  }
+  for (const auto& [key, value] : model.Import(meta, name, inputs, graph)) {
+    if (value.node->outputs() > 0) spec.fetches.push_back(value);
+  }
+  static const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  VariableStore variables;
+  for (const auto& variable : graph.variables()) {
+    variables.Set(variable->name, Tensor(variable->dtype, variable->shape));
+  }
+  (void)backend->Compile(spec, {}, variables);
+}
+
+}  // namespace
+
+void Run(std::string_view input) {
+  static const std::string folder = [] {
+    MakeDirectories(TheFiles().Path("variables"));
+    return DirName(TheFiles().Path("variables"));
+  }();
+  TheFiles().Put("saved_model.pb", TakePart(input));
+  TheFiles().Put("variables/variables.index", TakePart(input));
+  TheFiles().Put("variables/variables.data-00000-of-00001", input);
+  const SavedModel model(folder);
+  (void)model.GlobalStep();
+  for (const MetaGraphInfo& meta : model.meta_graphs()) {
+    for (const auto& [name, signature] : meta.signatures) {
+      Takes([&, &name = name] { Plan(model, meta, name); });
+    }
+  }
+}
+
+}  // namespace tpuest::fuzz
