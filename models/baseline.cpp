@@ -1,5 +1,7 @@
 #include "models/baseline.h"
 
+#include <type_traits>
+
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/strings.h"
@@ -49,7 +51,8 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .params = params,
        .job = job,
        .metrics = metrics,
-       .optimizers = {{nn::ByFamily(optimizer), kBaselineRate, "", names}}},
+       .optimizers = {{nn::ByFamily(optimizer), kBaselineRate, "", names}},
+       .divides_losses = std::is_same_v<Kind, WithHead>},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& /*summaries*/) {
         const int first = graph.next_node();
         const Variable* const bias =

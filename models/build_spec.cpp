@@ -50,8 +50,7 @@ bool IsStrategy(const SpecParts& parts) {
   return parts.params.replicas > 1 && !parts.params.use_tpu;
 }
 
-// True if a step descends the sum of its replicas' losses, not their mean: a strategy of
-// tf.distribute reduces losses as the head does.
+// True if the head sums the losses of a strategy's replicas.
 bool SumsLosses(const SpecParts& parts) {
   return IsStrategy(parts) && nn::LossReductionOf(parts.head) == nn::LossReduction::kSum;
 }
@@ -62,6 +61,12 @@ bool HasKeras(const std::vector<nn::OptimizerPart>& parts) {
   });
 }
 
+// True if a step descends the sum of its replicas' losses, not their mean: a strategy of
+// tf.distribute reduces losses as the head does, unless the model divides them whatever the head.
+bool DescendsSum(const SpecParts& parts) {
+  return SumsLosses(parts) && !(parts.divides_losses && HasKeras(parts.optimizers));
+}
+
 // True if a step's loss is told as the sum of its replicas', as TensorFlow's Estimator tells every
 // loss that no optimizer of tf.train divided.
 bool TellsSum(const SpecParts& parts) {
@@ -70,7 +75,7 @@ bool TellsSum(const SpecParts& parts) {
 
 nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
   const nn::MinimizeOptions options{.replicas = parts.params.replicas,
-                                    .sums_losses = SumsLosses(parts),
+                                    .sums_losses = DescendsSum(parts),
                                     .dense_gradients = parts.params.use_tpu,
                                     .steps_per_epoch = parts.job.steps_per_epoch,
                                     .gradient_norm = Records(parts.job, kGradientNorm),

@@ -60,6 +60,9 @@ struct SpecParts {
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
   nn::Summaries summaries;  // the model's own, for TRAIN
+  // Under a strategy Keras' optimizers get a replica's share of the loss, though the head's
+  // reduction be SUM: DNNLinearCombinedEstimator's and BaselineEstimator's do not know the head's.
+  bool divides_losses = false;
 };
 
 // The spec of logits in a mode. Throws Error kUsage where TRAIN has no optimizer, where EVAL has no

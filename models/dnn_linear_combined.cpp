@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "core/nn/columns/dnn_model.h"
 #include "core/nn/columns/linear_model.h"
@@ -66,7 +67,8 @@ TPUEstimatorSpec DnnLinearCombinedOf<Kind>::Build(Graph& graph, const ModelInput
        .params = params,
        .job = job,
        .metrics = metrics,
-       .optimizers = optimizers},
+       .optimizers = optimizers,
+       .divides_losses = std::is_same_v<Kind, WithHead>},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
         std::vector<Value> logits;
         if (dnn) {

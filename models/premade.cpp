@@ -46,7 +46,8 @@ TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts, const Bui
                     .job = parts.job,
                     .optimizers = parts.optimizers,
                     .metrics = parts.metrics,
-                    .summaries = std::move(summaries)});
+                    .summaries = std::move(summaries),
+                    .divides_losses = parts.divides_losses});
 }
 
 }  // namespace tpuest::models

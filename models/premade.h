@@ -95,6 +95,7 @@ struct PremadeParts {
   const JobContext& job;
   std::vector<nn::ExtraMetric> metrics;
   std::vector<nn::OptimizerPart> optimizers;
+  bool divides_losses = false;  // as of SpecParts
 };
 // Builds the spec of a premade network; `logits` builds the network [B, units] and may add to the
 // summaries. Throws Error kUsage at `optimizer` where the job has one: these models name their own.
