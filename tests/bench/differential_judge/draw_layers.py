@@ -87,6 +87,8 @@ def on_vectors(random):
     layers = []
     for _ in range(random.randint(0, 2)):
         layers.append(dense(random, random.choice([1, 4, 9])))
+        if random.random() < 0.15:
+            layers.append({"type": "dropout", "rate": 0})
         if random.random() < 0.4:
             layers.append(normalization(random))
     return layers

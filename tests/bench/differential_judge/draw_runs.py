@@ -111,6 +111,10 @@ def exports(random, premade, optimizer):
         case = premade(random, "exports", (1, random.randint(1, 3), random.randint(0, 1)),
                        random.random() < 0.3, optimizer)
     case["steps"], case["receiver"] = 2, receiver(random, case)
+    case["api_version"] = random.choice([1, 2])
+    for prefix in ("", "dnn_"):  # drawn in training alone, which is TensorFlow's here
+        if prefix + "hidden_units" in case["model"] and random.random() < 0.3:
+            case["model"][prefix + "dropout"] = 0.3
     case["requests"] = requests(random, case)
     return case
 

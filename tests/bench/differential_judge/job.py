@@ -129,7 +129,7 @@ class Ours:
         """The folder of an export of TensorFlow's checkpoint."""
         self.write({**case, "start": "fresh"})
         answer = self.tpuest("export", "job.yaml", "--checkpoint", prefix, "--json",
-                             "--export-dir", "our_export")
+                             "--api-version", str(case["api_version"]), "--export-dir", "our_export")
         return str(self.folder / json.loads(answer)["path"])
 
     def goes_on(self, case, prefix):

@@ -81,7 +81,7 @@ def tidied(case):
 
 
 KEPT = {("part",), ("source",), ("model",), ("labels",), ("steps",), ("train_batch_size",),
-        ("eval_batch_size",), ("predict_batch_size",), ("feature_columns",), ("index",), ("seed",), ("run_config",), ("eval_spec",), ("receiver",)}
+        ("eval_batch_size",), ("predict_batch_size",), ("feature_columns",), ("index",), ("seed",), ("run_config",), ("eval_spec",), ("receiver",), ("api_version",)}
 
 
 def smaller_ones(case):

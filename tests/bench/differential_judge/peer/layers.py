@@ -11,7 +11,7 @@ CLASSES = {"dense": "Dense", "conv2d": "Conv2D", "depthwise_conv2d": "DepthwiseC
            "global_average_pooling2d": "GlobalAveragePooling2D",
            "global_max_pooling2d": "GlobalMaxPooling2D", "reshape": "Reshape",
            "batch_normalization": "BatchNormalization", "activation": "Activation",
-           "transpose": "Permute"}
+           "transpose": "Permute", "dropout": "Dropout"}
 
 
 def regularizer(spec):
