@@ -240,6 +240,9 @@ class Binder {
       }
       outputs = EvaluateNode(node, inputs);
     }
+    // Each once: what is added to itself, and that again, would have as many as it is worth.
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
     for (size_t i = 0; i < outputs.size(); ++i) {
       results.push_back(bound_.graph->NamedConstant(
           outputs[i], fmt::format("{}/folded_{}", node.name(), i), node.origin()));

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/backend/cpu/program.h"
 #include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/graph/write/graphdef.h"
@@ -103,6 +104,19 @@ TEST_CASE("a tensor whose elements cannot be counted is refused where it is made
                        Error);
   CHECK_THROWS_AS(filled({int64_t{1} << 32, int64_t{1} << 32}), Error);
   CHECK_THROWS_AS(filled({int64_t{1} << 62, 4, 0}), Error);
+}
+
+TEST_CASE("sizes that are joined with themselves, and those again, are folded once each") {
+  Graph graph(OpsOfFiles());
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
+  Value sizes = graph.Add("Shape", {x});
+  for (int i = 0; i < 60; ++i) sizes = graph.Add("Maximum", {sizes, sizes});
+  VariableStore variables;
+  const auto program = MakeCpuBackend()->Compile(
+      {.graph = &graph, .feeds = {{x, Shape({3, 2})}}, .fetches = {sizes}}, {}, variables);
+  const StepFeeds feeds = {{Tensor(DType::kFloat, Shape({3, 2}))}};
+  const Tensor result = program->Run({&feeds, 1}).at(0).fetches.at(0).at(0);
+  CHECK(SameBits(result, Tensor::Of<int32_t>({2}, {3, 2})));
 }
 
 TEST_CASE("a GraphDef of 100,000 Identities, and of as many ops that pass on, is read") {
