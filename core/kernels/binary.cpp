@@ -4,6 +4,7 @@
 
 #include "core/kernels/binary_loop.h"
 #include "core/kernels/isa_kernels.h"
+#include "core/kernels/wrapping.h"
 
 namespace tpuest::TPUEST_ISA {
 namespace {
@@ -13,19 +14,19 @@ constexpr int kPowLanes = 16;
 struct AddFn {
   template <class T>
   static T On(T a, T b) {
-    return a + b;
+    return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
   }
 };
 struct SubFn {
   template <class T>
   static T On(T a, T b) {
-    return a - b;
+    return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
   }
 };
 struct MulFn {
   template <class T>
   static T On(T a, T b) {
-    return a * b;
+    return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
   }
 };
 struct DivFn {
@@ -56,7 +57,8 @@ struct MinimumFn {
 struct SquaredDifferenceFn {
   template <class T>
   static T On(T a, T b) {
-    return (a - b) * (a - b);
+    const Wrapping<T> difference = Wrapping<T>(a) - Wrapping<T>(b);
+    return static_cast<T>(difference * difference);
   }
 };
 struct RsqrtGradFn {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/kernels/isa_kernels.h"
+#include "core/kernels/wrapping.h"
 #include "core/tensor/elements.h"
 
 namespace tpuest::TPUEST_ISA {
@@ -13,12 +14,12 @@ constexpr int kSumLanes = 16;
 template <class A>
 struct SumFn {
   static A Start() { return A(0); }
-  static A On(A a, A b) { return a + b; }
+  static A On(A a, A b) { return static_cast<A>(Wrapping<A>(a) + Wrapping<A>(b)); }
 };
 template <class A>
 struct ProdFn {
   static A Start() { return A(1); }
-  static A On(A a, A b) { return a * b; }
+  static A On(A a, A b) { return static_cast<A>(Wrapping<A>(a) * Wrapping<A>(b)); }
 };
 // A NaN among the elements is the result.
 template <class A>

@@ -6,6 +6,7 @@
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include "core/kernels/isa_kernels.h"
+#include "core/kernels/wrapping.h"
 #include "core/tensor/elements.h"
 
 namespace tpuest::TPUEST_ISA {
@@ -93,6 +94,7 @@ void VectorLoop(const void* x_raw, void* y_raw, size_t n) {
 struct NegFn {
   template <class T>
   static T On(T x) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(0 - Wrapping<T>(x));
     return -x;
   }
 };
@@ -111,12 +113,13 @@ struct RsqrtFn {
 struct SquareFn {
   template <class T>
   static T On(T x) {
-    return x * x;
+    return static_cast<T>(Wrapping<T>(x) * Wrapping<T>(x));
   }
 };
 struct AbsFn {
   template <class T>
   static T On(T x) {
+    if constexpr (std::is_integral_v<T>) return x < 0 ? NegFn::On(x) : x;
     return std::abs(x);
   }
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/backend/cpu/program.h"
 #include "core/ops/array.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
@@ -111,6 +112,32 @@ TEST_CASE("sizes that would overflow are refused") {
         }) == fmt::format("MaxPool 'MaxPool': strides is [1, {}, 2, 1], expected [1, height, "
                           "width, 1]",
                           kHuge));
+}
+
+TEST_CASE("whole numbers wrap around") {
+  Graph graph(TestRegistry());
+  const auto number = [&](int32_t value) { return graph.Scalar<int32_t>(value); };
+  const Value least = number(INT32_MIN);
+  const Value most = number(INT32_MAX);
+  const Value both = graph.Constant(Tensor::Of<int32_t>({2}, {INT32_MAX, 3}));
+  const std::vector<Value> results = {graph.Add("AddV2", {most, number(2)}),
+                                      graph.Add("Sub", {least, number(1)}),
+                                      graph.Add("Mul", {most, number(2)}),
+                                      graph.Add("SquaredDifference", {most, number(-1)}),
+                                      graph.Add("Neg", {least}),
+                                      graph.Add("Abs", {least}),
+                                      graph.Add("Square", {number(1 << 16)}),
+                                      graph.Add("Sum", {both, number(0)}),
+                                      graph.Add("Prod", {both, number(0)})};
+  VariableStore variables;
+  const auto program =
+      MakeCpuBackend()->Compile({.graph = &graph, .fetches = results}, {}, variables);
+  const StepFeeds none;
+  const StepResult step = program->Run({&none, 1}).at(0);
+  std::vector<int32_t> found;
+  for (const auto& fetch : step.fetches) found.push_back(fetch.at(0).values<int32_t>()[0]);
+  CHECK(found == std::vector<int32_t>{INT32_MIN + 1, INT32_MAX, -2, 0, INT32_MIN, INT32_MIN, 0,
+                                      INT32_MIN + 2, INT32_MAX - 2});
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+#pragma once
+// Whole numbers that a result has no room for wrap around, as TensorFlow's do; C++ says so of
+// numbers without a sign alone.
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tpuest {
+
+template <class T>
+using Wrapping = std::conditional_t<std::is_same_v<T, int32_t>, uint32_t,
+                                    std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>>;
+
+}  // namespace tpuest
