@@ -1,5 +1,6 @@
 #include "cli/job/export_args.h"
 
+#include <map>
 #include <set>
 
 #include "cli/job/job.h"
@@ -16,11 +17,21 @@ StreamSpec SpecOf(const Job& job, const std::string& input_fn, Mode mode) {
   return MakeJobInputFn(job, input_fn)({.mode = mode})->spec();
 }
 
-// The features that an input gives as lists. Only parse_example makes such, and says it.
-std::set<std::string> ListsOf(const InputFnOptions& input, const std::string& name) {
+// The features that an input gives as lists, and how many values an example has of the others where
+// that is known. Only parse_example makes lists, and says it.
+struct Widths {
+  std::set<std::string> lists;
+  std::map<std::string, int64_t> dense;
+};
+Widths WidthsOf(const InputFnOptions& input, const std::string& name) {
+  Widths widths;
   const auto spec = KnownSpec(input, name);
-  return spec ? std::set<std::string>(spec->lists.begin(), spec->lists.end())
-              : std::set<std::string>();
+  if (!spec) return widths;
+  widths.lists = {spec->lists.begin(), spec->lists.end()};
+  for (const TensorSpec& feature : spec->features) {
+    if (feature.shape.fully_known()) widths.dense[feature.name] = feature.shape.elements();
+  }
+  return widths;
 }
 
 // A number or a list of them as YAML flow text.
@@ -47,10 +58,11 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
   if (std::holds_alternative<RawReceiver>(receiver)) {
     return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict), batch_size);
   }
+  const Widths widths = WidthsOf(input, input_fn);
   ServingInputReceiverFn parsing =
       columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
-                      : ParsingServingInputReceiverFn(columns, "feature_columns",
-                                                      ListsOf(input, input_fn), batch_size);
+                      : ParsingServingInputReceiverFn(columns, "feature_columns", widths.lists,
+                                                      widths.dense, batch_size);
   return std::holds_alternative<BothReceivers>(receiver) ? WithRawAlternative(std::move(parsing))
                                                          : parsing;
 }

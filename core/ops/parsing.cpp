@@ -4,6 +4,7 @@
 
 #include "core/graph/bound_op.h"
 #include "core/ops/array.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/parse_plan.h"
 #include "core/ops/shape_rules.h"
 
@@ -73,15 +74,21 @@ std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature
                                     {"dense_shapes", shapes}},
                                    op);
   const ParseLayout layout(*node);
+  const auto shape_of = [&](int i) {
+    const int64_t least = lists[static_cast<size_t>(i)].least_width;
+    const Value shape = node->output(layout.shape(i));
+    if (least == 0) return shape;
+    return Maximum(shape, graph.Constant(Tensor::Of<int64_t>({2}, {0, least}), "least_shape"));
+  };
   std::vector<Value> values;
   for (int i = 0; i < layout.dense; ++i) values.push_back(node->output(layout.first_dense() + i));
   for (int i = 0; i < layout.sparse; ++i) {
-    values.push_back(SparseToDense(node->output(layout.indices(i)), node->output(layout.shape(i)),
+    values.push_back(SparseToDense(node->output(layout.indices(i)), shape_of(i),
                                    node->output(layout.values(i)),
                                    Padding(graph, lists[static_cast<size_t>(i)].dtype)));
   }
   for (int i = 0; i < layout.sparse; ++i) {
-    values.push_back(SparseToDense(node->output(layout.indices(i)), node->output(layout.shape(i)),
+    values.push_back(SparseToDense(node->output(layout.indices(i)), shape_of(i),
                                    graph.Constant(Tensor::Scalar(true), "value"),
                                    graph.Constant(Tensor::Scalar(false), "no_value")));
   }

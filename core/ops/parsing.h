@@ -22,6 +22,7 @@ struct DenseFeature {
 struct VarLenFeature {
   std::string key;
   DType dtype = DType::kInt64;  // float, int64 or string
+  int64_t least_width = 0;      // of the batch's lists, filled up
 };
 
 // tf.io.parse_example: serialized tf.Examples, string [batch], to one value [batch, ...] a feature,

@@ -79,7 +79,8 @@ struct Parsed {
 
 // ParseExample's outputs are the dense features, then the lists, then where these have values;
 // `order` says which column each one is.
-Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set<size_t>& columns) {
+Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set<size_t>& columns,
+                     const std::map<std::string, int64_t>& least_widths = {}) {
   std::vector<ops::DenseFeature> features;
   std::vector<ops::VarLenFeature> lists;
   std::vector<size_t> order;  // of the features, then of the lists
@@ -92,7 +93,10 @@ Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set
   for (const size_t column : columns) {
     const TensorSpec& spec = parser.columns()[column];
     if (spec.shape.fully_known()) continue;
-    lists.push_back({spec.name, spec.dtype});
+    const auto least = least_widths.find(spec.name);
+    lists.push_back({.key = spec.name,
+                     .dtype = spec.dtype,
+                     .least_width = least == least_widths.end() ? 0 : least->second});
     order.push_back(column);
   }
   const std::vector<Value> values = ops::ParseExample(examples, features, lists);
@@ -236,14 +240,21 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
 
 ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::map<std::string, FeatureOptions>& spec, const std::string& key,
-    const std::set<std::string>& lists, std::optional<int64_t> default_batch_size) {
+    const std::set<std::string>& lists, const std::map<std::string, int64_t>& widths,
+    std::optional<int64_t> default_batch_size) {
   const auto parser = std::make_shared<const ExampleParser>(spec, key);
-  return [parser, lists, default_batch_size](Graph& graph) {
+  std::map<std::string, int64_t> least_widths;  // of what was dense
+  for (const TensorSpec& feature : parser->columns()) {
+    const auto known = widths.find(feature.name);
+    if (lists.contains(feature.name)) continue;
+    least_widths[feature.name] = known == widths.end() ? 1 : known->second;
+  }
+  return [parser, lists, least_widths, default_batch_size](Graph& graph) {
     const Value examples = ExamplesPlaceholder(graph, default_batch_size);
     std::set<size_t> all;
     for (size_t i = 0; i < parser->columns().size(); ++i) all.insert(i);
     ServingInputReceiver receiver;
-    const Parsed parsed = ParsedColumns(examples, *parser, all);
+    const Parsed parsed = ParsedColumns(examples, *parser, all, least_widths);
     for (const auto& [column, value] : parsed.values) {
       const TensorSpec& feature = parser->columns()[column];
       receiver.features[feature.name] = value;

@@ -32,10 +32,11 @@ namespace tpuest {
 // A receiver for the features of a spec (tf.feature_column.make_parse_example_spec), each under its
 // key; errors are at `key`, a key path of the job. The spec makes lists of all that columns take as
 // categories: those of `lists` were lists for the model too, the others dense, where "" and -1 are
-// what fills up.
+// what fills up, a request that holds no value too: to the width in `widths`, or to 1.
 [[nodiscard]] ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::map<std::string, FeatureOptions>& spec, const std::string& key,
-    const std::set<std::string>& lists, std::optional<int64_t> default_batch_size = {});
+    const std::set<std::string>& lists, const std::map<std::string, int64_t>& widths,
+    std::optional<int64_t> default_batch_size = {});
 
 // The input_fn's records in its order, each as what such a receiver takes: one feature, `examples`
 // string []. For a TFRecordDataset it is the record's bytes, else the columns as a tf.Example,

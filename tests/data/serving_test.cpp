@@ -267,11 +267,23 @@ TEST_CASE("lists are served as long as the longest of the batch, filled as the s
                  Tensor::Strings({4, 3}, {"w", "w", "w", "w", "", "", "", "", "", "", "", ""})));
   CHECK(SameBits(served.at("label"), Tensor::Of<int64_t>({4}, {3, 1, 0, 0})));
 
-  const auto by_spec =
-      Serve(ParsingServingInputReceiverFn(options.parse_example, "feature_columns", {}), records);
+  const auto by_spec = Serve(
+      ParsingServingInputReceiverFn(options.parse_example, "feature_columns", {}, {}), records);
   CHECK(by_spec.size() == 4);
   CHECK(SameBits(by_spec.at("words"), served.at("words")));
   CHECK(by_spec.at("ids").dtype() == DType::kInt64);
+}
+
+TEST_CASE("what the model had as dense is filled up to its width where no example has a value") {
+  const TemporaryFolder folder;
+  const InputFnOptions options = WriteLists(folder);
+  const Tensor without = OpenSerialized(options, 4)->Next()->features[0].Rows(2, 4);
+  const auto served = Serve(ParsingServingInputReceiverFn(options.parse_example, "feature_columns",
+                                                          {"words"}, {{"ids", 3}}),
+                            without);
+  CHECK(SameBits(served.at("ids"), Tensor::Of<int64_t>({2, 3}, {-1, -1, -1, -1, -1, -1})));
+  CHECK(served.at("weights").shape() == Shape({2, 1}));
+  CHECK(served.at("words").shape() == Shape({2, 0}));
 }
 
 TEST_CASE("a map step that computes with a list's values is refused with the list's key") {
