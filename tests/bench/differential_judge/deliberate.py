@@ -16,14 +16,17 @@ def more_events(case, difference):
             words[2].startswith(("_hparams_/", "learning_rate", "examples/sec")))
 
 
-def other_weights(example, specs):
-    """Whether a weighted column has not as many weights as values in an example of a request."""
-    def count(key):
+def other_weights(example, specs, is_raw):
+    """Whether a weighted column has not as many weights as values in an example of a request. Of arrays, '',
+    -1 and a weight of 0 are absent."""
+    def count(key, absent):
         values = example[key]["values"] if key in example else None
-        return 0 if values is None else len(values) if isinstance(values, list) else 1
+        values = [] if values is None else values if isinstance(values, list) else [values]
+        return len([value for value in values if not is_raw or value not in absent])
 
-    return any(count(spec["weight_feature_key"]) != count(specs[spec["categorical_column"]]["key"])
-               for spec in specs.values() if spec["type"] == "weighted_categorical_column")
+    weighted = [spec for spec in specs.values() if spec["type"] == "weighted_categorical_column"]
+    return any(count(spec["weight_feature_key"], (0.0,)) !=
+               count(specs[spec["categorical_column"]]["key"], ("", -1)) for spec in weighted)
 
 
 def refused_weights(case, difference):
@@ -33,11 +36,19 @@ def refused_weights(case, difference):
         return False
     ours_refuses = difference.get("ours") == "refused" or difference.get("lacks") == "tpuest"
     batch = case["requests"][int(words[1].split()[0])]
-    return ours_refuses and any(other_weights(example, case["feature_columns"]) for example in batch)
+    return ours_refuses and any(other_weights(example, case["feature_columns"], case["receiver"] == "raw")
+                                for example in batch)
+
+
+def raw_default(case, difference):
+    """Of features that are served as they are, predict is serving_default, too."""
+    return (case["part"] == "exports" and case["receiver"] == "raw" and
+            difference.get("lacks") == "TensorFlow" and " serving_default " in difference["place"])
 
 
 ENTRIES = [("events have no learning rate, hyperparameters or examples a second", more_events),
            ("an export takes weights that are not as many as values", refused_weights),
+           ("a raw receiver has no serving_default", raw_default),
            ("migrate takes graphs that it does not know", unknown_graph)]
 
 

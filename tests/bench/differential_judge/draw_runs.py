@@ -30,7 +30,8 @@ def loop(random, premade):
     case["run_config"] = saves(random)
     case["eval_spec"] = {"steps": random.choice([None, 1, 2]), "start_delay_secs": 0,
                          "throttle_secs": 0}
-    if case["source"] == "TFRecordDataset":
+    # A baseline has no columns that say what a receiver parses.
+    if case["source"] == "TFRecordDataset" and case["feature_columns"]:
         case["eval_spec"]["exporters"] = random.sample(EXPORTERS, random.randint(0, 2))
     return case
 
@@ -58,9 +59,11 @@ def categorical_keys(case):
 
 
 def receiver(random, case):
-    """Which tf.Examples an export takes: "columns", what make_parse_example_spec says of the columns, or
+    """What an export takes: "raw", the features themselves, or tf.Examples: "columns", what make_parse_example_spec says of the columns, or
     "input", with what is dense in the input dense. tpuest's takes both, but with what the input takes for
     absent and how it crosses; so the first is drawn where that makes no difference."""
+    if random.random() < 0.25:
+        return "raw"
     dense = {key: feature for key, feature in case["data"]["eval"].items()
              if feature["kind"] != "VarLenFeature" and key in categorical_keys(case)}
     absent = any(value in ("", -1) or isinstance(value, list) and {"", -1} & set(value)
@@ -104,6 +107,32 @@ def requests(random, case):
     return batches
 
 
+def raw_requests(random, case):
+    """Batches of features as arrays: lists are as long as the batch's others, weights as what they weigh."""
+    features, labels = copy.deepcopy(case["data"]["eval"]), case["labels"]
+    for key in labels.values() if isinstance(labels, dict) else [labels]:
+        features.pop(key)
+    weighed = {spec["weight_feature_key"]: case["feature_columns"][spec["categorical_column"]]["key"]
+               for spec in case["feature_columns"].values() if "weight_feature_key" in spec}
+
+    def example(widths):
+        asked = {}
+        for key, feature in features.items():
+            values = odd_values(random, feature, False)
+            if feature["kind"] == "VarLenFeature":
+                width = widths[weighed.get(key, key)]
+                values = (values * width)[:width] if values else [{"string": ""}.get(feature["dtype"], 0)] * width
+            asked[key] = {**feature, "values": values if feature["shape"] or
+                          feature["kind"] == "VarLenFeature" else values[0]}
+        return asked
+
+    batches = []
+    for _ in range(5):
+        widths = {key: random.choice([1, 2, 3]) for key in features}
+        batches.append([example(widths) for _ in range(random.choice([1, 1, 3]))])
+    return batches
+
+
 def exports(random, premade, optimizer):
     """A trained model and what is asked of its export; a baseline reads no feature."""
     case = {"model": {"type": "Baseline"}}
@@ -115,7 +144,9 @@ def exports(random, premade, optimizer):
     for prefix in ("", "dnn_"):  # drawn in training alone, which is TensorFlow's here
         if prefix + "hidden_units" in case["model"] and random.random() < 0.3:
             case["model"][prefix + "dropout"] = 0.3
-    case["requests"] = requests(random, case)
+    if case["receiver"] == "raw":
+        case["export"] = {"serving_input_receiver_fn": {"type": "build_raw_serving_input_receiver_fn"}}
+    case["requests"] = (raw_requests if case["receiver"] == "raw" else requests)(random, case)
     return case
 
 

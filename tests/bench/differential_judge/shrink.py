@@ -80,8 +80,10 @@ def tidied(case):
     return case
 
 
-KEPT = {("part",), ("source",), ("model",), ("labels",), ("steps",), ("train_batch_size",),
-        ("eval_batch_size",), ("predict_batch_size",), ("feature_columns",), ("index",), ("seed",), ("run_config",), ("eval_spec",), ("receiver",), ("api_version",)}
+KEPT = {(key,) for key in (
+    "part", "source", "model", "labels", "steps", "train_batch_size", "eval_batch_size",
+    "predict_batch_size", "feature_columns", "index", "seed", "run_config", "eval_spec", "receiver",
+    "api_version", "export")}
 
 
 def smaller_ones(case):

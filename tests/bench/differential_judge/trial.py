@@ -178,7 +178,7 @@ def exports(judge, case, folder, ours):
     ended, verdict = one_refused(found, exported)
     if ended:
         return verdict
-    serve = {"folder": exported, "requests": case["requests"]}
+    serve = {"folder": exported, "requests": case["requests"], "raw": case["receiver"] == "raw"}
     try:
         runs = judge.pair.both("served", **serve)
         served = judge.pair.on.call("served", **{**serve, "folder": found})

@@ -24,6 +24,17 @@ def request(features):
                          for key, feature in features.items()}, 0)
 
 
+def fed(signature, batch, raw):
+    """The feed of a batch of requests."""
+    if not raw:
+        return {list(signature.inputs.values())[0].name: [request(features) for features in batch]}
+    return {tensor.name: np.array([[data.encoded(one) for one in value] if isinstance(value, list)
+                                   else data.encoded(value)
+                                   for value in (features[key]["values"] for features in batch)],
+                                  data.NUMPY[batch[0][key]["dtype"]])
+            for key, tensor in signature.inputs.items()}
+
+
 def readable(value):
     value = np.asarray(value)
     if value.dtype.kind in "OS":
@@ -32,7 +43,7 @@ def readable(value):
     return value
 
 
-def served(folder, requests):
+def served(folder, requests, raw):
     """{place: value} of every signature for each batch of requests; an error is its sort."""
     places = {}
     with tf.Graph().as_default(), V1.Session() as one:
@@ -40,12 +51,11 @@ def served(folder, requests):
         for name, signature in sorted(meta.signature_def.items()):
             if name.startswith("__"):
                 continue
-            source = list(signature.inputs.values())[0].name
             for index, batch in enumerate(requests):
                 place = f"served {name} request {index}"
-                fed = {source: [request(features) for features in batch]}
                 try:
-                    outputs = one.run({k: t.name for k, t in signature.outputs.items()}, fed)
+                    outputs = one.run({k: t.name for k, t in signature.outputs.items()},
+                                      fed(signature, batch, raw))
                 except (tf.errors.InvalidArgumentError, tf.errors.OutOfRangeError):
                     places[place] = np.asarray("refused")
                     continue

@@ -25,8 +25,23 @@ def as_in_input(key, feature, case):
     return tf.io.FixedLenFeature(given["shape"], feature.dtype, default)
 
 
+def raw_receiver(case):
+    """The input's features themselves; lists of one length."""
+    labels = case["labels"]
+    taken = set(labels.values()) if isinstance(labels, dict) else {labels}
+
+    def receive():
+        features = {key: V1.placeholder(feature["dtype"], [None, None] if feature["kind"] == "VarLenFeature"
+                                        else [None, *feature["shape"]], key)
+                    for key, feature in case["data"]["eval"].items() if key not in taken}
+        return tf.estimator.export.ServingInputReceiver(dict(features), features)
+    return receive
+
+
 def receiver(case, folder):
-    """Serialized tf.Examples with what the feature columns read."""
+    """What an export takes: serialized tf.Examples with what the feature columns read, or features."""
+    if case.get("receiver") == "raw":
+        return raw_receiver(case)
     built = columns.Columns(case["feature_columns"], folder)
     names = [name for key, value in case["model"].items() if key.endswith("feature_columns")
              for name in value]

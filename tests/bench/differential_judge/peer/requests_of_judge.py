@@ -84,8 +84,8 @@ class Server:
     def export(self, case, folder, prefix):
         return exports.export(case, folder, prefix)
 
-    def served(self, folder, requests):
-        return exports.served(folder, requests)
+    def served(self, folder, requests, raw):
+        return exports.served(folder, requests, raw)
 
     def read(self, prefix):
         return session.variables_of(prefix)
