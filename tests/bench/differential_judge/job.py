@@ -56,6 +56,19 @@ def input_fn(case, part):
     return spec
 
 
+# Estimators of version 1 sum the area below precision and recall by trapezoids.
+V1_AREA = {"type": "auc", "curve": "PR", "summation_method": "trapezoidal",
+           "name": "auc_precision_recall"}
+
+
+def model_of(case):
+    model = case["model"]
+    is_version_1 = any(isinstance(spec, dict) and spec["type"].endswith("Optimizer")
+                       for key, spec in model.items() if key.endswith("optimizer"))
+    is_binary = model["type"].endswith("Classifier") and "n_classes" not in model
+    return {**model, "metrics": [V1_AREA]} if is_version_1 and is_binary else model
+
+
 def of(case):
     job = {"version": 1, "use_tpu": case.get("use_tpu", False),
            "train_batch_size": case["train_batch_size"], "eval_batch_size": case["eval_batch_size"],
@@ -63,7 +76,7 @@ def of(case):
            "run_config": {"model_dir": "run", "tf_random_seed": 1, "log_step_count_steps": 1,
                           **case.get("run_config", {})},
            "input_fns": {"train": input_fn(case, "train"), "eval": input_fn(case, "eval")},
-           "model": case["model"], "train_spec": {"input_fn": "train", "max_steps": case["steps"]},
+           "model": model_of(case), "train_spec": {"input_fn": "train", "max_steps": case["steps"]},
            "eval_spec": {"input_fn": "eval", **case.get("eval_spec", {"steps": None})},
            "predict": {"input_fn": "eval"}}
     for key in ("feature_columns", "optimizer", "export"):
