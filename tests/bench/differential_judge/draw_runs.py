@@ -73,17 +73,10 @@ def receiver(random, case):
     return "input" if absent or crossed else random.choice(["columns", "input"])
 
 
-def dense_crossed(case):
-    """Scalars that are crossed as they are: where a whole request lacks one, an export's list of it is empty,
-    though one absent beside others is crossed as ''."""
-    return {key for spec in case["feature_columns"].values() for key in spec.get("keys", [])
-            if key in case["data"]["eval"] and case["data"]["eval"][key]["kind"] != "VarLenFeature"}
-
-
 def requests(random, case):
     """Batches of features for exports: rows of the data, gaps, empty lists, odd words."""
     features, labels = copy.deepcopy(case["data"]["eval"]), case["labels"]
-    categories, crossed = categorical_keys(case), dense_crossed(case)
+    categories = categorical_keys(case)
     for key in labels.values() if isinstance(labels, dict) else [labels]:
         features.pop(key)
     batches = []
@@ -99,9 +92,6 @@ def requests(random, case):
                     feature["values"] = odd_values(random, feature, loose)
                 elif random.random() < 0.05:
                     feature["values"] = None
-                if feature["values"] is None and key in crossed:
-                    absent = {"string": "", "int64": -1}[feature["dtype"]]
-                    feature["values"] = [absent] * (feature["shape"] or [1])[0]
             batch.append(asked)
         batches.append(batch)
     return batches
