@@ -132,7 +132,18 @@ int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.size() != 1) {
     throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
   }
-  return Show(invocation, Find(invocation.arguments[0], invocation.verify));
+  const auto find = [&] { return Find(invocation.arguments[0], invocation.verify); };
+  Found found = find();
+  while (true) {
+    try {
+      return Show(invocation, found);
+    } catch (const Error&) {
+      // A trainer may have removed what was a run's newest checkpoint.
+      Found now = find();
+      if (now.path == found.path) throw;
+      found = std::move(now);
+    }
+  }
 }
 
 }  // namespace

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -51,6 +54,17 @@ bool IsWrittenInPlace(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+// A file that the disk cannot tell of is not taken for one that is missing.
+fs::file_type TypeOf(const std::string& path) {
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (error == std::errc::io_error) {
+    errno = error.value();
+    ThrowErrno(path, "look at");
+  }
+  return type;
+}
+
 struct flock WholeFile(short type) {
   struct flock whole {};
   whole.l_type = type;
@@ -60,15 +74,9 @@ struct flock WholeFile(short type) {
 
 }  // namespace
 
-bool FileExists(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
+bool FileExists(const std::string& path) { return TypeOf(path) == fs::file_type::regular; }
 
-bool DirectoryExists(const std::string& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
+bool DirectoryExists(const std::string& path) { return TypeOf(path) == fs::file_type::directory; }
 
 int64_t FileSize(const std::string& path) {
   struct stat info {};
@@ -143,7 +151,9 @@ void MakeDirectories(const std::string& path) {
   }
 }
 
-void RemoveFile(const std::string& path) { ::unlink(path.c_str()); }
+bool RemoveFile(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR;
+}
 
 void RemoveTree(const std::string& path) {
   std::error_code error;
@@ -199,6 +209,16 @@ std::vector<std::string> GlobAll(const std::string& pattern) {
 
 bool IsTemporaryName(std::string_view name) {
   return name.find(kTemporary) != std::string_view::npos;
+}
+
+bool HasLostWriter(std::string_view name) {
+  const size_t at = name.rfind(kTemporary);
+  if (at == std::string_view::npos) return false;
+  const std::string_view digits = name.substr(at + kTemporary.size());
+  pid_t writer = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), writer);
+  if (error != std::errc() || end != digits.data() + digits.size() || writer <= 0) return false;
+  return ::kill(writer, 0) != 0 && errno == ESRCH;
 }
 
 std::string JoinPath(std::string_view folder, std::string_view name) {
@@ -307,6 +327,20 @@ std::unique_ptr<FileLock> FileLock::TryAcquire(const std::string& path) {
     ThrowErrno(path, "lock");
   }
   return std::unique_ptr<FileLock>(new FileLock(fd));
+}
+
+std::unique_ptr<FileLock> FileLock::TryAcquireFolder(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    if (errno == ENOENT) return nullptr;
+    ThrowErrno(path, "open");
+  }
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return std::unique_ptr<FileLock>(new FileLock(fd));
+  const int number = errno;
+  ::close(fd);
+  if (number == EWOULDBLOCK) return nullptr;
+  errno = number;
+  ThrowErrno(path, "lock");
 }
 
 bool FileLock::IsHeld(const std::string& path) {

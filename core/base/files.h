@@ -12,6 +12,7 @@
 
 namespace tpuest {
 
+// Error kResource where the disk cannot tell.
 [[nodiscard]] bool FileExists(const std::string& path);
 [[nodiscard]] bool DirectoryExists(const std::string& path);
 // The size in bytes.
@@ -25,8 +26,8 @@ namespace tpuest {
 [[nodiscard]] std::string ReadWords(const std::string& path);
 inline constexpr size_t kMostWordBytes = size_t{1} << 20;
 void MakeDirectories(const std::string& path);
-// Removes the file if it is there.
-void RemoveFile(const std::string& path);
+// Removes the file if it is there. Whether it is gone.
+bool RemoveFile(const std::string& path);
 // Removes a folder with all that it holds, if it is there.
 void RemoveTree(const std::string& path);
 // A new, empty folder of this process's own below TMPDIR (/tmp unless set); its name begins with
@@ -42,6 +43,8 @@ void RenameFolder(const std::string& from, const std::string& to, bool fsync = t
 [[nodiscard]] std::vector<std::string> GlobAll(const std::string& pattern);
 // Whether a file is one that an AtomicFile has begun.
 [[nodiscard]] bool IsTemporaryName(std::string_view name);
+// Whether it is one of a process of this machine that does not run any more.
+[[nodiscard]] bool HasLostWriter(std::string_view name);
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 [[nodiscard]] std::string DirName(std::string_view path);
 [[nodiscard]] std::string BaseName(std::string_view path);
@@ -100,6 +103,9 @@ class MappedFile {
 class FileLock {
  public:
   [[nodiscard]] static std::unique_ptr<FileLock> TryAcquire(const std::string& path);
+  // The same on a folder, also nullptr where there is none; the folder may be removed with it.
+  // Error kData on a file system without such locks.
+  [[nodiscard]] static std::unique_ptr<FileLock> TryAcquireFolder(const std::string& path);
   // Says whether any process holds the lock, without taking it. The file may be missing.
   [[nodiscard]] static bool IsHeld(const std::string& path);
   ~FileLock();

@@ -71,18 +71,27 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
   WriteFileAtomically(JoinPath(folder, name), ToText(proto), fsync);
 }
 
-std::optional<std::string> LatestCheckpoint(const std::string& folder) {
-  const std::optional<CheckpointState> state = ReadCheckpointState(folder);
-  if (!state || state->model_checkpoint_path.empty()) return std::nullopt;
-  if (CheckpointExists(state->model_checkpoint_path)) return state->model_checkpoint_path;
-  const std::vector<std::string>& all = state->all_model_checkpoint_paths;
-  const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
-  if (found != all.rend()) return *found;
+std::string CheckpointStateText(const std::string& folder) {
   const std::string path = CheckpointStatePath(folder);
-  throw Error(Code::kCheckpoint,
-              fmt::format("{}: names {}, and no checkpoint that it names is there", path,
-                          state->model_checkpoint_path),
-              fmt::format("bring the files back, or remove {} to start afresh", path));
+  return FileExists(path) ? ReadFile(path) : "";
+}
+
+std::optional<std::string> LatestCheckpoint(const std::string& folder) {
+  while (true) {
+    const std::string text = CheckpointStateText(folder);
+    const std::optional<CheckpointState> state = ReadCheckpointState(folder);
+    if (!state || state->model_checkpoint_path.empty()) return std::nullopt;
+    if (CheckpointExists(state->model_checkpoint_path)) return state->model_checkpoint_path;
+    if (CheckpointStateText(folder) != text) continue;  // a trainer has saved a newer one
+    const std::vector<std::string>& all = state->all_model_checkpoint_paths;
+    const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
+    if (found != all.rend()) return *found;
+    const std::string path = CheckpointStatePath(folder);
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: names {}, and no checkpoint that it names is there", path,
+                            state->model_checkpoint_path),
+                fmt::format("bring the files back, or remove {} to start afresh", path));
+  }
 }
 
 std::string CheckpointPrefix(const std::string& path) {
@@ -100,14 +109,14 @@ std::string MetaGraphPath(const std::string& prefix) {
 
 bool CheckpointExists(const std::string& prefix) { return FileExists(BundleIndexPath(prefix)); }
 
-void RemoveCheckpoint(const std::string& prefix) {
-  RemoveFile(BundleIndexPath(prefix));
+bool RemoveCheckpoint(const std::string& prefix) {
+  bool is_gone = RemoveFile(BundleIndexPath(prefix));
   const std::string folder = DirName(prefix).empty() ? "." : DirName(prefix);
   const std::string data = fmt::format("{}{}", BaseName(prefix), kDataEnding);
   for (const std::string& name : ListDirectory(folder)) {
-    if (name.starts_with(data)) RemoveFile(JoinPath(folder, name));
+    if (name.starts_with(data) && !RemoveFile(JoinPath(folder, name))) is_gone = false;
   }
-  RemoveFile(MetaGraphPath(prefix));
+  return RemoveFile(MetaGraphPath(prefix)) && is_gone;
 }
 
 std::optional<int64_t> StepOfCheckpoint(std::string_view prefix) {

@@ -36,6 +36,10 @@ inline constexpr std::string_view kCheckpointState = "checkpoint";
 void WriteCheckpointState(const std::string& folder, const CheckpointState& state,
                           std::string_view name = kCheckpointState, bool fsync = true);
 
+// The bytes of the file "checkpoint", "" where there is none. A reader that does not find what it
+// names looks whether a trainer has written it meanwhile.
+[[nodiscard]] std::string CheckpointStateText(const std::string& folder);
+
 // The prefix of the newest checkpoint that the file "checkpoint" names and whose index exists;
 // nullopt if the file is missing or names none. An Error if it names some and all are gone.
 [[nodiscard]] std::optional<std::string> LatestCheckpoint(const std::string& folder);
@@ -49,8 +53,8 @@ inline constexpr std::string_view kMetaGraphEnding = ".meta";
 
 // Says whether the checkpoint's index exists; the index is written last, so then all of it does.
 [[nodiscard]] bool CheckpointExists(const std::string& prefix);
-// Removes the files of a checkpoint, its index first, with its ".meta".
-void RemoveCheckpoint(const std::string& prefix);
+// Removes the files of a checkpoint, its index first, with its ".meta". Whether all are gone.
+bool RemoveCheckpoint(const std::string& prefix);
 // 5 for "runs/mnist/model.ckpt-5"; nullopt without such a number.
 [[nodiscard]] std::optional<int64_t> StepOfCheckpoint(std::string_view prefix);
 

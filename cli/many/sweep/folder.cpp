@@ -148,7 +148,10 @@ std::string SweepFolder::ExitPath(const Trial& trial) const {
 }
 
 void SweepFolder::NoteExit(const Trial& trial, std::optional<int> exit_code) const {
-  if (!exit_code || *exit_code == 0) return RemoveFile(ExitPath(trial));
+  if (!exit_code || *exit_code == 0) {
+    RemoveFile(ExitPath(trial));
+    return;
+  }
   WriteFileAtomically(ExitPath(trial), fmt::format("{}\n", *exit_code), /*fsync=*/false);
 }
 

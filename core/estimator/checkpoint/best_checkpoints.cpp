@@ -38,7 +38,10 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& prefixes) {
 
 // `prefixes` begin with the worst, so that the best stands where "checkpoint" has the newest.
 void WriteBest(const std::string& model_dir, const std::vector<std::string>& prefixes, bool fsync) {
-  if (prefixes.empty()) return RemoveFile(JoinPath(model_dir, kBestState));
+  if (prefixes.empty()) {
+    RemoveFile(JoinPath(model_dir, kBestState));
+    return;
+  }
   WriteCheckpointState(
       model_dir, {.model_checkpoint_path = prefixes.back(), .all_model_checkpoint_paths = prefixes},
       kBestState, fsync);

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kSeed = "tpuest/seed";
 constexpr const char* kPosition = "tpuest/stream_position";
 constexpr const char* kCut = "tpuest/cut";
+constexpr const char* kLooks = "tpuest/looks";
 
 // The int64s of an entry, or nullptr where there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
@@ -168,6 +169,11 @@ std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
   if (point.cut) {
     entries.push_back({kCut, Tensor::Of<int64_t>({2}, {point.cut->saved, point.cut->loop_begin})});
   }
+  if (!point.looks.empty()) {
+    Tensor looks(DType::kInt64, {static_cast<int64_t>(point.looks.size())});
+    std::copy(point.looks.begin(), point.looks.end(), looks.data<int64_t>());
+    entries.push_back({kLooks, std::move(looks)});
+  }
   return entries;
 }
 
@@ -184,6 +190,11 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   }
   if (const int64_t* const cut = Find(tensors, kCut, 2)) {
     point.cut = CutRun{.saved = cut[0], .loop_begin = cut[1]};
+  }
+  const auto looks = tensors.find(kLooks);
+  if (looks != tensors.end() && looks->second.dtype() == DType::kInt64) {
+    const int64_t* const steps = looks->second.data<int64_t>();
+    point.looks.assign(steps, steps + looks->second.elements());
   }
   return point;
 }
@@ -206,11 +217,28 @@ std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir)
   return found == others.end() ? std::nullopt : std::optional(*found);
 }
 
+RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir) {
+  const std::string fault = ReadNamed(model_dir).fault;
+  if (fault.empty()) return {.prefix = LatestRegularCheckpoint(model_dir), .fault = ""};
+  const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
+  const auto found = std::find_if(there.rbegin(), there.rend(),
+                                  [](const auto& at) { return !IsExtra(at.second); });
+  if (found == there.rend()) return {};
+  return {.prefix = found->second, .fault = fault};
+}
+
 SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }
 
-std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
+namespace {
+
+// One look at the folder. Sets `changed` instead of trying an older checkpoint where a trainer has
+// written the state file since: what it named is gone because there is a newer one.
+std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log, bool& changed) {
+  const std::string before = CheckpointStateText(model_dir);
+  const auto has_changed = [&] { return changed = CheckpointStateText(model_dir) != before; };
   const Named named = ReadNamed(model_dir);
   const std::vector<std::string> candidates = AllCandidates(model_dir, named);
+  if (has_changed()) return std::nullopt;
   if (candidates.empty()) {
     if (named.is_there) ThrowNoneThere(model_dir, named.fault);
     return std::nullopt;
@@ -225,11 +253,22 @@ std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
       return saved;
     } catch (const Error& error) {
       if (error.code() == Code::kResource) throw;
+      if (has_changed()) return std::nullopt;
       if (prefix == candidates.back()) ThrowUnreadable(model_dir, candidates.size(), error);
       log.Warning("{}; the checkpoint before it is tried", error.message());
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
+  while (true) {
+    bool changed = false;
+    std::optional<SavedState> saved = TryLoadNewest(model_dir, log, changed);
+    if (!changed) return saved;
+  }
 }
 
 }  // namespace tpuest

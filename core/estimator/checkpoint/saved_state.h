@@ -8,6 +8,9 @@
 //   tpuest/goal             int64 [2]  an unfinished `steps: N`: the global step it ends at, N
 //   tpuest/cut              int64 [2]  in what a stop request alone saved: the step of the last
 //                                      checkpoint before it, the step that the cut loop began at
+//   tpuest/looks            int64 [n]  of a run that is not complete: the steps of the last looks
+//   of
+//                                      the hooks that count steps between looks, -1: there was none
 
 #include <cstdint>
 #include <map>
@@ -46,6 +49,13 @@ struct ResumePoint {
   std::optional<Goal> goal;
   // Only a stop request made this checkpoint: it is an extra, which no run without the request has.
   std::optional<CutRun> cut;
+  std::vector<int64_t> looks;
+
+  // The run has made its last step: another one begins anew.
+  void Complete() {
+    goal.reset();
+    looks.clear();
+  }
 };
 
 // A checkpoint in memory. The tensors of one that was just saved share the run's variables.
@@ -72,6 +82,14 @@ struct SavedState {
 [[nodiscard]] bool IsExtra(const std::string& prefix);
 // LatestCheckpoint, but for an extra the one before it; nullopt where there is none.
 [[nodiscard]] std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir);
+
+// The same, but where the state file is missing or of no use the newest regular one of the folder,
+// with the file's fault.
+struct RegularCheckpoint {
+  std::optional<std::string> prefix;
+  std::string fault;
+};
+[[nodiscard]] RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir);
 
 // The newest checkpoint of a folder that can be read whole; each one that cannot is told in a
 // warning, and so is a state file that is missing, empty or damaged: then it is the newest of the
