@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -21,15 +22,23 @@ ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
   for (int attempt = 1; attempt <= kTries; ++attempt, ++second) {
     path_ = JoinPath(base, std::to_string(second));
     temporary_ = JoinPath(base, fmt::format("{}{}", kUnfinished, second));
-    if (!DirectoryExists(path_) && !DirectoryExists(temporary_)) {
-      MakeDirectories(temporary_);
-      return;
-    }
+    if (!DirectoryExists(path_) && !DirectoryExists(temporary_) && Make()) return;
     log.Warning("Directory {} already exists; retrying (attempt {}/{})", path_, attempt, kTries);
   }
   throw Error(Code::kResource,
               fmt::format("{}: no free name for an export after {} tries", base, kTries),
               "name another export_dir_base");
+}
+
+// Another process may have taken the folder for one that was left, before it was locked.
+bool ExportFolder::Make() {
+  MakeDirectories(temporary_);
+  try {
+    lock_ = FileLock::TryAcquireFolder(temporary_);
+  } catch (const Error&) {
+    return DirectoryExists(temporary_);  // where there are no locks nobody removes it
+  }
+  return lock_ != nullptr && DirectoryExists(temporary_);
 }
 
 ExportFolder::~ExportFolder() {
@@ -41,6 +50,7 @@ ExportFolder::~ExportFolder() {
 std::string ExportFolder::Commit(bool fsync) {
   RenameFolder(temporary_, path_, fsync);
   temporary_.clear();
+  lock_.reset();
   return path_;
 }
 
@@ -58,8 +68,21 @@ std::vector<std::string> ExportsIn(const std::string& base) {
 void RemoveUnfinishedExports(const std::string& base) {
   if (!DirectoryExists(base)) return;
   for (const std::string& name : ListDirectory(base)) {
-    if (name.starts_with(kUnfinished)) RemoveTree(JoinPath(base, name));
+    if (!name.starts_with(kUnfinished)) continue;
+    const std::string path = JoinPath(base, name);
+    try {
+      if (FileLock::TryAcquireFolder(path) != nullptr) RemoveTree(path);
+    } catch (const Error&) {
+      continue;  // it cannot be told whose it is
+    }
   }
+}
+
+void RemoveExport(const std::string& path) {
+  const std::string base = DirName(path);
+  const std::string unfinished = JoinPath(base, fmt::format("{}{}", kUnfinished, BaseName(path)));
+  const bool is_renamed = ::rename(path.c_str(), unfinished.c_str()) == 0;
+  RemoveTree(is_renamed ? unfinished : path);
 }
 
 double TimeOfNewest(const std::string& base, double now) {

@@ -1,11 +1,14 @@
 #pragma once
 // The folder of an export: it is written as <base>/temp-<seconds>, then renamed to
 // <base>/<seconds>, by which servers find the newest one. Destroyed without Commit it leaves
-// nothing.
+// nothing. While it is written its process holds a lock on it, so that one whose process was killed
+// can be told.
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base/files.h"
 #include "core/base/log.h"
 
 namespace tpuest {
@@ -25,16 +28,21 @@ class ExportFolder {
   std::string Commit(bool fsync);
 
  private:
+  [[nodiscard]] bool Make();
+
   std::string path_;
   std::string temporary_;
+  std::unique_ptr<FileLock> lock_;
   bool made_base_ = false;
   std::string base_;
 };
 
 // The exports in `base`, oldest first: the folders whose names are exactly 10 digits.
 [[nodiscard]] std::vector<std::string> ExportsIn(const std::string& base);
-// Removes from `base` the folders of exports that were cut.
+// Removes from `base` the folders of exports that nobody writes any more.
 void RemoveUnfinishedExports(const std::string& base);
+// Removes an export. No server finds a part of one.
+void RemoveExport(const std::string& path);
 // The time (seconds since the epoch) for a new export that is to be the newest one there, though
 // others may be of the same second.
 [[nodiscard]] double TimeOfNewest(const std::string& base, double now);

@@ -36,7 +36,7 @@ void KeepNewest(const std::string& folder, const std::optional<int64_t>& count) 
   const auto most = static_cast<size_t>(*count);
   if (paths.size() <= most) return;
   paths.resize(paths.size() - most);
-  for (const std::string& path : paths) RemoveTree(path);
+  for (const std::string& path : paths) RemoveExport(path);
 }
 
 class LatestExporter final : public Exporter {
@@ -151,7 +151,7 @@ void RemoveLaterExports(const std::string& model_dir, const std::string& name, i
     const std::optional<int64_t> step = StepOfExport(path);
     if (!step || *step <= last_step) continue;
     log.Info("{} is of step {}, past where this run goes on: it is removed", path, *step);
-    RemoveTree(path);
+    RemoveExport(path);
   }
   RemoveUnfinishedExports(folder);
 }

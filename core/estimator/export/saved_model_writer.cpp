@@ -86,6 +86,7 @@ ExportResult SavedModelWriter::Write(const ExportArgs& args) {
     log.Info("Dry run: export would take {}; nothing was written", saved.prefix);
     return ResultOf(parts, saved, "");
   }
+  RemoveUnfinishedExports(args.export_dir_base);
   const double now = context_.home.clock.WallSeconds();
   ExportFolder folder(args.export_dir_base,
                       args.is_newest ? TimeOfNewest(args.export_dir_base, now) : now, log);
