@@ -46,7 +46,9 @@ struct SessionInfo {
   std::string model_dir;
   int64_t global_step = 0;  // restored, or 0
   bool restored = false;    // from a checkpoint of model_dir
-  int64_t batch_size = 0;   // global
+  // A stop request had cut a loop there, after which hooks look first.
+  bool within_loop = false;
+  int64_t batch_size = 0;  // global
   bool has_learning_rate = false;
   std::span<const std::string> summary_tags;
   std::set<std::string> host_call_tags;  // the host_call records these
@@ -108,8 +110,9 @@ struct HookHome {
   // Only a training run has these.
   EventWriter* events = nullptr;  // the events in model_dir
   Saver* saver = nullptr;
-  const ResumePoint* resume = nullptr;  // the run's position, which a checkpoint is saved with
-  bool loops_end_at_periods = false;    // iterations_per_loop: auto
+  ResumePoint* resume = nullptr;      // the run's position, which a checkpoint is saved with
+  size_t looks = 0;                   // of resume->looks, those that hooks have taken for their own
+  bool loops_end_at_periods = false;  // iterations_per_loop: auto
 };
 
 // tf.estimator.SessionRunHook. An Error that a call throws ends the run.

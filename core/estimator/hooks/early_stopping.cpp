@@ -96,28 +96,47 @@ EarlyStoppingHook::EarlyStoppingHook(const EarlyStoppingOptions& options, Should
 
 void EarlyStoppingHook::Begin(HookHome& home) {
   home_ = &home;
-  if (options_.eval_dir) return;
-  options_.eval_dir = EvalDir(home.model_dir, options_.eval.value_or(""));
+  if (!options_.eval_dir) options_.eval_dir = EvalDir(home.model_dir, options_.eval.value_or(""));
+  if (options_.run_every_steps && home.resume != nullptr) TakeLook(home);
+}
+
+void EarlyStoppingHook::TakeLook(HookHome& home) {
+  std::vector<int64_t>& looks = home.resume->looks;
+  look_ = home.looks++;
+  knows_look_ = *look_ < looks.size();
+  if (!knows_look_) looks.resize(*look_ + 1, -1);
+  if (looks[*look_] >= 0) timer_.Trigger(looks[*look_], home.clock.Seconds());
 }
 
 void EarlyStoppingHook::AfterCreateSession(const SessionInfo& session) {
   start_step_ = session.global_step;
-  goes_on_ = session.restored;
+  goes_on_ = session.restored && !session.within_loop;
   start_time_ = home_->clock.WallSeconds();
 }
 
 void EarlyStoppingHook::BeforeRun(RunContext& context) {
   if (!std::exchange(goes_on_, false)) return;
-  if (StopsAt(context.global_step(), context)) context.LimitIterations(0);
+  const int64_t step = context.global_step();
+  if (knows_look_) {
+    const bool looked = timer_.last_step() == step;
+    if (step == 0 || (!looked && !timer_.IsDue(step, home_->clock.Seconds()))) return;
+    Trigger(step);
+  }
+  if (StopsAt(step, context)) context.LimitIterations(0);
 }
 
 void EarlyStoppingHook::AfterRun(RunContext& context, const RunValues& values) {
-  const double now = home_->clock.Seconds();
   CheckMetric();
   const bool is_over = context.stop_reason().has_value();
-  if (is_over || values.diverged || !timer_.IsDue(values.global_step, now)) return;
-  timer_.Trigger(values.global_step, now);
+  if (is_over || values.diverged) return;
+  if (!timer_.IsDue(values.global_step, home_->clock.Seconds())) return;
+  Trigger(values.global_step);
   std::ignore = StopsAt(values.global_step, context);
+}
+
+void EarlyStoppingHook::Trigger(int64_t global_step) {
+  timer_.Trigger(global_step, home_->clock.Seconds());
+  if (look_) home_->resume->looks[*look_] = global_step;
 }
 
 // Evaluations are made when a checkpoint has been saved.

@@ -57,8 +57,8 @@ class EarlyStoppingHook final : public SessionRunHook {
   // The first evaluation of the run has to have the metric: Error kUsage with those that it has.
   void Begin(HookHome& home) override;
   void AfterCreateSession(const SessionInfo& session) override;
-  // Looks before the first loop of a restored run: it may have been cut between an evaluation that
-  // ends it and its end.
+  // Looks before the first loop of a restored run where the run before it would have looked: it may
+  // have been cut between an evaluation that ends it and its end.
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
@@ -70,6 +70,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   // Looks for the metric in the first evaluation, after each checkpoint until there is one.
   void CheckMetric();
   [[nodiscard]] EvalMetricsBySteps Believed() const;
+  // Takes the step of the last look, which a run that goes on counts from.
+  void TakeLook(HookHome& home);
+  void Trigger(int64_t global_step);
   // Whether the evaluations that count ask for the end.
   bool StopsAt(int64_t global_step, RunContext& context);
 
@@ -82,6 +85,8 @@ class EarlyStoppingHook final : public SessionRunHook {
   bool has_metric_ = false;
   std::optional<int64_t> looked_at_;  // the checkpoint after which the metric was looked for
   bool goes_on_ = false;              // true before the first loop of a restored run
+  std::optional<size_t> look_;        // in ResumePoint::looks, if looks are counted in steps
+  bool knows_look_ = false;           // the run before has left it
 };
 
 }  // namespace tpuest

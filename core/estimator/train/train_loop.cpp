@@ -18,7 +18,7 @@
 //   - step_ is the value of the variable global_step, and resume.position stands behind the batch
 //     of that step: a run that goes on from a checkpoint saved now sees each batch once.
 //   - Each record is of a step that was applied. The step that diverged has none.
-//   - resume.goal is gone if the run is complete with this loop, so that its checkpoint says so.
+//   - resume is Complete if the run is with this loop, so that its checkpoint says so.
 // How steps fall into loops, chunks and calls changes no bit of the variables.
 
 #include "core/estimator/train/train_loop.h"
@@ -225,13 +225,13 @@ void TrainLoop::CallHost(const StepsMade& made, size_t step) {
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   if (values.diverged) return;
   if (AtGoal()) {
-    args_.resume.goal.reset();
+    args_.resume.Complete();
     return;  // StopAtStepHook has the reason
   }
   const StopSignal& stop = args_.context.home.stop;
   input_ended_ = !stop.requested() && args_.infeed.AtEnd();
   if (input_ended_ && !args_.context.options.use_tpu) {
-    args_.resume.goal.reset();
+    args_.resume.Complete();
     context.RequestStop("end of input");
   } else if (stop.requested()) {
     context.RequestStop(ReasonOf(stop));

@@ -42,6 +42,13 @@ GraphSummaries SummariesOf(const TPUEstimatorSpec& spec) {
 
 }  // namespace
 
+void CutMetrics(MetricsLog& metrics, const EstimatorContext& context, int64_t step) {
+  const int64_t damaged = metrics.CutAfter(step);
+  if (damaged == 0) return;
+  context.home.log.Warning("{}: {} lines are damaged and left out; event files have their values",
+                           MetricsPath(context.model_dir), damaged);
+}
+
 bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
                       const TPUEstimatorSpec& spec) {
   return FindGiven<CheckpointSaverHook>(hooks.hooks, spec) != nullptr ||
@@ -84,11 +91,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
                   .loops_end_at_periods = EndsLoopsAtPeriods(context_.options)}),
       host_call_(context_.home.backend, context_.home.registry, context_.home.log,
                  context_.threads) {
-  if (const int64_t damaged = metrics_.CutAfter(start_); damaged > 0) {
-    context_.home.log.Warning(
-        "{}: {} lines are damaged and left out; event files have their values",
-        MetricsPath(context_.model_dir), damaged);
-  }
+  CutMetrics(metrics_, context_, start_);
   if (config_.checkpoint_save_graph_def) WriteGraph();
   MakeHooks(args.user);
 }
@@ -151,6 +154,8 @@ void TrainSession::Begin() {
   const SessionInfo session{.model_dir = context_.model_dir,
                             .global_step = start_,
                             .restored = plan_.newest.has_value(),
+                            .within_loop = context_.options.use_tpu && plan_.resume.cut &&
+                                           plan_.resume.cut->loop_begin != start_,
                             .batch_size = plan_.batch_size,
                             .has_learning_rate = model_.spec.learning_rate.valid(),
                             .summary_tags = tags,

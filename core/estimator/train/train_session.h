@@ -71,6 +71,10 @@ class TrainSession {
   std::vector<CheckpointSaverListener*> listeners_;
 };
 
+// Removes the lines after a step, which no run that goes on from it believes, and warns of damaged
+// ones.
+void CutMetrics(MetricsLog& metrics, const EstimatorContext& context, int64_t step);
+
 // Whether a run with these options and hooks (the call's and the spec's) writes checkpoints.
 [[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
                                     const TPUEstimatorSpec& spec);
