@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "core/base/files.h"
+#include "core/base/system_error.h"
 #include "core/base/text.h"
 #include "core/io/crc32c.h"
 
@@ -17,6 +18,7 @@ constexpr std::streamsize kBeginning = 4096;
 std::string BeginningOf(const std::string& path) {
   std::string bytes(kBeginning, '\0');
   std::ifstream file(path, std::ios::binary);
+  if (!file) ThrowErrno(path, "read");
   file.read(bytes.data(), kBeginning);
   bytes.resize(static_cast<size_t>(file.gcount()));
   return bytes;

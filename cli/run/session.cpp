@@ -19,6 +19,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/saver.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
@@ -195,6 +196,12 @@ bool Session::HasCheckpoint() const {
   }
 }
 
+TrainLength Session::Length() const {
+  TrainLength length = job().train_spec->length();
+  length.unfinished_since = RunFolder::UnfinishedSince(estimator_->model_dir(), length);
+  return length;
+}
+
 InputFn Session::TrainInput() {
   return [this,
           open = MakeJobInputFn(job(), job().train_spec->input_fn)](const InputContext& context) {
@@ -227,12 +234,22 @@ void Session::WriteJob() {
   folder_->WriteJob(invocation_.job, text);
 }
 
-void Session::StartRun() {
+void Session::Recorder::Begin(HookHome& home) {
+  session_.StartRun(home.saver->last_step().value_or(0));
+}
+
+RunStart Session::StartAt(int64_t begin_step) const {
+  return {.seed = estimator_->options().run_config.tf_random_seed.value_or(0),
+          .input = input_,
+          .length = job().train_spec->length(),
+          .begin_step = begin_step};
+}
+
+void Session::StartRun(int64_t begin_step) {
   folder_.emplace(estimator_->model_dir());
   console_.AppendTo(folder_->log_path());
   WriteJob();
-  folder_->WriteStart(invocation_, estimator_->options().run_config.tf_random_seed.value_or(0),
-                      input_, clock_.WallSeconds());
+  folder_->WriteStart(invocation_, StartAt(begin_step), clock_.WallSeconds());
 }
 
 void Session::EndRun(int exit_code, const std::string& status) {
@@ -242,9 +259,11 @@ void Session::EndRun(int exit_code, const std::string& status) {
 // A run that was killed between its last checkpoint and its end is done once it is run again,
 // though none of it is left to begin.
 void Session::NoteDone() {
-  const bool trains = invocation_.command.starts_with("train");
+  const bool trains = invocation_.command.starts_with("train") && job().train_spec;
   if (folder_ || !trains || invocation_.dry_run) return;
-  RunFolder::NoteDone(estimator_->model_dir(), clock_.WallSeconds());
+  const std::string& model_dir = estimator_->model_dir();
+  if (!RunFolder::ExistsIn(model_dir) || FileLock::IsHeld(LockPath(model_dir))) return;
+  RunFolder(model_dir).WriteDone(invocation_, StartAt(0), clock_.WallSeconds());
 }
 
 void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept {

@@ -56,6 +56,8 @@ class Session {
   // run.json, and the faults that it throws into the log; they are thrown on.
   int Run(const std::function<int()>& body);
 
+  // The length of the train_spec, which the job must have, and where the run before it stands.
+  [[nodiscard]] TrainLength Length() const;
   // The input of the train_spec, which the job must have; the files that it opens are kept for
   // run.json.
   [[nodiscard]] InputFn TrainInput();
@@ -68,7 +70,7 @@ class Session {
   class Recorder final : public SessionRunHook {
    public:
     explicit Recorder(Session& session) : session_(session) {}
-    void Begin(HookHome& /*home*/) override { session_.StartRun(); }
+    void Begin(HookHome& home) override;
     [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
 
    private:
@@ -83,7 +85,8 @@ class Session {
   void LogOverrides();
   void ReadEnvironment();
   void WriteJob();
-  void StartRun();
+  void StartRun(int64_t begin_step);
+  [[nodiscard]] RunStart StartAt(int64_t begin_step) const;
   void EndRun(int exit_code, const std::string& status);
   void NoteDone();
   void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;

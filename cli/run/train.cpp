@@ -34,7 +34,7 @@ int Train(const Invocation& invocation, config::Sources& sources) {
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainSpec& spec = *session.job().train_spec;
     const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
-    const TrainResult result = session.estimator().Train(session.TrainInput(), spec.length(),
+    const TrainResult result = session.estimator().Train(session.TrainInput(), session.Length(),
                                                          hooks.With(session.recorder()));
     if (result.stopped_because == kAlreadyDone) {
       CheckFinishedRun(session.job(), session.estimator().model_dir());

@@ -50,8 +50,8 @@ TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
   const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
   const TrainHooks watched = hooks.With(session.recorder());
   const InputFn input_fn = session.TrainInput();
-  if (is_chief) return {.train = session.estimator().Train(input_fn, spec.length(), watched)};
-  return session.estimator().TrainAndEvaluate(input_fn, spec.length(), watched,
+  if (is_chief) return {.train = session.estimator().Train(input_fn, session.Length(), watched)};
+  return session.estimator().TrainAndEvaluate(input_fn, session.Length(), watched,
                                               EvalTasksOf(job, "train-and-evaluate"));
 }
 

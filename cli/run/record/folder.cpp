@@ -60,6 +60,11 @@ void WriteRunJson(const std::string& model_dir, const Json& run) {
                       /*fsync=*/false);
 }
 
+Json LengthJson(const TrainLength& length) {
+  return {{"steps", length.steps ? Json(*length.steps) : Json()},
+          {"max_steps", length.max_steps ? Json(*length.max_steps) : Json()}};
+}
+
 }  // namespace
 
 std::string ModelDirOf(const std::string& checkpoint) {
@@ -102,14 +107,13 @@ void RunFolder::WriteJob(const std::optional<std::string>& source_file,
   WriteFileAtomically(ResolvedJobPath(model_dir_), resolved);
 }
 
-void RunFolder::WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
+void RunFolder::WriteStart(const Invocation& invocation, const RunStart& start,
                            double wall_seconds) {
   command_line_ = invocation.command_line;
   overrides_ = invocation.overrides;
   device_ = invocation.device;
-  seed_ = seed;
-  input_ = input;
-  start_ = wall_seconds;
+  start_ = start;
+  begin_ = wall_seconds;
   WriteRun();
 }
 
@@ -120,14 +124,27 @@ void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_s
   WriteRun();
 }
 
-void RunFolder::NoteDone(const std::string& model_dir, double wall_seconds) {
-  if (FileLock::IsHeld(LockPath(model_dir))) return;
-  std::optional<Json> run = ReadRunJson(model_dir);
-  if (!run || !run->contains("status") || (*run)["status"] == "done") return;
+void RunFolder::WriteDone(const Invocation& invocation, const RunStart& start,
+                          double wall_seconds) {
+  std::optional<Json> run = ReadRunJson(model_dir_);
+  if (!run || !run->contains("status")) {
+    WriteStart(invocation, start, wall_seconds);
+    return WriteEnd(0, "done", wall_seconds);
+  }
+  if ((*run)["status"] == "done") return;
   (*run)["end"] = wall_seconds;
   (*run)["status"] = "done";
   (*run)["exit_code"] = 0;
-  WriteRunJson(model_dir, *run);
+  WriteRunJson(model_dir_, *run);
+}
+
+std::optional<int64_t> RunFolder::UnfinishedSince(const std::string& model_dir,
+                                                  const TrainLength& length) {
+  const Json run = ReadRunJson(model_dir).value_or(Json::object());
+  const bool is_known = run.contains("begin_step") && run["begin_step"].is_number_integer();
+  if (!is_known || run.value("exit_code", Json()) == 0) return std::nullopt;
+  if (run.value("length", Json()) != LengthJson(length)) return std::nullopt;
+  return run["begin_step"].get<int64_t>();
 }
 
 void RunFolder::WriteRun() const {
@@ -140,9 +157,11 @@ void RunFolder::WriteRun() const {
                     {"host", host},
                     {"device", device_},
                     {"cpu", CpuText()},
-                    {"input", input_.empty() ? Json() : Json(input_)},
-                    {"seed", seed_},
-                    {"start", start_},
+                    {"input", start_.input.empty() ? Json() : Json(start_.input)},
+                    {"seed", start_.seed},
+                    {"length", LengthJson(start_.length)},
+                    {"begin_step", start_.begin_step},
+                    {"start", begin_},
                     {"end", end_ ? Json(*end_) : Json()},
                     {"status", status_},
                     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/shell/invocation.h"
+#include "core/estimator/options/options.h"
 #include "core/estimator/train_and_evaluate.h"
 #include "data/data_errors.h"
 
@@ -15,14 +16,24 @@ namespace tpuest::cli {
 // exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
 
+// The facts of a run that run.json keeps of its start.
+struct RunStart {
+  int64_t seed = 0;
+  std::string input;  // tells the files apart that it is trained on
+  TrainLength length;
+  int64_t begin_step = 0;
+};
+
 // Writes the record of one run. Error kResource for a full disk, kUsage where permission is
 // missing.
 class RunFolder {
  public:
   // Makes the folder where there is none.
   explicit RunFolder(const std::string& model_dir);
-  // Puts the end into the run.json of a run that was done but for it: nothing was left to do.
-  static void NoteDone(const std::string& model_dir, double wall_seconds);
+  // The step that the run in model_dir began at, if it was of this length and has not ended with
+  // exit code 0.
+  [[nodiscard]] static std::optional<int64_t> UnfinishedSince(const std::string& model_dir,
+                                                              const TrainLength& length);
   // The state of model_dir's run, as a process outside of it sees it.
   [[nodiscard]] static TrainerState StateOf(const std::string& model_dir);
   // True where a run has left its folder in model_dir.
@@ -31,10 +42,12 @@ class RunFolder {
   // Writes the job twice: as its file was, if it was a file, and with every value put in.
   void WriteJob(const std::optional<std::string>& source_file, const std::string& resolved) const;
   // Writes run.json, who ran what: at the start with status "running", and again at the end.
-  // `input` tells the files that the run is trained on apart; wall_seconds count from 1970 (UTC).
-  void WriteStart(const Invocation& invocation, int64_t seed, const std::string& input,
-                  double wall_seconds);
+  // wall_seconds count from 1970 (UTC).
+  void WriteStart(const Invocation& invocation, const RunStart& start, double wall_seconds);
   void WriteEnd(int exit_code, const std::string& status, double wall_seconds);
+  // Puts the end into the run.json of a run that was done but for it: nothing was left to do. Where
+  // the file is damaged or gone, it becomes this invocation's.
+  void WriteDone(const Invocation& invocation, const RunStart& start, double wall_seconds);
 
  private:
   void WriteRun() const;
@@ -43,9 +56,8 @@ class RunFolder {
   std::string command_line_;
   std::vector<std::string> overrides_;
   std::string device_;
-  int64_t seed_ = 0;
-  std::string input_;
-  double start_ = 0;
+  RunStart start_;
+  double begin_ = 0;
   std::optional<double> end_;
   std::string status_ = "running";
   std::optional<int> exit_code_;

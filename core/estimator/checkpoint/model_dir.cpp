@@ -16,21 +16,10 @@ namespace {
 constexpr std::string_view kCheckpoints = "model.ckpt";
 constexpr std::string_view kGraph = "graph.pbtxt";
 constexpr std::string_view kExports = "export";
-
-// Whether a file is of a checkpoint without an index that nothing speaks of: its writer was killed.
-bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
-  if (!state) return false;
-  const std::string prefix = CheckpointPrefix(path);
-  const auto& named = state->all_model_checkpoint_paths;
-  return !CheckpointExists(prefix) && std::find(named.begin(), named.end(), prefix) == named.end();
-}
+constexpr std::array kStateFiles = {kCheckpointState, kBestState, kGraph};
 
 std::string InPrivateDir(const std::string& model_dir, std::string_view name) {
   return JoinPath(PrivateDir(model_dir), name);
-}
-
-bool IsCheckpointFile(std::string_view name) {
-  return name.starts_with(kCheckpoints) && name.substr(kCheckpoints.size()).starts_with('-');
 }
 
 }  // namespace
@@ -57,25 +46,14 @@ std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir) {
 
 std::string GraphPath(const std::string& model_dir) { return JoinPath(model_dir, kGraph); }
 
-void RemoveLeftovers(const std::string& model_dir) {
-  const std::optional<CheckpointState> state = ReadableState(model_dir);
-  for (const std::string& name : ListDirectory(model_dir)) {
-    const bool is_state = name.starts_with(fmt::format("{}.", kCheckpointState)) ||
-                          name.starts_with(fmt::format("{}.", kBestState)) ||
-                          name.starts_with(fmt::format("{}.", kGraph));
-    const std::string path = JoinPath(model_dir, name);
-    if (IsCheckpointFile(name)) {
-      if (IsTemporaryName(name) || IsPart(path, state)) RemoveFile(path);
-    } else if (is_state && IsTemporaryName(name)) {
-      RemoveFile(path);
-    }
-  }
-  if (!DirectoryExists(PrivateDir(model_dir))) return;
-  for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
-    // An evaluation beside the run lists bad records, too.
-    const std::string path = InPrivateDir(model_dir, name);
-    if (IsTemporaryName(name) && !path.starts_with(BadRecordsPath(model_dir))) RemoveFile(path);
-  }
+bool IsCheckpointFile(std::string_view name) {
+  return name.starts_with(kCheckpoints) && name.substr(kCheckpoints.size()).starts_with('-');
+}
+
+bool IsStateFile(std::string_view name) {
+  return std::any_of(kStateFiles.begin(), kStateFiles.end(), [name](std::string_view file) {
+    return name.starts_with(fmt::format("{}.", file));
+  });
 }
 
 std::string EvalDir(const std::string& model_dir, std::string_view name) {

@@ -34,10 +34,10 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::map<int64_t, std::string> CheckpointsIn(const std::string& model_dir);
 // The training graph, graph.pbtxt.
 [[nodiscard]] std::string GraphPath(const std::string& model_dir);
-// Removes what a killed process left: files under temporary names, and the files of checkpoints
-// that have no index and are not among those that the state file names. Without a state file that
-// can be read the latter stay.
-void RemoveLeftovers(const std::string& model_dir);
+// Whether the name of a file in model_dir is that of a checkpoint's part, whole or being written.
+[[nodiscard]] bool IsCheckpointFile(std::string_view name);
+// Whether it is that of a state file or of the graph, with a dot and more behind it.
+[[nodiscard]] bool IsStateFile(std::string_view name);
 
 // ---- evaluations and exports --------------------------------------------------------------------
 

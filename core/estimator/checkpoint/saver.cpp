@@ -31,8 +31,8 @@
 #include <utility>
 
 #include "core/base/files.h"
-#include "core/base/text.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
+#include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/graph/write/meta_graph.h"
 #include "core/io/bundle.h"
@@ -73,20 +73,15 @@ Saver::Saver(const SaverArgs& args, const std::string& restored, const std::opti
 void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cut) {
   last_step_ = StepOfCheckpoint(restored);
   regular_step_ = cut ? cut->saved : last_step_;
+  const auto most = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
+  for (const std::string& prefix :
+       KeptCheckpoints(args_.model_dir, restored, cut.has_value(), most)) {
+    kept_.push_back({prefix, WrittenAt(BundleIndexPath(prefix))});
+  }
+  if (cut) extra_ = restored;
   const std::optional<CheckpointState> state = ReadableState(args_.model_dir);
-  if (state) {
-    for (const std::string& prefix : state->all_model_checkpoint_paths) {
-      if (prefix == restored) break;
-      if (CheckpointExists(prefix)) kept_.push_back({prefix, WrittenAt(BundleIndexPath(prefix))});
-    }
-  }
-  if (cut) {
-    extra_ = restored;
-  } else {
-    kept_.push_back({restored, WrittenAt(BundleIndexPath(restored))});
-  }
-  RemoveNoted(state);
   if (!state || state->model_checkpoint_path != restored) WriteState();
+  RemoveNotedCheckpoints(args_.model_dir);
 }
 
 std::string Saver::last_prefix() const { return extra_.empty() ? last_regular_prefix() : extra_; }
@@ -116,6 +111,8 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   all.resize(all.size() - kept_.size());
   std::vector<std::string> old = max > 0 ? ToRemove(all) : std::vector<std::string>();
   if (!extra_before.empty() && extra_before != prefix) old.push_back(extra_before);
+  std::erase(stuck_, prefix);
+  old.insert(old.end(), stuck_.begin(), stuck_.end());
   NoteRemoving(old);
   WriteState();
   last_step_ = step;
@@ -170,22 +167,13 @@ void Saver::NoteRemoving(const std::vector<std::string>& prefixes) const {
   WriteFileAtomically(RemovingPath(args_.model_dir), lines, /*fsync=*/false);
 }
 
-void Saver::Remove(const std::vector<std::string>& prefixes) const {
-  for (const std::string& prefix : prefixes) RemoveCheckpoint(prefix);
-  if (!prefixes.empty()) RemoveFile(RemovingPath(args_.model_dir));
-}
-
-// A run that was killed while it removed checkpoints left some that nothing names any more.
-void Saver::RemoveNoted(const std::optional<CheckpointState>& state) const {
-  const std::string path = RemovingPath(args_.model_dir);
-  if (!FileExists(path)) return;
-  for (const std::string& name : Split(ReadFile(path), '\n')) {
-    const std::string prefix = JoinPath(args_.model_dir, name);
-    if (!StepOfCheckpoint(prefix) || !state) continue;
-    const auto& named = state->all_model_checkpoint_paths;
-    if (std::find(named.begin(), named.end(), prefix) == named.end()) RemoveCheckpoint(prefix);
+// What the disk does not let go stays noted, for the next save or the next start.
+void Saver::Remove(const std::vector<std::string>& prefixes) {
+  stuck_.clear();
+  for (const std::string& prefix : prefixes) {
+    if (!RemoveCheckpoint(prefix)) stuck_.push_back(prefix);
   }
-  RemoveFile(path);
+  if (!prefixes.empty() && stuck_.empty()) RemoveFile(RemovingPath(args_.model_dir));
 }
 
 }  // namespace tpuest

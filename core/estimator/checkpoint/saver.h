@@ -63,13 +63,13 @@ class Saver {
   void WriteState() const;
   [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
   void NoteRemoving(const std::vector<std::string>& prefixes) const;
-  void Remove(const std::vector<std::string>& prefixes) const;
-  void RemoveNoted(const std::optional<CheckpointState>& state) const;
+  void Remove(const std::vector<std::string>& prefixes);
 
   SaverArgs args_;
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
   std::optional<ObjectLayout> layout_;          // for checkpoint_format: checkpoint
   std::deque<Kept> kept_;                       // oldest first
+  std::vector<std::string> stuck_;              // prefixes that could not be removed
   std::string extra_;                           // prefix; newer than all that are kept
   double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;

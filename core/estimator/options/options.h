@@ -234,6 +234,9 @@ struct EstimatorOptions {
 struct TrainLength {
   std::optional<int64_t> steps;      // this many more
   std::optional<int64_t> max_steps;  // up to this global step
+  // Where the run of this length before this one did not end as it should: the step that it began
+  // at. If it has saved its last checkpoint, nothing is left to train.
+  std::optional<int64_t> unfinished_since = std::nullopt;
 };
 // The faults of a length, at "train_spec.steps", "train_spec.max_steps" or, where TPU training has
 // neither, "train_spec".

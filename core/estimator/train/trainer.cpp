@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/leftovers.h"
+#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"
@@ -49,6 +51,19 @@ class FullBatches final : public WrappedStream {
   const int64_t rows_;
 };
 
+// Whether the run before this one has saved anything of its own, in the way that runs without a
+// max_steps need to know: the same command would begin the next run.
+bool HasSaved(const TrainLength& length, const SavedState& newest) {
+  return length.unfinished_since && newest.global_step > *length.unfinished_since &&
+         !newest.resume.cut;
+}
+
+// Whether the newest checkpoint is the last one that the training saves.
+bool IsLast(const TrainLength& length, const SavedState& newest) {
+  if (length.max_steps) return newest.global_step >= *length.max_steps;
+  return length.steps && HasSaved(length, newest) && !newest.resume.goal;
+}
+
 void CheckListeners(const TrainHooks& hooks, bool saves) {
   if (hooks.saving_listeners.empty() || saves) return;
   throw Error(
@@ -68,26 +83,42 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   const bool may_lock = !context_.home.dry_run && DirectoryExists(PrivateDir(context_.model_dir));
   if (may_lock) lock = LockRun(context_.model_dir);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
-  if (newest && length.max_steps && newest->global_step >= *length.max_steps) {
-    return AlreadyDone(*newest);
-  }
+  if (newest && IsLast(length, *newest)) return AlreadyDone(length, *newest, lock != nullptr);
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
 }
 
-TrainResult Trainer::AlreadyDone(const SavedState& newest) const {
-  context_.home.log.Info("Skipping training since max_steps has already saved.");
-  return {.global_step = newest.global_step,
-          .stopped_because = "already at max_steps",
-          .checkpoint = newest.prefix};
+// The process that saved the checkpoint may have been killed before it had tidied up.
+TrainResult Trainer::AlreadyDone(const TrainLength& length, const SavedState& newest,
+                                 bool has_lock) {
+  if (length.steps) goal_ = newest.global_step;
+  if (has_lock) {
+    const RunConfig& config = context_.options.run_config;
+    TidyFinishedRun(context_.model_dir, newest.prefix,
+                    static_cast<size_t>(config.keep_checkpoint_max.value_or(0)),
+                    context_.home.fsync);
+    MetricsLog metrics(context_.model_dir);
+    CutMetrics(metrics, context_, newest.global_step);
+  }
+  TrainResult result{.global_step = newest.global_step, .checkpoint = newest.prefix};
+  if (length.max_steps) {
+    context_.home.log.Info("Skipping training since max_steps has already saved.");
+    result.stopped_because = "already at max_steps";
+  } else {
+    context_.home.log.Info("Skipping training: the run before was killed after its last step.");
+    result.stopped_because = length.steps ? "steps" : "end of input";
+  }
+  return result;
 }
 
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          const TrainHooks& hooks, std::optional<SavedState> newest,
                          std::unique_ptr<FileLock> lock) {
   Rollback rollback;
+  TrainLength left = length;
   while (true) {
-    TrainResult result = RunOnce(input_fn, length, hooks, std::move(newest), lock, rollback);
+    TrainResult result = RunOnce(input_fn, left, hooks, std::move(newest), lock, rollback);
     if (result.stopped_because != TrainLoop::kRolledBack) return result;
+    left.unfinished_since.reset();  // this run has begun
     rollback.times = result.checkpoint == rollback.prefix ? rollback.times + 1 : 1;
     rollback.prefix = result.checkpoint;
     newest = LoadCheckpoint(rollback.prefix);
@@ -102,6 +133,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   if (plan.newest) plan.resume = plan.newest->resume;
   if (rollback.times > 0) plan.resume.position = rollback.position;
   cut_ = plan.resume.cut;
+  is_restored_ = plan.newest.has_value();
   plan.resume.seed = context_.Seed(plan.resume.seed);
   std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
                                                                  .batch_size = plan.batch_size,
@@ -123,12 +155,13 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
     RunLocalInit(context_.home.backend, *model.graph, *model.scaffold, variables_);
   }
   SettleGoal(length, plan);
-  InfeedArgs infeed_args = InfeedFor(plan, step, *stream);
+  std::optional<InfeedArgs> infeed_args = InfeedFor(plan, length, step, *stream);
+  if (!infeed_args) return AlreadyDone(length, *plan.newest, lock != nullptr);
   // Nothing was written so far: a job that cannot run leaves no trace.
   if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
   RemoveLeftovers(context_.model_dir);
-  Infeed infeed(std::move(infeed_args));
+  Infeed infeed(*std::move(infeed_args));
   TrainSession session(
       {.context = context_, .plan = plan, .variables = variables_, .step = step, .user = hooks});
   TrainResult result = session.Run(infeed);
@@ -216,11 +249,13 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
   }
 }
 
-InfeedArgs Trainer::InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStream& stream) {
+std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainLength& length,
+                                             TrainStep& step, BatchStream& stream) {
   if (plan.resume.position != StreamPosition()) stream.Seek(plan.resume.position);
   std::optional<Batch> first = stream.Next();
   // A run that ended with its input is complete: another one reads the input again.
   if (!first && !context_.options.use_tpu && plan.resume.position != StreamPosition()) {
+    if (!length.steps && HasSaved(length, *plan.newest)) return std::nullopt;
     stream.Seek({});
     first = stream.Next();
   }

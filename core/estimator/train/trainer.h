@@ -22,13 +22,16 @@ class Trainer {
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
+  // Whether the run goes on from a checkpoint of model_dir.
+  [[nodiscard]] bool is_restored() const { return is_restored_; }
   // The global step at which the run, or the last one, is complete; nullopt: at its input's end.
   [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
 
  private:
   // Ends a dry run, once all errors that come before the first step would have been thrown.
   TrainResult DryRun(const TrainPlan& plan);
-  [[nodiscard]] TrainResult AlreadyDone(const SavedState& newest) const;
+  // Leaves the folder as the run that saved the newest checkpoint would have left it.
+  TrainResult AlreadyDone(const TrainLength& length, const SavedState& newest, bool has_lock);
   // Where a run was rolled back to.
   struct Rollback {
     std::string prefix;       // the newest checkpoint
@@ -50,13 +53,17 @@ class Trainer {
   // Fills the variables with the values that the run starts with.
   void LoadVariables(const Graph& graph, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
-  // Reads the first batch and compiles the step for it.
-  [[nodiscard]] InfeedArgs InfeedFor(const TrainPlan& plan, TrainStep& step, BatchStream& stream);
+  // Reads the first batch and compiles the step for it; nullopt where an unfinished run has read
+  // all of its input.
+  [[nodiscard]] std::optional<InfeedArgs> InfeedFor(const TrainPlan& plan,
+                                                    const TrainLength& length, TrainStep& step,
+                                                    BatchStream& stream);
 
   EstimatorContext& context_;
   VariableStore variables_;
   std::unique_ptr<TrainStep> step_;
   std::optional<int64_t> goal_;
+  bool is_restored_ = false;
   std::optional<CutRun> cut_;  // of the checkpoint that the run goes on from, if it is an extra
 };
 

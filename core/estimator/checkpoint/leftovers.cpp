@@ -1,0 +1,110 @@
+#include "core/estimator/checkpoint/leftovers.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+
+namespace tpuest {
+namespace {
+
+bool IsNamedBy(const CheckpointState& state, const std::string& prefix) {
+  const auto& named = state.all_model_checkpoint_paths;
+  return state.model_checkpoint_path == prefix ||
+         std::find(named.begin(), named.end(), prefix) != named.end();
+}
+
+// Whether a file is of a checkpoint without an index that nothing speaks of: its writer was killed.
+bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
+  const std::string prefix = CheckpointPrefix(path);
+  return state && !CheckpointExists(prefix) && !IsNamedBy(*state, prefix);
+}
+
+// The names of the checkpoints that were about to be removed.
+std::vector<std::string> NotedNames(const std::string& model_dir) {
+  const std::string path = RemovingPath(model_dir);
+  return FileExists(path) ? Split(ReadFile(path), '\n') : std::vector<std::string>();
+}
+
+// The newest `most` checkpoints of the folder before a step, the oldest first.
+std::vector<std::string> NewestBefore(const std::string& model_dir, int64_t step, size_t most) {
+  const std::vector<std::string> removing = NotedNames(model_dir);
+  std::vector<std::string> kept;
+  for (const auto& [at, prefix] : CheckpointsIn(model_dir)) {
+    const bool is_going =
+        std::find(removing.begin(), removing.end(), BaseName(prefix)) != removing.end();
+    if (at < step && !is_going && !IsExtra(prefix)) kept.push_back(prefix);
+  }
+  kept.erase(kept.begin(), kept.end() - static_cast<int64_t>(std::min(most, kept.size())));
+  return kept;
+}
+
+}  // namespace
+
+void RemoveLeftovers(const std::string& model_dir) {
+  const std::optional<CheckpointState> state = ReadableState(model_dir);
+  for (const std::string& name : ListDirectory(model_dir)) {
+    const std::string path = JoinPath(model_dir, name);
+    if (IsCheckpointFile(name)) {
+      if (IsTemporaryName(name) || IsPart(path, state)) RemoveFile(path);
+    } else if (IsStateFile(name) && IsTemporaryName(name)) {
+      RemoveFile(path);
+    }
+  }
+  if (!DirectoryExists(PrivateDir(model_dir))) return;
+  for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
+    // An evaluation beside the run lists bad records, too.
+    const std::string path = JoinPath(PrivateDir(model_dir), name);
+    const bool may_be_written = path.starts_with(BadRecordsPath(model_dir)) && !HasLostWriter(name);
+    if (IsTemporaryName(name) && !may_be_written) RemoveFile(path);
+  }
+}
+
+void RemoveNotedCheckpoints(const std::string& model_dir) {
+  const std::optional<CheckpointState> state = ReadableState(model_dir);
+  if (!state) return;
+  bool all_gone = true;
+  for (const std::string& name : NotedNames(model_dir)) {
+    const std::string prefix = JoinPath(model_dir, name);
+    if (!StepOfCheckpoint(prefix) || IsNamedBy(*state, prefix)) continue;
+    all_gone = RemoveCheckpoint(prefix) && all_gone;
+  }
+  if (all_gone) RemoveFile(RemovingPath(model_dir));
+}
+
+std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std::string& restored,
+                                         bool restored_is_extra, size_t most) {
+  std::vector<std::string> kept;
+  if (const std::optional<CheckpointState> state = ReadableState(model_dir)) {
+    for (const std::string& prefix : state->all_model_checkpoint_paths) {
+      if (prefix == restored) break;
+      if (CheckpointExists(prefix)) kept.push_back(prefix);
+    }
+  } else if (const std::optional<int64_t> step = StepOfCheckpoint(restored)) {
+    const size_t all = std::max<size_t>(most, 1);
+    kept = NewestBefore(model_dir, *step, restored_is_extra ? all : all - 1);
+  }
+  if (!restored_is_extra) kept.push_back(restored);
+  return kept;
+}
+
+void TidyFinishedRun(const std::string& model_dir, const std::string& newest, size_t most,
+                     bool fsync) {
+  const std::optional<CheckpointState> state = ReadableState(model_dir);
+  if (!state || state->model_checkpoint_path != newest) {
+    WriteCheckpointState(model_dir,
+                         {.model_checkpoint_path = newest,
+                          .all_model_checkpoint_paths = KeptCheckpoints(
+                              model_dir, newest, /*restored_is_extra=*/false, most)},
+                         kCheckpointState, fsync);
+  }
+  RemoveNotedCheckpoints(model_dir);
+  RemoveLeftovers(model_dir);
+}
+
+}  // namespace tpuest

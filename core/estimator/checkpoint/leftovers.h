@@ -1,0 +1,31 @@
+#pragma once
+// What a killed process left in a model_dir, and what its state file said before it was damaged.
+// The process that trains calls these, with the run's lock held.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tpuest {
+
+// Removes what a killed process left: files under temporary names, and the files of checkpoints
+// that have no index and are not among those that the state file names. Without a state file that
+// can be read the latter stay.
+void RemoveLeftovers(const std::string& model_dir);
+// Removes the checkpoints that a killed process was about to remove, but those that the state file
+// names. Without a state file that can be read nothing is done.
+void RemoveNotedCheckpoints(const std::string& model_dir);
+
+// The regular checkpoints up to `restored` that count as kept, the oldest first: those of the state
+// file, or, where it cannot be read, the newest `most` of the folder. `restored` is their last,
+// unless it is an extra.
+[[nodiscard]] std::vector<std::string> KeptCheckpoints(const std::string& model_dir,
+                                                       const std::string& restored,
+                                                       bool restored_is_extra, size_t most);
+
+// Puts a folder in order in which nothing is left to train: the state file names the checkpoint of
+// the run's end, those that keep_checkpoint_max keeps before it, and nothing else is left.
+void TidyFinishedRun(const std::string& model_dir, const std::string& newest, size_t most,
+                     bool fsync);
+
+}  // namespace tpuest
