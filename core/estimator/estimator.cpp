@@ -76,6 +76,18 @@ void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view w
   }
 }
 
+// The newest checkpoint for an evaluator. A damaged state file is told once: `told` is kept from
+// call to call.
+std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::string& told) {
+  RegularCheckpoint newest = NewestRegularCheckpoint(context.model_dir);
+  if (newest.prefix && !newest.fault.empty() && newest.fault != told) {
+    context.home.log.Warning("{}; {} is taken, the newest checkpoint there", newest.fault,
+                             *newest.prefix);
+    told = newest.fault;
+  }
+  return std::move(newest.prefix);
+}
+
 std::string PythonText(const std::optional<int64_t>& value) {
   return value ? std::to_string(*value) : "None";
 }
@@ -134,7 +146,9 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
   if (!length.max_steps && !length.steps) {
     WarnOfFinalExporters(runner.tasks(), "train_spec has no max_steps", context.home.log);
   }
-  EvaluationListener listener(context, runner, [this] { return impl_->trainer.Saved(); });
+  EvaluationListener listener(
+      context, runner, [this] { return impl_->trainer.Saved(); },
+      [this] { return impl_->trainer.is_restored(); });
   TrainHooks watched = hooks;
   watched.saving_listeners.push_back(&listener);
   TrainAndEvaluateResult result{.train = impl_->trainer.Train(input_fn, length, watched)};
@@ -170,17 +184,18 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
     WarnOfFinalExporters(runner.tasks(), "an evaluator knows the run's end by max_steps alone",
                          context.home.log);
   }
-  Follower follower({.tasks = runner.tasks(),
-                     .follow = args,
-                     .model_dir = context.model_dir,
-                     .clock = context.home.clock,
-                     .log = context.home.log,
-                     .stop = context.home.stop,
-                     .newest = [&] { return LatestRegularCheckpoint(context.model_dir); },
-                     .evaluate =
-                         [&](size_t task, const std::string& checkpoint) {
-                           return runner.Run(task, checkpoint).global_step;
-                         }});
+  Follower follower(
+      {.tasks = runner.tasks(),
+       .follow = args,
+       .model_dir = context.model_dir,
+       .clock = context.home.clock,
+       .log = context.home.log,
+       .stop = context.home.stop,
+       .newest = [&, told = std::string()]() mutable { return NewestToFollow(context, told); },
+       .evaluate =
+           [&](size_t task, const std::string& checkpoint) {
+             return runner.Run(task, checkpoint).global_step;
+           }});
   FollowResult result{.stopped_because = follower.Run()};
   result.evaluations = runner.results();
   result.exports = runner.exports();

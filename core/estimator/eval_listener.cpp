@@ -1,6 +1,7 @@
 #include "core/estimator/eval_listener.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/evaluations.h"
@@ -29,20 +30,36 @@ std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
 bool EvaluationListener::OwesFirst(int64_t step) {
   const std::optional<CutRun> cut = saved_().resume.cut;
   last_saved_ = cut ? cut->saved : step;
-  const std::optional<int64_t> settled = cut ? std::nullopt : Settled(step);
-  const bool owes = !cut && settled && *settled < step;
-  settled_ = owes ? *settled : last_saved_;
-  if (step > 0) runner_.GoOnFrom(step, owes);
-  if (!owes) Settle(settled_);
+  const std::optional<SettledStep> settled = Settled(step);
+  const bool owes = !cut && settled && settled->step < step;
+  first_step_ = step;
+  if (is_restored_()) runner_.GoOnFrom(step, owes ? Labels() : std::set<std::string>());
+  if (owes) {
+    settled_ = *settled;
+  } else {
+    const bool is_known = settled && settled->step == last_saved_;
+    Settle({.step = last_saved_, .open = is_known ? settled->open : Labels()});
+  }
   return owes;
 }
 
 void EvaluationListener::End(int64_t step) {
   if (context_.home.stop.requested()) return;
-  const auto is_open = [&](size_t task) { return timers_[task].step != step; };
-  for (size_t task = 0; task < timers_.size(); ++task) {
-    if (is_open(task)) return Evaluate(step, is_open);
-  }
+  const std::set<std::string> open = OpenAt(step);
+  if (open.empty()) return;
+  // The run before this one may have been killed while it made them.
+  if (is_restored_() && step == first_step_) runner_.GoOnFrom(step, open);
+  Evaluate(step, [&](size_t task) { return open.contains(runner_.tasks()[task].label); });
+}
+
+std::set<std::string> EvaluationListener::Labels() const {
+  std::set<std::string> labels;
+  for (const EvalTask& task : runner_.tasks()) labels.insert(task.label);
+  return labels;
+}
+
+std::set<std::string> EvaluationListener::OpenAt(int64_t step) const {
+  return settled_.step == step ? settled_.open : Labels();
 }
 
 std::optional<int64_t> EvaluationListener::NextEvaluation() const {
@@ -51,7 +68,7 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   std::optional<int64_t> next;
   for (const EvalTask& task : runner_.tasks()) {
     const int64_t every = task.every_steps.value_or(1);
-    const int64_t from = std::max((settled_ / every + 1) * every, last_saved_ + 1);
+    const int64_t from = std::max((settled_.step / every + 1) * every, last_saved_ + 1);
     // Checkpoints come every `saves` steps: this is the first from `from` on.
     const int64_t step = last_saved_ + (from - last_saved_ + *saves - 1) / *saves * *saves;
     next = std::min(next.value_or(step), step);
@@ -60,31 +77,49 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
 }
 
 // Where nothing tells whether the checkpoint was evaluated, it is evaluated again.
-std::optional<int64_t> EvaluationListener::Settled(int64_t step) const {
+std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
   const bool is_damaged = step > 0 && IsSettledStepDamaged(context_.model_dir);
   if (!is_damaged) return ReadSettledStep(context_.model_dir);
   context_.home.log.Warning("{}: is damaged; the evaluation of step {} is made again",
                             SettledStepPath(context_.model_dir), step);
-  return LastEvaluationBefore(context_.model_dir, step).value_or(0);
+  return SettledStep{.step = LastEvaluationBefore(context_.model_dir, step).value_or(0)};
 }
 
 void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
-  const std::optional<int64_t> settled = Settled(step);
-  if (!settled || *settled >= step || context_.home.stop.requested()) return;
-  runner_.GoOnFrom(step, true);
-  for (size_t task = 0; task < runner_.tasks().size(); ++task) (void)runner_.Run(task, checkpoint);
-  Settle(step);
+  if (context_.home.stop.requested()) return;
+  const std::optional<SettledStep> settled = Settled(step);
+  const bool owes_all = settled && settled->step < step;
+  const bool owes_some = settled && settled->step == step;
+  const std::set<std::string> owed = owes_all    ? Labels()
+                                     : owes_some ? settled->open
+                                                 : std::set<std::string>();
+  runner_.GoOnFrom(step, owed);
+  if (owed.empty()) return;
+  settled_ = *settled;
+  // First those that were due at the checkpoint, then those that the run's end makes.
+  for (const bool by_steps : {true, false}) {
+    for (size_t task = 0; task < runner_.tasks().size(); ++task) {
+      const bool is_owed = owed.contains(runner_.tasks()[task].label);
+      if (is_owed && IsDueByStep(task, step) == by_steps) (void)runner_.Run(task, checkpoint);
+    }
+  }
+  Settle({.step = step});
 }
 
 bool EvaluationListener::OwesEvaluation(int64_t step) const {
-  const std::optional<int64_t> settled = ReadSettledStep(context_.model_dir);
-  return settled && *settled < step;
+  const std::optional<SettledStep> settled = ReadSettledStep(context_.model_dir);
+  return settled && (settled->step < step || (settled->step == step && !settled->open.empty()));
+}
+
+bool EvaluationListener::IsDueByStep(size_t task, int64_t step) const {
+  const std::optional<int64_t> every = runner_.tasks()[task].every_steps;
+  return !every || step / *every != settled_.step / *every;
 }
 
 bool EvaluationListener::IsDue(size_t task, int64_t step) const {
   const EvalTask& of = runner_.tasks()[task];
   const Timer& timer = timers_[task];
-  if (of.every_steps && step / *of.every_steps == settled_ / *of.every_steps) return false;
+  if (!IsDueByStep(task, step)) return false;
   if (!timer.step) return true;
   if (*timer.step == step) return false;
   if (context_.home.clock.Seconds() >= timer.seconds + of.throttle_secs) return true;
@@ -104,9 +139,11 @@ void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)
   } sharing(context_);
   context_.in_memory = saved_();
   const std::string checkpoint = context_.in_memory->prefix;
+  std::set<std::string> open = OpenAt(step);
   try {
     for (size_t task = 0; task < timers_.size(); ++task) {
       if (!wants(task)) continue;
+      open.erase(runner_.tasks()[task].label);
       timers_[task] = {step, context_.home.clock.Seconds()};
       (void)runner_.Run(task, checkpoint);
     }
@@ -114,12 +151,12 @@ void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)
     if (!context_.home.stop.requested()) throw;
     return;  // the run that goes on from this checkpoint makes it anew
   }
-  Settle(step);
+  Settle({.step = step, .open = std::move(open)});
 }
 
-void EvaluationListener::Settle(int64_t step) {
-  settled_ = step;
-  WriteSettledStep(context_.model_dir, step);
+void EvaluationListener::Settle(SettledStep settled) {
+  settled_ = std::move(settled);
+  WriteSettledStep(context_.model_dir, settled_);
 }
 
 }  // namespace tpuest

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "core/estimator/checkpoint/evaluations.h"
 #include "core/estimator/contract/hooks.h"
 #include "core/estimator/eval_runner.h"
 
@@ -18,8 +20,11 @@ class EvaluationListener final : public CheckpointSaverListener {
  public:
   // `saved` gives the contents of the newest checkpoint, from memory.
   EvaluationListener(EstimatorContext& context, EvalRunner& runner,
-                     std::function<SavedState()> saved)
-      : context_(context), runner_(runner), saved_(std::move(saved)) {}
+                     std::function<SavedState()> saved, std::function<bool()> is_restored)
+      : context_(context),
+        runner_(runner),
+        saved_(std::move(saved)),
+        is_restored_(std::move(is_restored)) {}
 
   void Begin() override;
   std::optional<std::string> AfterSave(int64_t step) override;
@@ -41,22 +46,29 @@ class EvaluationListener final : public CheckpointSaverListener {
     std::optional<int64_t> step;  // the last evaluation's
     double seconds = 0;           // when it began
   };
+  // Whether every_steps of the task asks for an evaluation.
+  [[nodiscard]] bool IsDueByStep(size_t task, int64_t step) const;
   // Whether the task wants this checkpoint. Logs a line if it has to wait for throttle_secs.
   [[nodiscard]] bool IsDue(size_t task, int64_t step) const;
   // Evaluates the newest checkpoint by the tasks that `wants` accepts.
   void Evaluate(int64_t step, const std::function<bool(size_t)>& wants);
   // Looks at the checkpoint that the run begins with. Whether its evaluation was cut.
   [[nodiscard]] bool OwesFirst(int64_t step);
-  // The step up to which evaluations are done, of a run that goes on from `step`.
-  [[nodiscard]] std::optional<int64_t> Settled(int64_t step) const;
-  void Settle(int64_t step);
+  // How far evaluations are done, of a run that goes on from `step`.
+  [[nodiscard]] std::optional<SettledStep> Settled(int64_t step) const;
+  void Settle(SettledStep settled);
+  // All evaluations, and those that are to be made yet if the run ends at this step.
+  [[nodiscard]] std::set<std::string> Labels() const;
+  [[nodiscard]] std::set<std::string> OpenAt(int64_t step) const;
 
   EstimatorContext& context_;
   EvalRunner& runner_;
   std::function<SavedState()> saved_;
+  std::function<bool()> is_restored_;
   std::vector<Timer> timers_;
   bool is_first_ = true;
-  int64_t settled_ = 0;     // evaluations up to here are done with
+  int64_t first_step_ = 0;  // of the checkpoint that the run begins with
+  SettledStep settled_;     // evaluations up to here are done with
   int64_t last_saved_ = 0;  // step of the checkpoint before
 };
 

@@ -41,18 +41,17 @@ bool EvalRunner::Judges(size_t task) const {
   return keep->eval ? args_.tasks[task].label == *keep->eval : task == 0;
 }
 
-void EvalRunner::GoOnFrom(int64_t step, bool again) {
+void EvalRunner::GoOnFrom(int64_t step, const std::set<std::string>& again) {
   const std::string& model_dir = args_.context.model_dir;
-  if (again) MetricsLog(model_dir).CutEvaluationsAt(step);
-  for (const auto& exporters : exporters_) {
-    for (const auto& exporter : exporters) {
-      RemoveLaterExports(model_dir, exporter->name(), again ? step - 1 : step,
-                         args_.context.home.log);
+  if (!again.empty()) MetricsLog(model_dir).CutEvaluationsAt(step, again);
+  for (size_t task = 0; task < args_.tasks.size(); ++task) {
+    const int64_t last = again.contains(args_.tasks[task].label) ? step - 1 : step;
+    for (const auto& exporter : exporters_[task]) {
+      RemoveLaterExports(model_dir, exporter->name(), last, args_.context.home.log);
     }
+    if (best_ && Judges(task)) best_->Mend(last, args_.context.home.log);
   }
-  if (!best_) return;
-  best_->Mend(again ? step - 1 : step, args_.context.home.log);
-  best_->ForgetAfter(step);
+  if (best_) best_->ForgetAfter(step);
 }
 
 const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint) {

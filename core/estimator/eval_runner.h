@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,9 @@ class EvalRunner {
     const std::optional<int64_t> goal = args_.goal();
     return goal && step >= *goal;
   }
-  // Takes back the exports and best checkpoints that a cut run made after `step`; with `again` the
-  // exports and evaluations at `step` too, since they are to be made again.
-  void GoOnFrom(int64_t step, bool again);
+  // Takes back the exports and best checkpoints that a cut run made after `step`; of evaluations
+  // with a label of `again` also the exports and lines at `step`, since they are to be made again.
+  void GoOnFrom(int64_t step, const std::set<std::string>& again);
   // Evaluates the checkpoint of this prefix by one of the tasks, keeps it if it is among the best,
   // and exports. Error kUsage for a metric of keep_best that the evaluation lacks; and what
   // Evaluate and exporting throw.

@@ -89,18 +89,24 @@ bool IsSettledStepDamaged(const std::string& model_dir) {
   return FileExists(SettledStepPath(model_dir)) && !ReadSettledStep(model_dir);
 }
 
-std::optional<int64_t> ReadSettledStep(const std::string& model_dir) {
+std::optional<SettledStep> ReadSettledStep(const std::string& model_dir) {
   const std::string path = SettledStepPath(model_dir);
   if (!FileExists(path)) return std::nullopt;
   const Json object = Json::parse(ReadFile(path), nullptr, false);
   if (!object.is_object() || !object.contains("global_step")) return std::nullopt;
   const Json& step = object["global_step"];
-  return step.is_number_integer() ? std::optional(step.get<int64_t>()) : std::nullopt;
+  if (!step.is_number_integer()) return std::nullopt;
+  SettledStep settled{.step = step.get<int64_t>()};
+  for (const Json& label : object.value("open", Json::array())) {
+    if (label.is_string()) settled.open.insert(label.get<std::string>());
+  }
+  return settled;
 }
 
-void WriteSettledStep(const std::string& model_dir, int64_t step) {
-  WriteFileAtomically(SettledStepPath(model_dir), fmt::format("{{\"global_step\": {}}}\n", step),
-                      /*fsync=*/false);
+void WriteSettledStep(const std::string& model_dir, const SettledStep& settled) {
+  Json object = {{"global_step", settled.step}};
+  if (!settled.open.empty()) object["open"] = settled.open;
+  WriteFileAtomically(SettledStepPath(model_dir), object.dump() + "\n", /*fsync=*/false);
 }
 
 }  // namespace tpuest

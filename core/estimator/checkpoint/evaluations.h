@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace tpuest {
@@ -22,12 +23,18 @@ namespace tpuest {
 [[nodiscard]] std::optional<int64_t> LastEvaluationBefore(const std::string& model_dir,
                                                           int64_t step);
 
-// The global step up to which train_and_evaluate has evaluated, exported and kept what it wanted:
-// .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past it is one whose evaluation was
-// cut. nullopt: there was no such run, or the file is damaged.
-[[nodiscard]] std::optional<int64_t> ReadSettledStep(const std::string& model_dir);
+// How far train_and_evaluate has evaluated, exported and kept what it wanted:
+// .tpuest/evaluated.json, {"global_step": 20}. A checkpoint past the step is one whose evaluation
+// was cut. Evaluations that were not due at this step are open there, {"global_step": 20, "open":
+// ["test"]}: the end of a run makes them.
+struct SettledStep {
+  int64_t step = 0;
+  std::set<std::string> open;  // labels
+};
+// nullopt: there was no such run, or the file is damaged.
+[[nodiscard]] std::optional<SettledStep> ReadSettledStep(const std::string& model_dir);
 // Whether the file is there, and is damaged.
 [[nodiscard]] bool IsSettledStepDamaged(const std::string& model_dir);
-void WriteSettledStep(const std::string& model_dir, int64_t step);
+void WriteSettledStep(const std::string& model_dir, const SettledStep& settled);
 
 }  // namespace tpuest

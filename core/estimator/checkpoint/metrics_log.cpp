@@ -61,9 +61,11 @@ std::string MetricsLog::CutLine() const {
   return text.substr(text.rfind('\n') + 1);
 }
 
-void MetricsLog::CutEvaluationsAt(int64_t step) {
-  Keep([step](const std::string& line) {
-    return StepOf(line) != step || line.find("\"eval\":") == std::string::npos;
+void MetricsLog::CutEvaluationsAt(int64_t step, const std::set<std::string>& labels) {
+  Keep([&](const std::string& line) {
+    if (StepOf(line) != step) return true;
+    const Json label = Json::parse(line, nullptr, false).value("eval", Json());
+    return !label.is_string() || !labels.contains(label.get<std::string>());
   });
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/base/files.h"
@@ -38,8 +39,9 @@ class MetricsLog {
   // Takes out the lines of steps after this one, a last line that was cut, and lines that are
   // damaged. Returns how many of the latter there were.
   int64_t CutAfter(int64_t step);
-  // Takes out the evaluations of this step. Only while nobody else appends.
-  void CutEvaluationsAt(int64_t step);
+  // Takes out the evaluations of this step that have one of these labels. Only while nobody else
+  // appends.
+  void CutEvaluationsAt(int64_t step, const std::set<std::string>& labels);
   void Append(const StepLine& line);
   // Appends the metrics that have one numeric element; others are left out.
   void AppendEvaluation(int64_t step, const std::string& name,
