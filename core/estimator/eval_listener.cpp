@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/evaluations.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/train/trainer.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
@@ -86,7 +88,9 @@ std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
 }
 
 void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
-  if (context_.home.stop.requested()) return;
+  if (context_.home.stop.requested() || !DirectoryExists(PrivateDir(context_.model_dir))) return;
+  const std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  if (LatestCheckpoint(context_.model_dir) != checkpoint) return;  // another process has gone on
   const std::optional<SettledStep> settled = Settled(step);
   const bool owes_all = settled && settled->step < step;
   const bool owes_some = settled && settled->step == step;

@@ -29,14 +29,6 @@ void MakeRunFolders(const std::string& model_dir) {
   }
 }
 
-std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
-  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(LockPath(model_dir));
-  if (lock != nullptr) return lock;
-  throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
-              "wait for it, or name another model_dir")
-      .Key("run_config.model_dir");
-}
-
 // A stream that ends before a short batch: every replica of a strategy takes a full one of its own.
 class FullBatches final : public WrappedStream {
  public:
@@ -74,6 +66,14 @@ void CheckListeners(const TrainHooks& hooks, bool saves) {
 }
 
 }  // namespace
+
+std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
+  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(LockPath(model_dir));
+  if (lock != nullptr) return lock;
+  throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
+              "wait for it, or name another model_dir")
+      .Key("run_config.model_dir");
+}
 
 TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
                            const TrainHooks& hooks) {

@@ -11,6 +11,10 @@
 
 namespace tpuest {
 
+// The lock of the process that trains in model_dir, whose .tpuest is there. Error kUsage where
+// another process has it.
+[[nodiscard]] std::unique_ptr<FileLock> LockRun(const std::string& model_dir);
+
 class Trainer {
  public:
   explicit Trainer(EstimatorContext& context) : context_(context) {}
