@@ -79,6 +79,8 @@ class Trial:
         self.harmed = {}      # path: the bytes that it had
         self.clock, self.code, self.follower = 0, None, None
         self.groups = {}
+        # The same command would begin the next run once this one has ended.
+        self.starts_anew = "max_steps" not in case["job"]["train_spec"]
 
     # ---- commands --------------------------------------------------------------------------------
 
@@ -113,7 +115,8 @@ class Trial:
             self.bring_back()
         # What is killed while it leaves has ended.
         record = snapshot.json_of(self.run_dir / ".tpuest/run.json") or {}
-        self.code = 0 if outcome.code == -9 and record.get("status") == "done" else outcome.code
+        has_ended = self.starts_anew and outcome.code == -9 and record.get("status") == "done"
+        self.code = 0 if has_ended else outcome.code
 
     # ---- damage ----------------------------------------------------------------------------------
 
@@ -300,13 +303,12 @@ class Trial:
 
     def go_on(self):
         """The schedule, and then attempts without a fault until the command ends with 0."""
-        starts_anew = "max_steps" not in self.case["job"]["train_spec"]
         for fault in self.case["schedule"]:
-            if self.code == 0 and starts_anew and fault["kind"] != "export":
-                break  # the same command would begin the next run
+            if self.code == 0 and self.starts_anew and fault["kind"] != "export":
+                break
             self.befall(fault)
         for _ in range(MOST_ATTEMPTS):
-            if self.code == 0 and (starts_anew or not self.is_untidy):
+            if self.code == 0 and (self.starts_anew or not self.is_untidy):
                 return
             self.is_damaged = self.is_untidy = False
             self.attempt("the last attempt", COMPLETE)
