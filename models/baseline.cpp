@@ -52,7 +52,7 @@ TPUEstimatorSpec BaselineOf<Kind>::Build(Graph& graph, const ModelInputs& inputs
        .job = job,
        .metrics = metrics,
        .optimizers = {{nn::ByFamily(optimizer), kBaselineRate, "", names}},
-       .divides_losses = std::is_same_v<Kind, WithHead>},
+       .divides_losses = !std::is_same_v<Kind, Classifier>},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& /*summaries*/) {
         const int first = graph.next_node();
         const Variable* const bias =

@@ -61,7 +61,8 @@ struct SpecParts {
   nn::L2WeightDecay l2_weight_decay = 0.0;
   nn::Summaries summaries;  // the model's own, for TRAIN
   // Under a strategy Keras' optimizers get a replica's share of the loss, though the head's
-  // reduction be SUM: DNNLinearCombinedEstimator's and BaselineEstimator's do not know the head's.
+  // reduction be SUM: TensorFlow's combined models and baselines hand the reduction on to their
+  // step in classifiers alone.
   bool divides_losses = false;
 };
 

@@ -68,7 +68,7 @@ TPUEstimatorSpec DnnLinearCombinedOf<Kind>::Build(Graph& graph, const ModelInput
        .job = job,
        .metrics = metrics,
        .optimizers = optimizers,
-       .divides_losses = std::is_same_v<Kind, WithHead>},
+       .divides_losses = !std::is_same_v<Kind, Classifier>},
       [&](nn::ColumnValues& values, int64_t units, nn::Summaries& summaries) {
         std::vector<Value> logits;
         if (dnn) {
