@@ -206,8 +206,10 @@ Value OnlyFeature(const ModelInputs& inputs, const std::string& model,
 
 TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   Graph& graph = parts.layers.graph;
-  nn::HeadInputs head_inputs{
-      .logits = parts.logits, .features = parts.inputs.features, .replicas = parts.params.replicas};
+  nn::HeadInputs head_inputs{.logits = parts.logits,
+                             .logits_by_head = parts.logits_by_head,
+                             .features = parts.inputs.features,
+                             .replicas = parts.params.replicas};
   if (parts.mode != Mode::kPredict) {
     head_inputs.labels = parts.inputs.labels;
     head_inputs.example_weight = parts.inputs.example_weight;

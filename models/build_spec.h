@@ -50,6 +50,8 @@ inline constexpr std::string_view kPrecisionHelp =
 struct SpecParts {
   const nn::AnyHead& head;
   Value logits;
+  // Logits of a MultiHead's heads, by their names, where they do not stand in one tensor.
+  std::map<std::string, Value> logits_by_head;
   const ModelInputs& inputs;
   Mode mode = Mode::kTrain;
   const Params& params;

@@ -1,17 +1,37 @@
 #include "models/sequential.h"
 
+#include "core/nn/job_place.h"
+#include "core/nn/layers/network.h"
+
 namespace tpuest::models {
+namespace {
+
+void CheckInARow(const std::vector<nn::Layer>& layers) {
+  for (const nn::Layer& layer : layers) {
+    std::visit(
+        [](const auto& l) {
+          if (l.inputs == nn::LayerInputs()) return;
+          nn::Refuse(l.place, "a layer of Sequential takes what the layer before it gives",
+                     "model: {type: Functional} has layers with inputs");
+        },
+        layer);
+  }
+}
+
+}  // namespace
 
 TPUEstimatorSpec Sequential::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                    const Params& params, const JobContext& job) const {
   if (layers.empty()) {
     throw Error(Code::kUsage, "Sequential has no layers").Key("model.layers");
   }
+  CheckInARow(layers);
   nn::LayerContext context = MakeLayerContext(graph, mode, params, precision, trainable);
-  Value x = OnlyFeature(inputs, "Sequential", nn::WeightColumnsOf(head), context.compute_dtype);
-  for (const nn::Layer& layer : layers) x = nn::Apply(layer, context, x);
+  const Value x =
+      OnlyFeature(inputs, "Sequential", nn::WeightColumnsOf(head), context.compute_dtype);
+  const Value logits = nn::ApplyLayers(layers, context, {.named = {}, .only = x}).last;
   return BuildSpec({.head = head,
-                    .logits = x,
+                    .logits = logits,
                     .inputs = inputs,
                     .mode = mode,
                     .params = params,

@@ -10,6 +10,7 @@
 #include "models/baseline.h"
 #include "models/dnn.h"
 #include "models/dnn_linear_combined.h"
+#include "models/functional.h"
 #include "models/linear.h"
 #include "models/mnist_cnn.h"
 #include "models/saved_model.h"
@@ -18,7 +19,7 @@
 namespace tpuest::models {
 
 // The options of every model; `model: {type: ...}` chooses one.
-using AnyModel = std::variant<Sequential, MnistCnn, SavedModelModel, LinearClassifier,
+using AnyModel = std::variant<Sequential, Functional, MnistCnn, SavedModelModel, LinearClassifier,
                               LinearRegressor, LinearEstimator, DnnClassifier, DnnRegressor,
                               DnnEstimator, DnnLinearCombinedClassifier, DnnLinearCombinedRegressor,
                               DnnLinearCombinedEstimator, BaselineClassifier, BaselineRegressor,

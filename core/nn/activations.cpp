@@ -19,6 +19,11 @@ Value Gelu(Value x) {
   return ops::Mul(ops::Mul(x, 0.5), phi);
 }
 
+// Keras 2's: 0.2 x + 0.5, from 0 to 1.
+Value HardSigmoid(Value x) {
+  return ops::ClipByValue(ops::AddV2(ops::Mul(x, 0.2), 0.5), 0.0, 1.0);
+}
+
 struct Activation {
   std::string_view name;
   Value (*apply)(Value);
@@ -37,7 +42,11 @@ constexpr std::array kActivations = {
     Activation{"softplus", [](Value x) { return ops::Softplus(x); }},
     Activation{"softsign", [](Value x) { return ops::Softsign(x); }},
     Activation{"swish", [](Value x) { return ops::Mul(x, ops::Sigmoid(x)); }},
+    Activation{"silu", [](Value x) { return ops::Mul(x, ops::Sigmoid(x)); }},
     Activation{"gelu", Gelu},
+    Activation{"exponential", [](Value x) { return ops::Exp(x); }},
+    Activation{"hard_sigmoid", HardSigmoid},
+    Activation{"mish", [](Value x) { return ops::Mul(x, ops::Tanh(ops::Softplus(x))); }},
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "core/nn/layers/batch_normalization.h"
 #include "core/nn/layers/dense_layer.h"
-#include "core/nn/layers/shape_layers.h"
+#include "core/nn/layers/noise_layers.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 

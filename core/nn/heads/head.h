@@ -20,6 +20,9 @@ namespace tpuest::nn {
 // All that a head is built on.
 struct HeadInputs {
   Value logits;                           // [B, logits_dimension]
+  // For MultiHead: logits of each head [B, its dimension], by name. Empty: they stand in `logits`,
+  // one behind the other.
+  std::map<std::string, Value> logits_by_head;
   std::map<std::string, Value> features;  // for weight_column
   Labels<Value> labels;                   // [B] or [B, label dimension]; not valid() in PREDICT
   Value example_weight;                   // [B]; not valid() unless the batch has padding

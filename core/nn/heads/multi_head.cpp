@@ -173,13 +173,34 @@ void CheckLabels(const MultiHead& head, const Labels<Value>& labels) {
   }
 }
 
-// The inputs of one of the heads: its part of the logits, from `begin` on, and its label.
+void CheckLogitsByHead(const MultiHead& head, const std::map<std::string, Value>& logits) {
+  std::set<std::string> names;
+  for (const NamedHead& one : head.heads) {
+    names.insert(NameOf(one));
+    if (logits.contains(NameOf(one))) continue;
+    RefuseHeads(fmt::format("logits has missing values for head '{}'", NameOf(one)),
+                fmt::format("outputs: {{{}: LAYER}}", NameOf(one)));
+  }
+  for (const auto& [name, value] : logits) {
+    if (names.contains(name)) continue;
+    RefuseHeads(fmt::format("there is no head '{}', whose logits are given", name),
+                "the heads are " + Join({names.begin(), names.end()}, ", "));
+  }
+}
+
+// The part of the logits in a row that is a head's, from `begin` on.
+Value PartOf(Value logits, int64_t begin, int64_t width) {
+  const NameScope scope(logits.graph(), "split_logits");
+  return ops::Slice(logits, {0, begin}, {-1, width});
+}
+
+// The inputs of one of the heads: its logits, in a row from `begin` on, and its label.
 HeadInputs InputsOf(const NamedHead& head, const HeadInputs& all, int64_t begin) {
   const int64_t width = Ask(head, [](const auto& h) { return h.logits_dimension(); });
+  const auto given = all.logits_by_head.find(NameOf(head));
   HeadInputs own{
       .features = all.features, .example_weight = all.example_weight, .replicas = all.replicas};
-  const NameScope scope(all.logits.graph(), "split_logits");
-  own.logits = ops::Slice(all.logits, {0, begin}, {-1, width});
+  own.logits = given != all.logits_by_head.end() ? given->second : PartOf(all.logits, begin, width);
   if (all.labels.valid()) own.labels = *all.labels.Find(NameOf(head));
   return own;
 }
@@ -258,7 +279,11 @@ void MultiHead::CheckOptions() const {
 
 HeadOutputs MultiHead::Build(const HeadInputs& inputs) const {
   CheckOptions();
-  CheckLogits(*this, inputs.logits.shape());
+  if (inputs.logits_by_head.empty()) {
+    CheckLogits(*this, inputs.logits.shape());
+  } else {
+    CheckLogitsByHead(*this, inputs.logits_by_head);
+  }
   CheckLabels(*this, inputs.labels);
   Merger merger(inputs);
   int64_t begin = 0;
@@ -267,7 +292,7 @@ HeadOutputs MultiHead::Build(const HeadInputs& inputs) const {
     const AnyHead head = Ask(heads[i], [](const auto& h) { return AnyHead(h); });
     merger.Add(NameOf(heads[i]), ReductionOf(heads[i]),
                head_weights.empty() ? 1.0 : head_weights[i], BuildHead(head, own));
-    begin += own.logits.shape().dim(1);
+    begin += Ask(heads[i], [](const auto& h) { return h.logits_dimension(); });
   }
   return merger.Finish(scope_name());
 }

@@ -16,7 +16,7 @@ struct Moments {
 };
 
 // The inputs of one application; gamma and beta float32 [channels].
-struct Normalization {
+struct Normalizing {
   Value x;
   Value gamma;
   Value beta;
@@ -29,7 +29,7 @@ struct Normalized {
   Moments batch;  // in training: what the moving averages follow
 };
 
-Normalized NormalizeImage(const Normalization& n, bool training) {
+Normalized NormalizeImage(const Normalizing& n, bool training) {
   Graph& graph = n.x.graph();
   const Value none = training ? ops::Zeros(graph, DType::kFloat, Shape{0}, "empty") : Value{};
   const ops::BatchNormResult result = ops::FusedBatchNormV3(
@@ -49,7 +49,7 @@ Moments MomentsOf(Value x) {
 
 // Normalizes without the fused op: y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean *
 // that).
-Normalized NormalizeAny(const Normalization& n, bool training) {
+Normalized NormalizeAny(const Normalizing& n, bool training) {
   const Moments used = training ? MomentsOf(n.x) : n.moving;
   const Value factor = ops::Mul(ops::Rsqrt(ops::AddV2(used.variance, n.epsilon)), n.gamma);
   const Value offset = ops::Sub(n.beta, ops::Mul(used.mean, factor));
@@ -86,11 +86,12 @@ Value BatchNormalization::Apply(LayerContext& context, Value x) const {
       layer.AddWeight("moving_mean", channels, moving_mean_initializer, {.trainable = false});
   const Variable* const variance = layer.AddWeight(
       "moving_variance", channels, moving_variance_initializer, {.trainable = false});
-  const bool frozen = !trainable || !context.trainable.Match(layer.name() + "/gamma");
+  const bool frozen =
+      !trainable || context.frozen || !context.trainable.Match(layer.name() + "/gamma");
   const bool training = context.training && !frozen;
 
   const NameScope nodes = layer.Nodes();
-  const Normalization normalization{
+  const Normalizing normalization{
       .x = x,
       .gamma = gamma != nullptr ? gamma->value : ops::Ones(context.graph, DType::kFloat, channels),
       .beta = beta != nullptr ? beta->value : ops::Zeros(context.graph, DType::kFloat, channels),

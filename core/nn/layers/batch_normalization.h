@@ -29,6 +29,7 @@ struct BatchNormalization {
   Regularizer gamma_regularizer;
   bool trainable = true;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
@@ -45,7 +46,7 @@ struct BatchNormalization {
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
     v("trainable", trainable, {.help = "false: frozen, and in inference mode"});
-    v("name", name, {.help = "prefix of its variables; default: batch_normalization, ..."});
+    VisitName(v, *this, "prefix of its variables; default: batch_normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

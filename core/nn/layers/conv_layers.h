@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions over images [batch, height, width, channels]: tf.layers.conv2d, separable_conv2d and
-// Keras's DepthwiseConv2D.
+// Convolutions over images [batch, height, width, channels], tf.layers.conv2d, separable_conv2d and
+// Keras' DepthwiseConv2D, and over rows [batch, steps, channels], conv1d and separable_conv1d.
 
 #include <cstdint>
 #include <optional>
@@ -25,9 +25,19 @@ void VisitWindow(V& v, Layer& layer, std::string_view strides) {
      .values = {"valid", "same", "VALID", "SAME"}});
 }
 
+// The arguments of a window over steps.
+template <class V, class Layer>
+void VisitWindow1D(V& v, Layer& layer) {
+  v("kernel_size", layer.kernel_size, {.help = kSideHelp, .required = true});
+  v("strides", layer.strides, {.help = kSideHelp});
+  v("padding", layer.padding,
+    {.help = "same: of as many steps as the input has; causal: the same, all of it ahead",
+     .values = {"valid", "same", "causal", "VALID", "SAME", "CAUSAL"}});
+}
+
 // A convolution [batch, height, width, channels] -> [batch, height', width', filters]
-// (tf.nn.conv2d), then bias and activation. Variables kernel [height, width, channels, filters],
-// bias [filters].
+// (tf.nn.conv2d), then bias and activation. Variables kernel [height, width, channels / groups,
+// filters], bias [filters].
 struct Conv2D {
   static constexpr std::string_view kType = "conv2d";
   static constexpr std::string_view kAliases[] = {"Conv2D"};
@@ -36,6 +46,7 @@ struct Conv2D {
   Sides strides = 1;
   std::string padding = "valid";
   Sides dilation_rate = 1;
+  int64_t groups = 1;
   std::optional<std::string> activation;
   bool use_bias = true;
   Initializer kernel_initializer = GlorotUniform{};
@@ -44,6 +55,7 @@ struct Conv2D {
   Regularizer bias_regularizer;
   bool trainable = true;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
@@ -51,6 +63,7 @@ struct Conv2D {
     v("filters", filters, {.help = "output channels", .required = true});
     VisitWindow(v, *this, kSidesHelp);
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
+    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
     VisitActivation(v, *this);
     v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
@@ -81,6 +94,7 @@ struct DepthwiseConv2D {
   Regularizer bias_regularizer;
   bool trainable = true;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
@@ -121,6 +135,7 @@ struct SeparableConv2D {
   Regularizer bias_regularizer;
   bool trainable = true;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
@@ -137,6 +152,90 @@ struct SeparableConv2D {
     v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     VisitVariables(v, *this, "prefix of its variables; default: separable_conv2d, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// A convolution [batch, steps, channels] -> [batch, steps', filters] (tf.nn.conv1d), then bias and
+// activation. Variables kernel [steps, channels / groups, filters], bias [filters]. Padding
+// "causal": no step sees those behind it.
+struct Conv1D {
+  static constexpr std::string_view kType = "conv1d";
+  static constexpr std::string_view kAliases[] = {"Conv1D"};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  Sides dilation_rate = 1;
+  int64_t groups = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filters", filters, {.help = "output channels", .required = true});
+    VisitWindow1D(v, *this);
+    v("dilation_rate", dilation_rate, {.help = kSideHelp});
+    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
+    VisitActivation(v, *this);
+    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    VisitVariables(v, *this, "prefix of its variables; default: conv1d, conv1d_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// A depthwise convolution over steps, then one of a single step that mixes the channels. Variables
+// depthwise_kernel [steps, channels, depth_multiplier], pointwise_kernel [1, channels *
+// depth_multiplier, filters], bias [filters].
+struct SeparableConv1D {
+  static constexpr std::string_view kType = "separable_conv1d";
+  static constexpr std::string_view kAliases[] = {"SeparableConv1D"};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  Sides dilation_rate = 1;
+  int64_t depth_multiplier = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform{};
+  Initializer pointwise_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer depthwise_regularizer;
+  Regularizer pointwise_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filters", filters, {.help = "output channels", .required = true});
+    VisitWindow1D(v, *this);
+    v("dilation_rate", dilation_rate, {.help = kSideHelp});
+    v("depth_multiplier", depth_multiplier, {.help = "depthwise filters a channel"});
+    VisitActivation(v, *this);
+    v("depthwise_initializer", depthwise_initializer, {.help = "of the depthwise kernel"});
+    v("pointwise_initializer", pointwise_initializer, {.help = "of the pointwise kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
+    v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    VisitVariables(v, *this, "prefix of its variables; default: separable_conv1d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

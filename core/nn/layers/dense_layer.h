@@ -25,6 +25,7 @@ struct Dense {
   Regularizer bias_regularizer;
   bool trainable = true;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>

@@ -8,12 +8,22 @@ namespace tpuest::nn {
 
 namespace {
 
-Variable* AddVariable(LayerContext& context, const std::string& name, const Shape& shape,
-                      const Initializer& initializer, bool trainable, std::string object_path) {
-  const Value initial = InitialValue(context.graph, name, DType::kFloat, shape, initializer);
-  return context.graph.AddVariable(name, DType::kFloat, shape, initial,
-                                   {.trainable = trainable && context.trainable.Match(name),
-                                    .object_path = std::move(object_path)});
+struct NewVariable {
+  const std::string& name;
+  const Shape& shape;
+  const Initializer& initializer;
+  bool trainable = true;
+  DType dtype = DType::kFloat;
+};
+
+Variable* AddVariable(LayerContext& context, const NewVariable& made,
+                      const std::string& object_path) {
+  const Value initial =
+      InitialValue(context.graph, made.name, made.dtype, made.shape, made.initializer);
+  const bool trainable = made.trainable && !context.frozen && context.trainable.Match(made.name);
+  return context.graph.AddVariable(
+      made.name, made.dtype, made.shape, initial,
+      {.trainable = trainable, .object_path = context.object_prefix + object_path});
 }
 
 }  // namespace
@@ -21,8 +31,9 @@ Variable* AddVariable(LayerContext& context, const std::string& name, const Shap
 Variable* AddWeight(LayerContext& context, const std::string& name, const Shape& shape,
                     const Initializer& initializer, bool trainable) {
   const std::string last = name.substr(name.rfind('/') + 1);
-  return AddVariable(context, name, shape, initializer, trainable,
-                     fmt::format("layer_with_weights-{}/{}", context.layers_with_weights++, last));
+  return AddVariable(
+      context, {.name = name, .shape = shape, .initializer = initializer, .trainable = trainable},
+      fmt::format("layer_with_weights-{}/{}", context.layers_with_weights++, last));
 }
 
 std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what) {
@@ -40,6 +51,14 @@ std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what) {
   return both;
 }
 
+int64_t OneSide(const Sides& sides, std::string_view what) {
+  const auto* const side = std::get_if<int64_t>(&sides);
+  const auto* const list = std::get_if<std::vector<int64_t>>(&sides);
+  const int64_t length = side != nullptr ? *side : list->size() == 1 ? list->front() : 0;
+  if (length > 0) return length;
+  throw Error(Code::kUsage, fmt::format("{} is one positive integer", what));
+}
+
 std::string PaddingName(const std::string& padding) {
   return padding == "same" || padding == "SAME" ? "SAME" : "VALID";
 }
@@ -50,7 +69,9 @@ LayerScope::LayerScope(LayerContext& context, const std::string& name, std::stri
       type_(base),
       place_(place),
       origin_(context.graph, place),
-      name_(name.empty() ? context.graph.UniqueLayerName(base) : name),
+      name_(!context.shares.empty() ? context.shares
+            : name.empty()          ? context.graph.UniqueLayerName(base)
+                                    : name),
       first_node_(context.graph.next_node()) {}
 
 Value LayerScope::Output(Value y) const {
@@ -60,14 +81,30 @@ Value LayerScope::Output(Value y) const {
 
 Variable* LayerScope::AddWeight(std::string_view name, const Shape& shape,
                                 const Initializer& initializer, WeightOptions options) {
-  if (index_ < 0) index_ = context_.layers_with_weights++;
   const std::string full_name = fmt::format("{}/{}", name_, name);
   Graph& graph = context_.graph;
-  Variable* const weight = AddVariable(context_, full_name, shape, initializer, options.trainable,
+  if (!context_.shares.empty()) return Shared(full_name, shape);
+  if (index_ < 0) index_ = context_.layers_with_weights++;
+  Variable* const weight = AddVariable(context_,
+                                       {.name = full_name,
+                                        .shape = shape,
+                                        .initializer = initializer,
+                                        .trainable = options.trainable,
+                                        .dtype = options.dtype},
                                        fmt::format("layer_with_weights-{}/{}", index_, name));
   if (options.regularizer != nullptr && options.regularizer->has_value()) {
     const NameScope scope(graph, full_name + "/Regularizer");
     context_.regularization_losses.push_back(Penalty(*options.regularizer, weight->value));
+  }
+  return weight;
+}
+
+Variable* LayerScope::Shared(const std::string& full_name, const Shape& shape) const {
+  Variable* const weight = context_.graph.FindVariable(full_name);
+  Check(weight != nullptr, "layer '{}' has no variable '{}'", name_, full_name);
+  if (weight->shape != shape) {
+    Fail(fmt::format("shares '{}' {}, and this input needs {}", full_name, weight->shape.Text(),
+                     shape.Text()));
   }
   return weight;
 }
@@ -88,10 +125,18 @@ int64_t LayerScope::Channels(Value x, int rank) const {
          rank == 4 ? "an image is [height, width, channels]; a reshape layer before it helps"
                    : "a flatten layer before it helps");
   }
-  if (shape.dim(-1) == kUnknownDim) {
-    Fail(fmt::format("the last dimension of its input {} is not known", shape.Text()));
+  return Dimension(x, -1);
+}
+
+int64_t LayerScope::Dimension(Value x, int axis) const {
+  const Shape& shape = x.shape();
+  const bool is_there = shape.known_rank() && axis < shape.rank() && axis >= -shape.rank();
+  if (!is_there) Fail(fmt::format("its input {} has no axis {}", shape.Text(), axis));
+  if (shape.dim(axis) == kUnknownDim) {
+    Fail(axis == -1 ? fmt::format("the last dimension of its input {} is not known", shape.Text())
+                    : fmt::format("dimension {} of its input {} is not known", axis, shape.Text()));
   }
-  return shape.dim(-1);
+  return shape.dim(axis);
 }
 
 }  // namespace tpuest::nn

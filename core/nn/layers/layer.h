@@ -1,6 +1,7 @@
 #pragma once
 // The common part of layers: where they build, how they name and keep their variables.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,12 +26,23 @@ void VisitActivation(V& v, Layer& layer) {
   v("use_bias", layer.use_bias, {.help = "add a bias"});
 }
 
-// Visits trainable and name, the last arguments of a layer with variables. `name`: what it is by
-// default.
+// The tensors that a layer takes, each by the name of an input or of a layer above: one, several in
+// the layer's order, or by its arguments' names (network.h); "": what the layer before it gives.
+using LayerInputs =
+    std::variant<std::string, std::vector<std::string>, std::map<std::string, std::string>>;
+
+// Visits inputs and name, the last arguments of every layer. `name`: what it is by default.
+template <class V, class Layer>
+void VisitName(V& v, Layer& layer, std::string_view name) {
+  v("inputs", layer.inputs, {.help = "names of what it takes; default: the layer before"});
+  v("name", layer.name, {.help = name});
+}
+
+// Visits trainable, and the name, of a layer with variables.
 template <class V, class Layer>
 void VisitVariables(V& v, Layer& layer, std::string_view name) {
   v("trainable", layer.trainable, {.help = "false: its variables keep their values"});
-  v("name", layer.name, {.help = name});
+  VisitName(v, layer, name);
 }
 
 // ---- building -----------------------------------------------------------------------------------
@@ -44,10 +56,17 @@ struct LayerContext {
   int replicas = 1;
   // The variables that are trained; a layer whose variables are not is in inference mode.
   NamePatterns trainable{{".*"}};
+  // True inside a model that is a layer and does not train.
+  bool frozen = false;
+  // The layer whose variables the one that is being built uses, instead of its own; "": none.
+  std::string shares;
+  // The names of the layers that network.h has built, by their place in its list.
+  std::map<const void*, std::string> built;
 
   std::vector<Node*> updates;                // moving averages: run with the train_op
   std::vector<Value> regularization_losses;  // float32 [] each
   int layers_with_weights = 0;               // for object paths
+  std::string object_prefix;                 // of those of a model that is a layer
 };
 
 // The float32 variable `name` of a part that is no layer ("linear/linear_model/age/weights").
@@ -59,11 +78,15 @@ using Sides = std::variant<int64_t, std::vector<int64_t>>;
 
 // The sides as {height, width}. Throws Error kUsage unless there are one or two positive numbers.
 [[nodiscard]] std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what);
+// The one side of a window over one axis. Throws Error kUsage unless there is one positive number.
+[[nodiscard]] int64_t OneSide(const Sides& sides, std::string_view what);
+inline constexpr std::string_view kSideHelp = "one integer";
 // The padding as ops have it: "SAME" or "VALID".
 [[nodiscard]] std::string PaddingName(const std::string& padding);
 
 // A layer being built: nodes go under its name and carry the place where it stands in the job.
-// `name` empty: "dense", "dense_1", ..., counted over the graph as tf.layers does.
+// `name` empty: "dense", "dense_1", ..., counted over the graph as tf.layers does. A layer that
+// shares another's variables has that one's name, and nodes under "dense_1/...".
 class LayerScope {
  public:
   LayerScope(LayerContext& context, const std::string& name, std::string_view base,
@@ -74,8 +97,9 @@ class LayerScope {
   struct WeightOptions {
     bool trainable = true;
     const Regularizer* regularizer = nullptr;
+    DType dtype = DType::kFloat;
   };
-  // The float32 variable "<layer>/<name>". To be called before Nodes().
+  // The variable "<layer>/<name>". To be called before Nodes().
   Variable* AddWeight(std::string_view name, const Shape& shape, const Initializer& initializer,
                       WeightOptions options);
   // The variable's value in the compute dtype.
@@ -87,11 +111,17 @@ class LayerScope {
 
   // Throws Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
   [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;
+  // The dimension of x at an axis (negative: from the end). Throws Error kUsage where it is not
+  // known.
+  [[nodiscard]] int64_t Dimension(Value x, int axis) const;
   // The number of channels of x. Throws Error kUsage unless x has that rank and the last dimension
   // is known.
   [[nodiscard]] int64_t Channels(Value x, int rank) const;
 
  private:
+  // The variable of the layer that this one shares.
+  [[nodiscard]] Variable* Shared(const std::string& full_name, const Shape& shape) const;
+
   LayerContext& context_;
   std::string_view type_;
   Place place_;

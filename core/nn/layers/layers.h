@@ -2,22 +2,84 @@
 // Every layer that a job can name.
 
 #include <variant>
+#include <vector>
 
+#include "core/nn/layers/activation_layers.h"
 #include "core/nn/layers/batch_normalization.h"
 #include "core/nn/layers/conv_layers.h"
 #include "core/nn/layers/dense_layer.h"
+#include "core/nn/layers/embedding_layer.h"
+#include "core/nn/layers/merge_layers.h"
+#include "core/nn/layers/noise_layers.h"
+#include "core/nn/layers/normalization_layers.h"
+#include "core/nn/layers/padding_layers.h"
 #include "core/nn/layers/pooling_layers.h"
 #include "core/nn/layers/shape_layers.h"
 
 namespace tpuest::nn {
 
-using Layer =
-    std::variant<Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D, AveragePooling2D,
-                 GlobalAveragePooling2D, GlobalMaxPooling2D, BatchNormalization, Dropout, Flatten,
-                 Reshape, Transpose, ActivationLayer>;
+struct SharedLayer;
+struct NestedModel;
 
-// The layer's result on x, in the context's compute dtype. Errors carry the layer's place; a layer
-// throws Error kUsage for arguments and inputs that do not fit.
-[[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, Value x);
+using Layer = std::variant<
+    Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D, AveragePooling2D,
+    GlobalAveragePooling2D, GlobalMaxPooling2D, BatchNormalization, Dropout, Flatten, Reshape,
+    Transpose, ActivationLayer, Conv1D, SeparableConv1D, MaxPooling1D, AveragePooling1D,
+    GlobalAveragePooling1D, GlobalMaxPooling1D, GlobalAveragePooling3D, GlobalMaxPooling3D,
+    LayerNormalization, GroupNormalization, UnitNormalization, Normalization, Rescaling, ReLU,
+    LeakyReLU, ELU, PReLU, SoftmaxLayer, ThresholdedReLU, Add, Subtract, Multiply, Average,
+    MaximumLayer, MinimumLayer, Concatenate, Dot, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D,
+    Cropping1D, Cropping2D, Cropping3D, UpSampling1D, UpSampling2D, UpSampling3D, RepeatVector,
+    Permute, Embedding, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, GaussianNoise,
+    GaussianDropout, AlphaDropout, ActivityRegularization, SharedLayer, NestedModel>;
+
+// A layer above, applied once more with the same variables.
+struct SharedLayer {
+  std::string layer;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("layer", layer, {.help = "name of the layer above that is applied again", .required = true});
+    VisitName(v, *this, "under which layers below take what this call gives");
+  }
+};
+
+// A model as a layer. Inside, its input is called `input`, several are `input_0`, `input_1`, ...,
+// or as the names by which `inputs` gives them; a layer without `inputs` at its head takes the only
+// one. Its layers have names of their own, and no layer outside is seen. Of several outputs, each
+// is
+// "<name>:<output>" outside.
+struct NestedModel {
+  static constexpr std::string_view kType = "functional";
+  static constexpr std::string_view kAliases[] = {"Functional", "sequential", "Sequential"};
+  std::vector<Layer> layers;
+  std::vector<std::string> outputs;
+  bool trainable = true;
+  bool training = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("layers", layers, {.help = "from its inputs to its outputs", .required = true});
+    v("outputs", outputs, {.help = "names of layers; []: the last one"});
+    v("trainable", trainable,
+      {.help = "false: its variables keep their values, in inference mode"});
+    v("training", training, {.help = "false: in inference mode always, as Keras' training=False"});
+    VisitName(v, *this, "default: functional, functional_1, ...");
+  }
+};
+
+// The result of a layer with variables of its own on its inputs, in the context's compute dtype.
+// Errors carry the layer's place; a layer throws Error kUsage for arguments and inputs that do not
+// fit, and a SharedLayer and a NestedModel, which network.h applies, always.
+[[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, std::vector<Value> inputs);
+[[nodiscard]] inline Value Apply(const Layer& layer, LayerContext& context, Value x) {
+  return Apply(layer, context, std::vector<Value>{x});
+}
 
 }  // namespace tpuest::nn

@@ -1,31 +1,54 @@
 #include "core/nn/layers/pooling_layers.h"
 
+#include "core/ops/array.h"
 #include "core/ops/pool.h"
 #include "core/ops/reduction.h"
 
 namespace tpuest::nn {
-template <PoolKind kind>
-Value Pooling2D<kind>::Apply(LayerContext& context, Value x) const {
-  const LayerScope scope(context, name, kType, place);
-  (void)scope.Channels(x, 4);
-  const NameScope nodes = scope.Nodes();
-  const ops::PoolOptions window{.ksize = HeightAndWidth(pool_size, "pool_size"),
-                                .strides = HeightAndWidth(strides.value_or(pool_size), "strides"),
-                                .padding = PaddingName(padding)};
-  return scope.Output(kind == PoolKind::kMax ? ops::MaxPool(x, window) : ops::AvgPool(x, window));
+namespace {
+
+// Height and width of a window over one axis or two.
+std::vector<int64_t> WindowSides(const Sides& sides, int axes, std::string_view what) {
+  return axes == 1 ? std::vector<int64_t>{1, OneSide(sides, what)} : HeightAndWidth(sides, what);
 }
 
-template <PoolKind kind>
-Value GlobalPooling2D<kind>::Apply(LayerContext& context, Value x) const {
+}  // namespace
+
+template <PoolKind kind, int axes>
+Value Pooling<kind, axes>::Apply(LayerContext& context, Value x) const {
   const LayerScope scope(context, name, kType, place);
-  (void)scope.Channels(x, 4);
+  (void)scope.Channels(x, axes + 2);
   const NameScope nodes = scope.Nodes();
-  return scope.Output(kind == PoolKind::kMax ? ops::Max(x, {1, 2}) : ops::Mean(x, {1, 2}));
+  const ops::PoolOptions window{
+      .ksize = WindowSides(pool_size, axes, "pool_size"),
+      .strides = WindowSides(strides.value_or(pool_size), axes, "strides"),
+      .padding = PaddingName(padding)};
+  const Value image = axes == 1 ? ops::ExpandDims(x, 1) : x;
+  const Value y =
+      kind == PoolKind::kMax ? ops::MaxPool(image, window) : ops::AvgPool(image, window);
+  return scope.Output(axes == 1 ? ops::Squeeze(y, {1}) : y);
 }
 
-template struct Pooling2D<PoolKind::kMax>;
-template struct Pooling2D<PoolKind::kAverage>;
-template struct GlobalPooling2D<PoolKind::kMax>;
-template struct GlobalPooling2D<PoolKind::kAverage>;
+template <PoolKind kind, int axes>
+Value GlobalPooling<kind, axes>::Apply(LayerContext& context, Value x) const {
+  const LayerScope scope(context, name, kType, place);
+  (void)scope.Channels(x, axes + 2);
+  std::vector<int64_t> between;
+  for (int64_t axis = 1; axis <= axes; ++axis) between.push_back(axis);
+  const NameScope nodes = scope.Nodes();
+  return scope.Output(kind == PoolKind::kMax ? ops::Max(x, between, keepdims)
+                                             : ops::Mean(x, between, keepdims));
+}
+
+template struct Pooling<PoolKind::kMax, 1>;
+template struct Pooling<PoolKind::kAverage, 1>;
+template struct Pooling<PoolKind::kMax, 2>;
+template struct Pooling<PoolKind::kAverage, 2>;
+template struct GlobalPooling<PoolKind::kMax, 1>;
+template struct GlobalPooling<PoolKind::kAverage, 1>;
+template struct GlobalPooling<PoolKind::kMax, 2>;
+template struct GlobalPooling<PoolKind::kAverage, 2>;
+template struct GlobalPooling<PoolKind::kMax, 3>;
+template struct GlobalPooling<PoolKind::kAverage, 3>;
 
 }  // namespace tpuest::nn

@@ -1,6 +1,6 @@
 #pragma once
-// Pooling over images [batch, height, width, channels]: tf.layers.max_pooling2d, average_pooling2d
-// and Keras's global pooling.
+// Pooling over [batch, ..., channels] with one or two axes between, and over all of one to three:
+// tf.layers.max_pooling2d and its kin, and Keras' global pooling.
 
 #include <array>
 #include <optional>
@@ -18,66 +18,94 @@ struct PoolWords {
   std::array<std::string_view, 2> aliases;
   std::string_view name;  // help
 };
-[[nodiscard]] constexpr PoolWords WindowWordsOf(PoolKind kind) {
-  constexpr PoolWords kWords[] = {{"max_pooling2d",
-                                   {"MaxPooling2D", "MaxPool2D"},
-                                   "default: max_pooling2d, max_pooling2d_1, ..."},
-                                  {"average_pooling2d",
-                                   {"AveragePooling2D", "AvgPool2D"},
-                                   "default: average_pooling2d, average_pooling2d_1, ..."}};
-  return kWords[static_cast<int>(kind)];
+[[nodiscard]] constexpr PoolWords WindowWordsOf(PoolKind kind, int axes) {
+  constexpr PoolWords kWords[][2] = {
+      {{"max_pooling1d",
+        {"MaxPooling1D", "MaxPool1D"},
+        "default: max_pooling1d, max_pooling1d_1, ..."},
+       {"average_pooling1d", {"AveragePooling1D", "AvgPool1D"}, "default: average_pooling1d, ..."}},
+      {{"max_pooling2d",
+        {"MaxPooling2D", "MaxPool2D"},
+        "default: max_pooling2d, max_pooling2d_1, ..."},
+       {"average_pooling2d",
+        {"AveragePooling2D", "AvgPool2D"},
+        "default: average_pooling2d, average_pooling2d_1, ..."}}};
+  return kWords[axes - 1][static_cast<int>(kind)];
 }
-[[nodiscard]] constexpr PoolWords GlobalWordsOf(PoolKind kind) {
-  constexpr PoolWords kWords[] = {{"global_max_pooling2d",
-                                   {"GlobalMaxPooling2D", "GlobalMaxPool2D"},
-                                   "default: global_max_pooling2d, ..."},
-                                  {"global_average_pooling2d",
-                                   {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
-                                   "default: global_average_pooling2d, ..."}};
-  return kWords[static_cast<int>(kind)];
+[[nodiscard]] constexpr PoolWords GlobalWordsOf(PoolKind kind, int axes) {
+  constexpr PoolWords kWords[][2] = {{{"global_max_pooling1d",
+                                       {"GlobalMaxPooling1D", "GlobalMaxPool1D"},
+                                       "default: global_max_pooling1d, ..."},
+                                      {"global_average_pooling1d",
+                                       {"GlobalAveragePooling1D", "GlobalAvgPool1D"},
+                                       "default: global_average_pooling1d, ..."}},
+                                     {{"global_max_pooling2d",
+                                       {"GlobalMaxPooling2D", "GlobalMaxPool2D"},
+                                       "default: global_max_pooling2d, ..."},
+                                      {"global_average_pooling2d",
+                                       {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
+                                       "default: global_average_pooling2d, ..."}},
+                                     {{"global_max_pooling3d",
+                                       {"GlobalMaxPooling3D", "GlobalMaxPool3D"},
+                                       "default: global_max_pooling3d, ..."},
+                                      {"global_average_pooling3d",
+                                       {"GlobalAveragePooling3D", "GlobalAvgPool3D"},
+                                       "default: global_average_pooling3d, ..."}}};
+  return kWords[axes - 1][static_cast<int>(kind)];
 }
 
 // The largest value of each window, or the mean, in which padding does not count.
-template <PoolKind kind>
-struct Pooling2D {
-  static constexpr std::string_view kType = WindowWordsOf(kind).type;
-  static constexpr std::array<std::string_view, 2> kAliases = WindowWordsOf(kind).aliases;
+template <PoolKind kind, int axes>
+struct Pooling {
+  static constexpr std::string_view kType = WindowWordsOf(kind, axes).type;
+  static constexpr std::array<std::string_view, 2> kAliases = WindowWordsOf(kind, axes).aliases;
   Sides pool_size = 2;
   std::optional<Sides> strides;
   std::string padding = "valid";
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("pool_size", pool_size, {.help = "one integer, or height and width"});
+    v("pool_size", pool_size,
+      {.help = axes == 1 ? kSideHelp : std::string_view("one integer, or height and width")});
     v("strides", strides, {.help = "null: pool_size"});
     v("padding", padding, {.help = "at the edges", .values = {"valid", "same", "VALID", "SAME"}});
-    v("name", name, {.help = WindowWordsOf(kind).name});
+    VisitName(v, *this, WindowWordsOf(kind, axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
-using MaxPooling2D = Pooling2D<PoolKind::kMax>;
-using AveragePooling2D = Pooling2D<PoolKind::kAverage>;
+using MaxPooling1D = Pooling<PoolKind::kMax, 1>;
+using AveragePooling1D = Pooling<PoolKind::kAverage, 1>;
+using MaxPooling2D = Pooling<PoolKind::kMax, 2>;
+using AveragePooling2D = Pooling<PoolKind::kAverage, 2>;
 
-// The largest value over height and width, or the mean: [batch, height, width, channels] -> [batch,
-// channels].
-template <PoolKind kind>
-struct GlobalPooling2D {
-  static constexpr std::string_view kType = GlobalWordsOf(kind).type;
-  static constexpr std::array<std::string_view, 2> kAliases = GlobalWordsOf(kind).aliases;
+// The largest value over all axes but batch and channels, or the mean: [batch, ..., channels] ->
+// [batch, channels], or with axes of 1 between.
+template <PoolKind kind, int axes>
+struct GlobalPooling {
+  static constexpr std::string_view kType = GlobalWordsOf(kind, axes).type;
+  static constexpr std::array<std::string_view, 2> kAliases = GlobalWordsOf(kind, axes).aliases;
+  bool keepdims = false;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = GlobalWordsOf(kind).name});
+    v("keepdims", keepdims, {.help = "keep the axes, with a dimension of 1"});
+    VisitName(v, *this, GlobalWordsOf(kind, axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
-using GlobalMaxPooling2D = GlobalPooling2D<PoolKind::kMax>;
-using GlobalAveragePooling2D = GlobalPooling2D<PoolKind::kAverage>;
+using GlobalMaxPooling1D = GlobalPooling<PoolKind::kMax, 1>;
+using GlobalAveragePooling1D = GlobalPooling<PoolKind::kAverage, 1>;
+using GlobalMaxPooling2D = GlobalPooling<PoolKind::kMax, 2>;
+using GlobalAveragePooling2D = GlobalPooling<PoolKind::kAverage, 2>;
+using GlobalMaxPooling3D = GlobalPooling<PoolKind::kMax, 3>;
+using GlobalAveragePooling3D = GlobalPooling<PoolKind::kAverage, 3>;
 
 }  // namespace tpuest::nn

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "core/ops/array.h"
-#include "core/ops/elementwise.h"
-#include "core/ops/random.h"
 
 namespace tpuest::nn {
 namespace {
@@ -44,6 +42,20 @@ std::vector<int64_t> FillIn(const LayerScope& layer, std::vector<int64_t> shape,
   return shape;
 }
 
+// Fails unless `order` holds each axis of the shape once.
+void CheckOrder(const LayerScope& layer, const std::vector<int64_t>& order, const Shape& shape,
+                std::string_view what) {
+  std::vector<int64_t> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  bool is_order = shape.known_rank() && static_cast<int>(order.size()) == shape.rank();
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    is_order = is_order && sorted[i] == static_cast<int64_t>(i);
+  }
+  if (is_order) return;
+  layer.Fail(
+      fmt::format("{} {} is no order of the axes of {}", what, Shape(order).Text(), shape.Text()));
+}
+
 }  // namespace
 
 Value Flatten::Apply(LayerContext& context, Value x) const {
@@ -63,39 +75,26 @@ Value Reshape::Apply(LayerContext& context, Value x) const {
 
 Value Transpose::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
-  std::vector<int64_t> sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  bool is_permutation = static_cast<int>(perm.size()) == x.shape().rank();
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    is_permutation = is_permutation && sorted[i] == static_cast<int64_t>(i);
-  }
-  if (!is_permutation) {
-    layer.Fail(
-        fmt::format("perm {} is no order of the axes of {}", Shape(perm).Text(), x.shape().Text()));
-  }
+  CheckOrder(layer, perm, x.shape(), "perm");
   const NameScope nodes = layer.Nodes();
   return layer.Output(ops::Transpose(x, perm));
 }
 
-Value Dropout::Apply(LayerContext& context, Value x) const {
+Value Permute::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
-  if (!(rate >= 0 && rate < 1)) {
-    layer.Fail(fmt::format("rate is {}, expected at least 0 and below 1", rate));
-  }
-  if (!context.training || rate == 0) return layer.Output(x);
+  std::vector<int64_t> perm = dims;
+  perm.insert(perm.begin(), 0);
+  CheckOrder(layer, perm, x.shape(), "dims, behind the batch's 0,");
   const NameScope nodes = layer.Nodes();
-  // Drawn in float32 whatever the precision, so that the mask does not depend on it.
-  const Value uniform = ops::RandomUniform(ops::ShapeOf(x), DType::kFloat, "random_uniform");
-  const Value keep =
-      ops::GreaterEqual(uniform, context.graph.ScalarOf(DType::kFloat, rate, "rate"));
-  const Value scaled = ops::Mul(x, 1.0 / (1.0 - rate));
-  return layer.Output(ops::SelectV2(keep, scaled, context.graph.ScalarOf(x.dtype(), 0.0)));
+  return layer.Output(ops::Transpose(x, perm));
 }
 
-Value ActivationLayer::Apply(LayerContext& context, Value x) const {
+Value RepeatVector::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
+  (void)layer.Channels(x, 2);
+  if (n < 1) layer.Fail(fmt::format("n is {}, expected at least 1", n));
   const NameScope nodes = layer.Nodes();
-  return layer.Output(Activate(activation, x));
+  return layer.Output(ops::Tile(ops::ExpandDims(x, 1), {1, n, 1}));
 }
 
 }  // namespace tpuest::nn

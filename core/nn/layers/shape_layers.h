@@ -1,11 +1,10 @@
 #pragma once
-// Layers without variables: flatten, reshape, transpose, dropout, activation.
+// Layers that move elements: flatten, reshape, transpose, permute and repeat_vector.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "core/nn/activations.h"
 #include "core/nn/layers/layer.h"
 
 namespace tpuest::nn {
@@ -15,11 +14,12 @@ struct Flatten {
   static constexpr std::string_view kType = "flatten";
   static constexpr std::string_view kAliases[] = {"Flatten"};
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = "default: flatten, flatten_1, ..."});
+    VisitName(v, *this, "default: flatten, flatten_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -32,12 +32,13 @@ struct Reshape {
   static constexpr std::string_view kAliases[] = {"Reshape"};
   std::vector<int64_t> shape;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
     v("shape", shape, {.help = "of an example, without the batch", .required = true});
-    v("name", name, {.help = "default: reshape, reshape_1, ..."});
+    VisitName(v, *this, "default: reshape, reshape_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -49,6 +50,7 @@ struct Transpose {
   static constexpr std::string_view kType = "transpose";
   std::vector<int64_t> perm;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
@@ -58,44 +60,46 @@ struct Transpose {
                "batch_axis 3 to NHWC",
        .required = true,
        .tpuest = true});
-    v("name", name, {.help = "default: transpose, transpose_1, ..."});
+    VisitName(v, *this, "default: transpose, transpose_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
-// >= rate, else 0; otherwise x. The mask is a function of (run's seed, layer's name, global step,
-// element of the global batch).
-struct Dropout {
-  static constexpr std::string_view kType = "dropout";
-  static constexpr std::string_view kAliases[] = {"Dropout"};
-  double rate = 0.5;
+// Gives an example's axes another order: axis i is axis dims[i] of the input, counted from 1, the
+// batch left out.
+struct Permute {
+  static constexpr std::string_view kType = "permute";
+  static constexpr std::string_view kAliases[] = {"Permute"};
+  std::vector<int64_t> dims;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "fraction of elements dropped, below 1"});
-    v("name", name, {.help = "of its mask; default: dropout, dropout_1, ..."});
+    v("dims", dims,
+      {.help = "for each axis of an example, the input's that it is; the first is 1",
+       .required = true});
+    VisitName(v, *this, "default: permute, permute_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// An activation as a layer of its own; the shape stays.
-struct ActivationLayer {
-  static constexpr std::string_view kType = "activation";
-  static constexpr std::string_view kAliases[] = {"Activation"};
-  std::string activation = "linear";
+// Repeats each example: [batch, n] -> [batch, times, n].
+struct RepeatVector {
+  static constexpr std::string_view kType = "repeat_vector";
+  static constexpr std::string_view kAliases[] = {"RepeatVector"};
+  int64_t n = 1;
   std::string name;
+  LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("activation", activation,
-      {.help = "which one", .required = true, .values = ActivationNames()});
-    v("name", name, {.help = "default: activation, activation_1, ..."});
+    v("n", n, {.help = "times", .required = true});
+    VisitName(v, *this, "default: repeat_vector, repeat_vector_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

@@ -1,0 +1,152 @@
+#pragma once
+// Activations as layers of their own, element by element but for softmax: Keras' Activation, ReLU,
+// LeakyReLU, ELU, PReLU, Softmax and ThresholdedReLU.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/nn/activations.h"
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// An activation by name; the shape stays.
+struct ActivationLayer {
+  static constexpr std::string_view kType = "activation";
+  static constexpr std::string_view kAliases[] = {"Activation"};
+  std::string activation = "linear";
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("activation", activation,
+      {.help = "which one", .required = true, .values = ActivationNames()});
+    VisitName(v, *this, "default: activation, activation_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// max_value where x >= max_value, x from threshold on, and negative_slope * (x - threshold) below.
+struct ReLU {
+  static constexpr std::string_view kType = "re_lu";
+  static constexpr std::string_view kAliases[] = {"ReLU"};
+  std::optional<double> max_value;
+  double negative_slope = 0.0;
+  double threshold = 0.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("max_value", max_value, {.help = "null: none"});
+    v("negative_slope", negative_slope, {.help = "of what lies below the threshold"});
+    v("threshold", threshold, {.help = "from which on x stays x"});
+    VisitName(v, *this, "default: re_lu, re_lu_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x where it is positive, else alpha * x.
+struct LeakyReLU {
+  static constexpr std::string_view kType = "leaky_re_lu";
+  static constexpr std::string_view kAliases[] = {"LeakyReLU"};
+  double alpha = 0.3;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("alpha", alpha, {.help = "slope below 0"});
+    VisitName(v, *this, "default: leaky_re_lu, leaky_re_lu_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x where it is positive, else alpha * (exp(x) - 1) (Clevert et al. 2016).
+struct ELU {
+  static constexpr std::string_view kType = "elu";
+  static constexpr std::string_view kAliases[] = {"ELU"};
+  double alpha = 1.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("alpha", alpha, {.help = "minus the value far below 0"});
+    VisitName(v, *this, "default: elu, elu_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x where it is positive, else alpha * x with an alpha that is learned (He et al. 2015). Variable
+// alpha, of an example's shape with 1 on shared_axes.
+struct PReLU {
+  static constexpr std::string_view kType = "p_re_lu";
+  static constexpr std::string_view kAliases[] = {"PReLU"};
+  Initializer alpha_initializer = ZerosInitializer{};
+  Regularizer alpha_regularizer;
+  std::vector<int64_t> shared_axes;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("alpha_initializer", alpha_initializer, {.help = "first values of alpha"});
+    v("alpha_regularizer", alpha_regularizer, {.help = "penalty on alpha"});
+    v("shared_axes", shared_axes, {.help = "axes of the input that have one alpha"});
+    VisitVariables(v, *this, "prefix of its variable; default: p_re_lu, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// exp(x) over its sum along an axis.
+struct SoftmaxLayer {
+  static constexpr std::string_view kType = "softmax";
+  static constexpr std::string_view kAliases[] = {"Softmax"};
+  int64_t axis = -1;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = "along which it adds up to 1"});
+    VisitName(v, *this, "default: softmax, softmax_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x where it is above theta, else 0.
+struct ThresholdedReLU {
+  static constexpr std::string_view kType = "thresholded_re_lu";
+  static constexpr std::string_view kAliases[] = {"ThresholdedReLU"};
+  double theta = 1.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("theta", theta, {.help = "above which x stays x"});
+    VisitName(v, *this, "default: thresholded_re_lu, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,38 @@
+#pragma once
+// Rows of a table by their numbers: Keras' Embedding.
+
+#include <cstdint>
+#include <string>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// The rows of `embeddings` [input_dim, output_dim] that integers [...] name: [..., output_dim].
+// Numbers that are no integers are cut to int32.
+struct Embedding {
+  static constexpr std::string_view kType = "embedding";
+  static constexpr std::string_view kAliases[] = {"Embedding"};
+  static constexpr bool kTakesIntegers = true;
+  int64_t input_dim = 0;
+  int64_t output_dim = 0;
+  Initializer embeddings_initializer = RandomUniformInitializer{};
+  Regularizer embeddings_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_dim", input_dim, {.help = "rows: one more than the largest number", .required = true});
+    v("output_dim", output_dim, {.help = "numbers in a row", .required = true});
+    v("embeddings_initializer", embeddings_initializer, {.help = "first values of the table"});
+    v("embeddings_regularizer", embeddings_regularizer, {.help = "penalty on the table"});
+    VisitVariables(v, *this, "prefix of its variable; default: embedding, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

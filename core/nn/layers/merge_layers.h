@@ -1,0 +1,98 @@
+#pragma once
+// Layers that make one tensor of several: Keras' Add, Subtract, Multiply, Average, Maximum,
+// Minimum, Concatenate and Dot.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+enum class MergeKind { kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum };
+
+struct MergeWords {
+  std::string_view type;
+  std::string_view alias;
+  std::string_view name;  // help
+};
+[[nodiscard]] constexpr MergeWords MergeWordsOf(MergeKind kind) {
+  constexpr MergeWords kWords[] = {{"add", "Add", "default: add, add_1, ..."},
+                                   {"subtract", "Subtract", "default: subtract, subtract_1, ..."},
+                                   {"multiply", "Multiply", "default: multiply, multiply_1, ..."},
+                                   {"average", "Average", "default: average, average_1, ..."},
+                                   {"maximum", "Maximum", "default: maximum, maximum_1, ..."},
+                                   {"minimum", "Minimum", "default: minimum, minimum_1, ..."}};
+  return kWords[static_cast<int>(kind)];
+}
+
+// The sum, difference, product, mean, largest or smallest, element by element, from left to right.
+// Dimensions of 1 stretch; an input of fewer axes gets axes of 1 behind the batch. Subtract takes
+// two inputs, the others two or more.
+template <MergeKind kind>
+struct MergeLayer {
+  static constexpr std::string_view kType = MergeWordsOf(kind).type;
+  static constexpr std::string_view kAliases[] = {MergeWordsOf(kind).alias};
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitName(v, *this, MergeWordsOf(kind).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
+};
+using Add = MergeLayer<MergeKind::kAdd>;
+using Subtract = MergeLayer<MergeKind::kSubtract>;
+using Multiply = MergeLayer<MergeKind::kMultiply>;
+using Average = MergeLayer<MergeKind::kAverage>;
+using MaximumLayer = MergeLayer<MergeKind::kMaximum>;
+using MinimumLayer = MergeLayer<MergeKind::kMinimum>;
+
+// The inputs one behind the other along an axis; all other dimensions are equal.
+struct Concatenate {
+  static constexpr std::string_view kType = "concatenate";
+  static constexpr std::string_view kAliases[] = {"Concatenate"};
+  int64_t axis = -1;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = "along which they stand, the batch counted"});
+    VisitName(v, *this, "default: concatenate, concatenate_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
+};
+
+// The products of x and y added up along an axis of each: [batch, x's others, y's others], and
+// [batch, 1] of two vectors. With `normalize` the vectors along it have length 1.
+struct Dot {
+  static constexpr std::string_view kType = "dot";
+  static constexpr std::string_view kAliases[] = {"Dot"};
+  static constexpr std::string_view kArguments[] = {"x", "y"};
+  std::variant<int64_t, std::vector<int64_t>> axes = int64_t{1};
+  bool normalize = false;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axes", axes,
+      {.help = "along which products are added up: one, or one for each input", .required = true});
+    v("normalize", normalize, {.help = "divide each vector by its length"});
+    VisitName(v, *this, "default: dot, dot_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,137 @@
+#include "core/nn/layers/noise_layers.h"
+
+#include <cmath>
+
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/random.h"
+#include "core/ops/reduction.h"
+
+namespace tpuest::nn {
+namespace {
+
+void CheckRate(const LayerScope& layer, double rate) {
+  if (!(rate >= 0 && rate < 1)) {
+    layer.Fail(fmt::format("rate is {}, expected at least 0 and below 1", rate));
+  }
+}
+
+// The first element of x along each axis that is named.
+Value OneAlong(Value x, const std::vector<int64_t>& axes) {
+  const auto rank = static_cast<size_t>(x.shape().rank());
+  std::vector<int64_t> size(rank, -1);
+  for (const int64_t axis : axes) size[static_cast<size_t>(axis)] = 1;
+  return ops::Slice(x, std::vector<int64_t>(rank, 0), size);
+}
+
+// The elements that stay, bool of x's shape but 1 along `axes`. Drawn in float32 whatever the
+// precision, so that the mask does not depend on it.
+Value Kept(Value x, double rate, const std::vector<int64_t>& axes) {
+  const Value like = axes.empty() ? x : OneAlong(x, axes);
+  const Value uniform = ops::RandomUniform(ops::ShapeOf(like), DType::kFloat, "random_uniform");
+  return ops::GreaterEqual(uniform, x.graph().ScalarOf(DType::kFloat, rate, "rate"));
+}
+
+Value Dropped(Value x, double rate, const std::vector<int64_t>& axes) {
+  const Value keep = Kept(x, rate, axes);
+  const Value scaled = ops::Mul(x, 1.0 / (1.0 - rate));
+  return ops::SelectV2(keep, scaled, x.graph().ScalarOf(x.dtype(), 0.0));
+}
+
+Value Normals(Value x) {
+  const Value drawn = ops::RandomStandardNormal(ops::ShapeOf(x), DType::kFloat, "random_normal");
+  return ops::Cast(drawn, x.dtype());
+}
+
+// The axes of 1 in a noise_shape.
+std::vector<int64_t> SharedAxes(const LayerScope& layer, const Shape& shape,
+                                const std::vector<std::optional<int64_t>>& noise_shape) {
+  if (noise_shape.empty()) return {};
+  const auto rank = static_cast<int64_t>(noise_shape.size());
+  if (!shape.known_rank() || shape.rank() != rank) {
+    layer.Fail(fmt::format("noise_shape has {} axes, its input {}", rank, shape.Text()));
+  }
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const std::optional<int64_t>& size = noise_shape[static_cast<size_t>(axis)];
+    if (!size || *size == shape.dim(static_cast<int>(axis))) continue;
+    if (*size != 1) {
+      layer.Fail(fmt::format("noise_shape is {} on axis {}, expected 1 or null", *size, axis));
+    }
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+}  // namespace
+
+Value Dropout::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  CheckRate(layer, rate);
+  const std::vector<int64_t> axes = SharedAxes(layer, x.shape(), noise_shape);
+  if (!context.training || rate == 0) return layer.Output(x);
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(Dropped(x, rate, axes));
+}
+
+template <int axes>
+Value SpatialDropout<axes>::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  CheckRate(layer, rate);
+  (void)layer.Channels(x, axes + 2);
+  if (!context.training || rate == 0) return layer.Output(x);
+  std::vector<int64_t> between;
+  for (int64_t axis = 1; axis <= axes; ++axis) between.push_back(axis);
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(Dropped(x, rate, between));
+}
+
+template struct SpatialDropout<1>;
+template struct SpatialDropout<2>;
+template struct SpatialDropout<3>;
+
+Value GaussianNoise::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  if (!(stddev >= 0)) layer.Fail(fmt::format("stddev is {}, expected at least 0", stddev));
+  if (!context.training || stddev == 0) return layer.Output(x);
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(ops::AddV2(x, ops::Mul(Normals(x), stddev)));
+}
+
+Value GaussianDropout::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  CheckRate(layer, rate);
+  if (!context.training || rate == 0) return layer.Output(x);
+  const NameScope nodes = layer.Nodes();
+  const double stddev = std::sqrt(rate / (1 - rate));
+  return layer.Output(ops::Mul(x, ops::AddV2(ops::Mul(Normals(x), stddev), 1.0)));
+}
+
+Value AlphaDropout::Apply(LayerContext& context, Value x) const {
+  constexpr double kLowest = -1.7580993408473766;  // selu far below 0
+  const LayerScope layer(context, name, kType, place);
+  CheckRate(layer, rate);
+  if (!context.training || rate == 0) return layer.Output(x);
+  const NameScope nodes = layer.Nodes();
+  const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * kLowest * kLowest));
+  const Value kept = ops::SelectV2(Kept(x, rate, {}), x, x.graph().ScalarOf(x.dtype(), kLowest));
+  return layer.Output(ops::AddV2(ops::Mul(kept, scale), -scale * kLowest * rate));
+}
+
+Value ActivityRegularization::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  const NameScope nodes = layer.Nodes();
+  const Value wide = ops::Cast(x, DType::kFloat);
+  const Value batch = ops::Cast(
+      ops::StridedSlice(ops::ShapeOf(x), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1}),
+      DType::kFloat);
+  const auto add = [&](double factor, Value sum) {
+    if (factor == 0) return;
+    context.regularization_losses.push_back(ops::RealDiv(ops::Mul(sum, factor), batch));
+  };
+  add(l1, ops::Sum(ops::Abs(wide)));
+  add(l2, ops::Sum(ops::Square(wide)));
+  return layer.Output(x);
+}
+
+}  // namespace tpuest::nn

@@ -1,0 +1,150 @@
+#pragma once
+// Layers that do something in training alone: Keras' Dropout family, noise, and a penalty on
+// activations. What they draw is a function of (run's seed, layer's name, global step, element of
+// the global batch).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
+// >= rate, else 0; otherwise x. Where noise_shape is 1 the elements along that axis share their
+// fate.
+struct Dropout {
+  static constexpr std::string_view kType = "dropout";
+  static constexpr std::string_view kAliases[] = {"Dropout"};
+  double rate = 0.5;
+  std::vector<std::optional<int64_t>> noise_shape;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("rate", rate, {.help = "fraction of elements dropped, below 1"});
+    v("noise_shape", noise_shape,
+      {.help = "an axis of 1 is dropped or kept as one, null is the input's; [null, 1, 1, 1]: a "
+               "whole example"});
+    VisitName(v, *this, "of its mask; default: dropout, dropout_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+struct SpatialWords {
+  std::string_view type;
+  std::string_view alias;
+  std::string_view name;  // help
+};
+[[nodiscard]] constexpr SpatialWords SpatialWordsOf(int axes) {
+  constexpr SpatialWords kWords[] = {
+      {"spatial_dropout1d", "SpatialDropout1D", "of its mask; default: spatial_dropout1d, ..."},
+      {"spatial_dropout2d", "SpatialDropout2D", "of its mask; default: spatial_dropout2d, ..."},
+      {"spatial_dropout3d", "SpatialDropout3D", "of its mask; default: spatial_dropout3d, ..."}};
+  return kWords[axes - 1];
+}
+
+// Drops whole channels of [batch, ..., channels] with 1, 2 or 3 axes between.
+template <int axes>
+struct SpatialDropout {
+  static constexpr std::string_view kType = SpatialWordsOf(axes).type;
+  static constexpr std::string_view kAliases[] = {SpatialWordsOf(axes).alias};
+  double rate = 0.5;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("rate", rate, {.help = "fraction of channels dropped, below 1"});
+    VisitName(v, *this, SpatialWordsOf(axes).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+using SpatialDropout1D = SpatialDropout<1>;
+using SpatialDropout2D = SpatialDropout<2>;
+using SpatialDropout3D = SpatialDropout<3>;
+
+// Adds normal numbers of mean 0 in training.
+struct GaussianNoise {
+  static constexpr std::string_view kType = "gaussian_noise";
+  static constexpr std::string_view kAliases[] = {"GaussianNoise"};
+  double stddev = 0.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("stddev", stddev, {.help = "of what is added", .required = true});
+    VisitName(v, *this, "of its noise; default: gaussian_noise, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// Multiplies by normal numbers of mean 1 and variance rate / (1 - rate) in training.
+struct GaussianDropout {
+  static constexpr std::string_view kType = "gaussian_dropout";
+  static constexpr std::string_view kAliases[] = {"GaussianDropout"};
+  double rate = 0.5;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("rate", rate, {.help = "of the dropout that varies as much, below 1", .required = true});
+    VisitName(v, *this, "of its noise; default: gaussian_dropout, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// Dropout that keeps mean and variance behind a selu (Klambauer et al. 2017): what is dropped takes
+// selu's value far below 0, and all is scaled and moved.
+struct AlphaDropout {
+  static constexpr std::string_view kType = "alpha_dropout";
+  static constexpr std::string_view kAliases[] = {"AlphaDropout"};
+  double rate = 0.5;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("rate", rate, {.help = "fraction of elements dropped, below 1", .required = true});
+    VisitName(v, *this, "of its mask; default: alpha_dropout, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x itself, and a penalty l1 * sum |x| + l2 * sum x^2 over the batch's size in the loss.
+struct ActivityRegularization {
+  static constexpr std::string_view kType = "activity_regularization";
+  static constexpr std::string_view kAliases[] = {"ActivityRegularization"};
+  double l1 = 0.0;
+  double l2 = 0.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("l1", l1, {.help = "factor of the sum of absolute values"});
+    v("l2", l2, {.help = "factor of the sum of squares"});
+    VisitName(v, *this, "default: activity_regularization, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,150 @@
+#pragma once
+// Normalizations without moving averages, and constant scales: Keras' LayerNormalization,
+// GroupNormalization, UnitNormalization, Normalization and Rescaling.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// One axis or several.
+using Axes = std::variant<int64_t, std::vector<int64_t>>;
+// One number for all, or one for each channel.
+using PerChannel = std::variant<double, std::vector<double>>;
+
+// Each example normalized over the axes (Ba et al. 2016): (x - mean) / sqrt(variance + epsilon) *
+// gamma + beta. Variables gamma, beta of the axes' dimensions.
+struct LayerNormalization {
+  static constexpr std::string_view kType = "layer_normalization";
+  static constexpr std::string_view kAliases[] = {"LayerNormalization"};
+  Axes axis = int64_t{-1};
+  double epsilon = 0.001;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = ZerosInitializer{};
+  Initializer gamma_initializer = OnesInitializer{};
+  Regularizer beta_regularizer;
+  Regularizer gamma_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = "axes that have one mean and variance"});
+    v("epsilon", epsilon, {.help = "added to the variance"});
+    v("center", center, {.help = "add beta"});
+    v("scale", scale, {.help = "multiply by gamma"});
+    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
+    v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
+    v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    VisitVariables(v, *this, "prefix of its variables; default: layer_normalization, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// Each example normalized over groups of channels (Wu & He 2018) of [batch, ..., channels].
+// `groups` -1: each channel by itself. Variables gamma, beta [channels].
+struct GroupNormalization {
+  static constexpr std::string_view kType = "group_normalization";
+  static constexpr std::string_view kAliases[] = {"GroupNormalization"};
+  int64_t groups = 32;
+  double epsilon = 0.001;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = ZerosInitializer{};
+  Initializer gamma_initializer = OnesInitializer{};
+  Regularizer beta_regularizer;
+  Regularizer gamma_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("groups", groups, {.help = "of channels; -1: each by itself"});
+    v("epsilon", epsilon, {.help = "added to the variance"});
+    v("center", center, {.help = "add beta"});
+    v("scale", scale, {.help = "multiply by gamma"});
+    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
+    v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
+    v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    VisitVariables(v, *this, "prefix of its variables; default: group_normalization, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// Makes the length along the axes 1: x / sqrt(max(sum(x^2), 1e-12)).
+struct UnitNormalization {
+  static constexpr std::string_view kType = "unit_normalization";
+  static constexpr std::string_view kAliases[] = {"UnitNormalization"};
+  Axes axis = int64_t{-1};
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = "axes that make a vector"});
+    VisitName(v, *this, "default: unit_normalization, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// (x - mean) / max(sqrt(variance), 1e-7) with numbers that are given, one for all or one a channel;
+// or with those of its variables mean, variance [channels] and count (int64 []), which are not
+// trained and come from a file.
+struct Normalization {
+  static constexpr std::string_view kType = "normalization";
+  static constexpr std::string_view kAliases[] = {"Normalization"};
+  std::optional<PerChannel> mean;
+  std::optional<PerChannel> variance;
+  bool invert = false;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("mean", mean, {.help = "one number or one a channel; null: a variable"});
+    v("variance", variance, {.help = "one number or one a channel; null: a variable"});
+    v("invert", invert, {.help = "back from normalized numbers"});
+    VisitName(v, *this, "prefix of its variables; default: normalization, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+// x * scale + offset.
+struct Rescaling {
+  static constexpr std::string_view kType = "rescaling";
+  static constexpr std::string_view kAliases[] = {"Rescaling"};
+  PerChannel scale = 1.0;
+  PerChannel offset = 0.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("scale", scale, {.help = "one number or one a channel", .required = true});
+    v("offset", offset, {.help = "one number or one a channel"});
+    VisitName(v, *this, "default: rescaling, rescaling_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,114 @@
+#pragma once
+// Layers that add and take away rows and columns: Keras' ZeroPadding, Cropping and UpSampling in
+// one to three dimensions. Inputs are [batch, ..., channels].
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// Numbers of rows before and behind: one for all sides, one an axis, or [before, behind] an axis.
+// Of one axis, a list of two is its [before, behind].
+using Margins = std::variant<int64_t, std::vector<int64_t>, std::vector<std::vector<int64_t>>>;
+
+struct ResizeWords {
+  std::string_view type;
+  std::string_view alias;
+  std::string_view name;  // help
+};
+[[nodiscard]] constexpr ResizeWords PaddingWordsOf(int axes) {
+  constexpr ResizeWords kWords[] = {
+      {"zero_padding1d", "ZeroPadding1D", "default: zero_padding1d, ..."},
+      {"zero_padding2d", "ZeroPadding2D", "default: zero_padding2d, ..."},
+      {"zero_padding3d", "ZeroPadding3D", "default: zero_padding3d, ..."}};
+  return kWords[axes - 1];
+}
+[[nodiscard]] constexpr ResizeWords CroppingWordsOf(int axes) {
+  constexpr ResizeWords kWords[] = {{"cropping1d", "Cropping1D", "default: cropping1d, ..."},
+                                    {"cropping2d", "Cropping2D", "default: cropping2d, ..."},
+                                    {"cropping3d", "Cropping3D", "default: cropping3d, ..."}};
+  return kWords[axes - 1];
+}
+[[nodiscard]] constexpr ResizeWords UpSamplingWordsOf(int axes) {
+  constexpr ResizeWords kWords[] = {
+      {"up_sampling1d", "UpSampling1D", "default: up_sampling1d, ..."},
+      {"up_sampling2d", "UpSampling2D", "default: up_sampling2d, ..."},
+      {"up_sampling3d", "UpSampling3D", "default: up_sampling3d, ..."}};
+  return kWords[axes - 1];
+}
+
+inline constexpr std::string_view kMarginsHelp =
+    "one number for all sides, one an axis, or [before, behind] an axis";
+
+// Puts zeros around x.
+template <int axes>
+struct ZeroPadding {
+  static constexpr std::string_view kType = PaddingWordsOf(axes).type;
+  static constexpr std::string_view kAliases[] = {PaddingWordsOf(axes).alias};
+  Margins padding = int64_t{1};
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("padding", padding, {.help = kMarginsHelp});
+    VisitName(v, *this, PaddingWordsOf(axes).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+using ZeroPadding1D = ZeroPadding<1>;
+using ZeroPadding2D = ZeroPadding<2>;
+using ZeroPadding3D = ZeroPadding<3>;
+
+// Takes rows and columns off x.
+template <int axes>
+struct Cropping {
+  static constexpr std::string_view kType = CroppingWordsOf(axes).type;
+  static constexpr std::string_view kAliases[] = {CroppingWordsOf(axes).alias};
+  Margins cropping = int64_t{axes == 2 ? 0 : 1};
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("cropping", cropping, {.help = kMarginsHelp});
+    VisitName(v, *this, CroppingWordsOf(axes).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+using Cropping1D = Cropping<1>;
+using Cropping2D = Cropping<2>;
+using Cropping3D = Cropping<3>;
+
+// Repeats each row and column `size` times.
+template <int axes>
+struct UpSampling {
+  static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
+  static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
+  std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("size", size, {.help = "times each is repeated: one number, or one an axis"});
+    VisitName(v, *this, UpSamplingWordsOf(axes).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+using UpSampling1D = UpSampling<1>;
+using UpSampling2D = UpSampling<2>;
+using UpSampling3D = UpSampling<3>;
+
+}  // namespace tpuest::nn

@@ -1,0 +1,285 @@
+// Layers on small inputs; the numbers are TensorFlow 2.15's.
+
+#include <doctest/doctest.h>
+
+#include "core/nn/layers/layers.h"
+#include "tests/core/nn/near.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+struct Input {
+  Shape shape;
+  std::vector<float> values;
+};
+
+// 0, 1, 2, ... in this shape.
+Input Counted(const Shape& shape, float first = 0) {
+  Input input{shape, std::vector<float>(static_cast<size_t>(shape.elements()))};
+  for (size_t i = 0; i < input.values.size(); ++i) {
+    input.values[i] = first + static_cast<float>(i);
+  }
+  return input;
+}
+
+struct Applied {
+  Shape shape;
+  std::vector<float> values;
+};
+
+// What a layer gives for inputs; variables with an entry in `weights` have those numbers.
+Applied Run(const Layer& layer, const std::vector<Input>& inputs,
+            const std::map<std::string, std::vector<float>>& weights = {}) {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  std::vector<Value> values;
+  for (const Input& input : inputs) values.push_back(session.Const(input.shape, input.values));
+  const Value y = Apply(layer, context, values);
+  session.Initialize();
+  for (const auto& [name, numbers] : weights) {
+    const Variable* const variable = session.graph().FindVariable(name);
+    REQUIRE(variable != nullptr);
+    session.variables().Set(name, Tensor::Of<float>(variable->shape, numbers));
+  }
+  return {y.shape(), session.Floats(y)};
+}
+
+const Input kRow{{1, 4}, {-3, -1, 0.5F, 7}};
+const Input kTwoSteps{{1, 2, 4}, {1, 2, 4, 8, -1, 0, 3, 5}};
+const Input kA{{1, 3}, {1, 2, 3}};
+const Input kB{{1, 3}, {4, -5, 6}};
+const Input kC{{1, 3}, {0, 1, 9}};
+const Input kSignal{{1, 4, 2}, {1, -2, 3, 0.5F, 2, 1, -1, 4}};
+
+// begin/10, (begin + 1)/10, ...
+std::vector<float> Tenths(int begin, int count) {
+  std::vector<float> values;
+  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(begin + i) * 0.1F);
+  return values;
+}
+
+TEST_CASE("layers that activate") {
+  CHECK(
+      Near(Run(ReLU{.max_value = 6, .negative_slope = 0.1}, {kRow}).values, {-0.3, -0.1, 0.5, 6}));
+  CHECK(Near(Run(ReLU{.max_value = 6, .negative_slope = 0.25, .threshold = 0.75}, {kRow}).values,
+             {-0.9375, -0.4375, -0.0625, 6}));
+  CHECK(Near(Run(ReLU{.max_value = 6}, {kRow}).values, {0, 0, 0.5, 6}));
+  CHECK(Near(Run(LeakyReLU{}, {kRow}).values, {-0.9, -0.3, 0.5, 7}));
+  CHECK(Near(Run(ELU{.alpha = 0.5}, {kRow}).values, {-0.4751065, -0.3160603, 0.5, 7}));
+  CHECK(Near(Run(ThresholdedReLU{.theta = 0.6}, {kRow}).values, {0, 0, 0, 7}));
+  CHECK(Near(Run(PReLU{.alpha_initializer = ConstantInitializer{0.2}}, {kRow}).values,
+             {-0.6, -0.2, 0.5, 7}));
+  const Input halves{{1, 4, 2}, {0, 0.5F, 1, 1.5F, 2, 2.5F, 3, 3.5F}};
+  CHECK(Near(
+      Run(SoftmaxLayer{.axis = 1}, {halves}).values,
+      {0.0320586, 0.0320586, 0.08714432, 0.08714432, 0.2368828, 0.2368828, 0.6439142, 0.6439142}));
+}
+
+TEST_CASE("activations that Keras adds to TensorFlow's") {
+  const auto at = [](const char* name) {
+    return Run(ActivationLayer{.activation = name}, {kRow}).values;
+  };
+  CHECK(Near(at("hard_sigmoid"), {0, 0.3, 0.6, 1}));
+  CHECK(Near(at("exponential"), {0.04978707, 0.3678795, 1.648721, 1096.633}));
+  CHECK(Near(at("mish"), {-0.1456475, -0.3034014, 0.3752452, 6.999989}));
+  CHECK(at("silu") == at("swish"));
+}
+
+TEST_CASE("layers that normalize") {
+  CHECK(Near(
+      Run(LayerNormalization{}, {kTwoSteps}).values,
+      {-1.025684, -0.6527079, 0.09324399, 1.585148, -1.153012, -0.7337348, 0.5240964, 1.362651}));
+  CHECK(Near(
+      Run(LayerNormalization{.axis = std::vector<int64_t>{1, 2}}, {kTwoSteps}).values,
+      {-0.6416458, -0.2749911, 0.4583184, 1.924937, -1.374955, -1.008301, 0.09166369, 0.8249732}));
+  CHECK(Near(Run(GroupNormalization{.groups = 2}, {kTwoSteps}).values,
+             {0.4470348, 1.341104, -0.5344462, 1.603338, -1.341104, -0.4470348, -1.068892, 0}));
+  CHECK(Near(Run(GroupNormalization{.groups = -1}, {kTwoSteps}).values,
+             {0.9995004, 0.9995004, 0.9980059, 0.9997778, -0.9995004, -0.9995004, -0.9980063,
+              -0.9997778}));
+  CHECK(Near(Run(UnitNormalization{}, {kTwoSteps}).values,
+             {0.1084652, 0.2169305, 0.4338609, 0.8677219, -0.1690308, 0, 0.5070925, 0.8451542}));
+  const std::vector<double> means = {1, 2, 3, 4};
+  CHECK(Near(
+      Run(Normalization{.mean = means, .variance = std::vector<double>{4, 1, 0, 9}}, {kTwoSteps})
+          .values,
+      {0, 0, 1e7, 1.333333, -1, -2, 0, 0.3333333}));
+  CHECK(Near(Run(Normalization{.mean = 1.0, .variance = 4.0, .invert = true}, {kTwoSteps}).values,
+             {3, 5, 9, 17, -1, 1, 7, 11}));
+  CHECK(Near(Run(Rescaling{.scale = means, .offset = 0.5}, {kTwoSteps}).values,
+             {1.5, 4.5, 12.5, 32.5, -0.5, 0.5, 9.5, 20.5}));
+}
+
+TEST_CASE("a normalization without numbers keeps them in variables that do not train") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  (void)Apply(Normalization{}, context, session.Const({1, 2}, {1, 2}));
+  const Graph& graph = session.graph();
+  CHECK(graph.FindVariable("normalization/count")->dtype == DType::kInt64);
+  CHECK_FALSE(graph.FindVariable("normalization/mean")->trainable);
+  CHECK(graph.FindVariable("normalization/variance")->shape == Shape{2});
+}
+
+TEST_CASE("layers that make one of several") {
+  const std::vector<Input> three = {kA, kB, kC};
+  CHECK(Run(Add{}, three).values == std::vector<float>{5, -2, 18});
+  CHECK(Run(Multiply{}, three).values == std::vector<float>{0, -10, 162});
+  CHECK(Near(Run(Average{}, three).values, {1.666667, -0.6666667, 6}));
+  CHECK(Run(MaximumLayer{}, three).values == std::vector<float>{4, 2, 9});
+  CHECK(Run(MinimumLayer{}, three).values == std::vector<float>{0, -5, 3});
+  CHECK(Run(Subtract{}, {kA, kB}).values == std::vector<float>{-3, 7, -3});
+  CHECK(Run(Concatenate{}, three).shape == Shape{1, 9});
+  CHECK(Near(Run(Dot{}, {kA, kB}).values, {12}));
+  CHECK(Near(Run(Dot{.normalize = true}, {kA, kB}).values, {0.3654869}));
+  CHECK(Run(Dot{.axes = std::vector<int64_t>{2, 1}}, {Counted({1, 2, 3}), Counted({1, 3, 4})})
+            .values == std::vector<float>{20, 23, 26, 29, 56, 68, 80, 92});
+  // An input of fewer axes is stretched behind the batch.
+  const Input ones{{1, 2, 2, 3}, std::vector<float>(12, 1)};
+  CHECK(Run(Add{}, {ones, kA}).values == std::vector<float>{2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4});
+}
+
+TEST_CASE("layers that add, take away and repeat rows and columns") {
+  using Pairs = std::vector<std::vector<int64_t>>;
+  const Input image = Counted({1, 2, 2, 2}, 1);
+  const Input rows = Counted({1, 2, 3});
+  CHECK(Run(ZeroPadding2D{.padding = Pairs{{1, 0}, {0, 1}}}, {image}).values ==
+        std::vector<float>{0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 5, 6, 7, 8, 0, 0});
+  CHECK(Run(Cropping2D{.cropping = Pairs{{1, 0}, {0, 1}}}, {image}).values ==
+        std::vector<float>{5, 6});
+  CHECK(Run(UpSampling2D{.size = std::vector<int64_t>{2, 1}}, {image}).values ==
+        std::vector<float>{1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7, 8, 5, 6, 7, 8});
+  CHECK(Run(UpSampling1D{}, {rows}).values ==
+        std::vector<float>{0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
+  CHECK(Run(ZeroPadding1D{.padding = std::vector<int64_t>{1, 0}}, {rows}).values ==
+        std::vector<float>{0, 0, 0, 0, 1, 2, 3, 4, 5});
+  CHECK(Run(Cropping1D{.cropping = std::vector<int64_t>{1, 0}}, {rows}).values ==
+        std::vector<float>{3, 4, 5});
+  CHECK(Run(ZeroPadding3D{}, {Counted({1, 1, 1, 1, 2})}).shape == Shape{1, 3, 3, 3, 2});
+  CHECK(Run(Cropping3D{}, {Counted({1, 3, 3, 4, 1})}).values == std::vector<float>{17, 18});
+  CHECK(Run(UpSampling3D{}, {Counted({1, 1, 1, 2, 1})}).values ==
+        std::vector<float>{0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1});
+}
+
+TEST_CASE("layers that move elements, and look them up") {
+  const Input rows = Counted({1, 2, 3});
+  CHECK(Run(Permute{.dims = {2, 1}}, {rows}).values == std::vector<float>{0, 3, 1, 4, 2, 5});
+  CHECK(Run(RepeatVector{.n = 2}, {kA}).values == std::vector<float>{1, 2, 3, 1, 2, 3});
+  CHECK(Run(Embedding{.input_dim = 4, .output_dim = 2}, {{{1, 2}, {2, 0}}},
+            {{"embedding/embeddings", {0, 1, 2, 3, 4, 5, 6, 7}}})
+            .values == std::vector<float>{4, 5, 0, 1});
+}
+
+TEST_CASE("convolutions and pooling over steps") {
+  const Input& r = kSignal;
+  const std::map<std::string, std::vector<float>> kernel = {{"conv1d/kernel", Tenths(1, 12)}};
+  const Conv1D conv{.filters = 2, .kernel_size = 3, .padding = "same"};
+  CHECK(Near(Run(conv, {r}, kernel).values, {2.35, 2.6, 4.25, 4.8, 5.65, 6.6, 2.8, 3.4}));
+  Conv1D causal = conv;
+  causal.padding = "causal";
+  CHECK(Near(Run(causal, {r}, kernel).values, {-1.3, -1.4, 2.35, 2.6, 4.25, 4.8, 5.65, 6.6}));
+  Conv1D strided = conv;
+  strided.strides = 2;
+  CHECK(Near(Run(strided, {r}, kernel).values, {4.25, 4.8, 2.8, 3.4}));
+  CHECK(Near(Run(Conv1D{.filters = 2, .kernel_size = 2, .dilation_rate = 2}, {r},
+                 {{"conv1d/kernel", Tenths(1, 8)}})
+                 .values,
+             {1.2, 1.4, 2.75, 3.4}));
+  CHECK(Near(Run(SeparableConv1D{.filters = 2, .kernel_size = 3, .padding = "same"}, {r},
+                 {{"separable_conv1d/depthwise_kernel", Tenths(1, 6)},
+                  {"separable_conv1d/pointwise_kernel", {1, 2, 3, 4}}})
+                 .values,
+             {0.3, 1.6, 3.2, 5.6, 9.1, 12.4, 5.3, 7}));
+  CHECK(Run(MaxPooling1D{}, {r}).values == std::vector<float>{3, 0.5F, 2, 4});
+  CHECK(Near(Run(AveragePooling1D{.pool_size = 3, .strides = 1, .padding = "same"}, {r}).values,
+             {2, -0.75, 2, -0.1666667, 1.333333, 1.833333, 0.5, 2.5}));
+  const Input rows = Counted({1, 2, 3});
+  CHECK(Run(GlobalMaxPooling1D{}, {rows}).values == std::vector<float>{3, 4, 5});
+  CHECK(Run(GlobalAveragePooling1D{.keepdims = true}, {rows}).shape == Shape{1, 1, 3});
+}
+
+TEST_CASE("groups of channels have filters of their own") {
+  // The first group reads channels 1, 2, the second 3, 4; each has one filter of two numbers.
+  const Input pixel{{1, 1, 1, 4}, {1, 2, 3, 4}};
+  CHECK(Run(Conv2D{.filters = 2, .kernel_size = 1, .groups = 2}, {pixel},
+            {{"conv2d/kernel", {10, 1000, 100, 10000}}})
+            .values == std::vector<float>{210, 43000});
+}
+
+TEST_CASE("noise is for training alone, and does not change what is expected") {
+  const Input ones{{1000, 10}, std::vector<float>(10000, 1)};
+  const auto mean = [&](const Layer& layer, bool training) {
+    Session session;
+    LayerContext context{.graph = session.graph(), .training = training};
+    const Value y = Apply(layer, context, session.Const(ones.shape, ones.values));
+    double sum = 0;
+    for (const float value : session.Floats(y)) sum += value;
+    return sum / static_cast<double>(ones.values.size());
+  };
+  for (const Layer& layer :
+       {Layer(GaussianNoise{.stddev = 0.5}), Layer(GaussianDropout{.rate = 0.3}),
+        Layer(Dropout{.rate = 0.3, .noise_shape = {std::nullopt, 1}})}) {
+    CHECK(mean(layer, false) == 1.0);
+    CHECK(mean(layer, true) == doctest::Approx(1.0).epsilon(0.05));
+    CHECK(mean(layer, true) != 1.0);
+  }
+  // Behind a selu, zero has the mean that is kept.
+  CHECK(mean(AlphaDropout{.rate = 0.3}, false) == 1.0);
+}
+
+TEST_CASE("dropout of noise_shape and of channels keeps or drops them as one") {
+  const auto drop = [](const Layer& layer) {
+    Session session;
+    LayerContext context{.graph = session.graph(), .training = true};
+    const Value x = session.Const({2, 8, 4}, std::vector<float>(64, 1));
+    return session.Floats(Apply(layer, context, x));
+  };
+  const std::vector<float> by_example =
+      drop(Dropout{.rate = 0.5, .noise_shape = {std::nullopt, 1, 1}});
+  const std::vector<float> by_channel = drop(SpatialDropout1D{.rate = 0.5});
+  for (size_t i = 0; i < by_example.size(); ++i) {
+    CHECK(by_example[i] == by_example[i / 32 * 32]);
+    CHECK(by_channel[i] == by_channel[i / 32 * 32 + i % 4]);
+  }
+}
+
+TEST_CASE("an activity's penalty is over the batch's size") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  const Value x = session.Const({2, 2}, {1, -2, 3, -4});
+  CHECK(session.Floats(Apply(ActivityRegularization{.l1 = 0.1, .l2 = 0.01}, context, x)) ==
+        std::vector<float>{1, -2, 3, -4});
+  REQUIRE(context.regularization_losses.size() == 2);
+  CHECK(Near(session.Floats(context.regularization_losses[0]), {0.5}));
+  CHECK(Near(session.Floats(context.regularization_losses[1]), {0.15}));
+}
+
+TEST_CASE("what does not fit a layer is refused with the layer's name") {
+  const auto message = [](const Layer& layer, const std::vector<Input>& inputs) {
+    try {
+      (void)Run(layer, inputs);
+    } catch (const Error& error) {
+      CHECK(error.code() == Code::kUsage);
+      return error.message();
+    }
+    return std::string("nothing was thrown");
+  };
+  CHECK(message(Add{}, {kA}) == "add 'add': takes two or more inputs, got 1");
+  CHECK(message(Subtract{}, {kA, kB, kC}) == "subtract 'subtract': takes two inputs, got 3");
+  CHECK(message(Dense{.units = 1}, {kA, kB}) == "dense takes one input, got 2");
+  CHECK(message(Dot{.axes = int64_t{3}}, {kA, kB}) ==
+        "dot 'dot': its input [1,3] has no axis 3 beside the batch");
+  CHECK(message(GroupNormalization{.groups = 3}, {kTwoSteps}) ==
+        "group_normalization 'group_normalization': 4 channels do not make 3 groups");
+  CHECK(message(Conv1D{.filters = 3, .kernel_size = 1, .groups = 2}, {kTwoSteps}) ==
+        "conv1d 'conv1d': 4 channels and 3 filters do not make 2 groups");
+  CHECK(message(Cropping1D{.cropping = int64_t{1}}, {Counted({1, 2, 3})}) ==
+        "cropping1d 'cropping1d': takes 2 of 2 rows, and leaves none");
+  CHECK(message(ReLU{.negative_slope = -1}, {kRow}) ==
+        "re_lu 're_lu': negative_slope is -1, expected at least 0");
+  CHECK(message(Normalization{.mean = 1.0}, {kA}) ==
+        "normalization 'normalization': has mean or variance alone");
+}
+
+}  // namespace
+}  // namespace tpuest::nn
