@@ -19,13 +19,15 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   tree.names["name"] = std::filesystem::path(file).stem().string();
   std::vector<AppliedOverride> applied;
   if (tree.root.kind == Node::Kind::kMap) {
-    applied = ApplyOverridesTo(tree, layers.overrides, section, sources, faults);
+    applied = ApplyOverridesTo(tree, layers.overrides, section,
+                               ParameterPaths(tree, layers.model_files), sources, faults);
   }
   // ReadLayers has taken the files' own away: what is left came from KEY=VALUE.
   if (const Node* const base = tree.root.Find("base")) {
     faults.Add({"base files stand below the job file, not over it", "--set-file FILE", "base",
                 base->key_place, base->key_width});
   }
+  if (layers.model_files) ExpandModel(tree, layers.model_files, sources, faults);
   sources.SetJob(tree);
   ReadInto(tree, section, faults);
   std::vector<Fault> all = faults.Take();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/blocks.h"
 #include "config/diagnostics.h"
 #include "config/overrides.h"
 #include "config/tree.h"
@@ -12,10 +13,11 @@
 
 namespace tpuest::config {
 
-// The layers above a job file, in this order.
+// The layers above a job file, in this order, and where the models are that it may name.
 struct Layers {
   std::vector<std::string> set_files;
   std::vector<Override> overrides;
+  FindModelFile model_files;
 };
 
 // Puts `above` over `below`: a map's keys one by one, everything else whole. A section whose

@@ -89,7 +89,8 @@ std::optional<Parts> PartsOf(const std::string& text) {
 
 class Overrider {
  public:
-  Overrider(Tree& tree, const Value& defaults) : tree_(tree), defaults_(defaults) {}
+  Overrider(Tree& tree, const Value& defaults, const std::vector<std::string>& parameters)
+      : tree_(tree), defaults_(defaults), parameters_(parameters) {}
 
   // Applies one override. Throws Error kUsage, with its place in the argument.
   AppliedOverride Apply(const Override& override, const Place& place) {
@@ -133,7 +134,8 @@ class Overrider {
   std::string FullPath(const std::string& key, const Place& place) {
     const std::vector<std::string> steps = PathSteps(key);
     if (!steps.empty() && !TypesAt(*defaults_.type, steps).empty()) return key;
-    const std::vector<std::string> paths = ConcretePaths(tree_, defaults_);
+    std::vector<std::string> paths = ConcretePaths(tree_, defaults_);
+    paths.insert(paths.end(), parameters_.begin(), parameters_.end());
     std::vector<std::string> fitting;
     for (const std::string& path : paths) {
       if (!steps.empty() && EndsWithSteps(PathSteps(path), steps)) fitting.push_back(path);
@@ -182,8 +184,9 @@ class Overrider {
                                 const std::vector<const Type*>& types) {
     const std::string text = override.text.substr(start);
     const Origin origin{Origin::Kind::kOverride, override.origin};
-    const bool strings = std::all_of(types.begin(), types.end(),
-                                     [](const Type* type) { return type->kind == Kind::kString; });
+    const bool strings =
+        !types.empty() && std::all_of(types.begin(), types.end(),
+                                      [](const Type* type) { return type->kind == Kind::kString; });
     // YAML reads nothing as null, which for many a key means "without a bound".
     if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
       throw Fail(place, 1, static_cast<int>(start),
@@ -330,15 +333,17 @@ class Overrider {
 
   Tree& tree_;
   const Value& defaults_;
+  const std::vector<std::string>& parameters_;
 };
 
 }  // namespace
 
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
-                                              const Value& defaults, Sources& sources,
-                                              Faults& faults) {
+                                              const Value& defaults,
+                                              const std::vector<std::string>& parameters,
+                                              Sources& sources, Faults& faults) {
   std::vector<AppliedOverride> applied;
-  Overrider overrider(tree, defaults);
+  Overrider overrider(tree, defaults, parameters);
   for (const Override& override : overrides) {
     const int line = sources.AddLine(override.origin, override.text);
     faults.Catch([&] {

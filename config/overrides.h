@@ -28,10 +28,11 @@ struct AppliedOverride {
 };
 
 // Applies the overrides. `defaults` is the struct that the tree will be read into, with its
-// defaults: it says which keys there are. Overrides that cannot be applied become faults and are
-// left out.
+// defaults: it says which keys there are, beside those of `parameters` (ParameterPaths). Overrides
+// that cannot be applied become faults and are left out.
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
-                                              const Value& defaults, Sources& sources,
-                                              Faults& faults);
+                                              const Value& defaults,
+                                              const std::vector<std::string>& parameters,
+                                              Sources& sources, Faults& faults);
 
 }  // namespace tpuest::config
