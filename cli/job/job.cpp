@@ -7,6 +7,7 @@
 #include "core/estimator/step/label_check.h"
 #include "core/sharding/batch_size.h"
 #include "data/pipeline/input_fn.h"
+#include "models/model_files.h"
 
 namespace tpuest::cli {
 namespace {
@@ -179,6 +180,12 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
 
 }  // namespace
 
+std::optional<config::ModelFile> FindModel(std::string_view type) {
+  const models::ModelFile* const file = models::FindModelFile(type);
+  if (file == nullptr) return std::nullopt;
+  return config::ModelFile{.file = std::string(file->name), .text = file->text};
+}
+
 LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
   return ParseJobText(config::ReadJobFile(path), path, layers, sources);
@@ -186,7 +193,9 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
 
 LoadedJob ParseJobText(std::string_view text, const std::string& path, const config::Layers& layers,
                        config::Sources& sources) {
-  LoadedJob loaded = config::ParseJob<Job>(text, path, layers, sources);
+  config::Layers with_models = layers;
+  with_models.model_files = FindModel;
+  LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;

@@ -160,6 +160,9 @@ struct Job {
   }
 };
 
+// The model that a `type:` stands for and that the program carries as a file (models/zoo).
+[[nodiscard]] std::optional<config::ModelFile> FindModel(std::string_view type);
+
 // Reads the job of a file under its layers (bases, set files, overrides); the one place where the
 // visitors meet the whole of it. `sources` keeps the texts, so that faults show their lines. Error
 // kUsage with every fault, each at its file and line.

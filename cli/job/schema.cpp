@@ -3,6 +3,7 @@
 #include "cli/job/job.h"
 #include "cli/shell/json.h"
 #include "config/variant.h"
+#include "models/model_files.h"
 
 namespace tpuest::cli {
 namespace {
@@ -184,6 +185,35 @@ class SchemaWriter {
   Json definitions_ = {{"${}", Pattern(kVariable)}};
 };
 
+// The types of model files, which any of their parameters may follow.
+Json ModelFileTypes() {
+  Json types = Json::array();
+  for (const models::ModelFile& file : models::ModelFiles()) {
+    for (const std::string_view type : models::TypesOf(file)) types.push_back(type);
+  }
+  return {{"type", "object"},
+          {"allOf", {{{"properties", {{"type", {{"enum", types}}}}}, {"required", {"type"}}}}}};
+}
+
+// An item of `layers` that config/blocks.h writes out.
+Json WrittenItem() {
+  Json keys = Json::array();
+  for (const char* const key : {"block", "if", "repeat", "as"}) keys.push_back({{"required", {key}}});
+  return {{"type", "object"}, {"allOf", {AnyOf(keys)}}};
+}
+
+// Adds what a model may hold beside its type's own keys: blocks, and models of files.
+void AddBlocks(Json& definitions, Json& model) {
+  for (const std::string_view type : {models::Functional::kType, models::Sequential::kType,
+                                      nn::NestedModel::kType}) {
+    Json& section = definitions.at(std::string(type));
+    section["patternProperties"] = {{"^(blocks|parameters)$", {{"type", "object"}}}};
+    Json& items = section["properties"]["layers"]["items"];
+    items = AnyOf({items, ModelFileTypes(), WrittenItem()});
+  }
+  model = AnyOf({model, ModelFileTypes()});
+}
+
 }  // namespace
 
 Json JobSchema() {
@@ -197,7 +227,9 @@ Json JobSchema() {
   // Keys "x-..." are a home for anchors, and a merge key "<<" brings keys that need not be said
   // twice.
   schema["patternProperties"] = {{"^x-", Json::object()}};
-  schema["$defs"] = writer.TakeDefinitions();
+  Json definitions = writer.TakeDefinitions();
+  AddBlocks(definitions, schema["properties"]["model"]);
+  schema["$defs"] = std::move(definitions);
   return schema;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/shell/tables.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
+#include "models/model_files.h"
 #include "models/zoo.h"
 
 namespace tpuest::cli {
@@ -21,6 +22,13 @@ int ListModels(bool json) {
   for (const models::ZooEntry& entry : models::Zoo()) {
     models.push_back({{"type", entry.type}, {"summary", entry.summary}});
     if (!json) fmt::print("{:<27} {}\n", entry.type, entry.summary);
+  }
+  for (const models::ModelFile& file : models::ModelFiles()) {
+    const std::string summary(models::SummaryOf(file));
+    for (const std::string_view type : models::TypesOf(file)) {
+      models.push_back({{"type", type}, {"summary", summary}, {"file", file.name}});
+      if (!json) fmt::print("{:<27} {}\n", type, summary);
+    }
   }
   if (json) PrintDocument("ls", {{"models", models}});
   return 0;

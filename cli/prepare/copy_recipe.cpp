@@ -1,10 +1,11 @@
-// tpuest cp RECIPE [PATH]
+// tpuest cp RECIPE|MODEL [PATH]
 
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "models/model_files.h"
 
 namespace tpuest::cli {
 namespace {
@@ -24,12 +25,10 @@ struct NewFile {
   std::string text;
 };
 
-// The path of the job: in a folder the recipe has its own name.
-std::string JobPathOf(const Recipe& recipe, const std::string& given) {
-  if (given == ".") return recipe.name + ".yaml";
-  if (EndsWith(given, "/") || DirectoryExists(given)) {
-    return JoinPath(given, recipe.name + ".yaml");
-  }
+// The path of the file: in a folder it has the name of what it is.
+std::string JobPathOf(const std::string& name, const std::string& given) {
+  if (given == ".") return name + ".yaml";
+  if (EndsWith(given, "/") || DirectoryExists(given)) return JoinPath(given, name + ".yaml");
   if (IsJobFile(given)) return given;
   throw Error(Code::kUsage,
               fmt::format("{}: expected a folder, or a name that ends in .yaml", given),
@@ -44,6 +43,15 @@ std::vector<NewFile> FilesOf(const Recipe& recipe, const std::string& path) {
                      std::string(data.text)});
   }
   return files;
+}
+
+// What is to be written for a name: a recipe with its data, or a model's layers.
+std::vector<NewFile> FilesFor(const std::string& name, const std::string& given) {
+  if (models::FindModelFile(name) != nullptr) {
+    return {{JobPathOf(name, given), models::ModelSectionText(name)}};
+  }
+  const Recipe recipe = FindRecipe(name);
+  return FilesOf(recipe, JobPathOf(recipe.name, given));
 }
 
 // A file that is there with the same bytes is as good as written.
@@ -69,18 +77,18 @@ void Write(const std::vector<NewFile>& files) {
 int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
   const std::vector<std::string>& arguments = invocation.arguments;
   if (arguments.empty() || arguments.size() > 2) {
-    throw Error(Code::kUsage, "cp takes a recipe and where it goes",
-                fmt::format("{}; 'tpuest ls recipes' lists them", kCopyExample));
+    throw Error(
+        Code::kUsage, "cp takes a recipe or a model, and where it goes",
+        fmt::format("{}; 'tpuest ls recipes' and 'tpuest ls models' list them", kCopyExample));
   }
-  const Recipe recipe = FindRecipe(arguments[0]);
-  const std::string path = JobPathOf(recipe, arguments.size() == 2 ? arguments[1] : ".");
-  const std::vector<NewFile> files = FilesOf(recipe, path);
+  const std::vector<NewFile> files =
+      FilesFor(arguments[0], arguments.size() == 2 ? arguments[1] : ".");
   if (!invocation.force) CheckFree(files);
   if (!invocation.dry_run) Write(files);
   if (invocation.json) {
     Json names = Json::array();
     for (const NewFile& file : files) names.push_back(file.path);
-    PrintDocument("cp", {{"path", path}, {"files", names}});
+    PrintDocument("cp", {{"path", files.front().path}, {"files", names}});
   } else if (!invocation.quiet) {
     for (const NewFile& file : files) fmt::print("{}\n", file.path);
   }
@@ -90,11 +98,12 @@ int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
 }  // namespace
 
 Command CopyCommand() {
-  return MakeCommand<CopyInvocation>({.name = "cp",
-                                      .summary = "write a recipe down, with the data that it needs",
-                                      .example = "tpuest cp passengers_linear passengers.yaml",
-                                      .takes = Takes::kPaths},
-                                     Declare, CopyRecipe);
+  return MakeCommand<CopyInvocation>(
+      {.name = "cp",
+       .summary = "write a recipe with its data, or a model's layers",
+       .example = "tpuest cp passengers_linear passengers.yaml",
+       .takes = Takes::kPaths},
+      Declare, CopyRecipe);
 }
 
 }  // namespace tpuest::cli

@@ -7,14 +7,40 @@ INITIALIZERS = [{'type': name} for name in (
     'glorot_uniform', 'glorot_normal', 'he_uniform', 'he_normal', 'lecun_uniform', 'lecun_normal')]
 INITIALIZERS += [{'type': 'constant', 'value': 0.5}, {'type': 'variance_scaling', 'scale': 3.0}]
 REGULARIZERS = [{'type': 'l1', 'l1': 0.1}, {'type': 'l2', 'l2': 0.1}, {'type': 'l1_l2', 'l1': 0.1, 'l2': 0.1}]
-LAYERS = [
-    {'type': 'dense', 'units': 3}, {'type': 'conv2d', 'filters': 2, 'kernel_size': 2},
-    {'type': 'depthwise_conv2d', 'kernel_size': 2}, {'type': 'separable_conv2d', 'filters': 2, 'kernel_size': 2},
-    {'type': 'max_pooling2d', 'pool_size': 3}, {'type': 'average_pooling2d', 'pool_size': 3},
-    {'type': 'global_average_pooling2d'}, {'type': 'global_max_pooling2d'}, {'type': 'batch_normalization'},
-    {'type': 'dropout', 'rate': 0.3}, {'type': 'flatten'}, {'type': 'reshape', 'shape': [2, 4, 2]},
-    {'type': 'transpose', 'perm': [0, 2, 1, 3]}, {'type': 'activation', 'activation': 'relu'},
-]
+# Layers by the shape of an example that they take.
+LAYERS = {
+    (4, 4, 1): [
+        {'type': 'dense', 'units': 3}, {'type': 'conv2d', 'filters': 2, 'kernel_size': 2},
+        {'type': 'depthwise_conv2d', 'kernel_size': 2}, {'type': 'separable_conv2d', 'filters': 2, 'kernel_size': 2},
+        {'type': 'max_pooling2d', 'pool_size': 3}, {'type': 'average_pooling2d', 'pool_size': 3},
+        {'type': 'global_average_pooling2d'}, {'type': 'global_max_pooling2d'}, {'type': 'batch_normalization'},
+        {'type': 'dropout', 'rate': 0.3}, {'type': 'flatten'}, {'type': 'reshape', 'shape': [2, 4, 2]},
+        {'type': 'transpose', 'perm': [0, 2, 1, 3]}, {'type': 'activation', 'activation': 'relu'},
+        {'type': 're_lu', 'max_value': 0.5, 'negative_slope': 0.1}, {'type': 'leaky_re_lu'}, {'type': 'elu'}, {'type': 'p_re_lu'},
+        {'type': 'softmax', 'axis': 1}, {'type': 'thresholded_re_lu', 'theta': 0.3},
+        {'type': 'zero_padding2d'}, {'type': 'cropping2d'}, {'type': 'up_sampling2d'}, {'type': 'permute', 'dims': [2, 1, 3]},
+        {'type': 'rescaling', 'scale': 2.0}, {'type': 'gaussian_noise', 'stddev': 0.3},
+        {'type': 'gaussian_dropout', 'rate': 0.3}, {'type': 'alpha_dropout', 'rate': 0.3},
+        {'type': 'activity_regularization', 'l1': 0.1}, {'type': 'spatial_dropout2d', 'rate': 0.3},
+    ],
+    (2, 2, 4): [
+        {'type': 'layer_normalization'}, {'type': 'group_normalization', 'groups': 2}, {'type': 'unit_normalization'},
+        {'type': 'normalization', 'mean': 0.5, 'variance': 2.0},
+    ],
+    (4, 4): [
+        {'type': 'conv1d', 'filters': 4, 'kernel_size': 2, 'groups': 1}, {'type': 'separable_conv1d', 'filters': 2, 'kernel_size': 2},
+        {'type': 'max_pooling1d', 'pool_size': 3}, {'type': 'average_pooling1d', 'pool_size': 3},
+        {'type': 'global_average_pooling1d'}, {'type': 'global_max_pooling1d'}, {'type': 'zero_padding1d'},
+        {'type': 'cropping1d'}, {'type': 'up_sampling1d'}, {'type': 'spatial_dropout1d', 'rate': 0.3},
+    ],
+    (2, 2, 2, 2): [
+        {'type': 'global_average_pooling3d'}, {'type': 'global_max_pooling3d'}, {'type': 'zero_padding3d'},
+        {'type': 'cropping3d', 'cropping': 0}, {'type': 'up_sampling3d'}, {'type': 'spatial_dropout3d', 'rate': 0.3},
+    ],
+    (16,): [{'type': 'repeat_vector', 'n': 2}],
+}
+MERGES = [{'type': name} for name in ('add', 'subtract', 'multiply', 'average', 'maximum', 'minimum', 'concatenate')]
+MERGES += [{'type': 'dot', 'axes': 1}]
 THRESHOLDED = [('precision', 0.5), ('recall', 0.5), ('binary_accuracy', 0.5), ('true_positives', 0.5),
                ('true_negatives', 0.5), ('false_positives', 0.0), ('false_negatives', 0.5)]
 METRICS = [
@@ -38,10 +64,7 @@ CANNED = ['LinearClassifier', 'LinearRegressor', 'LinearEstimator', 'DNNClassifi
 
 
 def model_fixtures():
-    def layered(layer):
-        return job_of(model__layers=[{'type': 'reshape', 'shape': [4, 4, 1]}, layer, {'type': 'flatten'},
-                                     {'type': 'dense', 'units': 3}], optimizer__learning_rate=0.5)
-    yield from of_types('layers', LAYERS, layered, [('model', 'layers', 1)], commands=COMMANDS[:3])
+    yield from layer_fixtures()
     yield from of_types('initializers', INITIALIZERS,
                         lambda s: job_of(model__layers=[{'type': 'dense', 'units': 3, 'kernel_initializer': s}]),
                         [('model', 'layers', 0, 'kernel_initializer')], commands=RUN_ONLY)
@@ -99,6 +122,50 @@ def model_fixtures():
         yield {'name': kind + ' of three', 'focus': [('model',)],
                'job': with_rows(canned(kind, n_classes=3), [*names, 'y'], names, 'y', TABLE)}
         yield {'name': kind + ' words', 'job': job, 'focus': [('model',)]}
+
+
+def graphed(shape, layer, inputs):
+    """A graph of a feature in a shape, `image`, of another tensor like it, `other`, and of a layer."""
+    return job_of(model__type='Functional', optimizer__learning_rate=0.5, model__layers=[
+        {'type': 'reshape', 'name': 'image', 'shape': list(shape)}, {'type': 'activation', 'activation': 'tanh', 'name': 'other'},
+        {**layer, 'inputs': inputs}, {'type': 'flatten'}, {'type': 'dense', 'units': 3}])
+
+
+def layer_fixtures():
+    layer_at = [('model', 'layers', 2)]
+    for shape, layers in LAYERS.items():
+        yield from of_types('layers', layers, lambda layer, shape=shape: graphed(shape, layer, 'image'), layer_at,
+                            commands=COMMANDS[:3], values={'inputs': ['other']})
+    yield from of_types('layers', MERGES, lambda layer: graphed((4, 4), layer, ['image', 'other']), layer_at,
+                        commands=COMMANDS[:3], values={'inputs': [['other', 'other']]})
+    more = [((2, 2, 4), {'type': 'conv2d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),
+            ((4, 4), {'type': 'conv1d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),
+            ((4, 4), {'type': 'normalization'}), ((4, 4), {'type': 'activity_regularization', 'l2': 0.1})]
+    for shape, layer in more:
+        yield {'name': f"{layer['type']} again", 'job': graphed(shape, layer, 'image'), 'focus': layer_at}
+    table = {'type': 'embedding', 'input_dim': 6, 'output_dim': 4}
+    yield from of_types('layers', [table], lambda layer: with_rows(
+        job_of(model__type='Functional', optimizer__learning_rate=0.5, model__layers=[
+            {**layer, 'inputs': 'count'}, {'type': 'dense', 'units': 3}]),
+        ['count', 'yes', 'y'], ['count', 'yes'], 'y', ROWS), [('model', 'layers', 0)],
+        commands=RUN_ONLY, values={'inputs': ['yes']})
+    twice = [{'type': 'dense', 'units': 16, 'name': 'one'}, {'type': 'dense', 'units': 16, 'name': 'two'}]
+    end = {'type': 'dense', 'units': 3}
+    calls = {'layer': ['two'], 'inputs': ['two'], 'name': ['another']}
+    for kind, inputs in (('Sequential', {}), ('Functional', {'inputs': 'one'})):
+        call = {'layer': 'one', 'name': 'again', **inputs}
+        yield {'name': f'{kind} of a shared layer', 'focus': [('model', 'layers', 2)], 'values': calls,
+               'job': job_of(model__type=kind, model__layers=[*twice, call, end])}
+    nested = {'type': 'functional', 'layers': [*twice, {'layer': 'one', 'name': 'again', 'inputs': 'one'}, {'type': 'dropout'}]}
+    yield from of_types('layers', [nested], lambda layer: with_rows(job_of(
+        model__type='Functional', model__layers=[{**layer, 'inputs': 'x'}, end]), ['x', 'z', 'y'], ['x', 'z'], 'y', ROWS),
+        [('model', 'layers', 0)], commands=COMMANDS[:3], values={**calls, 'outputs': [['one']], 'inputs': ['z', 'two']})
+    yield {'name': 'Functional', 'focus': [('model',)], 'shows': ('model', 'Functional', 'type'),
+           'job': job_of(model={'type': 'Functional', 'layers': [
+               {'type': 'dense', 'units': 3, 'name': 'one'}, {'type': 'dense', 'units': 3, 'name': 'two'}],
+               'head': {'type': 'MultiClassHead', 'n_classes': 3}, 'metrics': ['accuracy'],
+               'l2_weight_decay': {'rate': 0.1, 'exclude': []}}), 'values': {
+                   'outputs': ['one'], 'head': [{'type': 'MultiClassHead', 'n_classes': 3, 'loss_reduction': 'SUM'}]}}
 
 
 def metric_fixtures():
