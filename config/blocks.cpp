@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/expression.h"
+#include "config/formula/expression.h"
 #include "config/scalars.h"
 #include "config/substitute.h"
 #include "config/yaml_reader.h"

@@ -208,10 +208,11 @@ void AddBlocks(Json& definitions, Json& model) {
                                       nn::NestedModel::kType}) {
     Json& section = definitions.at(std::string(type));
     section["patternProperties"] = {{"^(blocks|parameters)$", {{"type", "object"}}}};
-    Json& items = section["properties"]["layers"]["items"];
-    items = AnyOf({items, ModelFileTypes(), WrittenItem()});
+    Json& items = section["properties"]["layers"]["items"]["anyOf"];
+    items.push_back(ModelFileTypes());
+    items.push_back(WrittenItem());
   }
-  model = AnyOf({model, ModelFileTypes()});
+  model["anyOf"].push_back(ModelFileTypes());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "config/expression.h"
+#include "config/formula/expression.h"
 
 #include <fmt/format.h>
 
