@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "core/base/interrupt.h"
@@ -11,10 +12,14 @@ namespace {
 
 // A handler reaches nothing but statics.
 StopSignal* stop_signal = nullptr;
+// Two signals may be handled at once, each on a thread of its own: one of them is the second.
+std::atomic<bool> heard_one = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 void Handle(int signal) {
   const bool interrupt = signal == SIGINT;
-  if (stop_signal->requested()) _exit(interrupt ? 130 : 143);
+  const bool is_second = heard_one.exchange(true) || stop_signal->requested();
+  if (is_second) _exit(interrupt ? 130 : 143);
   Interrupt(interrupt ? 130 : 75);
   stop_signal->Request(interrupt ? StopSignal::Kind::kInterrupted : StopSignal::Kind::kPreempted);
 }
@@ -23,6 +28,7 @@ void Handle(int signal) {
 
 void HandleSignals(StopSignal& stop) {
   stop_signal = &stop;
+  heard_one = false;
   struct sigaction action {};
   action.sa_handler = Handle;
   sigemptyset(&action.sa_mask);
