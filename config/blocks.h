@@ -26,8 +26,8 @@
 //   block: NAME      the block's layers, with the parameters given beside it; `inputs` is what they
 //                    know as `input`, by default the layer before
 // A model may have `parameters: {NAME: VALUE}` of its own, which its layers, its blocks' uses and
-// its other keys name. ${FORMULA} (config/formula/expression.h) in any text: the whole text becomes its
-// value, or it is put into it. ${NAME} that is no parameter is left for the job's variables.
+// its other keys name. ${FORMULA} (config/formula/expression.h) in any text: the whole text becomes
+// its value, or it is put into it. ${NAME} that is no parameter is left for the job's variables.
 
 #include <functional>
 #include <optional>

@@ -198,14 +198,16 @@ Json ModelFileTypes() {
 // An item of `layers` that config/blocks.h writes out.
 Json WrittenItem() {
   Json keys = Json::array();
-  for (const char* const key : {"block", "if", "repeat", "as"}) keys.push_back({{"required", {key}}});
+  for (const char* const key : {"block", "if", "repeat", "as"}) {
+    keys.push_back({{"required", {key}}});
+  }
   return {{"type", "object"}, {"allOf", {AnyOf(keys)}}};
 }
 
 // Adds what a model may hold beside its type's own keys: blocks, and models of files.
 void AddBlocks(Json& definitions, Json& model) {
-  for (const std::string_view type : {models::Functional::kType, models::Sequential::kType,
-                                      nn::NestedModel::kType}) {
+  for (const std::string_view type :
+       {models::Functional::kType, models::Sequential::kType, nn::NestedModel::kType}) {
     Json& section = definitions.at(std::string(type));
     section["patternProperties"] = {{"^(blocks|parameters)$", {{"type", "object"}}}};
     Json& items = section["properties"]["layers"]["items"]["anyOf"];

@@ -30,8 +30,8 @@ struct TfConfig {
   [[nodiscard]] bool is_evaluator() const { return task_type == "evaluator"; }
 };
 
-// Reads the text of a TF_CONFIG. Error kUsage, in TensorFlow's words, where no RunConfig can be made
-// of it.
+// Reads the text of a TF_CONFIG. Error kUsage, in TensorFlow's words, where no RunConfig can be
+// made of it.
 [[nodiscard]] TfConfig ParseTfConfig(std::string text);
 // The same for TF_CONFIG of this process's environment, where there is one.
 [[nodiscard]] TfConfig ReadTfConfig();

@@ -20,9 +20,7 @@ Value Gelu(Value x) {
 }
 
 // Keras 2's: 0.2 x + 0.5, from 0 to 1.
-Value HardSigmoid(Value x) {
-  return ops::ClipByValue(ops::AddV2(ops::Mul(x, 0.2), 0.5), 0.0, 1.0);
-}
+Value HardSigmoid(Value x) { return ops::ClipByValue(ops::AddV2(ops::Mul(x, 0.2), 0.5), 0.0, 1.0); }
 
 struct Activation {
   std::string_view name;

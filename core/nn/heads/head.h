@@ -19,7 +19,7 @@ namespace tpuest::nn {
 
 // All that a head is built on.
 struct HeadInputs {
-  Value logits;                           // [B, logits_dimension]
+  Value logits;  // [B, logits_dimension]
   // For MultiHead: logits of each head [B, its dimension], by name. Empty: they stand in `logits`,
   // one behind the other.
   std::map<std::string, Value> logits_by_head;
