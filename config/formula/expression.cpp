@@ -398,7 +398,7 @@ class FormulaReader {
     return Power();
   }
   Literal Power() {
-    const Literal base = Indexed();
+    Literal base = Indexed();
     SkipSpace();
     const size_t at = at_;
     if (!Take("**")) return base;
