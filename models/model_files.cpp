@@ -41,7 +41,7 @@ std::string WithPreset(const std::string& line, const std::map<std::string, std:
   if (begin == std::string::npos || colon == std::string::npos) return line;
   const auto found = preset.find(line.substr(begin, colon - begin));
   if (found == preset.end()) return line;
-  const size_t end = line.find_first_of(" ", colon + 2);
+  const size_t end = line.find(' ', colon + 2);
   const std::string rest = end == std::string::npos ? "" : line.substr(end);
   return line.substr(0, colon + 2) + found->second + rest;
 }
