@@ -366,7 +366,7 @@ class ColumnFinder {
       AddFeature(column, "string", 1);
       return column;
     }
-    const std::string other = column + "_ids";
+    std::string other = column + "_ids";
     found_.columns[other] = found->second;
     return other;
   }
