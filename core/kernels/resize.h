@@ -1,0 +1,83 @@
+#pragma once
+// Images [height, width, channels] in another size, to the bit as TensorFlow's ops ResizeBilinear,
+// ResizeNearestNeighbor, ResizeBicubic and ResizeArea make them.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+
+namespace tpuest {
+
+enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea };
+
+// Where result i of an axis looks at the image, with scale = in / out.
+enum class ResizeGrid {
+  kHalfPixel,    // (i + 0.5) * scale - 0.5: pixels are squares; TensorFlow 2, tf.image.resize
+  kLegacy,       // i * scale: TensorFlow 1, without an argument
+  kAlignCorners  // i * scale, scale = (in - 1) / (out - 1): corners on corners
+};
+
+struct ResizeShape {
+  ResizeMethod method = ResizeMethod::kBilinear;
+  // kBicubic: half pixels are weighed by Keys' kernel with A = -0.5, and what lies outside of the
+  // image counts nothing; the others with A = -0.75, and the edge goes on. kArea has no half pixel.
+  ResizeGrid grid = ResizeGrid::kHalfPixel;
+  int64_t in_height = 0;
+  int64_t in_width = 0;
+  int64_t out_height = 0;
+  int64_t out_width = 0;
+  int64_t channels = 0;
+};
+
+// Sizes are at least 1. Made once for a shape; threads may share it.
+class Resize {
+ public:
+  explicit Resize(const ResizeShape& shape);
+
+  // Memory that a call of Run needs for itself, aligned as float.
+  [[nodiscard]] size_t scratch_bytes() const;
+  // One image of a numeric dtype -> float, or of kNearest -> the image's dtype. False where there
+  // is no kernel for the dtype.
+  bool Run(DType dtype, const void* image, void* resized, void* scratch) const;
+  // The derivative: dy (float; kNearest: of `dtype`) -> dx of `dtype`, a floating one. kArea has
+  // none.
+  bool RunGrad(DType dtype, const void* dy, void* dx) const;
+
+ private:
+  // What a result of an axis is made of: pixels, and their weights. Of kNearest one; of kBilinear
+  // two, with the second one's weight in weight[1].
+  struct Taps {
+    int64_t pixel[4] = {};
+    float weight[4] = {};
+  };
+  // What a result of an axis covers of the image: pixels begin .. end - 1.
+  struct Cover {
+    int64_t begin = 0;
+    int64_t end = 0;
+    std::vector<float> part;  // of each pixel
+  };
+  [[nodiscard]] std::vector<Taps> TapsOf(int64_t in, int64_t out) const;
+  [[nodiscard]] std::vector<Cover> CoversOf(int64_t in, int64_t out) const;
+
+  template <class T>
+  void Nearest(const T* image, T* resized) const;
+  template <class T>
+  void Bilinear(const T* image, float* resized, float* scratch) const;
+  template <class T>
+  void Bicubic(const T* image, float* resized, float* scratch) const;
+  template <class T>
+  void Area(const T* image, float* resized) const;
+  // A row of the image, as wide as the result.
+  template <class T>
+  void Across(const T* row, float* across) const;
+
+  ResizeShape shape_;
+  std::vector<Taps> rows_;
+  std::vector<Taps> columns_;
+  std::vector<Cover> row_covers_;
+  std::vector<Cover> column_covers_;
+};
+
+}  // namespace tpuest
