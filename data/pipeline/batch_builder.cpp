@@ -62,6 +62,8 @@ void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   try {
     MapRow();
   } catch (const Error& error) {
+    // A mapped file that has changed since its checksum was verified is told by its checksum.
+    ReadRow(drawn, row);
     throw WithRecord(error, (*context_.files)[static_cast<size_t>(row_.from.file)],
                      row_.from.record);
   }
