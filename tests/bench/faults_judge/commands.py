@@ -57,7 +57,7 @@ class Process:
     """A command that runs; all of it ends with it."""
 
     def __init__(self, words, folder, trouble, preload):
-        self.held = None
+        self.held = False
         self.trace = os.path.join(folder, "..", "trace")
         before = strace(self.trace, trouble.inject.split(":")[0], trouble.inject) if (
             trouble.inject) else []
@@ -95,10 +95,7 @@ class Process:
     def go_on(self):
         """Lets a process that was held at a call go on."""
         if self.held:
-            try:
-                os.kill(self.held, signal.SIGCONT)
-            except ProcessLookupError:
-                pass
+            os.killpg(self.popen.pid, signal.SIGCONT)  # the thread that was held may have ended
 
     def kill_after(self, seconds):
         time.sleep(seconds)
@@ -111,10 +108,9 @@ class Process:
         while time.monotonic() < end and self.popen.poll() is None:
             if os.path.exists(self.trace):
                 with open(self.trace, encoding="utf-8", errors="replace") as file:
-                    for line in file:
-                        if "stopped by SIGSTOP" in line:
-                            self.held = int(line.split()[0])
-                            return True
+                    if "stopped by SIGSTOP" in file.read():
+                        self.held = True
+                        return True
             time.sleep(0.002)
         return False
 
