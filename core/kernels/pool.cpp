@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/kernels/isa_kernels.h"
@@ -163,8 +164,65 @@ void Max(const PoolShape& s, const void* x_raw, void* y_raw) {
   });
 }
 
-// Channels that are looked at together while it is remembered which have their maximum already.
+// Channels that are looked at together while it is remembered what is still to be given away.
 constexpr int64_t kChannels = 256;
+
+// a or 0, by bits, since compilers make a branch of such a choice between numbers.
+template <class T>
+T Masked(bool keep, T a) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    return Order<T>::Pick(keep, a);
+  } else {
+    using Bits = std::conditional_t<std::is_same_v<T, double>, uint64_t, uint32_t>;
+    return std::bit_cast<T>(std::bit_cast<Bits>(a) & (keep ? ~Bits{0} : Bits{0}));
+  }
+}
+
+// a + 0: -0 becomes 0.
+template <class T>
+T PlusZero(T a) {
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    a.bits = a.bits == 0x8000 ? uint16_t{0} : a.bits;
+    return a;
+  } else {
+    return a + T{};
+  }
+}
+
+// Sends the dy of one window back, cell by cell: the first that has the maximum takes it, and
+// nothing is left for others. kShared: other windows send to these cells, too.
+template <class T, bool kShared>
+void GradOfWindow(const T* __restrict__ x, const T* __restrict__ max, T* __restrict__ left,
+                  int64_t channels, T* __restrict__ dx) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool here = Order<T>::Same(x[c], max[c]);
+    const T taken = Masked(here, left[c]);
+    dx[c] = kShared ? Plus(dx[c], taken) : PlusZero(taken);
+    left[c] = Masked(!here, left[c]);
+  }
+}
+
+template <class T, bool kShared>
+void MaxGradOfWindows(const PoolShape& s, const T* x, const T* y, const T* dy, T* dx) {
+  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
+    for (int64_t first = 0; first < s.channels; first += kChannels) {
+      const int64_t n = std::min(kChannels, s.channels - first);
+      T left[kChannels];
+      std::copy_n(dy + pixel * s.channels + first, n, left);
+      ForEachCell(s, rows, columns, image, [&](int64_t cell) {
+        GradOfWindow<T, kShared>(x + cell * s.channels + first, y + pixel * s.channels + first,
+                                 left, n, dx + cell * s.channels + first);
+      });
+    }
+  });
+}
+
+bool IsApart(const WindowAxis& axis) { return axis.stride >= axis.size; }
+// Every element of the image is under some window.
+bool IsCovered(const WindowAxis& axis) {
+  return axis.stride <= axis.size &&
+         (axis.out - 1) * axis.stride + axis.size - axis.before >= axis.in;
+}
 
 template <class T>
 void MaxGrad(const PoolShape& s, const void* x_raw, const void* y_raw, const void* dy_raw,
@@ -174,24 +232,12 @@ void MaxGrad(const PoolShape& s, const void* x_raw, const void* y_raw, const voi
   const T* const dy = static_cast<const T*>(dy_raw);
   T* const dx = static_cast<T*>(dx_raw);
   if (IsHalving(s)) return MaxGradOfSquares(s, x, y, dy, dx);
-  std::fill_n(dx, s.batch * s.height.in * s.width.in * s.channels, T{});
-  ForEachWindow(s, [&](int64_t pixel, Span rows, Span columns, int64_t image) {
-    for (int64_t first = 0; first < s.channels; first += kChannels) {
-      const int64_t n = std::min(kChannels, s.channels - first);
-      const T* const max = y + pixel * s.channels + first;
-      const T* const d = dy + pixel * s.channels + first;
-      bool done[kChannels] = {};
-      ForEachCell(s, rows, columns, image, [&](int64_t cell) {
-        const T* const from = x + cell * s.channels + first;
-        T* const to = dx + cell * s.channels + first;
-        for (int64_t c = 0; c < n; ++c) {
-          const bool here = !done[c] & Order<T>::Same(from[c], max[c]);
-          to[c] = here ? Plus(to[c], d[c]) : to[c];
-          done[c] |= here;
-        }
-      });
-    }
-  });
+  const bool apart = IsApart(s.height) && IsApart(s.width);
+  if (!apart || !IsCovered(s.height) || !IsCovered(s.width)) {
+    std::fill_n(dx, s.batch * s.height.in * s.width.in * s.channels, T{});
+  }
+  if (apart) return MaxGradOfWindows<T, false>(s, x, y, dy, dx);
+  MaxGradOfWindows<T, true>(s, x, y, dy, dx);
 }
 
 template <class T>

@@ -91,6 +91,17 @@ std::vector<OpCase> TiedRows() {
   return all;
 }
 
+// 1 5 | 3 2
+// 5 5 | 2 2
+// 0 5 | 4 1
+OpCase TiesApart() {
+  const NaiveWindow window{.size = {3, 3}, .strides = {3, 3}, .padding = "SAME"};
+  return Row(
+      "MaxPoolGrad", "the first of equals, windows side by side",
+      {Floats({1, 3, 4, 1}, {1, 5, 3, 2, 5, 5, 2, 2, 0, 5, 4, 1}), Floats({1, 1, 2, 1}, {7, 9})},
+      window, Floats({1, 3, 4, 1}, {0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}));
+}
+
 // As layers have it: what the engine may reorder.
 OpCase Activated() {
   return {.op = "MaxPool",
@@ -108,6 +119,7 @@ OpCase Activated() {
 std::vector<OpCase> PoolCases() {
   std::vector<OpCase> all = TiedRows();
   all.push_back(Activated());
+  all.push_back(TiesApart());
   const auto add = [&](const std::string& claim, const Shape& shape, const NaiveWindow& window) {
     for (OpCase& row : RowsOf(claim, shape, window)) all.push_back(std::move(row));
   };
@@ -115,6 +127,10 @@ std::vector<OpCase> PoolCases() {
       {.size = {2, 2}, .strides = {2, 2}, .padding = "VALID"});
   add("squares, of odd sizes", {3, 5, 7, 3},
       {.size = {2, 2}, .strides = {2, 2}, .padding = "VALID"});
+  add("windows of 3x4 side by side", {3, 6, 8, 3},
+      {.size = {3, 4}, .strides = {3, 4}, .padding = "VALID"});
+  add("more channels than are looked at together", {1, 3, 3, 300},
+      {.size = {3, 3}, .strides = {3, 3}, .padding = "VALID"});
   add("SAME over odd sizes", {3, 5, 7, 2}, {.size = {2, 2}, .strides = {2, 2}});
   add("overlapping", {3, 5, 6, 2}, {.size = {3, 3}, .strides = {2, 2}});
   add("by one", {3, 4, 5, 2}, {.size = {2, 3}, .strides = {1, 1}, .padding = "VALID"});
