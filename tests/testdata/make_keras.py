@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Writes keras/ in this folder: small models as Keras saves them, packed by gzip, and expected.json with what
+h5py and Keras find in them. Run it with Keras 2.12, 2.15 and 3.9, each writes its own files:
+python3 make_keras.py [FOLDER]."""
+
+import gzip
+import json
+import os
+import sys
+import tempfile
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import h5py
+import keras
+import numpy as np
+
+L = keras.layers
+VERSION = keras.__version__
+PREFIX = "k" + "".join(VERSION.split(".")[:2]) + "_"
+HERE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__))
+OUT = os.path.join(HERE, "keras")
+EXPECTED = os.path.join(OUT, "expected.json")
+
+
+def filled(model):
+    """Every element of every tensor another number, which float16 has, too."""
+    first = 1
+    values = []
+    for old in model.get_weights():
+        size = int(np.prod(old.shape))
+        values.append((np.arange(first, first + size) / 8).astype(old.dtype).reshape(old.shape))
+        first += size
+    model.set_weights(values)
+    return model
+
+
+def as_json(value):
+    if value.dtype.kind == "V":  # bfloat16
+        value = (value.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return dict(shape=list(value.shape), values=value.astype(np.float64).reshape(-1).tolist())
+
+
+def note(name, path, model):
+    datasets = {}
+
+    def visit(at, found):
+        if isinstance(found, h5py.Dataset) and not at.startswith(("optimizer", "metrics")):
+            datasets[at] = as_json(found[()])
+
+    content = open(path, "rb").read()
+    if content[:2] == b"PK":
+        import io
+        import zipfile
+        source = io.BytesIO(zipfile.ZipFile(path).read("model.weights.h5"))
+    else:
+        source = path
+    if content[:1] != b"{":
+        with h5py.File(source, "r") as file:
+            file.visititems(visit)
+    with gzip.GzipFile(os.path.join(OUT, PREFIX + name + ".gz"), "wb", 9, mtime=0) as packed:
+        packed.write(content)
+    everything = json.load(open(EXPECTED)) if os.path.exists(EXPECTED) else {}
+    everything[PREFIX + name] = dict(layers=[layer.name for layer in model.layers], datasets=datasets)
+    with open(EXPECTED, "w") as out:
+        out.write("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(everything[key], sort_keys=True)}"
+                                      for key in sorted(everything)) + "\n}\n")
+
+
+def base(trainable=True):
+    """A model to be nested: weights, moving statistics, weights."""
+    image = keras.Input((4, 4, 1), name="image")
+    x = L.Conv2D(2, 3, name="Conv1", use_bias=False)(image)
+    # Keras 3 has no names with slashes.
+    x = L.BatchNormalization(name="Conv1_bn" if VERSION.startswith("3") else "Conv1/bn")(x)
+    x = L.DepthwiseConv2D(2, name="dw", use_bias=False)(x)
+    x = L.BatchNormalization(name="dw_BN", scale=False)(x)
+    model = keras.Model(image, x, name="base")
+    model.trainable = trainable
+    return model
+
+
+def nested(trainable=True, compiled=False):
+    image = keras.Input((4, 4, 1), name="image")
+    x = base(trainable)(image, training=False)
+    x = L.Flatten(name="flat")(x)
+    model = filled(keras.Model(image, L.Dense(1, name="logit")(x), name="transfer"))
+    if compiled:
+        model.compile(optimizer="adam", loss="mse", metrics=["mae"])
+        model.train_on_batch(np.zeros((2, 4, 4, 1), np.float32), np.zeros((2, 1), np.float32))
+        # The step above moved them.
+        filled(model)
+    return model
+
+
+def denses():
+    """Three layers of one class, and others between them, of which one has no weights."""
+    model = keras.Sequential([
+        L.Dense(2, activation="relu", name="first"), L.Dropout(0.5, name="drop"),
+        L.Dense(3, name="second"), L.BatchNormalization(name="norm"), L.Dense(1, name="third")])
+    model.build((None, 2))
+    return filled(model)
+
+
+def save(name, model, write=None):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name)
+        (write or model.save)(path)
+        note(name, path, model)
+
+
+def to_json(model):
+    def write(path):
+        with open(path, "w") as out:
+            out.write(model.to_json())
+    return write
+
+
+def normalized():
+    """An int64 counter beside float32."""
+    layer = L.Normalization(name="normalization")
+    layer.adapt(np.array([[1.0, 2], [3, 6]], np.float32))
+    return keras.Sequential([keras.Input((2,)), layer, L.Dense(1, name="out")])
+
+
+os.makedirs(OUT, exist_ok=True)
+keras.utils.set_random_seed(1)
+if VERSION.startswith("2.12"):
+    model = denses()
+    save("denses.keras", model, lambda path: model.save(path, save_format="keras_v3"))
+    save("denses.h5", model)
+elif VERSION.startswith("2.15"):
+    save("trainable.h5", nested(compiled=True))
+    save("frozen.h5", nested(trainable=False))
+    model = nested(compiled=True)
+    save("nested.keras", model)
+    save("by_layer.h5", model, model.save_weights)
+    save("by_object.weights.h5", model, model.save_weights)
+    save("config.json", model, to_json(model))
+    save("normalized.h5", normalized())
+else:
+    model = nested(compiled=True)
+    save("nested.keras", model)
+    save("nested.h5", model)
+    save("by_object.weights.h5", model, model.save_weights)
+    save("config.json", model, to_json(model))
+    keras.config.set_floatx("bfloat16")
+    model = denses()
+    save("bfloat16.keras", model)
