@@ -279,8 +279,28 @@ struct Spread {
 
 }  // namespace
 
+// The shares of a pixel are those of its row times those of its column.
+template <class T>
+void Resize::AreaGrad(const float* dy, T* dx) const {
+  const int64_t channels = shape_.channels;
+  const std::vector<std::vector<Share>> columns = ColumnShares();
+  std::fill_n(dx, shape_.in_height * shape_.in_width * channels, T{});
+  for (const std::vector<Share>& rows : RowShares()) {
+    for (const std::vector<Share>& parts : columns) {
+      for (const Share& row : rows) {
+        for (const Share& column : parts) {
+          T* const to = dx + (row.pixel * shape_.in_width + column.pixel) * channels;
+          const float weight = row.weight * column.weight;
+          for (int64_t c = 0; c < channels; ++c) to[c] = PlusRounded(to[c], dy[c] * weight);
+        }
+      }
+      dy += channels;
+    }
+  }
+}
+
 bool Resize::RunGrad(DType dtype, const void* dy, void* dx) const {
-  if (!IsFloating(dtype) || shape_.method == ResizeMethod::kArea) return false;
+  if (!IsFloating(dtype)) return false;
   const int64_t in = shape_.in_height * shape_.in_width * shape_.channels;
   // What a result was made of gets its dy, row by row, pixel by pixel.
   const auto spread = [&]<class T, class Dy>(T* to, const Dy* d, const auto& add) {
@@ -320,11 +340,54 @@ bool Resize::RunGrad(DType dtype, const void* dy, void* dx) const {
         spread(to, static_cast<const T*>(dy), near);
       } else if (shape_.method == ResizeMethod::kBilinear) {
         spread(to, static_cast<const float*>(dy), linear);
+      } else if (shape_.method == ResizeMethod::kArea) {
+        AreaGrad(static_cast<const float*>(dy), to);
       } else {
         spread(to, static_cast<const float*>(dy), cubic);
       }
     }
   });
+}
+
+std::vector<std::vector<Resize::Share>> Resize::SharesOf(const std::vector<Taps>& taps) const {
+  std::vector<std::vector<Share>> all;
+  for (const Taps& one : taps) {
+    std::vector<Share> shares;
+    if (shape_.method == ResizeMethod::kNearest) {
+      shares = {{one.pixel[0], 1}};
+    } else if (shape_.method == ResizeMethod::kBilinear) {
+      shares = {{one.pixel[0], 1 - one.weight[1]}, {one.pixel[1], one.weight[1]}};
+    } else {
+      for (int k = 0; k < 4; ++k) shares.push_back({one.pixel[k], one.weight[k]});
+    }
+    all.push_back(std::move(shares));
+  }
+  return all;
+}
+
+std::vector<std::vector<Resize::Share>> Resize::SharesOf(const std::vector<Cover>& covers,
+                                                         int64_t in, int64_t out) const {
+  const float scale = ScaleOf(shape_.grid, in, out);
+  std::vector<std::vector<Share>> all;
+  for (const Cover& cover : covers) {
+    std::vector<Share> shares;
+    for (int64_t pixel = cover.begin; pixel < cover.end; ++pixel) {
+      const float part = cover.part[static_cast<size_t>(pixel - cover.begin)];
+      shares.push_back({Bounded(pixel, in), part / scale});
+    }
+    all.push_back(std::move(shares));
+  }
+  return all;
+}
+
+std::vector<std::vector<Resize::Share>> Resize::RowShares() const {
+  if (shape_.method != ResizeMethod::kArea) return SharesOf(rows_);
+  return SharesOf(row_covers_, shape_.in_height, shape_.out_height);
+}
+
+std::vector<std::vector<Resize::Share>> Resize::ColumnShares() const {
+  if (shape_.method != ResizeMethod::kArea) return SharesOf(columns_);
+  return SharesOf(column_covers_, shape_.in_width, shape_.out_width);
 }
 
 }  // namespace tpuest

@@ -41,9 +41,18 @@ class Resize {
   // One image of a numeric dtype -> float, or of kNearest -> the image's dtype. False where there
   // is no kernel for the dtype.
   bool Run(DType dtype, const void* image, void* resized, void* scratch) const;
-  // The derivative: dy (float; kNearest: of `dtype`) -> dx of `dtype`, a floating one. kArea has
-  // none.
+  // The derivative: dy (float; kNearest: of `dtype`) -> dx of `dtype`, a floating one. False for
+  // another dtype.
   bool RunGrad(DType dtype, const void* dy, void* dx) const;
+
+  // A pixel of an axis and how much of it a result is made of.
+  struct Share {
+    int64_t pixel = 0;
+    float weight = 0;
+  };
+  // What each result of an axis is made of: the whole is rows, then columns.
+  [[nodiscard]] std::vector<std::vector<Share>> RowShares() const;
+  [[nodiscard]] std::vector<std::vector<Share>> ColumnShares() const;
 
  private:
   // What a result of an axis is made of: pixels, and their weights. Of kNearest one; of kBilinear
@@ -60,6 +69,11 @@ class Resize {
   };
   [[nodiscard]] std::vector<Taps> TapsOf(int64_t in, int64_t out) const;
   [[nodiscard]] std::vector<Cover> CoversOf(int64_t in, int64_t out) const;
+  [[nodiscard]] std::vector<std::vector<Share>> SharesOf(const std::vector<Taps>& taps) const;
+  [[nodiscard]] std::vector<std::vector<Share>> SharesOf(const std::vector<Cover>& covers,
+                                                         int64_t in, int64_t out) const;
+  template <class T>
+  void AreaGrad(const float* dy, T* dx) const;
 
   template <class T>
   void Nearest(const T* image, T* resized) const;

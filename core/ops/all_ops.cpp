@@ -8,6 +8,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/conv.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/image.h"
 #include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
 #include "core/ops/parsing.h"
@@ -28,7 +29,7 @@ std::vector<OpFamily> AllOps() {
           TrainingOps(),  AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
           PoolOps(),      MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
           BatchNormOps(), BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
-          BucketOps(),    CrossOps(),         SparseOps(),     UniqueOps()};
+          BucketOps(),    CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps()};
 }
 
 }  // namespace tpuest::ops

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace tpuest {
@@ -187,9 +188,44 @@ TEST_CASE("channels are resized each by itself") {
                                       0, 100, 1, 125, 3, 175, 4, 200});
 }
 
-TEST_CASE("areas have no gradient, whole numbers neither, and texts are no images") {
-  const Resize area = ResizeOf({ResizeMethod::kArea, ResizeGrid::kLegacy, 1, 2, {}});
-  CHECK_FALSE(area.RunGrad(DType::kFloat, nullptr, nullptr));
+TEST_CASE("the gradient of an area is its shares: TensorFlow has none") {
+  const Resize resize({.method = ResizeMethod::kArea,
+                       .grid = ResizeGrid::kLegacy,
+                       .in_height = 1,
+                       .in_width = 3,
+                       .out_height = 1,
+                       .out_width = 2,
+                       .channels = 1});
+  const std::vector<float> dy = {3, 6};
+  std::vector<float> dx(3);
+  CHECK(resize.RunGrad(DType::kFloat, dy.data(), dx.data()));
+  CHECK(dx == std::vector<float>{2, 3, 4});
+}
+
+TEST_CASE("shares of rows and of columns make the whole") {
+  for (const Row& row : kRows) {
+    INFO("method ", static_cast<int>(row.method), " grid ", static_cast<int>(row.grid));
+    const Resize resize = ResizeOf(row);
+    std::vector<float> resized;
+    for (const std::vector<Resize::Share>& rows : resize.RowShares()) {
+      for (const std::vector<Resize::Share>& columns : resize.ColumnShares()) {
+        float sum = 0;
+        for (const Resize::Share& y : rows) {
+          for (const Resize::Share& x : columns) {
+            sum += kPixels[static_cast<size_t>(y.pixel * 3 + x.pixel)] * y.weight * x.weight;
+          }
+        }
+        resized.push_back(sum);
+      }
+    }
+    REQUIRE(resized.size() == row.resized.size());
+    for (size_t i = 0; i < resized.size(); ++i) {
+      CHECK(std::abs(resized[i] - row.resized[i]) < 1e-4F);
+    }
+  }
+}
+
+TEST_CASE("whole numbers have no gradient, and texts are no images") {
   const Resize nearest = ResizeOf({ResizeMethod::kNearest, ResizeGrid::kLegacy, 1, 2, {}});
   CHECK_FALSE(nearest.RunGrad(DType::kInt32, nullptr, nullptr));
   CHECK_FALSE(nearest.Run(DType::kString, nullptr, nullptr, nullptr));

@@ -10,6 +10,7 @@
 #include "core/ops/batch_norm.h"
 #include "core/ops/bias.h"
 #include "core/ops/conv.h"
+#include "core/ops/image.h"
 #include "core/ops/matmul.h"
 #include "core/ops/pool.h"
 #include "core/ops/reduction.h"
@@ -111,6 +112,34 @@ TEST_CASE("a gradient that is not differentiated again says so") {
           const Value dx = ops::MaxPoolGrad(in[0], y, in[1], {}, "dx");
           (void)Gradients(ops::Sum(dx), std::vector<Value>{in[1]});
         }) == "MaxPoolGrad 'dx': a gradient of this gradient is not available");
+}
+
+TEST_CASE("an image that cannot be resized, or moved, is refused") {
+  const auto resize = [](const Shapes& shapes, int64_t side, const ops::ResizeOptions& options) {
+    return Refusal(shapes, [&](const std::vector<Value>& in) {
+      ops::ResizeBilinear(in[0], side, side, options);
+    });
+  };
+  CHECK(resize({{5, 5, 3}}, 4, {}) ==
+        "ResizeBilinear 'ResizeBilinear': the image [N, H, W, C] has rank 4, found [5,5,3]");
+  CHECK(resize({{1, 5, 5, 3}}, 0, {}) ==
+        "ResizeBilinear 'ResizeBilinear': the size is [0,0], expected positive numbers");
+  CHECK(resize({{1, 5, 0, 3}}, 2, {}) ==
+        "ResizeBilinear 'ResizeBilinear': the image [1,5,0,3] has no pixels");
+  CHECK(resize({{1, 5, 5, 3}}, 2, {.align_corners = true}) ==
+        "ResizeBilinear 'ResizeBilinear': align_corners and half_pixel_centers exclude each other");
+  const auto move = [](const Shapes& shapes, const ops::ProjectiveOptions& options) {
+    return Refusal(shapes, [&](const std::vector<Value>& in) {
+      ops::ImageProjectiveTransformV3(in[0], in[1], 4, 4, options);
+    });
+  };
+  const std::string op = "ImageProjectiveTransformV3 'ImageProjectiveTransformV3': ";
+  CHECK(move({{2, 5, 5, 3}, {3, 8}}, {}) ==
+        op + "the transforms are [3,8], expected eight numbers for each image of [2,5,5,3]");
+  CHECK(move({{2, 5, 5, 3}, {2, 8}}, {.fill_mode = "MIRROR"}) ==
+        op + "fill_mode is 'MIRROR', expected REFLECT, WRAP, CONSTANT or NEAREST");
+  CHECK(move({{2, 5, 5, 3}, {2, 8}}, {.interpolation = "BICUBIC"}) ==
+        op + "interpolation is 'BICUBIC', expected NEAREST or BILINEAR");
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> ConvCases();
 [[nodiscard]] std::vector<OpCase> PoolCases();
 [[nodiscard]] std::vector<OpCase> BatchNormCases();
+[[nodiscard]] std::vector<OpCase> ImageCases();
 
 // Shorthand makes rows short.
 [[nodiscard]] inline Tensor Floats(Shape shape, const std::vector<float>& values) {
