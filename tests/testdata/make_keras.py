@@ -122,6 +122,50 @@ def normalized():
     return keras.Sequential([keras.Input((2,)), layer, L.Dense(1, name="out")])
 
 
+class Named:
+    """What note() asks of a model."""
+
+    def __init__(self, names):
+        self.layers = [type("Layer", (), {"name": name}) for name in names]
+
+
+def tracked(count, **options):
+    """Weights by object in groups that track their order, as Keras writes them since 3.10: many links are in
+    a heap, with a tree of their names. Options are h5py's."""
+    def write(path):
+        with h5py.File(path, "w", **options) as file:
+            layers = file.create_group("layers", track_order=True)
+            for i in range(count):
+                name = "dense" if i == 0 else f"dense_{i}"
+                group = layers.create_group(name, track_order=True).create_group("vars", track_order=True)
+                group.attrs["name"] = f"layer_{i}"
+                group.create_dataset("0", data=np.array([i, -i], np.float32))
+    return write
+
+
+def packed(path):
+    """Data in chunks, shuffled, deflated, with checksums; in the header; of the other byte order; and many
+    attributes, in a heap."""
+    with h5py.File(path, "w") as file:
+        file.attrs["layer_names"] = ["dense"]
+        file.attrs["keras_version"] = "2.15.0"
+        group = file.create_group("dense", track_order=True)
+        group.attrs["weight_names"] = ["kernel:0", "bias:0", "big:0", "half:0", "double:0", "one:0"]
+        for i in range(12):
+            group.attrs[f"note_{i}"] = f"text {i}"
+        values = np.arange(1, 71, dtype=np.float32).reshape(7, 10)
+        group.create_dataset("kernel:0", data=values, chunks=(3, 4), compression="gzip", shuffle=True, fletcher32=True)
+        group.create_dataset("bias:0", data=values[0], chunks=(4,))
+        group.create_dataset("big:0", data=values[0].astype(">f4"))
+        group.create_dataset("half:0", data=np.array([0, -1.5, 6e-8, 65504, np.inf], np.float16)[:4])
+        group.create_dataset("double:0", data=np.array([[0.5], [-2]], np.float64))
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple((3,))
+        one = h5py.h5d.create(group.id, b"one:0", h5py.h5t.IEEE_F32LE, space, plist)
+        one.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array([1, 2, 4], np.float32))
+
+
 os.makedirs(OUT, exist_ok=True)
 keras.utils.set_random_seed(1)
 if VERSION.startswith("2.12"):
@@ -146,3 +190,6 @@ else:
     keras.config.set_floatx("bfloat16")
     model = denses()
     save("bfloat16.keras", model)
+    save("tracked.weights.h5", Named([]), tracked(60))
+    save("latest.weights.h5", Named([]), tracked(12, libver="latest"))
+    save("packed.h5", Named(["dense"]), packed)

@@ -24,7 +24,10 @@ constexpr uint64_t kEntrySize = 40;
 
 void AddLink(const Hdf5Bytes& file, std::string_view name, uint64_t address, Hdf5Header& header,
              std::string_view path) {
-  if (name.empty()) file.Fault(path, "damaged: it holds something without a name");
+  // Paths are names with slashes between them, and "." in them is where one is.
+  if (name.empty() || name == "." || name.find('/') != std::string_view::npos) {
+    file.Fault(path, "damaged: it holds something without a name");
+  }
   if (!header.links.emplace(name, address).second) {
     file.Fault(path, fmt::format("damaged: it holds \"{}\" twice", name.substr(0, 200)));
   }

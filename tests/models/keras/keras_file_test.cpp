@@ -61,8 +61,9 @@ std::string ErrorText(const std::string& name, const std::string& bytes) {
 }
 
 TEST_CASE("weights by layer are what h5py finds") {
-  for (const std::string file : {"k212_denses.h5", "k215_trainable.h5", "k215_frozen.h5",
-                                 "k215_by_layer.h5", "k215_normalized.h5", "k39_nested.h5"}) {
+  for (const std::string file :
+       {"k212_denses.h5", "k215_trainable.h5", "k215_frozen.h5", "k215_by_layer.h5",
+        "k215_normalized.h5", "k39_nested.h5", "k39_packed.h5"}) {
     const KerasFile keras = Read(file);
     std::vector<std::string> names;
     size_t count = 0;
@@ -79,7 +80,8 @@ TEST_CASE("weights by layer are what h5py finds") {
 TEST_CASE("weights by object are what h5py finds") {
   for (const std::string file :
        {"k212_denses.keras", "k215_nested.keras", "k215_by_object.weights.h5", "k39_nested.keras",
-        "k39_by_object.weights.h5", "k39_bfloat16.keras"}) {
+        "k39_by_object.weights.h5", "k39_bfloat16.keras", "k39_tracked.weights.h5",
+        "k39_latest.weights.h5"}) {
     const KerasFile keras = Read(file);
     CHECK(static_cast<size_t>(CheckObject(file, keras.root())) ==
           KerasExpected(file)["datasets"].size());
@@ -161,6 +163,16 @@ TEST_CASE("configurations, versions and compile settings are found in each kind"
   CHECK(check("k39_nested.h5", "3.9.2", ": model_config")["loss"] == "mse");
   CHECK(check("k215_config.json", "2.15.0", "").is_null());
   CHECK(check("k39_config.json", "", "")["loss"] == "mse");
+}
+
+TEST_CASE("groups that track their order have names, numbers and objects in a heap") {
+  const KerasFile keras = Read("k39_tracked.weights.h5");
+  const std::vector<KerasObject>& denses = keras.root().layers.at("dense");
+  REQUIRE(denses.size() == 60);
+  for (int i = 0; i < 60; ++i) {
+    CHECK(denses[static_cast<size_t>(i)].number == i);
+    CHECK(denses[static_cast<size_t>(i)].name == "layer_" + std::to_string(i));
+  }
 }
 
 TEST_CASE("the optimizer's variables are found in their order") {
