@@ -22,6 +22,13 @@ LAYERS = {
         {'type': 'rescaling', 'scale': 2.0}, {'type': 'gaussian_noise', 'stddev': 0.3},
         {'type': 'gaussian_dropout', 'rate': 0.3}, {'type': 'alpha_dropout', 'rate': 0.3},
         {'type': 'activity_regularization', 'l1': 0.1}, {'type': 'spatial_dropout2d', 'rate': 0.3},
+        {'type': 'conv2d_transpose', 'filters': 2, 'kernel_size': 2, 'strides': 2},
+        {'type': 'resizing', 'height': 3, 'width': 6}, {'type': 'center_crop', 'height': 2, 'width': 3},
+        {'type': 'random_crop', 'height': 2, 'width': 3}, {'type': 'random_flip'},
+        {'type': 'random_contrast', 'factor': 0.5}, {'type': 'random_brightness', 'factor': 0.1},
+        *({'type': name, **factors, 'fill_mode': 'constant', 'fill_value': 0.5} for name, factors in (
+            ('random_rotation', {'factor': 0.2}), ('random_translation', {'height_factor': 0.4, 'width_factor': 0.4}),
+            ('random_zoom', {'height_factor': 0.5, 'width_factor': 0.5}))),
     ],
     (2, 2, 4): [
         {'type': 'layer_normalization'}, {'type': 'group_normalization', 'groups': 2}, {'type': 'unit_normalization'},
@@ -31,9 +38,11 @@ LAYERS = {
         {'type': 'conv1d', 'filters': 4, 'kernel_size': 2, 'groups': 1}, {'type': 'separable_conv1d', 'filters': 2, 'kernel_size': 2},
         {'type': 'max_pooling1d', 'pool_size': 3}, {'type': 'average_pooling1d', 'pool_size': 3},
         {'type': 'global_average_pooling1d'}, {'type': 'global_max_pooling1d'}, {'type': 'zero_padding1d'},
+        {'type': 'depthwise_conv1d', 'kernel_size': 2}, {'type': 'conv1d_transpose', 'filters': 2, 'kernel_size': 2, 'strides': 2},
         {'type': 'cropping1d'}, {'type': 'up_sampling1d'}, {'type': 'spatial_dropout1d', 'rate': 0.3},
     ],
     (2, 2, 2, 2): [
+        {'type': 'conv3d', 'filters': 2, 'kernel_size': 2, 'padding': 'same'}, {'type': 'max_pooling3d', 'pool_size': 1}, {'type': 'average_pooling3d', 'pool_size': 1},
         {'type': 'global_average_pooling3d'}, {'type': 'global_max_pooling3d'}, {'type': 'zero_padding3d'},
         {'type': 'cropping3d', 'cropping': 0}, {'type': 'up_sampling3d'}, {'type': 'spatial_dropout3d', 'rate': 0.3},
     ],

@@ -1,5 +1,7 @@
 #include "core/nn/layers/conv_layers.h"
 
+#include <algorithm>
+
 #include "core/ops/array.h"
 #include "core/ops/bias.h"
 #include "core/ops/conv.h"
@@ -182,5 +184,225 @@ Value SeparableConv1D::Apply(LayerContext& context, Value x) const {
       ops::Conv2D(deep, ops::ExpandDims(scope.Use(pointwise), 0), {.padding = "VALID"});
   return Finish(scope, ops::Squeeze(mixed, {1}), bias, activation);
 }
+
+Value DepthwiseConv1D::Apply(LayerContext& context, Value x) const {
+  LayerScope scope(context, name, kType, place);
+  const int64_t channels = scope.Channels(x, 3);
+  const Variable* const kernel =
+      AddDepthwiseKernel(*this, scope, {OneSide(kernel_size, "kernel_size")}, channels);
+  const Variable* const bias = AddBias(*this, scope, channels * depth_multiplier);
+  ops::ConvOptions window = StepWindowOf(*this);
+  window.strides[0] = window.strides[1];  // the op takes equal ones
+  const NameScope nodes = scope.Nodes();
+  const Value y =
+      ops::DepthwiseConv2dNative(AsImage(*this, x), ops::ExpandDims(scope.Use(kernel), 0), window);
+  return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
+}
+
+// ---- over volumes -------------------------------------------------------------------------------
+
+namespace {
+
+// The slice of one group's channels, or filters, on the last axis.
+Value LastAxisPart(Value x, int64_t group, int64_t size) {
+  const auto rank = static_cast<size_t>(x.shape().rank());
+  std::vector<int64_t> begin(rank, 0);
+  std::vector<int64_t> sizes(rank, -1);
+  begin.back() = group * size;
+  sizes.back() = size;
+  return ops::Slice(x, begin, sizes);
+}
+
+// An axis of a volume under a window.
+struct VolumeAxis {
+  int64_t size;  // of the kernel
+  int64_t stride;
+  int64_t dilation;
+  int64_t in;
+  int64_t out = 0;
+  int64_t before = 0;  // zeros
+  int64_t after = 0;
+
+  [[nodiscard]] int64_t span() const { return (size - 1) * dilation + 1; }
+  [[nodiscard]] int64_t padded() const { return before + in + after; }
+};
+
+VolumeAxis AxisOfVolume(const LayerScope& scope, VolumeAxis axis, bool same) {
+  if (same) {
+    axis.out = (axis.in + axis.stride - 1) / axis.stride;
+    const int64_t missing = (axis.out - 1) * axis.stride + axis.span() - axis.in;
+    axis.before = std::max<int64_t>(missing, 0) / 2;
+    axis.after = std::max<int64_t>(missing, 0) - axis.before;
+  } else {
+    if (axis.in < axis.span()) {
+      scope.Fail(fmt::format("a window of {} does not fit into {}", axis.span(), axis.in));
+    }
+    axis.out = (axis.in - axis.span()) / axis.stride + 1;
+  }
+  return axis;
+}
+
+// A convolution over volumes as one over images. The depths that a result sees stand side by side
+// as channels: of [N, D, H, W, C] and a kernel of depth kd that is [N, D', H, W, kd * C]. The
+// slices of a volume stand one below the other, [N, D' * H, W, kd * C], with as many rows as a
+// multiple of the stride, so that the results of each begin where it does; what lies across two is
+// cut off.
+Value ConvOverVolume(Value x, Value kernel, const std::vector<VolumeAxis>& axes) {
+  const VolumeAxis &depth = axes[0], &height = axes[1], &width = axes[2];
+  const int64_t channels = kernel.shape().dim(3), filters = kernel.shape().dim(4);
+  const int64_t most = std::max(height.padded(), (height.out - 1) * height.stride + height.span());
+  const int64_t rows = (most + height.stride - 1) / height.stride * height.stride;
+  x = ops::Pad(x, {{0, 0},
+                   {depth.before, depth.after},
+                   {height.before, rows - height.before - height.in},
+                   {width.before, width.after},
+                   {0, 0}});
+  std::vector<Value> slices;
+  for (int64_t k = 0; k < depth.size; ++k) {
+    const int64_t first = k * depth.dilation;
+    slices.push_back(
+        ops::StridedSlice(x, {.begin = {0, first, 0, 0, 0},
+                              .end = {0, first + (depth.out - 1) * depth.stride + 1, 0, 0, 0},
+                              .strides = {1, depth.stride, 1, 1, 1},
+                              .begin_mask = 0b11101,
+                              .end_mask = 0b11101}));
+  }
+  const int64_t seen = depth.size * channels;
+  const Value beside = slices.size() == 1 ? slices[0] : ops::ConcatV2(slices, 4);
+  const Value image =
+      ops::Reshape(beside, Shape{kUnknownDim, depth.out * rows, width.padded(), seen});
+  const Value filter = ops::Reshape(ops::Transpose(kernel, {1, 2, 0, 3, 4}),
+                                    Shape{height.size, width.size, seen, filters});
+  const int64_t behind = std::max<int64_t>(height.span() - height.stride, 0);
+  const Value y = ops::Conv2D(image, filter,
+                              {.strides = {height.stride, width.stride},
+                               .padding = "EXPLICIT",
+                               .explicit_paddings = {0, behind, 0, 0},
+                               .dilations = {height.dilation, width.dilation}});
+  const Value volume =
+      ops::Reshape(y, Shape{kUnknownDim, depth.out, rows / height.stride, width.out, filters});
+  return ops::Slice(volume, {0, 0, 0, 0, 0}, {-1, -1, height.out, -1, -1});
+}
+
+}  // namespace
+
+Value Conv3D::Apply(LayerContext& context, Value x) const {
+  LayerScope scope(context, name, kType, place);
+  CheckFilters(filters, scope);
+  const int64_t channels = scope.Channels(x, 5);
+  const std::vector<int64_t> sizes = DepthHeightWidth(kernel_size, "kernel_size");
+  const std::vector<int64_t> steps = DepthHeightWidth(strides, "strides");
+  const std::vector<int64_t> dilations = DepthHeightWidth(dilation_rate, "dilation_rate");
+  std::vector<VolumeAxis> axes;
+  for (size_t i = 0; i < 3; ++i) {
+    const int64_t in = scope.Dimension(x, static_cast<int>(i) + 1);
+    axes.push_back(AxisOfVolume(scope, {sizes[i], steps[i], dilations[i], in},
+                                PaddingName(padding) == "SAME"));
+  }
+  const Variable* const kernel = AddKernel(*this, scope, sizes, channels);
+  const Variable* const bias = AddBias(*this, scope, filters);
+  const NameScope nodes = scope.Nodes();
+  const Value all = scope.Use(kernel);
+  if (groups == 1) return Finish(scope, ConvOverVolume(x, all, axes), bias, activation);
+  std::vector<Value> parts;
+  for (int64_t group = 0; group < groups; ++group) {
+    parts.push_back(ConvOverVolume(LastAxisPart(x, group, channels / groups),
+                                   LastAxisPart(all, group, filters / groups), axes));
+  }
+  return Finish(scope, ops::ConcatV2(parts, -1), bias, activation);
+}
+
+// ---- transposed ---------------------------------------------------------------------------------
+
+namespace {
+
+// Height and width, or one side behind a height of `first`.
+std::vector<int64_t> SidesOver(int axes, const Sides& sides, std::string_view what, int64_t first) {
+  return axes == 1 ? std::vector<int64_t>{first, OneSide(sides, what)}
+                   : HeightAndWidth(sides, what);
+}
+
+// The additions to height and width; of steps, none to the height.
+std::vector<int64_t> Additions(const LayerScope& scope, int axes,
+                               const std::variant<int64_t, std::vector<int64_t>>& padding,
+                               const std::vector<int64_t>& strides) {
+  const auto* const one = std::get_if<int64_t>(&padding);
+  std::vector<int64_t> both = one != nullptr ? std::vector<int64_t>(static_cast<size_t>(axes), *one)
+                                             : std::get<std::vector<int64_t>>(padding);
+  if (static_cast<int>(both.size()) != axes) {
+    scope.Fail(fmt::format("output_padding is one or {} integers", axes));
+  }
+  if (axes == 1) both.insert(both.begin(), 0);
+  for (size_t i = 0; i < both.size(); ++i) {
+    const bool unused = axes == 1 && i == 0;
+    if (!unused && (both[i] < 0 || both[i] >= strides[i])) {
+      scope.Fail(fmt::format("output_padding is {}, expected from 0 to strides - 1, {}", both[i],
+                             strides[i] - 1));
+    }
+  }
+  return both;
+}
+
+// [batch of x, dims...] as a value.
+Value SizesWithBatchOf(Value x, const std::vector<int64_t>& dims) {
+  Graph& graph = x.graph();
+  if (x.shape().dim(0) != kUnknownDim) {
+    std::vector<int64_t> all = {x.shape().dim(0)};
+    all.insert(all.end(), dims.begin(), dims.end());
+    return ops::Int32s(graph, all, "output_shape");
+  }
+  std::vector<Value> parts = {
+      ops::StridedSlice(ops::ShapeOf(x), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1})};
+  for (const int64_t dim : dims) {
+    parts.push_back(graph.ScalarOf(DType::kInt32, static_cast<double>(dim)));
+  }
+  return ops::Pack(parts, 0, "output_shape");
+}
+
+}  // namespace
+
+template <int axes>
+Value TransposedConv<axes>::Apply(LayerContext& context, Value x) const {
+  LayerScope scope(context, name, kType, place);
+  CheckFilters(filters, scope);
+  const int64_t channels = scope.Channels(x, axes + 2);
+  const std::vector<int64_t> size = SidesOver(axes, kernel_size, "kernel_size", 1);
+  const ops::ConvOptions window{.strides = SidesOver(axes, strides, "strides", 1),
+                                .padding = PaddingName(padding)};
+  const bool same = window.padding == "SAME";
+  const auto added = output_padding
+                         ? std::optional(Additions(scope, axes, *output_padding, window.strides))
+                         : std::nullopt;
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < 2; ++i) {
+    const bool one = axes == 1 && i == 0;
+    const int64_t in = one ? 1 : scope.Dimension(x, axes == 1 ? 1 : static_cast<int>(i) + 1);
+    const int64_t stride = window.strides[i];
+    if (one) {
+      result.push_back(1);
+    } else if (added) {
+      const int64_t pad = same ? size[i] / 2 : 0;
+      result.push_back((in - 1) * stride + size[i] - 2 * pad + (*added)[i]);
+    } else {
+      result.push_back(in * stride + (same ? 0 : std::max<int64_t>(size[i] - stride, 0)));
+    }
+  }
+  std::vector<int64_t> dims = size;
+  if (axes == 1) dims.erase(dims.begin());
+  dims.insert(dims.end(), {filters, channels});
+  const Variable* const kernel =
+      scope.AddWeight("kernel", Shape(dims), kernel_initializer,
+                      {.trainable = trainable, .regularizer = &kernel_regularizer});
+  const Variable* const bias = AddBias(*this, scope, filters);
+  const NameScope nodes = scope.Nodes();
+  const Value image = axes == 1 ? ops::ExpandDims(x, 1) : x;
+  const Value filter = axes == 1 ? ops::ExpandDims(scope.Use(kernel), 0) : scope.Use(kernel);
+  const Value sizes = SizesWithBatchOf(x, {result[0], result[1], filters});
+  const Value y = ops::Conv2DBackpropInput(sizes, filter, image, window);
+  return Finish(scope, axes == 1 ? ops::Squeeze(y, {1}) : y, bias, activation);
+}
+
+template struct TransposedConv<1>;
+template struct TransposedConv<2>;
 
 }  // namespace tpuest::nn

@@ -1,10 +1,12 @@
 #pragma once
 // Convolutions over images [batch, height, width, channels], tf.layers.conv2d, separable_conv2d and
-// Keras' DepthwiseConv2D, and over rows [batch, steps, channels], conv1d and separable_conv1d.
+// Keras' DepthwiseConv2D and Conv2DTranspose, and the same over rows [batch, steps, channels].
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/nn/activations.h"
 #include "core/nn/layers/layer.h"
@@ -113,6 +115,50 @@ struct DepthwiseConv2D {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
+// A convolution [batch, depth, height, width, channels] -> [batch, depth', height', width',
+// filters] (tf.nn.conv3d), then bias and activation. Variables kernel [depth, height, width,
+// channels / groups, filters], bias [filters].
+struct Conv3D {
+  static constexpr std::string_view kType = "conv3d";
+  static constexpr std::string_view kAliases[] = {"Conv3D"};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  Sides dilation_rate = 1;
+  int64_t groups = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("filters", filters, {.help = "output channels", .required = true});
+    v("kernel_size", kernel_size, {.help = kThreeSidesHelp, .required = true});
+    v("strides", strides, {.help = kThreeSidesHelp});
+    v("padding", padding,
+      {.help = "same: of as many steps as the input has",
+       .values = {"valid", "same", "VALID", "SAME"}});
+    v("dilation_rate", dilation_rate, {.help = kThreeSidesHelp});
+    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
+    VisitActivation(v, *this);
+    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    VisitVariables(v, *this, "prefix of its variables; default: conv3d, conv3d_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
 // A depthwise convolution, then a 1x1 convolution that mixes the channels (tf.nn.separable_conv2d).
 // Variables depthwise_kernel [height, width, channels, depth_multiplier], pointwise_kernel [1, 1,
 // channels * depth_multiplier, filters], bias [filters].
@@ -197,6 +243,43 @@ struct Conv1D {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
+// A convolution of each channel over steps by depth_multiplier filters of its own. Variables
+// depthwise_kernel [steps, channels, depth_multiplier], bias [channels * depth_multiplier].
+struct DepthwiseConv1D {
+  static constexpr std::string_view kType = "depthwise_conv1d";
+  static constexpr std::string_view kAliases[] = {"DepthwiseConv1D"};
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  int64_t depth_multiplier = 1;
+  Sides dilation_rate = 1;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer depthwise_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer depthwise_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitWindow1D(v, *this);
+    v("depth_multiplier", depth_multiplier, {.help = "filters a channel"});
+    v("dilation_rate", dilation_rate, {.help = kSideHelp});
+    VisitActivation(v, *this);
+    v("depthwise_initializer", depthwise_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv1d, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
 // A depthwise convolution over steps, then one of a single step that mixes the channels. Variables
 // depthwise_kernel [steps, channels, depth_multiplier], pointwise_kernel [1, channels *
 // depth_multiplier, filters], bias [filters].
@@ -240,5 +323,67 @@ struct SeparableConv1D {
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
+
+// The transpose of a convolution over one axis or two (tf.nn.conv1d_transpose, conv2d_transpose):
+// [batch, ..., channels] -> [batch, ..., filters], `strides` times as long with padding same, at
+// least as long as the kernel with valid; or as long as output_padding, below strides, makes it:
+// (length - 1) * strides + kernel + output_padding, less twice half the kernel if same. Then bias
+// and activation. Variables kernel [..., filters, channels], bias [filters].
+struct TransposedWords {
+  std::string_view type;
+  std::string_view alias;
+  std::string_view name;  // help
+};
+[[nodiscard]] constexpr TransposedWords TransposedWordsOf(int axes) {
+  constexpr TransposedWords kWords[] = {
+      {"conv1d_transpose", "Conv1DTranspose",
+       "prefix of its variables; default: conv1d_transpose, ..."},
+      {"conv2d_transpose", "Conv2DTranspose",
+       "prefix of its variables; default: conv2d_transpose, ..."}};
+  return kWords[axes - 1];
+}
+
+template <int axes>
+struct TransposedConv {
+  static constexpr std::string_view kType = TransposedWordsOf(axes).type;
+  static constexpr std::string_view kAliases[] = {TransposedWordsOf(axes).alias};
+  int64_t filters = 0;
+  Sides kernel_size;
+  Sides strides = 1;
+  std::string padding = "valid";
+  std::optional<std::variant<int64_t, std::vector<int64_t>>> output_padding;
+  std::optional<std::string> activation;
+  bool use_bias = true;
+  Initializer kernel_initializer = GlorotUniform{};
+  Initializer bias_initializer = ZerosInitializer{};
+  Regularizer kernel_regularizer;
+  Regularizer bias_regularizer;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    const std::string_view sides = axes == 1 ? kSideHelp : kSidesHelp;
+    v("filters", filters, {.help = "output channels", .required = true});
+    v("kernel_size", kernel_size, {.help = sides, .required = true});
+    v("strides", strides, {.help = sides});
+    v("padding", padding,
+      {.help = "same: strides times as long", .values = {"valid", "same", "VALID", "SAME"}});
+    v("output_padding", output_padding,
+      {.help = "what is added to the length, below strides; null: as padding says"});
+    VisitActivation(v, *this);
+    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
+    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    VisitVariables(v, *this, TransposedWordsOf(axes).name);
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+using Conv1DTranspose = TransposedConv<1>;
+using Conv2DTranspose = TransposedConv<2>;
 
 }  // namespace tpuest::nn

@@ -36,19 +36,30 @@ Variable* AddWeight(LayerContext& context, const std::string& name, const Shape&
       fmt::format("layer_with_weights-{}/{}", context.layers_with_weights++, last));
 }
 
+namespace {
+
+// One number for all of `count` axes, or as many; `words` is "one or two".
+std::vector<int64_t> SidesOf(const Sides& sides, size_t count, std::string_view what,
+                             std::string_view words) {
+  const auto* const side = std::get_if<int64_t>(&sides);
+  std::vector<int64_t> all =
+      side != nullptr ? std::vector<int64_t>{*side} : std::get<std::vector<int64_t>>(sides);
+  if (all.size() == 1) all.resize(count, all[0]);
+  const bool positive = std::all_of(all.begin(), all.end(), [](int64_t n) { return n > 0; });
+  if (all.size() != count || !positive) {
+    throw Error(Code::kUsage, fmt::format("{} is {} positive integers", what, words));
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what) {
-  std::vector<int64_t> both;
-  if (const auto* const side = std::get_if<int64_t>(&sides)) {
-    both = {*side, *side};
-  } else {
-    both = std::get<std::vector<int64_t>>(sides);
-    if (both.size() == 1) both.push_back(both[0]);
-  }
-  const bool positive = std::all_of(both.begin(), both.end(), [](int64_t n) { return n > 0; });
-  if (both.size() != 2 || !positive) {
-    throw Error(Code::kUsage, fmt::format("{} is one or two positive integers", what));
-  }
-  return both;
+  return SidesOf(sides, 2, what, "one or two");
+}
+
+std::vector<int64_t> DepthHeightWidth(const Sides& sides, std::string_view what) {
+  return SidesOf(sides, 3, what, "one or three");
 }
 
 int64_t OneSide(const Sides& sides, std::string_view what) {

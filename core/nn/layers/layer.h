@@ -81,6 +81,10 @@ using Sides = std::variant<int64_t, std::vector<int64_t>>;
 // The one side of a window over one axis. Throws Error kUsage unless there is one positive number.
 [[nodiscard]] int64_t OneSide(const Sides& sides, std::string_view what);
 inline constexpr std::string_view kSideHelp = "one integer";
+// The sides as {depth, height, width}. Throws Error kUsage unless there are one or three positive
+// numbers.
+[[nodiscard]] std::vector<int64_t> DepthHeightWidth(const Sides& sides, std::string_view what);
+inline constexpr std::string_view kThreeSidesHelp = "one integer, or depth, height and width";
 // The padding as ops have it: "SAME" or "VALID".
 [[nodiscard]] std::string PaddingName(const std::string& padding);
 

@@ -9,6 +9,7 @@
 #include "core/nn/layers/conv_layers.h"
 #include "core/nn/layers/dense_layer.h"
 #include "core/nn/layers/embedding_layer.h"
+#include "core/nn/layers/image_layers.h"
 #include "core/nn/layers/merge_layers.h"
 #include "core/nn/layers/noise_layers.h"
 #include "core/nn/layers/normalization_layers.h"
@@ -31,7 +32,10 @@ using Layer = std::variant<
     MaximumLayer, MinimumLayer, Concatenate, Dot, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D,
     Cropping1D, Cropping2D, Cropping3D, UpSampling1D, UpSampling2D, UpSampling3D, RepeatVector,
     Permute, Embedding, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, GaussianNoise,
-    GaussianDropout, AlphaDropout, ActivityRegularization, SharedLayer, NestedModel>;
+    GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D, MaxPooling3D,
+    AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Resizing, CenterCrop, RandomCrop,
+    RandomFlip, RandomRotation, RandomTranslation, RandomZoom, RandomContrast, RandomBrightness,
+    SharedLayer, NestedModel>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {

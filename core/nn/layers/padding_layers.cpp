@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/nn/layers/image_layers.h"
 #include "core/ops/array.h"
 
 namespace tpuest::nn {
@@ -102,6 +103,9 @@ Value UpSampling<axes>::Apply(LayerContext& context, Value x) const {
   multiples.push_back(1);
   joined.push_back(channels);
   const NameScope nodes = layer.Nodes();
+  if (axes == 2 && interpolation != "nearest") {
+    return layer.Output(Resized(x, joined[1], joined[2], interpolation));
+  }
   const Value repeated = ops::Tile(ops::Reshape(x, Shape(apart)), multiples);
   return layer.Output(ops::Reshape(repeated, Shape(joined)));
 }

@@ -89,12 +89,13 @@ using Cropping1D = Cropping<1>;
 using Cropping2D = Cropping<2>;
 using Cropping3D = Cropping<3>;
 
-// Repeats each row and column `size` times.
+// Repeats each row and column `size` times; of images, it may as well resize them so.
 template <int axes>
 struct UpSampling {
   static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
   static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
   std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
+  std::string interpolation = "nearest";  // of two axes
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -102,6 +103,10 @@ struct UpSampling {
   template <class V>
   void Visit(V& v) {
     v("size", size, {.help = "times each is repeated: one number, or one an axis"});
+    if constexpr (axes == 2) {
+      v("interpolation", interpolation,
+        {.help = "as tf.image.resize", .values = {"nearest", "bilinear", "bicubic", "area"}});
+    }
     VisitName(v, *this, UpSamplingWordsOf(axes).name);
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Pooling over [batch, ..., channels] with one or two axes between, and over all of one to three:
+// Pooling over [batch, ..., channels] with one to three axes between, and over all of these:
 // tf.layers.max_pooling2d and its kin, and Keras' global pooling.
 
 #include <array>
@@ -29,7 +29,11 @@ struct PoolWords {
         "default: max_pooling2d, max_pooling2d_1, ..."},
        {"average_pooling2d",
         {"AveragePooling2D", "AvgPool2D"},
-        "default: average_pooling2d, average_pooling2d_1, ..."}}};
+        "default: average_pooling2d, average_pooling2d_1, ..."}},
+      {{"max_pooling3d", {"MaxPooling3D", "MaxPool3D"}, "default: max_pooling3d, ..."},
+       {"average_pooling3d",
+        {"AveragePooling3D", "AvgPool3D"},
+        "default: average_pooling3d, ..."}}};
   return kWords[axes - 1][static_cast<int>(kind)];
 }
 [[nodiscard]] constexpr PoolWords GlobalWordsOf(PoolKind kind, int axes) {
@@ -69,7 +73,9 @@ struct Pooling {
   template <class V>
   void Visit(V& v) {
     v("pool_size", pool_size,
-      {.help = axes == 1 ? kSideHelp : std::string_view("one integer, or height and width")});
+      {.help = axes == 1   ? kSideHelp
+               : axes == 2 ? std::string_view("one integer, or height and width")
+                           : kThreeSidesHelp});
     v("strides", strides, {.help = "null: pool_size"});
     v("padding", padding, {.help = "at the edges", .values = {"valid", "same", "VALID", "SAME"}});
     VisitName(v, *this, WindowWordsOf(kind, axes).name);
@@ -81,6 +87,8 @@ using MaxPooling1D = Pooling<PoolKind::kMax, 1>;
 using AveragePooling1D = Pooling<PoolKind::kAverage, 1>;
 using MaxPooling2D = Pooling<PoolKind::kMax, 2>;
 using AveragePooling2D = Pooling<PoolKind::kAverage, 2>;
+using MaxPooling3D = Pooling<PoolKind::kMax, 3>;
+using AveragePooling3D = Pooling<PoolKind::kAverage, 3>;
 
 // The largest value over all axes but batch and channels, or the mean: [batch, ..., channels] ->
 // [batch, channels], or with axes of 1 between.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/graph/gradient.h"
 #include "core/nn/layers/layers.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"
@@ -196,6 +197,130 @@ TEST_CASE("convolutions and pooling over steps") {
   const Input rows = Counted({1, 2, 3});
   CHECK(Run(GlobalMaxPooling1D{}, {rows}).values == std::vector<float>{3, 4, 5});
   CHECK(Run(GlobalAveragePooling1D{.keepdims = true}, {rows}).shape == Shape{1, 1, 3});
+}
+
+TEST_CASE("transposed convolutions") {
+  const Input image = Counted({1, 2, 2, 2}, 1);
+  const std::map<std::string, std::vector<float>> four = {
+      {"conv2d_transpose/kernel", Tenths(1, 8)}};
+  CHECK(
+      Near(Run(Conv2DTranspose{.filters = 1, .kernel_size = 2, .strides = 2}, {image}, four).values,
+           {0.5, 1.1, 1.1, 2.5, 1.7, 2.3, 3.9, 5.3, 1.7, 3.9, 2.3, 5.3, 6.1, 8.3, 8.3, 11.3}));
+  const std::map<std::string, std::vector<float>> nine = {
+      {"conv2d_transpose/kernel", Tenths(1, 18)}};
+  Conv2DTranspose same{.filters = 1, .kernel_size = 3, .strides = 2, .padding = "same"};
+  CHECK(Near(Run(same, {image}, nine).values,
+             {0.5, 1.1, 2.8, 2.5, 2.3, 2.9, 8.8, 6.7, 5.8, 8.6, 23.2, 16.2, 8.3, 10.5, 24, 14.3}));
+  same.output_padding = int64_t{0};
+  const Applied odd = Run(same, {image}, nine);
+  CHECK(odd.shape == Shape{1, 3, 3, 1});
+  CHECK(Near(odd.values, {2.9, 8.8, 6.7, 8.6, 23.2, 16.2, 10.5, 24, 14.3}));
+  const Conv2DTranspose wide{.filters = 2,
+                             .kernel_size = std::vector<int64_t>{1, 2},
+                             .strides = std::vector<int64_t>{1, 2},
+                             .output_padding = std::vector<int64_t>{0, 1}};
+  CHECK(Near(Run(wide, {image},
+                 {{"conv2d_transpose/kernel", Tenths(1, 8)}, {"conv2d_transpose/bias", {1, 2}}})
+                 .values,
+             {1.5, 3.1, 2.7, 4.3,  2.1, 4.5, 4.9, 7.3,  1, 2,
+              2.7, 5.9, 7.1, 10.3, 3.3, 7.3, 9.3, 13.3, 1, 2}));
+  CHECK(Near(Run(Conv1DTranspose{.filters = 1, .kernel_size = 3, .strides = 2, .padding = "same"},
+                 {kSignal}, {{"conv1d_transpose/kernel", Tenths(1, 6)}})
+                 .values,
+             {-0.3, -0.5, -0.3, 1.1, 2.2, 1, 2.3, 1.3}));
+  CHECK(Near(Run(Conv1DTranspose{.filters = 2, .kernel_size = 2}, {kSignal},
+                 {{"conv1d_transpose/kernel", Tenths(1, 8)}})
+                 .values,
+             {-0.3, -0.5, -0.3, 0.2, 2.2, 3.5, 2.3, 3.5, 1.9, 2.5}));
+}
+
+TEST_CASE("a transposed convolution takes batches of any size") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  const Value x = session.graph().Placeholder(DType::kFloat, {kUnknownDim, 4, 4, 2}, "x");
+  const Value y = Conv2DTranspose{.filters = 3, .kernel_size = 3, .strides = 2}.Apply(context, x);
+  CHECK(y.shape().Text() == "[?,9,9,3]");
+}
+
+TEST_CASE("depthwise convolutions over steps") {
+  CHECK(Near(
+      Run(DepthwiseConv1D{.kernel_size = 3, .padding = "same", .depth_multiplier = 2}, {kSignal},
+          {{"depthwise_conv1d/depthwise_kernel", Tenths(1, 12)},
+           {"depthwise_conv1d/bias", {0, 1, 0, 2}}})
+          .values,
+      {3.2, 4.6, -0.85, 1, 3.4, 5, 0.85, 2.8, 0.4, 1.8, 5.25, 7.8, -0.3, 0.8, 3.1, 5.6}));
+  CHECK(Near(
+      Run(DepthwiseConv1D{.kernel_size = 2, .strides = 2}, {kSignal},
+          {{"depthwise_conv1d/depthwise_kernel", Tenths(1, 4)}, {"depthwise_conv1d/bias", {0, 1}}})
+          .values,
+      {1, 0.8, -0.1, 2.8}));
+}
+
+TEST_CASE("convolutions over volumes") {
+  const auto of = [](const Conv3D& layer, const Shape& shape, int numbers,
+                     const std::vector<float>& bias = {}) {
+    std::map<std::string, std::vector<float>> weights = {{"conv3d/kernel", Tenths(1, numbers)}};
+    if (!bias.empty()) weights["conv3d/bias"] = bias;
+    return Run(layer, {Counted(shape)}, weights);
+  };
+  CHECK(Near(of({.filters = 1, .kernel_size = 2}, {1, 2, 2, 3, 2}, 16).values, {192.8, 220}));
+  const Applied same = of(
+      {.filters = 1, .kernel_size = std::vector<int64_t>{2, 3, 2}, .strides = 2, .padding = "same"},
+      {1, 3, 4, 3, 1}, 12);
+  CHECK(same.shape == Shape{1, 2, 2, 2, 1});
+  CHECK(Near(same.values, {100.8, 52.8, 77.4, 38.8, 60.3, 27.3, 32.7, 13.7}));
+  CHECK(Near(of({.filters = 2,
+                 .kernel_size = std::vector<int64_t>{3, 2, 1},
+                 .strides = std::vector<int64_t>{1, 2, 3},
+                 .padding = "same"},
+                {1, 2, 5, 4, 1}, 12, {1, 2})
+                 .values,
+             {48.2, 54,   57.8, 64.8, 73.8, 82.8, 83.4, 93.6, 41.4, 47.6, 45.6, 52.4,
+              29,   34.8, 33.8, 40.8, 41.8, 50.8, 46.6, 56.8, 20.6, 26.8, 22.4, 29.2}));
+  CHECK(Near(of({.filters = 1, .kernel_size = 2, .dilation_rate = std::vector<int64_t>{1, 2, 1}},
+                {1, 2, 4, 2, 1}, 8)
+                 .values,
+             {31.6, 38.8}));
+  CHECK(Near(of({.filters = 1,
+                 .kernel_size = 1,
+                 .strides = 3,
+                 .kernel_initializer = ConstantInitializer{10}},
+                {1, 4, 5, 7, 1}, 1)
+                 .values,
+             {0, 0.3, 0.6, 2.1, 2.4, 2.7, 10.5, 10.8, 11.1, 12.6, 12.9, 13.2}));
+  // Two groups are two layers.
+  const Applied both = Run(Conv3D{.filters = 2, .kernel_size = 1, .groups = 2},
+                           {Counted({1, 1, 1, 2, 2}, 1)}, {{"conv3d/kernel", {10, 100}}});
+  CHECK(both.values == std::vector<float>{10, 200, 30, 400});
+}
+
+TEST_CASE("pooling over volumes") {
+  Input x{{1, 3, 4, 3, 1}, {}};
+  for (int i = 0; i < 36; ++i) x.values.push_back(static_cast<float>(i * 7 % 11));
+  const auto sizes = [](int64_t a, int64_t b, int64_t c) { return std::vector<int64_t>{a, b, c}; };
+  CHECK(Run(MaxPooling3D{}, {x}).values == std::vector<float>{10, 9});
+  CHECK(Run(MaxPooling3D{.pool_size = sizes(2, 3, 2), .strides = sizes(1, 2, 2), .padding = "same"},
+            {x})
+            .values == std::vector<float>{10, 10, 9, 8, 10, 10, 8, 8, 10, 6, 8, 4});
+  CHECK(Near(Run(
+                 AveragePooling3D{
+                     .pool_size = sizes(2, 3, 2), .strides = sizes(2, 2, 1), .padding = "same"},
+                 {x})
+                 .values,
+             {5.083333, 4.75, 5.5, 4.5, 3.25, 4, 5.5, 7, 5, 4, 5.5, 3.5}));
+}
+
+// As pooling over images does it; TensorFlow's kernel for volumes gives it to each of them.
+TEST_CASE("of equal maxima in a volume the first one gets the gradient") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  const Value x = session.Const({1, 2, 2, 3, 1}, {1, 5, 5, 5, 0, 2,  //
+                                                  5, 0, 7, 3, 5, 7});
+  const Value y = MaxPooling3D{.strides = 1}.Apply(context, x);
+  const Value xs[] = {x};
+  const Value dx = ToDense(Gradients(y, xs, session.Const({1, 1, 1, 2, 1}, {2, 3}))[0]);
+  CHECK(session.Floats(dx) == std::vector<float>{0, 2, 0, 0, 0, 0,  //
+                                                 0, 0, 3, 0, 0, 0});
 }
 
 TEST_CASE("groups of channels have filters of their own") {
