@@ -12,6 +12,7 @@
 #include "core/base/visit.h"
 #include "data/data_errors.h"
 #include "data/fold_options.h"
+#include "data/image_options.h"
 #include "data/source_options.h"
 
 namespace tpuest {
@@ -51,19 +52,6 @@ struct VarLenFeature {
 using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature>;
 
 // ---- map --------------------------------------------------------------------------------------
-
-// The columns that an op reads and writes; common to all of them.
-struct MapColumns {
-  static constexpr std::string_view kTypeKey = "op";
-  std::string in;
-  std::optional<std::string> out;
-
-  template <class V>
-  void VisitColumns(V& v) {
-    v("in", in, {.help = "column that is read", .required = true});
-    v("out", out, {.help = "column that is written; null: the same"});
-  }
-};
 
 // tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
@@ -171,8 +159,14 @@ struct NormalizeMap : MapColumns {
   }
 };
 
+// The ops of image_options.h work on images [height, width, channels], whose size may be unknown
+// until they are decoded.
 using MapOptions =
-    std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap>;
+    std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap,
+                 DecodeImageMap, DecodeRandomCropMap, DecodeCenterCropMap, ResizeMap,
+                 CentralCropMap, RandomCropMap, DistortedBoxMap, FlipLeftRightMap, FlipUpDownMap,
+                 CropOrPadMap, ResizeWithPadMap, StandardizationMap, RandomBrightnessMap,
+                 RandomContrastMap, RandomSaturationMap, RandomHueMap, ConvertImageDtypeMap>;
 
 // ---- stages -----------------------------------------------------------------------------------
 
@@ -232,8 +226,8 @@ struct InputFnOptions {
        .tpuest = true,
        .changes_bits = false});
     v("cache", cache,
-      {.help = "memory: keep generated and inflated records; plain files are mapped anyway",
-       .values = {"memory"},
+      {.help = "memory: keep generated, inflated and decoded records; plain files are mapped "
+               "anyway. image_dataset_from_directory: or a file that keeps its decoded images",
        .changes_bits = false});
     v("shuffle", shuffle, {.help = "null: in the order of the source"});
     v("repeat", repeat, {.help = "passes; -1: for ever; null: -1 in training, else 1"});

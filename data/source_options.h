@@ -172,6 +172,81 @@ struct DigitsSource : RecordRange {
   }
 };
 
+// Generated images of shapes. Columns: `image` uint8 [size, size, 3] and `label` int32 [], drawn as
+// a pure function of (seed, index).
+struct ShapesSource : RecordRange {
+  static constexpr std::string_view kType = "shapes";
+  int64_t count = 50000;
+  uint64_t seed = 0;
+  int64_t classes = 10;
+  int64_t size = 32;
+
+  template <class V>
+  void Visit(V& v) {
+    v("count", count, {.help = "images in an epoch"});
+    v("seed", seed, {.help = "another seed draws other images"});
+    v("classes", classes, {.help = "kinds of shapes, 2 to 10"});
+    v("size", size, {.help = "height and width, 8 to 256"});
+    VisitRange(v);
+  }
+};
+
+// tf.keras.utils.image_dataset_from_directory. Columns: `image` float32 [height, width, channels],
+// 0 to 255, and, unless there are none, `label`: int32 [], float32 [classes] or float32 [1].
+struct ImageFolderSource : RecordRange {
+  static constexpr std::string_view kType = "image_dataset_from_directory";
+  std::string directory;
+  std::optional<std::variant<std::string, std::vector<int64_t>>> labels = "inferred";
+  std::optional<std::string> label_mode = "int";
+  std::optional<std::vector<std::string>> class_names;
+  std::string color_mode = "rgb";
+  std::vector<int64_t> image_size = {256, 256};
+  bool shuffle = true;
+  std::optional<uint64_t> seed;
+  std::optional<double> validation_split;
+  std::optional<std::string> subset;
+  std::string interpolation = "bilinear";
+  bool follow_links = false;
+  bool crop_to_aspect_ratio = false;
+  // These are no keys of a job: images that stand in for the folder's (other_file.h), and the file
+  // that keeps decoded images (`cache`).
+  // With a column_of_bytes there is one column of that name, a string []: the files as they are.
+  std::vector<std::string> files;
+  std::string column_of_bytes;
+  bool whole_numbers = false;  // `image` is uint8, as that of drawn shapes
+  std::string cache_file;
+
+  template <class V>
+  void Visit(V& v) {
+    v("directory", directory,
+      {.help = "a folder of images for each class", .required = true, .input_path = true});
+    v("labels", labels,
+      {.help = "inferred: by folder; null: none; or a whole number for each file, in their order"});
+    v("label_mode", label_mode,
+      {.help =
+           "int: int32 []; categorical: float32 [classes]; binary: float32 [1]; null: no labels",
+       .values = {"int", "categorical", "binary"}});
+    v("class_names", class_names, {.help = "the folders, in the order of their labels"});
+    v("color_mode", color_mode,
+      {.help = "1, 3 or 4 channels", .values = {"grayscale", "rgb", "rgba"}});
+    v("image_size", image_size, {.help = "[height, width] that every image is resized to"});
+    v("shuffle", shuffle,
+      {.help = "the list of files, by seed, before it is split; `shuffle` of the input_fn shuffles "
+               "each epoch"});
+    v("seed", seed, {.help = "of that; null: 0"});
+    v("validation_split", validation_split, {.help = "part of the files, for validation: 0 to 1"});
+    v("subset", subset,
+      {.help = "training: all files but the last ones, which are validation's",
+       .values = {"training", "validation"}});
+    v("interpolation", interpolation,
+      {.help = "of the resizing", .values = {"bilinear", "nearest", "bicubic", "area"}});
+    v("follow_links", follow_links, {.help = "into folders that are links"});
+    v("crop_to_aspect_ratio", crop_to_aspect_ratio,
+      {.help = "cut the longer side's ends off instead of squeezing it"});
+    VisitRange(v);
+  }
+};
+
 // Dataset.from_tensor_slices over values written in the job. Columns: the names in `values`, each a
 // list of as many rows; a row is a scalar or nested lists. Whole numbers are int32 (int64 where one
 // does not fit), others float32.
@@ -203,7 +278,7 @@ struct RangeSource : RecordRange {
   }
 };
 
-using SourceOptions =
-    std::variant<TFRecordSource, CsvSource, IdxSource, DigitsSource, SlicesSource, RangeSource>;
+using SourceOptions = std::variant<TFRecordSource, CsvSource, IdxSource, DigitsSource, ShapesSource,
+                                   ImageFolderSource, SlicesSource, RangeSource>;
 
 }  // namespace tpuest

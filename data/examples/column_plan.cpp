@@ -29,21 +29,69 @@ const ColumnPlan& Find(const Table& table, const std::string& name, const std::s
       .Key(key);
 }
 
-// Lengthens the chain of column `in` and stores it as `out`.
-void Apply(const MapOptions& op, const std::string& key, Table& table) {
+// An op on images that reads what a reshape made has to know the new sizes.
+std::shared_ptr<const ImageOp> Reshaped(const Shape& shape) {
+  class ReshapedOp final : public ImageOp {
+   public:
+    explicit ReshapedOp(const Shape& shape) : shape_(shape) {}
+    void Run(Picture& picture, const RecordKey& /*record*/,
+             PictureScratch& /*scratch*/) const override {
+      picture.Become(picture.dtype, shape_.dim(0), shape_.dim(1), shape_.dim(2));
+    }
+
+   private:
+    Shape shape_;
+  };
+  return std::make_shared<ReshapedOp>(shape);
+}
+
+// Puts what an op does at the end of the column's chain; before its spec is the op's.
+void Append(MappedColumn& mapped, ColumnPlan& column) {
+  if (mapped.decoder) column.decoder = mapped.decoder;
+  if (mapped.image) {
+    if (column.images.empty()) column.image_input = column.spec;
+    column.images.push_back({std::move(mapped.image), {}, mapped.spec.dtype});
+    return;
+  }
+  const bool is_image = !column.images.empty();
+  // A step that only renames or reshapes runs nothing, hence no stage.
+  if (!mapped.step) {
+    if (is_image && mapped.spec.shape.rank() == 3) {
+      column.images.push_back({Reshaped(mapped.spec.shape), {}, mapped.spec.dtype});
+    }
+    return;
+  }
+  ColumnPlan::Stage stage{std::move(mapped.step), WidthOf(mapped.spec.dtype)};
+  if (is_image) {
+    column.images.push_back({nullptr, std::move(stage), mapped.spec.dtype});
+  } else {
+    column.stages.push_back(std::move(stage));
+  }
+}
+
+// Lengthens the chain of column `in` and stores it as `out`. `name` is the op's own.
+void Apply(const MapOptions& op, const std::string& key, const std::string& name, Table& table) {
   const MapColumns& names = ColumnsOf(op);
   ColumnPlan column = Find(table, names.in, key + ".in");
-  MappedColumn mapped = ResolveMap(op, column.spec, key);
+  MappedColumn mapped = ResolveMap(op, column.spec, key, name);
+  Append(mapped, column);
   column.spec = std::move(mapped.spec);
-  // A step that only renames or reshapes runs nothing, hence no stage.
-  if (mapped.decoder) column.decoder = mapped.decoder;
-  if (mapped.step) {
-    column.stages.push_back({std::move(mapped.step), WidthOf(column.spec.dtype)});
-  }
   const std::string& out = names.out.value_or(names.in);
   column.spec.name = out;
   column.spec.key = key;
   table[out] = std::move(column);
+}
+
+// Images of a batch have one size.
+void CheckSizes(const ColumnPlan& column) {
+  if (column.images.empty() || column.spec.shape.fully_known()) return;
+  const bool channels = column.spec.shape.rank() == 3 && column.spec.shape.dim(2) == kUnknownDim;
+  throw Error(Code::kUsage,
+              fmt::format("\"{}\" is {}: images of a batch need one size", column.spec.name,
+                          column.spec.shape.Text()),
+              channels ? "decode with channels: 3, and put a resize behind it"
+                       : "put a resize, random_crop or resize_with_crop_or_pad behind it")
+      .Key(column.spec.key);
 }
 
 std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table& table,
@@ -103,8 +151,11 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
     column.input_dtype = columns[i].dtype;
     table[columns[i].name] = std::move(column);
   }
+  std::map<std::string_view, int> seen;  // ops of each kind
   for (size_t i = 0; i < options.map.size(); ++i) {
-    Apply(options.map[i], fmt::format("{}.map[{}]", key, i), table);
+    const std::string_view kind = OpName(options.map[i]);
+    const std::string name = fmt::format("{}.{}.{}", key, kind, seen[kind]++);
+    Apply(options.map[i], fmt::format("{}.map[{}]", key, i), name, table);
   }
   InputPlan plan;
   for (const std::string& name : FeatureNames(options, table, key)) {
@@ -114,6 +165,8 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
     return Find(table, column, key + ".labels" + (head.empty() ? "" : "." + head));
   });
   if (options.id) plan.id = Find(table, *options.id, key + ".id");
+  for (const ColumnPlan& column : plan.features) CheckSizes(column);
+  for (const auto& [head, column] : plan.labels) CheckSizes(column);
   return plan;
 }
 

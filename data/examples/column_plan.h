@@ -17,15 +17,24 @@ struct ColumnPlan {
     std::shared_ptr<const MapStep> step;
     size_t out_width = 0;  // bytes of a value
   };
+  // One op on images, or a step on the values that an image has by then.
+  struct ImageStage {
+    std::shared_ptr<const ImageOp> op;  // or
+    Stage stage;
+    DType dtype = DType::kInvalid;  // behind the stage
+  };
   TensorSpec spec;   // of the result; shape [?] for lists of any length
   size_t input = 0;  // index of the column that is read
   std::string input_name;
   DType input_dtype = DType::kInvalid;
   std::optional<RawDecoder> decoder;  // before the stages
   std::vector<Stage> stages;
+  // Behind the stages, from the first op on images on; `image_input` is what that op reads.
+  std::vector<ImageStage> images;
+  TensorSpec image_input;
 
   // True for lists of any length: their values are told from fillers by a tensor beside them.
-  [[nodiscard]] bool is_list() const { return !spec.shape.fully_known(); }
+  [[nodiscard]] bool is_list() const { return images.empty() && !spec.shape.fully_known(); }
 };
 
 struct InputPlan {

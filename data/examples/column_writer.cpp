@@ -164,7 +164,7 @@ class NumberWriter final : public ColumnWriter {
     tensor_ = pool_.Get(spec_.dtype, BatchShape(rows, spec_.shape));
     out_ = static_cast<char*>(tensor_.raw());
   }
-  void Add(Values values) override {
+  void Add(Values values, const RecordKey& /*record*/) override {
     chain_.Run(chain_.Input(values), out_);
     out_ += row_bytes_;
   }
@@ -179,6 +179,63 @@ class NumberWriter final : public ColumnWriter {
   char* out_ = nullptr;  // of the next row
 };
 
+// Images: what comes before the first op on them, the ops one after the other, and their result to
+// its place in the batch's tensor.
+class ImageWriter final : public ColumnWriter {
+ public:
+  ImageWriter(const ColumnPlan& plan, TensorPool& pool)
+      : plan_(plan),
+        pool_(pool),
+        chain_(plan),
+        row_bytes_(static_cast<size_t>(plan.spec.shape.elements()) * SizeOf(plan.spec.dtype)) {}
+  void Begin(int64_t rows) override {
+    tensor_ = pool_.Get(plan_.spec.dtype, BatchShape(rows, plan_.spec.shape));
+    out_ = static_cast<char*>(tensor_.raw());
+  }
+  void Add(Values values, const RecordKey& record) override {
+    Start(values);
+    for (const ColumnPlan::ImageStage& stage : plan_.images) {
+      if (stage.op) {
+        stage.op->Run(picture_, record, scratch_);
+      } else {
+        RunStage(stage);
+      }
+    }
+    Check(picture_.bytes.size() >= row_bytes_);
+    std::memcpy(out_, picture_.bytes.data(), row_bytes_);
+    out_ += row_bytes_;
+  }
+  Tensor Finish() override { return std::move(tensor_); }
+
+ private:
+  void Start(Values values) {
+    const TensorSpec& input = plan_.image_input;
+    if (input.dtype == DType::kString) {
+      picture_.file = *static_cast<const std::string_view*>(values.data);
+      return;
+    }
+    picture_.Become(input.dtype, input.shape.dim(0), input.shape.dim(1), input.shape.dim(2));
+    chain_.Run(chain_.Input(values), picture_.bytes.data());
+  }
+  void RunStage(const ColumnPlan::ImageStage& stage) {
+    const int64_t count = picture_.values();
+    Picture& made = scratch_.other;
+    made.Become(stage.dtype, picture_.height, picture_.width,
+                picture_.channels * stage.stage.step->outputs_per_input());
+    stage.stage.step->Run(picture_.bytes.data(), count, made.bytes.data());
+    picture_.Swap(made);
+  }
+
+  const ColumnPlan& plan_;
+  TensorPool& pool_;
+  Chain chain_;
+  size_t row_bytes_;
+  Tensor tensor_;
+  char* out_ = nullptr;  // of the next row
+  Picture picture_;
+  PictureScratch scratch_;
+};
+
 // Lists of numbers: gathered end to end, then spread over [rows, K], since K is known with the last
 // row.
 class NumberListWriter final : public ColumnWriter {
@@ -189,7 +246,7 @@ class NumberListWriter final : public ColumnWriter {
     lengths_.clear();
     bytes_.clear();
   }
-  void Add(Values values) override {
+  void Add(Values values, const RecordKey& /*record*/) override {
     lengths_.push_back(values.count);
     const size_t at = bytes_.size();
     const size_t size = static_cast<size_t>(values.count) * SizeOf(dtype_);
@@ -240,7 +297,7 @@ class StringWriter final : public ColumnWriter {
     ends_.clear();
     lengths_.clear();
   }
-  void Add(Values values) override {
+  void Add(Values values, const RecordKey& /*record*/) override {
     const auto* const strings = static_cast<const std::string_view*>(values.data);
     lengths_.push_back(values.count);
     for (int64_t i = 0; i < values.count; ++i) {
@@ -281,6 +338,7 @@ class StringWriter final : public ColumnWriter {
 
 std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan, TensorPool& pool) {
   if (plan.spec.dtype == DType::kString) return std::make_unique<StringWriter>(plan);
+  if (!plan.images.empty()) return std::make_unique<ImageWriter>(plan, pool);
   if (plan.is_list()) return std::make_unique<NumberListWriter>(plan, pool);
   return std::make_unique<NumberWriter>(plan, pool);
 }

@@ -16,9 +16,9 @@ class ColumnWriter {
   virtual ~ColumnWriter() = default;
   // Starts a batch of `rows` rows; Add comes next, once for each in order.
   virtual void Begin(int64_t rows) = 0;
-  // Writes the next row. Throws Error kData for values that the steps refuse; the caller adds file
-  // and record.
-  virtual void Add(Values values) = 0;
+  // Writes the next row; `record` says what its ops draw. Throws Error kData for values that the
+  // steps refuse; the caller adds file and record.
+  virtual void Add(Values values, const RecordKey& record) = 0;
   // The column [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
   [[nodiscard]] virtual Tensor Finish() = 0;
   // After Finish, for lists of any length: where [rows, K] has a value of the list, bool.

@@ -70,6 +70,15 @@ Value Nodes(const NormalizeMap& o, const TensorSpec& /*spec*/, Value x) {
   return ops::Cast(ops::RealDiv(ops::Sub(wide, mean), std), x.dtype());
 }
 
+// Images are decoded and drawn for in the input workers; a receiver takes them as the model does.
+Value Nodes(const ImageMap& /*o*/, const TensorSpec& spec, Value /*x*/) {
+  throw Error(Code::kUsage,
+              fmt::format("\"{}\" comes from map ops on images, which a parsing receiver has not",
+                          spec.name),
+              "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+      .Key(spec.key);
+}
+
 }  // namespace
 
 Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x) {

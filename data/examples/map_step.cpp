@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/kernels/fingerprint.h"
 
 namespace tpuest {
 namespace {
@@ -27,6 +28,7 @@ class Refusal {
   std::string key_;
 };
 
+// Lists of any length, or images of any size.
 bool IsRagged(const TensorSpec& spec) { return !spec.shape.fully_known(); }
 
 DType DTypeNamed(const std::string& name, const Refusal& refuse) {
@@ -298,6 +300,17 @@ MappedColumn Resolve(const NormalizeMap& o, const TensorSpec& spec, const Refusa
   });
 }
 
+template <class Op>
+MappedColumn ResolveImage(const Op& o, const TensorSpec& spec, const std::string& name,
+                          const Refusal& refuse) {
+  try {
+    ImageColumn column = ResolveImageOp(o, spec, Fingerprint64(name));
+    return {std::move(column.spec), nullptr, std::nullopt, std::move(column.op)};
+  } catch (const Error& error) {
+    refuse(error.message(), error.faults().front().hint);
+  }
+}
+
 }  // namespace
 
 const MapColumns& ColumnsOf(const MapOptions& options) {
@@ -308,13 +321,23 @@ std::string_view OpName(const MapOptions& options) {
   return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kType; }, options);
 }
 
-MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec, const std::string& key) {
+MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec, const std::string& key,
+                        const std::string& name) {
   const Refusal refuse(options, spec, key);
-  const bool decodes = std::holds_alternative<DecodeRawMap>(options);
-  if (spec.dtype == DType::kString && !decodes && !std::holds_alternative<ReshapeMap>(options)) {
-    refuse("expected numbers", "decode_raw makes numbers of bytes");
-  }
-  return std::visit([&](const auto& o) { return Resolve(o, spec, refuse); }, options);
+  return std::visit(
+      [&]<class Op>(const Op& o) {
+        if constexpr (std::is_base_of_v<ImageMap, Op>) {
+          return ResolveImage(o, spec, name, refuse);
+        } else {
+          constexpr bool kTakesStrings =
+              std::is_same_v<Op, DecodeRawMap> || std::is_same_v<Op, ReshapeMap>;
+          if (spec.dtype == DType::kString && !kTakesStrings) {
+            refuse("expected numbers", "decode_raw makes numbers of bytes, decode_image pixels");
+          }
+          return Resolve(o, spec, refuse);
+        }
+      },
+      options);
 }
 
 }  // namespace tpuest

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/estimator/contract/contract.h"
+#include "data/images/image_op.h"
 #include "data/options.h"
 
 namespace tpuest {
@@ -36,12 +37,15 @@ struct MappedColumn {
   TensorSpec spec;                    // of the result
   std::unique_ptr<MapStep> step;      // nullptr: the values stay as they are (reshape)
   std::optional<RawDecoder> decoder;  // decode_raw
+  // An op on images; `step` is then nullptr.
+  std::shared_ptr<const ImageOp> image = nullptr;
 };
 
 // `spec` is the column that the op reads; in shape [?] (VarLenFeature) only ops on single values
-// are defined. Error kUsage, at `key`, says what the op cannot do.
+// are defined. `name` is the op's own in the job: what it draws depends on it. Error kUsage, at
+// `key`, says what the op cannot do.
 [[nodiscard]] MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec,
-                                      const std::string& key);
+                                      const std::string& key, const std::string& name = "");
 // The columns that the op reads and writes.
 [[nodiscard]] const MapColumns& ColumnsOf(const MapOptions& options);
 // The op's name in a job: "cast".

@@ -20,6 +20,14 @@ Error WithRecord(const Error& error, const std::string& file, int64_t record) {
   return {error.code(), std::move(faults)};
 }
 
+int64_t EpochOf(const Drawn& drawn, int64_t row) {
+  for (const Drawn::Stretch& stretch : drawn.stretches) {
+    if (row < stretch.rows) return stretch.epoch;
+    row -= stretch.rows;
+  }
+  return 0;
+}
+
 }  // namespace
 
 BatchBuilder::BatchBuilder(const BuildContext& context, TensorPool& pool)
@@ -47,20 +55,23 @@ void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
   row_.columns.assign(1, {&row_.text, 1});
 }
 
-void BatchBuilder::MapRow() {
+void BatchBuilder::MapRow(int64_t epoch) {
   // The plan's inputs count the columns of parse_example, or without one the source's.
   const std::vector<Values>* values = &row_.columns;
   if (context_.parser != nullptr) {
     context_.parser->Parse(*static_cast<const std::string_view*>(row_.columns[0].data), parsed_);
     values = &parsed_.values;
   }
-  for (const Column& column : columns_) column.writer->Add((*values)[column.input]);
+  const RecordKey record{context_.seed, static_cast<uint64_t>(epoch),
+                         static_cast<uint64_t>(row_.from.file),
+                         static_cast<uint64_t>(row_.from.record)};
+  for (const Column& column : columns_) column.writer->Add((*values)[column.input], record);
 }
 
 void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   ReadRow(drawn, row);
   try {
-    MapRow();
+    MapRow(EpochOf(drawn, row));
   } catch (const Error& error) {
     // A mapped file that has changed since its checksum was verified is told by its checksum.
     ReadRow(drawn, row);

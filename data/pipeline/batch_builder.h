@@ -17,6 +17,7 @@ struct BuildContext {
   const ExampleParser* parser = nullptr;            // nullptr: the source's columns are the plan's
   const IndexedSource* source = nullptr;            // nullptr: streamed, records are in Drawn
   const std::vector<std::string>* files = nullptr;  // for errors: Provenance::file
+  uint64_t seed = 0;                                // of what map ops draw
 };
 
 // Belongs to one worker: its row and parsing memory are used again for each record.
@@ -30,7 +31,7 @@ class BatchBuilder {
  private:
   void AddRow(const Drawn& drawn, int64_t row);
   void ReadRow(const Drawn& drawn, int64_t row);
-  void MapRow();
+  void MapRow(int64_t epoch);
 
   struct Column {
     std::unique_ptr<ColumnWriter> writer;

@@ -18,6 +18,7 @@ class Input {
   Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)
       : options_(std::move(options)), key_("input_fns." + std::move(name)), wrap_(std::move(wrap)) {
     CheckStages();
+    SetCacheFile();
     if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
     const auto columns = wrap_ ? std::optional(std::vector{SerializedColumn()})
                                : KnownColumns(options_.source, SourceKey());
@@ -58,14 +59,22 @@ class Input {
           .Key(key_ + ".repeat");
     }
     if (const auto* cache = std::get_if<std::string>(&options_.cache);
-        cache != nullptr && *cache != "memory") {
-      throw Error(Code::kUsage, fmt::format("expected false or memory, found '{}'", *cache))
+        cache != nullptr && *cache != "memory" &&
+        !std::holds_alternative<ImageFolderSource>(options_.source)) {
+      throw Error(Code::kUsage, fmt::format("expected false or memory, found '{}'", *cache),
+                  "a file keeps what image_dataset_from_directory decodes")
           .Key(key_ + ".cache");
     }
     // These throw for what is wrong, before a file is touched.
     (void)Workers(1);
     (void)Prefetch(1);
     if (options_.shuffle) (void)Window();
+  }
+
+  void SetCacheFile() {
+    const auto* cache = std::get_if<std::string>(&options_.cache);
+    auto* folder = std::get_if<ImageFolderSource>(&options_.source);
+    if (cache != nullptr && folder != nullptr && *cache != "memory") folder->cache_file = *cache;
   }
 
   [[nodiscard]] bool Cached() const {
@@ -142,6 +151,7 @@ class Input {
     options.endless = sampling.repeat < 0;
 
     BuildContext build;
+    build.seed = context.seed;
     build.parser = parser_ ? &*parser_ : nullptr;
     std::unique_ptr<Sampler> sampler;
     AnySource source = Source();

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/files.h"
+#include "core/io/images/image.h"
 #include "data/examples/column_plan.h"
 #include "data/examples/map_step.h"
+#include "data/images/folder_list.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -27,7 +30,9 @@ class OtherFile {
     const std::vector<TensorSpec> columns = Columns();
     SetFeatures(columns);
     KeepNeeded();
-    std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
+    if (!SetImages()) {
+      std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
+    }
     options_.labels.reset();
     options_.shuffle.reset();
     options_.repeat = 1;
@@ -87,6 +92,62 @@ class OtherFile {
     options_.map = std::move(steps);
     std::erase_if(options_.parse_example,
                   [&](const auto& feature) { return !needed_.contains(feature.first); });
+  }
+
+  // The images that the path names: a file that begins as one, or all below a folder.
+  [[nodiscard]] std::vector<std::string> Images() const {
+    if (DirectoryExists(path_)) {
+      std::vector<std::string> files = ImagesBelow(path_, true);
+      if (!files.empty()) return files;
+      throw Error(Code::kData, fmt::format("{}: no image is in this folder", path_),
+                  "images end in .bmp, .gif, .jpeg, .jpg or .png");
+    }
+    if (path_ == "-" || !FileExists(path_) || KindOfOther(path_)) return {};
+    const MappedFile file(path_);
+    return ImageFormatOf(file.bytes()) ? std::vector{path_} : std::vector<std::string>();
+  }
+
+  // The column of bytes that a needed map op decodes; empty where there is none.
+  [[nodiscard]] std::string DecodedColumn() const {
+    for (const MapOptions& step : options_.map) {
+      if (std::holds_alternative<DecodeImageMap>(step) ||
+          std::holds_alternative<DecodeCenterCropMap>(step) ||
+          std::holds_alternative<DecodeRandomCropMap>(step)) {
+        return ColumnsOf(step).in;
+      }
+    }
+    return "";
+  }
+
+  // Points the source at images; false where it reads none, or the path is none.
+  bool SetImages() {
+    ImageFolderSource images;
+    if (const auto* folder = std::get_if<ImageFolderSource>(&options_.source)) {
+      images = *folder;
+      images.labels.reset();
+      images.cache_file.clear();
+      options_.cache = false;
+      UseAll(images);
+    } else if (const auto* shapes = std::get_if<ShapesSource>(&options_.source)) {
+      images.image_size = {shapes->size, shapes->size};
+      images.labels.reset();
+      images.whole_numbers = true;
+      options_.cache = false;
+    } else if (std::holds_alternative<TFRecordSource>(options_.source)) {
+      images.column_of_bytes = DecodedColumn();
+      if (images.column_of_bytes.empty()) return false;
+    } else {
+      return false;
+    }
+    images.files = Images();
+    if (images.files.empty()) {
+      // TFRecords stand in for TFRecords; a folder's images have no other form.
+      if (std::holds_alternative<TFRecordSource>(options_.source)) return false;
+      throw Error(Code::kData, fmt::format("{}: neither an image nor a folder of them", path_));
+    }
+    if (!images.column_of_bytes.empty()) options_.parse_example.clear();
+    options_.source = std::move(images);
+    return true;
   }
 
   void SetFile(TFRecordSource& source, const std::vector<TensorSpec>& /*columns*/) const {

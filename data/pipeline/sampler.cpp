@@ -190,7 +190,11 @@ class StreamSampler final : public EpochCounter {
     at_ = {at_.epoch + 1, 0};
     begun_ = false;
   }
-  static void Append(std::string_view bytes, Provenance from, Drawn& drawn) {
+  void Append(std::string_view bytes, Provenance from, Drawn& drawn) const {
+    if (drawn.stretches.empty() || drawn.stretches.back().epoch != at_.epoch) {
+      drawn.stretches.push_back({at_.epoch, 0});
+    }
+    ++drawn.stretches.back().rows;
     drawn.bytes.append(bytes);
     drawn.ends.push_back(drawn.bytes.size());
     drawn.from.push_back(from);

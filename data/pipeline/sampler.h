@@ -33,7 +33,7 @@ struct Drawn {
   std::string bytes;
   std::vector<size_t> ends;
   std::vector<Provenance> from;
-  // The epochs that the rows belong to, in order: Locate() needs each row's.
+  // The epochs that the rows belong to, in order.
   struct Stretch {
     int64_t epoch = 0;
     int64_t rows = 0;

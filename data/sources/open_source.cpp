@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "data/csv/source.h"
+#include "data/images/folder.h"
 
 namespace tpuest {
 namespace {
@@ -27,6 +28,10 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
                         [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
                         [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
                         [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
+                        [&](const ImageFolderSource& o) {
+                          return slice(OpenImageFolder(o, cached, key, errors), o);
+                        },
+                        [&](const ShapesSource& o) { return slice(OpenShapes(o, key), o); },
                         [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
                         [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
                     },
@@ -39,6 +44,9 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
   // header alone says how many pixels an image has.
   if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
   if (std::holds_alternative<IdxSource>(options)) return std::nullopt;
+  if (const auto* folder = std::get_if<ImageFolderSource>(&options)) {
+    return KnownImageColumns(*folder, key);
+  }
   if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
 }
@@ -46,6 +54,7 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
 std::optional<int64_t> KnownSize(const SourceOptions& options, const std::string& key) {
   const bool is_file = std::holds_alternative<TFRecordSource>(options) ||
                        std::holds_alternative<IdxSource>(options) ||
+                       std::holds_alternative<ImageFolderSource>(options) ||
                        std::holds_alternative<CsvSource>(options);
   if (is_file) return std::nullopt;
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->size();

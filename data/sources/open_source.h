@@ -36,6 +36,8 @@ namespace tpuest {
                                                      const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenDigits(const DigitsSource& options, bool cached,
                                                         const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenShapes(const ShapesSource& options,
+                                                        const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenSlices(const SlicesSource& options,
                                                         const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,

@@ -1,6 +1,10 @@
 """The files that the jobs of tests/jobs/keys read."""
 import gzip
+import os
+import pathlib
 import struct
+
+IMAGES = pathlib.Path(__file__).resolve().parents[1] / 'testdata/images'
 
 
 def crc32c(data):
@@ -67,6 +71,18 @@ def write_files(folder):
     write('table.tfrecord', tfrecord(records))
     write('other.tfrecord', tfrecord(records[::-1]))
     write('table.tfrecord.gz', gzip.compress(tfrecord(records), mtime=0))
+    jpegs = [(IMAGES / name).read_bytes() for name in ['baseline.jpg', 'full.jpg', 'progressive.jpg', 'gray.jpg']]
+    write('images.tfrecord', tfrecord([example({'file': [jpegs[i % 4]], 'other': [jpegs[(i + 1) % 4]], 'y': [i % 3]}) for i in rows]))
+    for i, name in enumerate(['rgb.png', 'baseline.jpg', 'gray.png', 'full.jpg', 'palette.png', 'progressive.jpg']):
+        os.makedirs(f'{folder}/pets/{"ab"[i % 2]}', exist_ok=True)
+        write(f'pets/{"ab"[i % 2]}/{i}{name[-4:]}', (IMAGES / name).read_bytes())
+        os.makedirs(f'{folder}/other_pets/{"ab"[i // 3]}', exist_ok=True)
+        write(f'other_pets/{"ab"[i // 3]}/{i}{name[-4:]}', (IMAGES / name).read_bytes())
+    os.makedirs(f'{folder}/single/a')
+    write('single/a/0.png', (IMAGES / 'rgb.png').read_bytes())
+    os.makedirs(f'{folder}/strays')
+    write('strays/6.png', (IMAGES / 'rgba.png').read_bytes())
+    os.symlink('../../strays', f'{folder}/pets/a/strays')
     write('images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32)))
     write('other_images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32, 64)))
     write('labels.idx', struct.pack('>2I', 0x801, 8) + bytes(i % 3 for i in rows))

@@ -2,6 +2,67 @@
 from keys_base import RUN_ONLY, job_of, of_types
 
 
+def image_fixtures(read, flat, drawn, small):
+    """Map ops on images, drawn or out of files, and folders of images."""
+    file = {'parse_example': {'file': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'string'},
+                              'other': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'string'},
+                              'y': {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'int64'}}}
+    records = {'type': 'TFRecordDataset', 'filenames': ['images.tfrecord']}
+    label = {'op': 'cast', 'in': 'y', 'dtype': 'int32'}
+    place = [('input_fns', 'train', 'map', 0)]
+    values = {
+        'in': ['other'], 'out': ['elsewhere'], 'size': [[5, 5], [4, 6]], 'channels': [1], 'crop_padding': [0],
+        'area_range': [[0.5, 0.6]], 'aspect_ratio_range': [[0.9, 1.1]], 'min_object_covered': [0.9], 'max_attempts': [1],
+        'central_fraction': [0.25], 'target_height': [5], 'target_width': [7], 'max_delta': [0.01], 'lower': [0.1],
+        'upper': [5.0], 'seed': [3, 4]}
+    pixels = [
+        {'op': 'resize', 'in': 'image', 'size': [7, 9], 'method': 'bicubic'},
+        {'op': 'central_crop', 'in': 'image', 'central_fraction': 0.5},
+        {'op': 'random_crop', 'in': 'image', 'size': [10, 10]},
+        {'op': 'sample_distorted_bounding_box', 'in': 'image', 'max_attempts': 3, 'area_range': [0.05, 0.5],
+         'min_object_covered': 0.1},
+        {'op': 'resize_with_crop_or_pad', 'in': 'image', 'target_height': 12, 'target_width': 20},
+        {'op': 'resize_with_pad', 'in': 'image', 'target_height': 12, 'target_width': 20},
+        {'op': 'random_flip_left_right', 'in': 'image'}, {'op': 'random_flip_up_down', 'in': 'image'},
+        {'op': 'per_image_standardization', 'in': 'image'},
+        {'op': 'random_brightness', 'in': 'image', 'max_delta': 0.3},
+        {'op': 'random_contrast', 'in': 'image', 'lower': 0.5, 'upper': 1.5},
+        {'op': 'random_saturation', 'in': 'image', 'lower': 0.5, 'upper': 1.5},
+        {'op': 'random_hue', 'in': 'image', 'max_delta': 0.3},
+        {'op': 'convert_image_dtype', 'in': 'image', 'dtype': 'float32'}]
+    other = {'op': 'add', 'in': 'image', 'out': 'other', 'value': 9}
+    yield from of_types('op', pixels, lambda op: read(drawn, ['image'], 'label', 3, map=[other, op, *small]),
+                        [('input_fns', 'train', 'map', 1)],
+                        commands=RUN_ONLY, codes=range(10), values=values)
+    files = [{'op': 'decode_image', 'in': 'file', 'out': 'image', 'channels': 3},
+             {'op': 'decode_and_center_crop_jpeg', 'in': 'file', 'out': 'image', 'image_size': 24, 'crop_padding': 8},
+             {'op': 'decode_and_crop_jpeg_random', 'in': 'file', 'out': 'image', 'image_size': 24, 'crop_padding': 8,
+              'area_range': [0.1, 0.5], 'min_object_covered': 0.35, 'max_attempts': 3}]
+    yield from of_types('op', files, lambda op: read(records, ['image'], 'y', 3, map=[op, *small, label], **file), place,
+                        commands=RUN_ONLY, codes=range(10), values=values)
+    for op in files:
+        yield flat(f"out of {op['op']}", read(records, ['image'], 'y', 3, map=[{**op, 'out': 'elsewhere'}, *small, label], **file),
+                   codes=range(10), values={'out': ['image']})
+    whole = {**files[2], 'max_attempts': 1, 'min_object_covered': 1.0}
+    yield flat('no crop fits', read(records, ['image'], 'y', 3, map=[whole, *small, label], **file), codes=range(10),
+               values={'image_size': [8], 'crop_padding': [0]})
+    bright = {'op': 'rescaling', 'in': 'image', 'scale': 0.02}
+    back = {'op': 'convert_image_dtype', 'in': 'image', 'dtype': 'uint8'}
+    yield flat('saturate', read(drawn, ['image'], 'label', 3, map=[bright, back, *small]), codes=range(10))
+    pets = {'type': 'image_dataset_from_directory', 'directory': 'pets', 'image_size': [6, 8], 'seed': 1}
+    choices = {'directory': ['other_pets'], 'labels': [[2, 1, 0, 2, 1, 0]], 'class_names': [['b', 'a']],
+               'image_size': [[5, 5]], 'label_mode': ['binary', 'categorical'], 'seed': [2],
+               'validation_split': [0.4], 'subset': ['validation']}
+    few = [{'op': 'rescaling', 'in': 'image', 'scale': 0.002}]
+    folder = read(pets, ['image'], 'label', 3, map=few)
+    yield flat('folder', folder, 'image_dataset_from_directory', codes=range(10), values=choices)
+    single = read({**pets, 'directory': 'single', 'label_mode': 'categorical'}, ['image'], 'label', 1, map=few, drop_remainder=False)
+    single['model']['head'] = {'type': 'RegressionHead', 'label_dimension': 1}
+    yield flat('folder labels', {**single, 'use_tpu': False}, codes=range(10), values={'label_mode': ['int', 'categorical']})
+    halves = {**pets, 'validation_split': 0.5, 'subset': 'training'}
+    yield flat('folder split', read(halves, ['image'], 'label', 3, map=few), codes=range(10), values=choices)
+
+
 def input_fixtures():
     def read(source, features, labels, classes=3, **more):
         job = job_of(model__layers=[{'type': 'flatten'}, {'type': 'dense', 'units': classes}],
@@ -64,6 +125,10 @@ def input_fixtures():
     yield flat('digits', read({'type': 'digits', 'count': 12, 'seed': 2}, ['image'], 'label', 10,
                               map=[{'op': 'cast', 'in': 'image', 'dtype': 'float32'},
                                    {'op': 'rescaling', 'in': 'image', 'scale': 0.0004, 'offset': 0.0}]), 'digits')
+    drawn = {'type': 'shapes', 'count': 8, 'seed': 2, 'classes': 3, 'size': 16}
+    small = [{'op': 'resize', 'in': 'image', 'size': [6, 6]}, {'op': 'rescaling', 'in': 'image', 'scale': 0.002}]
+    yield flat('shapes', read(drawn, ['image'], 'label', 10, map=small), 'shapes', values={'shapes size': [12]})
+    yield from image_fixtures(read, flat, drawn, small)
     yield flat('values', job_of(), 'from_tensor_slices')
     job = read({'type': 'range', 'start': 0, 'stop': 20, 'step': 2}, ['x'], 'value', 90, map=[
         {'op': 'cast', 'in': 'value', 'out': 'x', 'dtype': 'float32'}, {'op': 'reshape', 'in': 'x', 'shape': [1]},

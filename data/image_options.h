@@ -1,0 +1,297 @@
+#pragma once
+// The options of map ops on images, named as TensorFlow's functions (tf.io, tf.image). See
+// core/base/visit.h.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "data/map_columns.h"
+
+namespace tpuest {
+
+struct ImageMap : MapColumns {};
+
+// Ops that draw random numbers: from (seed, the op's name, epoch, record, draw), see
+// data/images/draws.h.
+struct RandomImageMap : ImageMap {
+  std::optional<uint64_t> seed;
+
+  template <class V>
+  void VisitSeed(V& v) {
+    v("seed", seed, {.help = "null: from tf_random_seed"});
+  }
+};
+
+// ---- decoding: a column of one string an example
+// -------------------------------------------------
+
+// tf.io.decode_image(expand_animations=False): uint8 [height, width, channels].
+struct DecodeImageMap : ImageMap {
+  static constexpr std::string_view kType = "decode_image";
+  static constexpr std::array<std::string_view, 4> kAliases = {"decode_jpeg", "decode_png",
+                                                               "decode_bmp", "decode_gif"};
+  int channels = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("channels", channels, {.help = "1 gray, 3 colour, 4 with alpha; 0: as the file has them"});
+  }
+};
+
+// The crop of an image_size^2 image out of one of image_size + crop_padding, as tensorflow/tpu's
+// ResNet evaluates: decode_and_crop_jpeg of the middle.
+struct DecodeCenterCropMap : ImageMap {
+  static constexpr std::string_view kType = "decode_and_center_crop_jpeg";
+  int64_t image_size = 224;
+  int64_t crop_padding = 32;
+  int channels = 3;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("image_size", image_size,
+      {.help = "that the crop is for; it is not resized", .tpuest = true});
+    v("crop_padding", crop_padding,
+      {.help = "the crop is image_size / (image_size + this) of the shorter side", .tpuest = true});
+    v("channels", channels, {.help = "1 gray, 3 colour"});
+  }
+};
+
+// The ranges of tf.image.sample_distorted_bounding_box over the box of the whole image.
+struct DistortedBox {
+  double min_object_covered = 0.1;
+  std::vector<double> aspect_ratio_range = {0.75, 1.33};
+  std::vector<double> area_range = {0.05, 1};
+  int max_attempts = 100;
+
+  template <class V>
+  void VisitBox(V& v) {
+    v("min_object_covered", min_object_covered, {.help = "least part of the image in the crop"});
+    v("aspect_ratio_range", aspect_ratio_range, {.help = "width / height of the crop: [from, to]"});
+    v("area_range", area_range, {.help = "part of the image's area: [from, to]"});
+    v("max_attempts", max_attempts,
+      {.help = "draws of a crop; none fits: the whole image is taken"});
+  }
+};
+
+// sample_distorted_bounding_box, then decode_and_crop_jpeg: what is cut off is not decoded. Where
+// the crop comes out as the whole image it is decode_and_center_crop_jpeg's, as in tensorflow/tpu.
+struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
+  static constexpr std::string_view kType = "decode_and_crop_jpeg_random";
+  int64_t image_size = 224;
+  int64_t crop_padding = 32;
+  int channels = 3;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    VisitBox(v);
+    v("image_size", image_size,
+      {.help = "of the crop of the middle, where no other fits", .tpuest = true});
+    v("crop_padding", crop_padding, {.help = "of that crop", .tpuest = true});
+    v("channels", channels, {.help = "1 gray, 3 colour"});
+    VisitSeed(v);
+  }
+};
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+// tf.image.resize without antialias: float32, but for nearest, which keeps the type.
+struct ResizeMap : ImageMap {
+  static constexpr std::string_view kType = "resize";
+  std::vector<int64_t> size;
+  std::string method = "bilinear";
+  bool half_pixel_centers = true;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("size", size, {.help = "[height, width]", .required = true});
+    v("method", method,
+      {.help = "of interpolation", .values = {"bilinear", "nearest", "bicubic", "area"}});
+    v("half_pixel_centers", half_pixel_centers,
+      {.help = "false: as tf.compat.v1.image.resize_bilinear and its kind; area has none"});
+  }
+};
+
+// tf.image.central_crop.
+struct CentralCropMap : ImageMap {
+  static constexpr std::string_view kType = "central_crop";
+  double central_fraction = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("central_fraction", central_fraction,
+      {.help = "of each side; above 0, at most 1", .required = true});
+  }
+};
+
+// tf.image.random_crop.
+struct RandomCropMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_crop";
+  std::vector<int64_t> size;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("size", size,
+      {.help = "[height, width]; a third one must be the channels", .required = true});
+    VisitSeed(v);
+  }
+};
+
+// tf.image.sample_distorted_bounding_box and tf.slice, on pixels.
+struct DistortedBoxMap : RandomImageMap, DistortedBox {
+  static constexpr std::string_view kType = "sample_distorted_bounding_box";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    VisitBox(v);
+    VisitSeed(v);
+  }
+};
+
+// tf.image.resize_with_crop_or_pad.
+struct CropOrPadMap : ImageMap {
+  static constexpr std::string_view kType = "resize_with_crop_or_pad";
+  int64_t target_height = 0;
+  int64_t target_width = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("target_height", target_height, {.help = "cut to it, or filled up with 0", .required = true});
+    v("target_width", target_width, {.help = "cut to it, or filled up with 0", .required = true});
+  }
+};
+
+// tf.image.resize_with_pad.
+struct ResizeWithPadMap : ImageMap {
+  static constexpr std::string_view kType = "resize_with_pad";
+  int64_t target_height = 0;
+  int64_t target_width = 0;
+  std::string method = "bilinear";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("target_height", target_height, {.help = "of the result", .required = true});
+    v("target_width", target_width, {.help = "of the result", .required = true});
+    v("method", method,
+      {.help = "of interpolation", .values = {"bilinear", "nearest", "bicubic", "area"}});
+  }
+};
+
+// ---- flips and colours --------------------------------------------------------------------------
+
+// tf.image.random_flip_left_right: every second image, mirrored.
+struct FlipLeftRightMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_flip_left_right";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    VisitSeed(v);
+  }
+};
+
+// tf.image.random_flip_up_down.
+struct FlipUpDownMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_flip_up_down";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    VisitSeed(v);
+  }
+};
+
+// tf.image.per_image_standardization: float32 of mean 0 and deviation 1.
+struct StandardizationMap : ImageMap {
+  static constexpr std::string_view kType = "per_image_standardization";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+  }
+};
+
+// tf.image.random_brightness: + u(-max_delta, max_delta). Whole numbers count as 0 to 1.
+struct RandomBrightnessMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_brightness";
+  double max_delta = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("max_delta", max_delta, {.help = "most that is added or taken away", .required = true});
+    VisitSeed(v);
+  }
+};
+
+// tf.image.random_contrast: (x - mean of the channel) * u(lower, upper) + mean.
+struct RandomContrastMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_contrast";
+  double lower = 1;
+  double upper = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("lower", lower, {.help = "least factor", .required = true});
+    v("upper", upper, {.help = "largest factor", .required = true});
+    VisitSeed(v);
+  }
+};
+
+// tf.image.random_saturation: the saturation, in HSV, times u(lower, upper).
+struct RandomSaturationMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_saturation";
+  double lower = 1;
+  double upper = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("lower", lower, {.help = "least factor", .required = true});
+    v("upper", upper, {.help = "largest factor", .required = true});
+    VisitSeed(v);
+  }
+};
+
+// tf.image.random_hue: the hue, in HSV, + u(-max_delta, max_delta); 1 is the whole circle.
+struct RandomHueMap : RandomImageMap {
+  static constexpr std::string_view kType = "random_hue";
+  double max_delta = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("max_delta", max_delta, {.help = "most that it turns; 0 to 0.5", .required = true});
+    VisitSeed(v);
+  }
+};
+
+// tf.image.convert_image_dtype: whole numbers to 0..1 and back; floats are only cast.
+struct ConvertImageDtypeMap : ImageMap {
+  static constexpr std::string_view kType = "convert_image_dtype";
+  std::string dtype;
+  bool saturate = false;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("dtype", dtype, {.help = "of the result", .required = true, .values = {"float32", "uint8"}});
+    v("saturate", saturate, {.help = "cut what the dtype cannot hold, instead of wrapping it"});
+  }
+};
+
+}  // namespace tpuest

@@ -1,0 +1,244 @@
+#include "data/images/folder_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/io/images/image.h"
+
+namespace tpuest {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void RefuseFolder(Code code, std::string what, const std::string& key,
+                               std::string hint = "") {
+  throw Error(code, std::move(what), std::move(hint)).Key(key);
+}
+
+// "['a', 'b']", as Keras prints a list.
+std::string ListText(const std::vector<std::string>& names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back("'" + name + "'");
+  return "[" + Join(quoted, ", ") + "]";
+}
+
+// The folder and all that are below it, by their paths.
+std::vector<std::string> FoldersBelow(const std::string& directory, bool follow_links) {
+  std::vector<std::string> folders = {directory};
+  // A link into a folder above itself would never end; no real tree is so deep.
+  constexpr int kMostDepth = 64;
+  std::error_code failure;
+  const auto how =
+      follow_links ? fs::directory_options::follow_directory_symlink : fs::directory_options::none;
+  fs::recursive_directory_iterator entry(directory, how, failure);
+  for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
+    std::error_code unknown;
+    if (!entry->is_directory(unknown)) continue;
+    if (entry->is_symlink(unknown) && !follow_links) continue;
+    folders.push_back(entry->path().string());
+    if (entry.depth() >= kMostDepth) entry.disable_recursion_pending();
+  }
+  if (failure) {
+    throw Error(Code::kData, fmt::format("{}: {}", directory, failure.message()));
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+// The classes' folders, in byte order.
+std::vector<std::string> ClassFolders(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const std::string& name : ListDirectory(directory)) {
+    if (!name.starts_with(".") && DirectoryExists(JoinPath(directory, name))) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool HasGivenLabels(const ImageFolderSource& options) {
+  return options.labels && std::holds_alternative<std::vector<int64_t>>(*options.labels);
+}
+bool IsInferred(const ImageFolderSource& options) {
+  return options.labels && options.label_mode && !HasGivenLabels(options);
+}
+
+void Infer(const ImageFolderSource& options, const std::string& key, ImageList& list) {
+  const std::vector<std::string> found = ClassFolders(options.directory);
+  list.class_names = options.class_names.value_or(found);
+  if (std::set(list.class_names.begin(), list.class_names.end()) !=
+      std::set(found.begin(), found.end())) {
+    RefuseFolder(Code::kData,
+                 fmt::format("The `class_names` passed did not match the names of the "
+                             "subdirectories of the target directory. Expected: {}, but received: "
+                             "{}",
+                             ListText(found), ListText(list.class_names)),
+                 key + ".class_names");
+  }
+  for (const std::string& name : found) {
+    const auto label = std::ranges::find(list.class_names, name) - list.class_names.begin();
+    for (std::string& file : ImagesBelow(JoinPath(options.directory, name), options.follow_links)) {
+      list.files.push_back(std::move(file));
+      list.labels.push_back(static_cast<int32_t>(label));
+    }
+  }
+}
+
+void UseGiven(const ImageFolderSource& options, const std::string& key, ImageList& list) {
+  const auto& labels = std::get<std::vector<int64_t>>(*options.labels);
+  if (labels.size() != list.files.size()) {
+    RefuseFolder(Code::kData,
+                 fmt::format("Expected the lengths of `labels` to match the number of files in the "
+                             "target directory. len(labels) is {} while we found {} files in "
+                             "directory {}.",
+                             labels.size(), list.files.size(), options.directory),
+                 key + ".labels");
+  }
+  const std::set<int64_t> known(labels.begin(), labels.end());
+  for (const int64_t label : known) list.class_names.push_back(fmt::format("{}", label));
+  for (const int64_t label : labels) list.labels.push_back(static_cast<int32_t>(label));
+}
+
+template <class T>
+void Reorder(const std::vector<size_t>& order, std::vector<T>& values) {
+  if (values.empty()) return;
+  std::vector<T> ordered;
+  ordered.reserve(values.size());
+  for (const size_t index : order) ordered.push_back(std::move(values[index]));
+  values = std::move(ordered);
+}
+
+template <class T>
+void KeepPart(size_t begin, size_t end, std::vector<T>& values) {
+  if (values.empty()) return;
+  values.erase(values.begin() + static_cast<int64_t>(end), values.end());
+  values.erase(values.begin(), values.begin() + static_cast<int64_t>(begin));
+}
+
+void Split(const ImageFolderSource& options, ImageList& list) {
+  if (!options.validation_split) return;
+  const size_t all = list.files.size();
+  const auto held = static_cast<size_t>(*options.validation_split * static_cast<double>(all));
+  const bool training = *options.subset == "training";
+  const size_t begin = training ? 0 : all - held;
+  const size_t end = training ? all - held : all;
+  KeepPart(begin, end, list.files);
+  KeepPart(begin, end, list.labels);
+}
+
+}  // namespace
+
+void CheckImageFolder(const ImageFolderSource& o, const std::string& key) {
+  if (o.labels && !HasGivenLabels(o) && std::get<std::string>(*o.labels) != "inferred") {
+    RefuseFolder(Code::kUsage,
+                 fmt::format("labels is '{}'; expected inferred, null or a list of whole numbers",
+                             std::get<std::string>(*o.labels)),
+                 key + ".labels");
+  }
+  if (HasGivenLabels(o) && o.class_names) {
+    RefuseFolder(Code::kUsage, "You can only pass `class_names` if `labels=\"inferred\"`.",
+                 key + ".class_names");
+  }
+  if (o.validation_split && !(*o.validation_split > 0 && *o.validation_split < 1)) {
+    RefuseFolder(Code::kUsage,
+                 fmt::format("`validation_split` must be between 0 and 1, received: {}",
+                             NumberText(*o.validation_split)),
+                 key + ".validation_split");
+  }
+  if (o.validation_split.has_value() != o.subset.has_value()) {
+    RefuseFolder(Code::kUsage, "If `subset` is set, `validation_split` must be set, and inversely.",
+                 key + (o.subset ? ".subset" : ".validation_split"));
+  }
+  if (o.validation_split && o.shuffle && !o.seed) {
+    RefuseFolder(Code::kUsage,
+                 "If using `validation_split` and shuffling the data, you must provide a `seed` "
+                 "argument, to make sure that there is no overlap between the training and "
+                 "validation subset.",
+                 key + ".seed");
+  }
+  if (o.seed.value_or(0) > 0xffffffffULL) {
+    RefuseFolder(Code::kUsage, fmt::format("seed is {}; expected at most 4294967295", *o.seed),
+                 key + ".seed");
+  }
+  if (o.image_size.size() != 2 || o.image_size[0] < 1 || o.image_size[1] < 1 ||
+      o.image_size[0] > 65536 || o.image_size[1] > 65536) {
+    RefuseFolder(Code::kUsage, "image_size: expected [height, width], each 1 to 65536",
+                 key + ".image_size");
+  }
+}
+
+std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_links) {
+  std::vector<std::string> files;
+  for (const std::string& folder : FoldersBelow(directory, follow_links)) {
+    for (const std::string& name : ListDirectory(folder)) {
+      const std::string path = JoinPath(folder, name);
+      if (HasImageEnding(name) && !DirectoryExists(path)) files.push_back(path);
+    }
+  }
+  return files;
+}
+
+std::vector<size_t> NumpyShuffle(uint32_t seed, size_t count) {
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  // C++ seeds it as numpy does.
+  std::mt19937 random(seed);
+  for (size_t i = count; i-- > 1;) {
+    uint32_t mask = static_cast<uint32_t>(i);
+    for (const unsigned shift : {1U, 2U, 4U, 8U, 16U}) mask |= mask >> shift;
+    size_t other = 0;
+    do {
+      other = random() & mask;
+    } while (other > i);
+    std::swap(order[i], order[other]);
+  }
+  return order;
+}
+
+ImageList ListImages(const ImageFolderSource& options, const std::string& key) {
+  CheckImageFolder(options, key);
+  ImageList list;
+  if (!options.files.empty()) {
+    list.files = options.files;
+    return list;
+  }
+  if (!DirectoryExists(options.directory)) {
+    RefuseFolder(Code::kData, fmt::format("{}: no such folder", options.directory),
+                 key + ".directory", "relative names count from the job file's folder");
+  }
+  if (IsInferred(options)) {
+    Infer(options, key, list);
+  } else {
+    list.files = ImagesBelow(options.directory, options.follow_links);
+    if (HasGivenLabels(options) && options.label_mode) UseGiven(options, key, list);
+  }
+  if (options.shuffle) {
+    const auto order =
+        NumpyShuffle(static_cast<uint32_t>(options.seed.value_or(0)), list.files.size());
+    Reorder(order, list.files);
+    Reorder(order, list.labels);
+  }
+  if (options.label_mode == "binary" && !list.labels.empty() && list.class_names.size() != 2) {
+    RefuseFolder(Code::kData,
+                 fmt::format("When passing `label_mode=\"binary\"`, there must be exactly 2 "
+                             "class_names. Received: class_names={}",
+                             ListText(list.class_names)),
+                 key + ".label_mode");
+  }
+  Split(options, list);
+  if (list.files.empty()) {
+    RefuseFolder(Code::kData,
+                 fmt::format("No images found in directory {}. Allowed formats: ('.bmp', '.gif', "
+                             "'.jpeg', '.jpg', '.png')",
+                             options.directory),
+                 key + ".directory");
+  }
+  return list;
+}
+
+}  // namespace tpuest

@@ -1,0 +1,156 @@
+#include "data/images/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/kernels/resize.h"
+
+namespace tpuest {
+namespace {
+
+// The words of an attempt: their number does not depend on what comes of it.
+struct Attempt {
+  float ratio;
+  uint32_t height;
+  uint32_t y;
+  uint32_t x;
+};
+
+int64_t Part(uint32_t word, int64_t count) {
+  return static_cast<int64_t>(uint64_t{word} * static_cast<uint64_t>(count) >> 32U);
+}
+
+int64_t Rounded(float value) { return std::lrint(value); }
+
+// One attempt, as TensorFlow's GenerateRandomCrop has it; false where it comes out of bounds.
+bool TryCrop(const DistortedBox& box, int64_t height, int64_t width, const Attempt& attempt,
+             CropWindow& crop) {
+  const float ratio = attempt.ratio;
+  const auto whole = static_cast<float>(width) * static_cast<float>(height);
+  const float least = static_cast<float>(box.area_range[0]) * whole;
+  const float most = static_cast<float>(box.area_range[1]) * whole;
+  int64_t tall = Rounded(std::sqrt(least / ratio));
+  int64_t tallest = Rounded(std::sqrt(most / ratio));
+  const auto wide = [ratio](int64_t h) { return Rounded(static_cast<float>(h) * ratio); };
+  if (wide(tallest) > width) {
+    tallest = static_cast<int64_t>((static_cast<double>(width) + 0.5 - 1e-7) / ratio);
+    if (wide(tallest) > width) --tallest;
+  }
+  tallest = std::min(tallest, height);
+  tall = std::min(tall, tallest);
+  if (tall < tallest) tall += Part(attempt.height, tallest - tall + 1);
+  // Rounding alone shall not make a crop fail.
+  const auto area = [&] { return static_cast<float>(tall * wide(tall)); };
+  if (area() < least) ++tall;
+  if (area() > most) --tall;
+  crop.height = tall;
+  crop.width = wide(tall);
+  if (area() < least || area() > most || crop.width > width || tall > height || crop.width <= 0 ||
+      tall <= 0) {
+    return false;
+  }
+  // TensorFlow never takes the last place.
+  crop.y = tall < height ? Part(attempt.y, height - tall) : 0;
+  crop.x = crop.width < width ? Part(attempt.x, width - crop.width) : 0;
+  return area() >= static_cast<float>(box.min_object_covered) * whole;
+}
+
+}  // namespace
+
+CropWindow SampleDistortedBox(const DistortedBox& box, int64_t height, int64_t width,
+                              Draws& draws) {
+  const auto low = static_cast<float>(box.aspect_ratio_range[0]);
+  const auto high = static_cast<float>(box.aspect_ratio_range[1]);
+  for (int i = 0; i < box.max_attempts; ++i) {
+    const float u = draws.Uniform();
+    Attempt attempt{u * (high - low) + low, 0, 0, 0};
+    attempt.height = draws.Word();
+    attempt.y = draws.Word();
+    attempt.x = draws.Word();
+    CropWindow crop;
+    if (TryCrop(box, height, width, attempt, crop)) return crop;
+  }
+  return {0, 0, height, width};
+}
+
+CropWindow EvaluationCrop(int64_t image_size, int64_t crop_padding, int64_t height, int64_t width) {
+  const float part = static_cast<float>(static_cast<double>(image_size) /
+                                        static_cast<double>(image_size + crop_padding));
+  const auto shorter = static_cast<float>(std::min(height, width));
+  const int64_t side = std::max<int64_t>(static_cast<int64_t>(part * shorter), 1);
+  return {(height - side + 1) / 2, (width - side + 1) / 2, side, side};
+}
+
+std::pair<int64_t, int64_t> CentralPart(int64_t size, double fraction) {
+  const auto whole = static_cast<double>(size);
+  const auto begin = static_cast<int64_t>((whole - whole * fraction) / 2);
+  return {begin, size - 2 * begin};
+}
+
+CropWindow AspectCrop(int64_t height, int64_t width, int64_t to_height, int64_t to_width) {
+  const auto scaled = [](int64_t side, int64_t to, int64_t other) {
+    return static_cast<int64_t>(static_cast<float>(side * to) / static_cast<float>(other));
+  };
+  const int64_t tall = std::min(height, scaled(width, to_height, to_width));
+  const int64_t wide = std::min(width, scaled(height, to_width, to_height));
+  return {(height - tall) / 2, (width - wide) / 2, std::max<int64_t>(tall, 1),
+          std::max<int64_t>(wide, 1)};
+}
+
+void Crop(const CropWindow& window, Picture& picture) {
+  Check(window.y >= 0 && window.x >= 0 && window.y + window.height <= picture.height &&
+        window.x + window.width <= picture.width);
+  if (window.height == picture.height && window.width == picture.width) return;
+  const size_t pixel = picture.pixel_bytes();
+  const size_t from_row = static_cast<size_t>(picture.width) * pixel;
+  const size_t row = static_cast<size_t>(window.width) * pixel;
+  const uint8_t* from = picture.bytes.data() + static_cast<size_t>(window.y) * from_row +
+                        static_cast<size_t>(window.x) * pixel;
+  uint8_t* to = picture.bytes.data();
+  // Towards the front: a row is read before anything is written over it.
+  for (int64_t y = 0; y < window.height; ++y, from += from_row, to += row) {
+    std::memmove(to, from, row);
+  }
+  picture.Become(picture.dtype, window.height, window.width, picture.channels);
+}
+
+void PadTo(int64_t height, int64_t width, int64_t y, int64_t x, Picture& picture,
+           PictureScratch& scratch) {
+  if (height == picture.height && width == picture.width) return;
+  Picture& padded = scratch.other;
+  padded.Become(picture.dtype, height, width, picture.channels);
+  std::fill(padded.bytes.begin(), padded.bytes.end(), uint8_t{0});
+  const size_t pixel = picture.pixel_bytes();
+  const size_t row = static_cast<size_t>(picture.width) * pixel;
+  for (int64_t i = 0; i < picture.height; ++i) {
+    const auto to = static_cast<size_t>((y + i) * width + x) * pixel;
+    std::memcpy(padded.bytes.data() + to, picture.bytes.data() + static_cast<size_t>(i) * row, row);
+  }
+  picture.Swap(padded);
+}
+
+void ResizeTo(int64_t height, int64_t width, const std::string& method, bool half_pixel_centers,
+              Picture& picture, PictureScratch& scratch) {
+  ResizeShape shape;
+  shape.method = method == "nearest"   ? ResizeMethod::kNearest
+                 : method == "bicubic" ? ResizeMethod::kBicubic
+                 : method == "area"    ? ResizeMethod::kArea
+                                       : ResizeMethod::kBilinear;
+  shape.grid = half_pixel_centers && shape.method != ResizeMethod::kArea ? ResizeGrid::kHalfPixel
+                                                                         : ResizeGrid::kLegacy;
+  shape.in_height = picture.height;
+  shape.in_width = picture.width;
+  shape.out_height = height;
+  shape.out_width = width;
+  shape.channels = picture.channels;
+  const Resize resize(shape);
+  const bool keeps = shape.method == ResizeMethod::kNearest;
+  scratch.other.Become(keeps ? picture.dtype : DType::kFloat, height, width, picture.channels);
+  scratch.resize.resize(resize.scratch_bytes());
+  Check(resize.Run(picture.dtype, picture.bytes.data(), scratch.other.bytes.data(),
+                   scratch.resize.data()));
+  picture.Swap(scratch.other);
+}
+
+}  // namespace tpuest

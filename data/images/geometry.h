@@ -1,0 +1,33 @@
+#pragma once
+// Where crops lie, as TensorFlow's functions compute them.
+
+#include "core/io/images/image.h"
+#include "data/image_options.h"
+#include "data/images/draws.h"
+#include "data/images/picture.h"
+
+namespace tpuest {
+
+// tf.image.sample_distorted_bounding_box of the box of the whole image; the whole image where no
+// attempt fits. Draws four numbers an attempt.
+[[nodiscard]] CropWindow SampleDistortedBox(const DistortedBox& box, int64_t height, int64_t width,
+                                            Draws& draws);
+// The middle square for evaluation: image_size / (image_size + crop_padding) of the shorter side.
+[[nodiscard]] CropWindow EvaluationCrop(int64_t image_size, int64_t crop_padding, int64_t height,
+                                        int64_t width);
+// tf.image.central_crop along one side: begin and size.
+[[nodiscard]] std::pair<int64_t, int64_t> CentralPart(int64_t size, double fraction);
+// image_dataset_from_directory's crop_to_aspect_ratio.
+[[nodiscard]] CropWindow AspectCrop(int64_t height, int64_t width, int64_t to_height,
+                                    int64_t to_width);
+
+// Cuts the window out of the picture.
+void Crop(const CropWindow& window, Picture& picture);
+// Rows and columns of 0 around the picture: to this size, with the picture at (y, x).
+void PadTo(int64_t height, int64_t width, int64_t y, int64_t x, Picture& picture,
+           PictureScratch& scratch);
+// method: "bilinear", "nearest", "bicubic", "area".
+void ResizeTo(int64_t height, int64_t width, const std::string& method, bool half_pixel_centers,
+              Picture& picture, PictureScratch& scratch);
+
+}  // namespace tpuest

@@ -1,0 +1,25 @@
+#pragma once
+// What all ops under `map` have in common. See core/base/visit.h.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/visit.h"
+
+namespace tpuest {
+
+// The columns that an op reads and writes; common to all of them.
+struct MapColumns {
+  static constexpr std::string_view kTypeKey = "op";
+  std::string in;
+  std::optional<std::string> out;
+
+  template <class V>
+  void VisitColumns(V& v) {
+    v("in", in, {.help = "column that is read", .required = true});
+    v("out", out, {.help = "column that is written; null: the same"});
+  }
+};
+
+}  // namespace tpuest
