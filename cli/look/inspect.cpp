@@ -1,4 +1,5 @@
-// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord or an event file
+// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord, an event file
+// or images
 
 #include <optional>
 
@@ -6,6 +7,7 @@
 #include "cli/look/inspect/checkpoint.h"
 #include "cli/look/inspect/events.h"
 #include "cli/look/inspect/export.h"
+#include "cli/look/inspect/images.h"
 #include "cli/look/inspect/records.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -13,8 +15,10 @@
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
+#include "core/io/images/image.h"
 #include "core/io/saved_model_folder.h"
 #include "core/io/tfrecord.h"
+#include "data/images/folder_list.h"
 
 namespace tpuest::cli {
 namespace {
@@ -23,11 +27,11 @@ void Declare(FlagSet& flags, InspectInvocation& to) {
   flags.Text("--value", to.value, "NAME", "print this variable's values");
   flags.Text("--diff", to.diff, "OTHER", "what is different in another checkpoint");
   flags.Switch("--verify", to.verify,
-               "of a TFRecord file: every damaged record, not only the first");
+               "of TFRecords and images: every damaged one, not only the first");
   flags.Integer("--head", to.head, 0, "of a TFRecord file: print so many records");
 }
 
-enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords };
+enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords, kImage, kImages };
 
 // A path's kind, and where the thing lies: a checkpoint's prefix, a folder, files.
 struct Found {
@@ -46,13 +50,15 @@ Found FindInFolder(const std::string& path) {
   if (std::vector<std::string> files = EventFiles(path); !files.empty()) {
     return {Kind::kEvents, path, std::move(files)};
   }
+  if (!ImagesBelow(path, true).empty()) return {Kind::kImages, path};
   std::string hint;
   for (const std::string& name : ListDirectory(path)) {
     if (EndsWith(name, kIndexEnding))
       hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
   }
   throw Error(Code::kData,
-              fmt::format("{}: there is no checkpoint, SavedModel or event file here", path), hint);
+              fmt::format("{}: there is no checkpoint, SavedModel, event file or image here", path),
+              hint);
 }
 
 // The first record of an event file names the format.
@@ -66,14 +72,24 @@ bool HoldsEvents(const std::string& path) {
   }
 }
 
+// By its first bytes, or by its name where a damaged file begins otherwise.
+bool IsImage(const std::string& path) {
+  if (KindOfOther(path)) return false;
+  const MappedFile file(path);
+  const auto format = ImageFormatOf(file.bytes());
+  // "BM" alone says little.
+  return HasImageEnding(path) || (format && format != ImageFormat::kBmp);
+}
+
 Found FindFile(const std::string& path, bool verify) {
+  if (IsImage(path)) return {Kind::kImage, path};
   if (EndsWith(path, ".pbtxt") || EndsWith(path, ".pb")) return {Kind::kGraph, path};
   if (IsEventFile(path) || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
   if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
   throw Error(
       Code::kData,
-      fmt::format("{}: this is no checkpoint, SavedModel, graph, event file or TFRecord file",
-                  path),
+      fmt::format(
+          "{}: this is no checkpoint, SavedModel, graph, event file, TFRecord file or image", path),
       IsJobFile(path) ? fmt::format("tpuest config show {}", path)
                       : "--verify reads it as a TFRecord file all the same");
 }
@@ -99,7 +115,8 @@ std::string VariablesOf(const Found& found, std::string_view flag) {
 
 // A flag that the kind of file has no use for is a mistake.
 void CheckFlags(const InspectInvocation& flags, const Found& found) {
-  if (found.kind == Kind::kRecords || (!flags.verify && !flags.head)) return;
+  const bool is_image = found.kind == Kind::kImage || found.kind == Kind::kImages;
+  if (found.kind == Kind::kRecords || (!flags.head && (is_image || !flags.verify))) return;
   throw Error(Code::kUsage, fmt::format("--{}: {} is no TFRecord file",
                                         flags.verify ? "verify" : "head", found.path));
 }
@@ -122,6 +139,10 @@ int Show(const InspectInvocation& invocation, const Found& found) {
       return ShowGraph(invocation, found.path);
     case Kind::kEvents:
       return ShowEvents(invocation, found.files);
+    case Kind::kImage:
+      return ShowImage(invocation, found.path);
+    case Kind::kImages:
+      return ShowImageFolder(invocation, found.path);
     case Kind::kRecords:
       break;
   }
@@ -151,7 +172,7 @@ int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
 Command InspectCommand() {
   return MakeCommand<InspectInvocation>(
       {.name = "inspect",
-       .summary = "look into a checkpoint, SavedModel, TFRecord or event file",
+       .summary = "look into a checkpoint, SavedModel, TFRecord, event file or images",
        .example = "tpuest inspect runs/mnist",
        .takes = Takes::kPath},
       Declare, Inspect);

@@ -1,4 +1,5 @@
 // tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
+// tpuest convert --shapes DIR
 
 #include "data/examples/convert.h"
 
@@ -7,6 +8,8 @@
 #include "cli/shell/output_file.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "data/images/shape_folder.h"
+#include "data/images/shapes.h"
 
 namespace tpuest::cli {
 namespace {
@@ -15,6 +18,9 @@ struct ConvertInvocation : Invocation {
   std::optional<std::string> images;
   std::optional<std::string> labels;
   std::optional<int64_t> digits;
+  std::optional<std::string> shapes;
+  int64_t count = 1000;
+  int64_t size = 128;
   uint64_t seed = 0;
   std::optional<std::string> csv;
   std::optional<std::string> column_names;  // "a,b,c"
@@ -32,7 +38,10 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Text("--images", to.images, "FILE", "IDX file of images, plain or gz");
   flags.Text("--labels", to.labels, "FILE", "IDX file of labels, plain or gz");
   flags.Integer("--digits", to.digits, 1, "so many drawn digits instead");
-  flags.Integer("--seed", to.seed, 0, "of the drawn digits");
+  flags.Text("--shapes", to.shapes, "DIR", "a folder of drawn JPEG files instead");
+  flags.Integer("--count", to.count, 1, "so many drawn JPEG files");
+  flags.Integer("--size", to.size, 16, "pixels of a drawn JPEG file's side, at most");
+  flags.Integer("--seed", to.seed, 0, "of what is drawn");
   flags.Text("--csv", to.csv, "FILE", "CSV instead: a file, a pattern or -; *.gz is inflated");
   flags.Text("--column-names", to.column_names, "A,B,...", "of the CSV; without it the header's");
   flags.Text("--field-delim", to.field_delim, "C", "between the CSV's fields");
@@ -62,7 +71,8 @@ SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   const int sources =
       (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
   if (sources != 1) {
-    throw Error(Code::kUsage, "convert takes either --images and --labels, or --digits, or --csv",
+    throw Error(Code::kUsage,
+                "convert takes either --images and --labels, or --digits, or --csv, or --shapes",
                 "tpuest convert --digits 10000 --output digits.tfrecord");
   }
   const RecordRange range{invocation.skip, invocation.take};
@@ -113,7 +123,32 @@ std::string CompressionFor(const ConvertInvocation& invocation) {
   return invocation.compression.value_or(EndsWith(*invocation.output, ".gz") ? "GZIP" : "");
 }
 
+// Writes a folder of drawn flowers.
+int WriteShapes(const ConvertInvocation& invocation) {
+  if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
+      invocation.output) {
+    throw Error(Code::kUsage,
+                "--shapes writes a folder of its own, and goes with none of the others",
+                "tpuest convert --shapes flowers --count 2000");
+  }
+  const ShapeFolder folder{*invocation.shapes, invocation.count, invocation.size, invocation.seed};
+  const std::vector<int64_t> counts =
+      invocation.dry_run ? std::vector<int64_t>() : WriteShapeFolder(folder);
+  Json classes = Json::object();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    classes[std::string(ShapeNames(ShapeFamily::kFlowers)[i])] = counts[i];
+  }
+  if (invocation.json) {
+    PrintDocument("convert",
+                  {{"path", folder.directory}, {"images", folder.count}, {"classes", classes}});
+  } else {
+    fmt::print("{}: {} images\n", folder.directory, folder.count);
+  }
+  return 0;
+}
+
 int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
+  if (invocation.shapes) return WriteShapes(invocation);
   if (!invocation.output) {
     throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
   }
@@ -139,7 +174,7 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
 Command ConvertCommand() {
   return MakeCommand<ConvertInvocation>(
       {.name = "convert",
-       .summary = "write TFRecords from IDX files or drawn digits",
+       .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images",
        .example = "tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
        .takes = Takes::kNothing},
       Declare, Convert);
