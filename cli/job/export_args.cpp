@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/estimator/export/serving.h"
 #include "core/estimator/options/export_options.h"
+#include "data/pipeline/image_receiver.h"
 #include "data/pipeline/input_fn.h"
 #include "data/pipeline/serving.h"
 
@@ -57,6 +58,9 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
       std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
   if (std::holds_alternative<RawReceiver>(receiver)) {
     return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict), batch_size);
+  }
+  if (const auto* const image = std::get_if<ImageBytesReceiver>(&receiver)) {
+    return ImageBytesReceiverFn(input, input_fn, image->interpolation, batch_size);
   }
   const Widths widths = WidthsOf(input, input_fn);
   ServingInputReceiverFn parsing =
@@ -142,6 +146,12 @@ ExportArgs ExportArgsOf(const Job& job, const ExporterOptions& exporter) {
 
 VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
   const std::string input = ServedInput(job);
+  const auto& receiver = job.export_options.serving_input_receiver_fn;
+  if (receiver && std::holds_alternative<ImageBytesReceiver>(*receiver)) {
+    return {.records = records,
+            .input_fn = MakeJobInputFn(job, input),
+            .serialized_input_fn = ImageFilesInputFn(job.input_fns.at(input), input)};
+  }
   return {.records = records,
           .input_fn = MakeJobInputFn(job, input),
           .serialized_input_fn =

@@ -7,6 +7,7 @@
 #include "core/ops/bias.h"
 #include "core/ops/collective.h"
 #include "core/ops/conv.h"
+#include "core/ops/decode_image.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image.h"
 #include "core/ops/lookup.h"
@@ -23,13 +24,14 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),    IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
-          LayoutOps(),    GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
-          SelectOps(),    ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
-          TrainingOps(),  AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
-          PoolOps(),      MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(), BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
-          BucketOps(),    CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps()};
+  return {SourceOps(),     IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
+          LayoutOps(),     GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
+          SelectOps(),     ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
+          TrainingOps(),   AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
+          PoolOps(),       MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
+          BatchNormOps(),  BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
+          BucketOps(),     CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps(),
+          DecodeImageOps()};
 }
 
 }  // namespace tpuest::ops

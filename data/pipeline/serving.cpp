@@ -9,62 +9,13 @@
 #include "data/examples/example_parser.h"
 #include "data/examples/map_nodes.h"
 #include "data/pipeline/input_fn.h"
+#include "data/pipeline/map_graph.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
 namespace {
 
 constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
-
-// The columns of an input_fn as a graph of map steps: numbers count the columns that are read
-// first, then one a map step, so that a step's result never hides its input from an earlier reader.
-class Columns {
- public:
-  Columns(const InputFnOptions& options, const std::vector<TensorSpec>& read)
-      : options_(options), read_(read.size()) {
-    for (size_t i = 0; i < read.size(); ++i) {
-      specs_.push_back(read[i]);
-      newest_[read[i].name] = i;
-    }
-    for (const MapOptions& op : options.map) {
-      const MapColumns& names = ColumnsOf(op);
-      const size_t in = newest_.at(names.in);
-      inputs_.push_back(in);
-      newest_[names.out.value_or(names.in)] = specs_.size();
-      specs_.push_back(ResolveMap(op, specs_[in], "").spec);
-    }
-  }
-
-  [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
-  // The column that has this name after all map steps.
-  [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
-  // The column that is read for it, through all steps.
-  [[nodiscard]] size_t Root(size_t column) const {
-    while (column >= read_) column = inputs_[column - read_];
-    return column;
-  }
-  // True if no step on the way to it computes: casts only.
-  [[nodiscard]] bool OnlyCasts(size_t column) const {
-    for (; column >= read_; column = inputs_[column - read_]) {
-      if (!std::holds_alternative<CastMap>(options_.map[column - read_])) return false;
-    }
-    return true;
-  }
-  // Adds the nodes that make the column, once; `built` holds the columns that are read.
-  Value Build(size_t column, std::map<size_t, Value>& built) const {
-    if (const auto found = built.find(column); found != built.end()) return found->second;
-    const size_t in = inputs_[column - read_];
-    const Value x = Build(in, built);
-    return built[column] = MapNodes(options_.map[column - read_], specs_[in], x);
-  }
-
- private:
-  const InputFnOptions& options_;
-  size_t read_;
-  std::vector<TensorSpec> specs_;
-  std::vector<size_t> inputs_;  // of each map step
-  std::map<std::string, size_t> newest_;
-};
 
 Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
   return graph.Placeholder(DType::kString, Shape({batch.value_or(kUnknownDim)}),
@@ -118,9 +69,9 @@ class ParsingReceiver {
     if (!options_.parse_example.empty()) {
       parser.emplace(options_.parse_example, key_ + ".parse_example");
     }
-    const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns();
+    const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns(options_, key_);
     const InputPlan plan = PlanColumns(options_, read, key_);
-    const Columns columns(options_, read);
+    const MapGraph columns(options_, read);
     // Labels and id are not parsed: a request need not carry them.
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
@@ -144,15 +95,6 @@ class ParsingReceiver {
   }
 
  private:
-  [[nodiscard]] std::vector<TensorSpec> SourceColumns() const {
-    const std::string key = key_ + ".source";
-    if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
-    // Bad records were reported when the job's own input was opened, hence no report here.
-    const AnySource source =
-        OpenSource(options_.source, false, key, {options_.data_errors.options, nullptr});
-    return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
-  }
-
   // Nodes of a source's columns, from the features that hold them in tf.Examples, in the order of
   // the features' keys.
   [[nodiscard]] std::map<size_t, Value> Decoded(Value examples, const std::vector<TensorSpec>& read,
@@ -177,7 +119,7 @@ class ParsingReceiver {
   // A stream fills lists up after the map steps, a receiver before them: a step that computes would
   // change the fillers too. Casts within whole numbers or within floats keep -1 and NaN what they
   // are.
-  void CheckLists(const Columns& columns, size_t column) const {
+  void CheckLists(const MapGraph& columns, size_t column) const {
     const TensorSpec& result = columns.spec(column);
     const TensorSpec& read = columns.spec(columns.Root(column));
     if (read.shape.fully_known()) return;

@@ -19,7 +19,8 @@ ROWS = {
     'z': [row[::-1] for row in X],
 }
 # Names of sections that share their word with a section of another place.
-SECTIONS = {('layers', 'reshape'): 'reshape_', ('layers', 'add'): 'add_', ('layers', 'rescaling'): 'rescaling_', ('metrics', 'mean_squared_error'): 'mean_squared_error_',
+SECTIONS = {('layers', 'reshape'): 'reshape_', ('layers', 'add'): 'add_', ('layers', 'rescaling'): 'rescaling_', ('layers', 'random_crop'): 'random_crop_',
+            ('layers', 'random_contrast'): 'random_contrast_', ('layers', 'random_brightness'): 'random_brightness_', ('metrics', 'mean_squared_error'): 'mean_squared_error_',
             ('schedules', 'constant'): 'constant_', ('warmup', 'constant'): 'constant__'}
 
 

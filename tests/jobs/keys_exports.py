@@ -16,6 +16,17 @@ def export_fixtures():
     yield from of_types('receiver', [*receivers, {'type': 'both'}],
                         lambda s: job_of(export__serving_input_receiver_fn=s),
                         [('export', 'serving_input_receiver_fn')])
+    drawn = {'type': 'from_tensor_slices', 'values': {'x': [[[i, 2 * i], [3, 4]] for i in range(12)], 'y': [i % 3 for i in range(12)]}}
+    flat = {'type': 'Sequential', 'layers': [{'type': 'flatten'}, {'type': 'dense', 'units': 3}],
+            'head': {'type': 'MultiClassHead', 'n_classes': 3}}
+    def of_images(section):
+        job = job_of(export__serving_input_receiver_fn=section, model=flat)
+        for input_fn in job['input_fns'].values():
+            input_fn['source'] = drawn
+            input_fn['features'], input_fn['labels'] = ['x'], 'y'
+        return job
+
+    yield from of_types('receiver', [{'type': 'image_bytes'}], of_images, [('export', 'serving_input_receiver_fn')])
     batches = {'num_batch_threads': 2, 'max_batch_size': 8, 'batch_timeout_micros': 100,
                'allowed_batch_sizes': [4, 8], 'max_enqueued_batches': 5}
     yield {'name': 'batches', 'job': job_of(export__batch_config={**batches, 'allowed_batch_sizes': []},

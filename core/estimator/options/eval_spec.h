@@ -18,7 +18,8 @@
 namespace tpuest {
 
 // A receiver of its own, or "default": the job's, from its `export`.
-using ExporterReceiver = std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers>;
+using ExporterReceiver =
+    std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers, ImageBytesReceiver>;
 
 // The arguments that tf.estimator's exporters share.
 struct ExporterOptions {

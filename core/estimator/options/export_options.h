@@ -34,7 +34,20 @@ struct RawReceiver : ReceiverOptions {
 struct BothReceivers : ReceiverOptions {
   static constexpr std::string_view kType = "both";
 };
-using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers>;
+// Image files, which the graph decodes and resizes.
+struct ImageBytesReceiver : ReceiverOptions {
+  static constexpr std::string_view kType = "image_bytes";
+  std::string interpolation = "bilinear";
+
+  template <class V>
+  void Visit(V& v) {
+    ReceiverOptions::Visit(v);
+    v("interpolation", interpolation,
+      {.help = "how a file of another size is resized",
+       .values = {"bilinear", "nearest", "bicubic", "area"}});
+  }
+};
+using AnyReceiver = std::variant<ParsingReceiver, RawReceiver, BothReceivers, ImageBytesReceiver>;
 
 // The section `export` of a job.
 struct ExportOptions {

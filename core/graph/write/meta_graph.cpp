@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/graph/cut.h"
+#include "core/graph/write/map_function.h"
 #include "core/graph/write/node_def.h"
 #include "core/graph/write/saver_nodes.h"
 #include "core/graph/write/tables.h"
@@ -130,6 +131,7 @@ class MetaGraphWriter {
   void AddNode(const Node& node) {
     pb::NodeDef def;
     WriteNode(node, def);
+    WriteMapFunction(node, def_);
     if (spec_.strip_default_attrs) StripDefaultAttrs(node, def);
     WriteOutputShapes(node, def);
     for (const ExportAsset& asset : spec_.assets) {

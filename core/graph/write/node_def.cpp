@@ -1,5 +1,6 @@
 #include "core/graph/write/node_def.h"
 
+#include "core/graph/write/map_function.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 
@@ -89,6 +90,7 @@ void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out) {
   for (const auto& node : graph.nodes()) {
     pb::NodeDef& written = *out.add_node();
     WriteNode(*node, written);
+    WriteMapFunction(*node, out);
     if (add_shapes) WriteOutputShapes(*node, written);
   }
   WriteGraphVersions(out);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "core/graph/gradient.h"
 #include "core/ops/array.h"
+#include "core/ops/decode_image.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image.h"
 #include "tests/core/ops/op_cases.h"
@@ -139,11 +142,52 @@ OpCase Moved() {
           .batch = {0, 1}};
 }
 
+// An uncompressed BMP file of one row of pixels, blue, green, red each.
+std::string OneRowBmp(const std::vector<std::array<uint8_t, 3>>& pixels) {
+  const auto number = [](uint32_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  std::string row;
+  for (const auto& pixel : pixels) row.append(pixel.begin(), pixel.end());
+  row.resize((row.size() + 3) / 4 * 4);
+  const auto size = static_cast<uint32_t>(row.size());
+  return "BM" + number(54 + size, 4) + number(0, 4) + number(54, 4) + number(40, 4) +
+         number(static_cast<uint32_t>(pixels.size()), 4) + number(1, 4) + number(1, 2) +
+         number(24, 2) + number(0, 4) + number(size, 4) + std::string(16, '\0') + row;
+}
+
+// Two files, black to (red 100, green 200, blue 40) and one pixel, in a row of four pixels.
+OpCase Decoded(const std::string& interpolation, const Tensor& expected) {
+  return {.op = "MapDefun",
+          .claim = "image files, " + interpolation,
+          .inputs = {Tensor::Strings(
+              {2}, {OneRowBmp({{0, 0, 0}, {40, 200, 100}}), OneRowBmp({{3, 2, 1}})})},
+          .build =
+              [interpolation](Graph&, const In& in) {
+                const ops::DecodeImagesOptions how{1, 4, 3, interpolation};
+                return Built{{ops::DecodeImages(in[0], how)}, {}};
+              },
+          .expected = {expected}};
+}
+
+std::vector<OpCase> DecodedCases() {
+  const Tensor near = Tensor::Of<uint8_t>(
+      {2, 1, 4, 3},
+      {0, 0, 0, 0, 0, 0, 100, 200, 40, 100, 200, 40, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3});
+  return {
+      Decoded("bilinear", Floats({2, 1, 4, 3}, {0, 0, 0, 25, 50, 10, 75, 150, 30, 100, 200, 40,
+                                                1, 2, 3, 1,  2,  3,  1,  2,   3,  1,   2,   3})),
+      Decoded("area", near.Cast(DType::kFloat)), Decoded("nearest", near)};
+}
+
 }  // namespace
 
 std::vector<OpCase> ImageCases() {
   std::vector<OpCase> all = ResizeCases();
   all.push_back(Moved());
+  for (OpCase& op_case : DecodedCases()) all.push_back(std::move(op_case));
   // A turn by 0.5 about the middle, larger by 1.3; and one that tilts the image, too.
   const std::vector<float> turn = {1.1409F, -0.6233F, 0.6531F, 0.6233F, 1.1409F, -1.4580F, 0, 0};
   const std::vector<float> tilt = {0.9F, 0.3F, -0.7F, -0.2F, 1.2F, 0.4F, 0.05F, -0.04F};

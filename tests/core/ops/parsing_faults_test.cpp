@@ -5,9 +5,11 @@
 #include "core/backend/cpu/program.h"
 #include "core/io/example.h"
 #include "core/ops/array.h"
+#include "core/ops/decode_image.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/parsing.h"
 #include "tests/core/ops/op_checks.h"
+#include "tests/core/ops/op_run.h"
 
 namespace tpuest {
 namespace {
@@ -100,6 +102,31 @@ TEST_CASE("raw bytes fill the shape that follows, whatever the batch") {
         "DecodeRaw 'DecodeRaw': string 1 of the batch has 3 bytes, expected 4 (2 of 2 bytes)");
   CHECK(Refusal({"abcd"}, Code::kUsage, [](Value x) { return ops::DecodeRaw(x, DType::kUint8); }) ==
         "DecodeRaw 'DecodeRaw': how many numbers a string holds is known only when it is read");
+}
+
+TEST_CASE("a file that is no image, or other images than are known, are refused") {
+  const auto run = [](const std::string& interpolation, int64_t channels) -> std::string {
+    const OpCase op_case{
+        .op = "MapDefun",
+        .claim = "",
+        .inputs = {Tensor::Strings({2}, {"GIF?", "no image"})},
+        .build =
+            [&](Graph&, const std::vector<Value>& in) {
+              return Built{{ops::DecodeImages(in[0], {2, 2, channels, interpolation})}, {}};
+            },
+    };
+    try {
+      (void)RunCase(op_case, op_case.inputs);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  CHECK(run("bilinear", 3).starts_with("'MapDefun': file 0 of the batch: "));
+  CHECK(run("mitchell", 3) ==
+        "MapDefun 'MapDefun': resizes by 'mitchell', expected bilinear, nearest, bicubic or area");
+  CHECK(run("area", 2) ==
+        "MapDefun 'MapDefun': the images are [2,2,2], expected [height, width, 1 or 3]");
 }
 
 }  // namespace
