@@ -37,12 +37,15 @@ struct PredictionFlags {
   bool force = false;            // --output may be there already
 };
 struct PredictInvocation : Invocation, PredictionFlags {};
+enum class ExportFormat { kSavedModel, kKeras };
 struct ExportFlags {
   std::optional<int64_t> api_version;
   std::optional<std::string> export_dir;
   std::optional<int64_t> verify;  // the export is compared on so many records
 };
-struct ExportInvocation : Invocation, ExportFlags {};
+struct ExportInvocation : Invocation, ExportFlags {
+  ExportFormat format = ExportFormat::kSavedModel;
+};
 
 // Each gives the command its flags, which write to `to`.
 void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to);

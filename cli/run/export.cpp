@@ -1,10 +1,12 @@
-// tpuest export [JOB.yaml] [--api-version 1|2] [--export-dir DIR] [--verify N] [--checkpoint ...]
+// tpuest export [JOB.yaml] [--format saved_model|keras] [--api-version 1|2] [--export-dir DIR]
+// [--verify N] [--checkpoint ...]
 
 #include <cstdio>
 
 #include "cli/job/export_args.h"
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
+#include "cli/run/export_keras.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
@@ -19,6 +21,9 @@ namespace {
 void DeclareExport(FlagSet& flags, ExportInvocation& to) {
   DeclareCheckpoint(flags, to);
   DeclareExportFlags(flags, to);
+  flags.Choice("--format", to.format,
+               {{"saved_model", ExportFormat::kSavedModel}, {"keras", ExportFormat::kKeras}},
+               "saved_model, or a .keras archive of a model of layers");
 }
 
 // Turns the flags into keys of the job, which go over the command line's.
@@ -78,6 +83,7 @@ int Export(const ExportInvocation& given, config::Sources& sources) {
   const Invocation invocation = WithKeys(given);
   Session session(invocation, sources);
   return session.Run([&] {
+    if (given.format == ExportFormat::kKeras) return ExportKeras(session, given);
     const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
     session.console().Clear();
     if (invocation.json) {
@@ -96,7 +102,7 @@ int Export(const ExportInvocation& given, config::Sources& sources) {
 Command ExportCommand() {
   return MakeCommand<ExportInvocation>(
       {.name = "export",
-       .summary = "write a SavedModel for TensorFlow Serving",
+       .summary = "write a SavedModel for TensorFlow Serving, or a .keras archive",
        .example = "tpuest export --api-version 2 --checkpoint runs/mnist"},
       DeclareExport, Export);
 }

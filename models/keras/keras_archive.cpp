@@ -11,6 +11,7 @@ std::string KerasArchiveBytes(const KerasArchive& archive) {
   const KerasJson metadata = {{"keras_version", archive.keras_version},
                               {"date_saved", archive.date_saved}};
   Hdf5Writer weights;
+  weights.AddGroup("vars");  // of the model itself: Keras 2.15 asks for it
   for (const KerasVariables& object : archive.objects) {
     const std::string vars = object.path.empty() ? "vars" : object.path + "/vars";
     weights.AddGroup(vars);

@@ -1,0 +1,131 @@
+#include "cli/run/export_keras.h"
+
+#include <set>
+
+#include "cli/job/job.h"
+#include "cli/shell/json.h"
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/step/model_builder.h"
+#include "core/ops/all_ops.h"
+#include "data/pipeline/input_fn.h"
+#include "models/keras/network_archive.h"
+
+namespace tpuest::cli {
+namespace {
+
+// What is written of a job's model.
+struct LayeredModel {
+  const std::vector<nn::Layer>* layers = nullptr;
+  std::vector<std::string> outputs;
+  std::set<std::string> no_inputs;  // features that weigh examples
+};
+
+LayeredModel LayersOf(const models::AnyModel& model) {
+  if (const auto* const sequential = std::get_if<models::Sequential>(&model)) {
+    return {.layers = &sequential->layers,
+            .outputs = {},
+            .no_inputs = nn::WeightColumnsOf(sequential->head)};
+  }
+  const auto* const functional = std::get_if<models::Functional>(&model);
+  if (functional == nullptr) {
+    throw Error(
+        Code::kUsage,
+        "--format keras: this model is no list of layers, as Sequential, Functional and those "
+        "of models/zoo are",
+        "tpuest export without it writes a SavedModel")
+        .Key("model.type");
+  }
+  LayeredModel layered{.layers = &functional->layers,
+                       .outputs = {},
+                       .no_inputs = nn::WeightColumnsOf(functional->head)};
+  if (const auto* const name = std::get_if<std::string>(&functional->outputs)) {
+    if (!name->empty()) layered.outputs.push_back(*name);
+    return layered;
+  }
+  for (const auto& [head, layer] :
+       std::get<std::map<std::string, std::string>>(functional->outputs)) {
+    layered.outputs.push_back(layer);
+  }
+  return layered;
+}
+
+StreamSpec ServedSpec(const Job& job) {
+  const std::string input = ServedInput(job);
+  if (auto known = KnownSpec(job.input_fns.at(input), input)) return *std::move(known);
+  return MakeJobInputFn(job, input)({.mode = Mode::kPredict})->spec();
+}
+
+SavedState LoadServed(Session& session) {
+  if (const auto given = session.Checkpoint(session.job().export_options.checkpoint_path)) {
+    return LoadCheckpoint(*given);
+  }
+  const std::string& model_dir = session.estimator().model_dir();
+  if (auto newest = LoadNewest(model_dir, session.log())) return *std::move(newest);
+  throw Error(Code::kCheckpoint, fmt::format("Couldn't find trained model at {}.", model_dir),
+              "train first, or name a checkpoint with --checkpoint");
+}
+
+KerasArchive ArchiveOf(const Job& job, const LayeredModel& model, const SavedState& saved) {
+  const StreamSpec spec = ServedSpec(job);
+  const OpRegistry registry(ops::AllOps());
+  const BuiltModel built =
+      BuildModel(MakeModelFnForShapes(job), registry,
+                 {.mode = Mode::kPredict, .stream = spec, .with_scaffold = true, .params = {}});
+  VariableStore values;
+  RestoreVariables(saved, *built.graph, values, nullptr, RestoreNames(built));
+  std::vector<KerasNetworkInput> inputs;
+  for (const TensorSpec& feature : spec.features) {
+    if (!model.no_inputs.contains(feature.name)) inputs.push_back({feature.name, feature.shape});
+  }
+  return KerasArchiveOf({.layers = *model.layers,
+                         .graph = *built.graph,
+                         .variables = values.tensors(),
+                         .inputs = std::move(inputs),
+                         .outputs = model.outputs,
+                         .name = "model"});
+}
+
+int64_t ParametersOf(const KerasArchive& archive) {
+  int64_t parameters = 0;
+  for (const KerasVariables& object : archive.objects) {
+    for (const Tensor& value : object.values) parameters += value.elements();
+  }
+  return parameters;
+}
+
+}  // namespace
+
+int ExportKeras(Session& session, const ExportInvocation& invocation) {
+  if (invocation.verify || invocation.api_version) {
+    throw Error(Code::kUsage,
+                fmt::format("--{}: a .keras archive has no such thing",
+                            invocation.verify ? "verify" : "api-version"),
+                "it is for SavedModels");
+  }
+  const Job& job = session.job();
+  const LayeredModel model = LayersOf(job.model);
+  const SavedState saved = LoadServed(session);
+  const KerasArchive archive = ArchiveOf(job, model, saved);
+  const std::string folder =
+      job.export_options.export_dir_base.value_or(ExportDir(session.estimator().model_dir()));
+  const std::string path = JoinPath(folder, fmt::format("model-{}.keras", saved.global_step));
+  if (!invocation.dry_run) {
+    MakeDirectories(folder);
+    WriteFileAtomically(path, KerasArchiveBytes(archive));
+  }
+  session.console().Clear();
+  if (invocation.json) {
+    PrintDocument("export", {{"global_step", saved.global_step},
+                             {"path", invocation.dry_run ? Json() : Json(path)},
+                             {"layers", archive.objects.size()},
+                             {"parameters", ParametersOf(archive)},
+                             {"checkpoint", saved.prefix}});
+  } else if (!invocation.dry_run) {
+    fmt::print("{}\n", path);
+  }
+  return 0;
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,119 @@
+#include "models/keras/layer_arguments.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/nn/job_place.h"
+
+namespace tpuest {
+namespace {
+
+// A value as JSON; structs that Keras has a class for as that class and its arguments.
+template <class T>
+KerasJson JsonOf(T& value);
+template <class T>
+KerasJson JsonOf(std::optional<T>& value);
+template <class T>
+KerasJson JsonOf(std::vector<T>& values);
+template <class... Ts>
+KerasJson JsonOf(std::variant<Ts...>& value);
+
+// Writes what a struct visits. Where a layer gets its inputs and its first values from is not told.
+class ConfigWriter {
+ public:
+  template <class T>
+  void operator()(std::string_view key, T& value, const Field& /*field*/) {
+    config_[std::string(key)] = JsonOf(value);
+  }
+  void operator()(std::string_view /*key*/, nn::LayerInputs& /*value*/, const Field& /*field*/) {}
+  void operator()(std::string_view /*key*/, nn::Initializer& /*value*/, const Field& /*field*/) {}
+  [[nodiscard]] KerasJson Take() { return std::move(config_); }
+
+ private:
+  KerasJson config_ = KerasJson::object();
+};
+
+template <class T>
+KerasJson JsonOf(T& value) {
+  if constexpr (requires(ConfigWriter & writer) { value.Visit(writer); }) {
+    ConfigWriter writer;
+    value.Visit(writer);
+    return {{"module", "keras.regularizers"},
+            {"class_name", std::string(std::begin(T::kAliases)[0])},
+            {"config", writer.Take()},
+            {"registered_name", nullptr}};
+  } else {
+    return value;
+  }
+}
+template <class T>
+KerasJson JsonOf(std::optional<T>& value) {
+  return value ? JsonOf(*value) : KerasJson();
+}
+template <class T>
+KerasJson JsonOf(std::vector<T>& values) {
+  KerasJson list = KerasJson::array();
+  for (T& value : values) list.push_back(JsonOf(value));
+  return list;
+}
+template <class... Ts>
+KerasJson JsonOf(std::variant<Ts...>& value) {
+  return std::visit([](auto& alternative) { return JsonOf(alternative); }, value);
+}
+
+[[noreturn]] void RefuseLayer(const Place& place, std::string_view type, std::string_view why) {
+  throw Error(Code::kUsage, fmt::format("{}: {}", type, why),
+              "tpuest export without --format keras writes a SavedModel of any model")
+      .At(place);
+}
+
+void Rename(KerasJson& config, const std::string& from, const std::string& to) {
+  if (!config.contains(from)) return;
+  config[to] = config[from];
+  config.erase(from);
+}
+
+}  // namespace
+
+KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
+  return std::visit(
+      [](auto copy) -> KerasLayerConfig {
+        using T = decltype(copy);
+        if constexpr (std::is_same_v<T, nn::SharedLayer> || std::is_same_v<T, nn::NestedModel>) {
+          RefuseLayer(copy.place, "layer", "is no layer of its own");
+        } else if constexpr (!requires { T::kAliases; }) {
+          RefuseLayer(copy.place, T::kType, "Keras has no such layer");
+        } else {
+          if constexpr (std::is_same_v<T, nn::ThresholdedReLU>) {
+            RefuseLayer(copy.place, T::kType, "Keras 3 has no such layer");
+          }
+          ConfigWriter writer;
+          copy.Visit(writer);
+          KerasLayerConfig found{.class_name = std::string(std::begin(T::kAliases)[0]),
+                                 .config = writer.Take()};
+          KerasJson& config = found.config;
+          config.erase("name");
+          if (config.contains("activation") && config["activation"] == "hard_sigmoid") {
+            RefuseLayer(copy.place, T::kType, "hard_sigmoid is another function in Keras 3");
+          }
+          if (config.contains("padding") && config["padding"].is_string()) {
+            auto padding = config["padding"].template get<std::string>();
+            std::transform(padding.begin(), padding.end(), padding.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+            config["padding"] = padding;
+          }
+          if (std::is_same_v<T, nn::Reshape>) Rename(config, "shape", "target_shape");
+          if (config.contains("noise_shape") && config["noise_shape"].empty()) {
+            config["noise_shape"] = nullptr;
+          }
+          return found;
+        }
+      },
+      layer);
+}
+
+}  // namespace tpuest

@@ -1,0 +1,260 @@
+// A model is written as Keras 2.12 to 2.15 write one, in those words that Keras 3 reads, too: class
+// Model of module keras, whose from_config makes a Functional of layers with nodes; InputLayers by
+// batch_input_shape; nodes as lists [[layer, call, 0, {arguments}], ...], a list a call.
+
+#include "models/keras/network_archive.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "models/keras/layer_arguments.h"
+
+namespace tpuest {
+namespace {
+
+// What a call of a layer gives.
+struct Call {
+  size_t layer = 0;  // its number among the layers that are written
+  int number = 0;    // of the call, from 0
+};
+
+struct WrittenLayer {
+  std::string class_name;
+  std::string name;
+  KerasJson config;
+  KerasJson nodes = KerasJson::array();
+  std::vector<Tensor> values;
+};
+
+using Named = std::map<std::string, Call, std::less<>>;
+
+// The state of layers around, which those of a model that is a layer inherit.
+struct Surroundings {
+  bool trainable = true;
+  bool training = true;
+  std::string prefix;  // of names
+};
+
+struct ListResult {
+  Named by_name;
+  Call last;
+};
+
+std::string WithoutSlashes(std::string name) {
+  for (char& c : name) c = c == '/' || c == ':' ? '_' : c;
+  return name;
+}
+
+class NetworkWriter {
+ public:
+  explicit NetworkWriter(const KerasNetwork& network) : network_(network) {}
+
+  KerasArchive Write() {
+    Named inputs;
+    for (const KerasNetworkInput& input : network_.inputs) {
+      inputs.emplace(input.name, Call{AddInput(input), 0});
+    }
+    const ListResult given = WriteList(network_.layers, inputs, Surroundings());
+    KerasJson outputs = KerasJson::array();
+    for (const std::string& name : network_.outputs)
+      outputs.push_back(Reference(given.by_name.at(name)));
+    if (outputs.empty()) outputs.push_back(Reference(given.last));
+    return Archive(outputs);
+  }
+
+ private:
+  size_t AddInput(const KerasNetworkInput& input) {
+    KerasJson shape = KerasJson::array({nullptr});
+    for (const int64_t size : input.shape.dims()) {
+      shape.push_back(size < 0 ? KerasJson() : KerasJson(size));
+    }
+    return Add("InputLayer", WithoutSlashes(input.name),
+               {{"batch_input_shape", shape}, {"dtype", "float32"}, {"sparse", false}});
+  }
+
+  size_t Add(std::string class_name, const std::string& name, KerasJson config) {
+    config["name"] = name;
+    names_.insert(name);
+    written_.push_back({.class_name = std::move(class_name), .name = name, .config = config});
+    return written_.size() - 1;
+  }
+
+  // A list of layers, as nn::ApplyLayers walks it.
+  ListResult WriteList(const std::vector<nn::Layer>& layers, const Named& inputs,
+                       const Surroundings& around) {
+    ListResult result;
+    std::vector<Call> by_number;
+    std::map<std::string, const nn::Layer*, std::less<>> given;
+    std::optional<Call> last;
+    const auto find = [&](const std::string& name) {
+      if (const auto found = result.by_name.find(name); found != result.by_name.end()) {
+        return found->second;
+      }
+      if (const auto found = inputs.find(name); found != inputs.end()) return found->second;
+      size_t number = 0;
+      if (name.starts_with('@') &&
+          std::from_chars(name.data() + 1, name.data() + name.size(), number).ec == std::errc() &&
+          number < by_number.size()) {
+        return by_number[number];
+      }
+      Check(name == "input" && inputs.size() == 1, "no layer and no input is called '{}'", name);
+      return inputs.begin()->second;
+    };
+    for (const nn::Layer& layer : layers) {
+      const std::string own_name =
+          std::visit([](const auto& l) -> std::string { return l.name; }, layer);
+      const nn::Layer* callee = &layer;
+      while (const auto* const shared = std::get_if<nn::SharedLayer>(callee)) {
+        callee = given.at(shared->layer);
+      }
+      Named by_argument;
+      std::vector<Call> arguments = Arguments(layer, find, by_argument);
+      if (arguments.empty()) arguments.push_back(last ? *last : inputs.begin()->second);
+      if (const auto* const model = std::get_if<nn::NestedModel>(callee)) {
+        last = WriteModel(*model, own_name, arguments, by_argument, around, result);
+      } else {
+        last = WriteCall(*callee, arguments, around);
+        if (!own_name.empty() || callee == &layer) {
+          result.by_name.insert_or_assign(own_name.empty() ? graph_name_ : own_name, *last);
+        }
+      }
+      if (!own_name.empty()) given.emplace(own_name, &layer);
+      by_number.push_back(*last);
+    }
+    result.last = *last;
+    return result;
+  }
+
+  template <class Find>
+  static std::vector<Call> Arguments(const nn::Layer& layer, const Find& find, Named& by_argument) {
+    const nn::LayerInputs inputs =
+        std::visit([](const auto& l) -> nn::LayerInputs { return l.inputs; }, layer);
+    std::vector<Call> calls;
+    if (const auto* const name = std::get_if<std::string>(&inputs)) {
+      if (!name->empty()) calls.push_back(find(*name));
+    } else if (const auto* const names = std::get_if<std::vector<std::string>>(&inputs)) {
+      for (const std::string& each : *names) calls.push_back(find(each));
+    } else {
+      // In the order of the letters, which is that of Dot's x and y.
+      for (const auto& [argument, name] : std::get<std::map<std::string, std::string>>(inputs)) {
+        calls.push_back(find(name));
+        by_argument.emplace(argument, calls.back());
+      }
+    }
+    return calls;
+  }
+
+  Call WriteModel(const nn::NestedModel& model, const std::string& name,
+                  const std::vector<Call>& arguments, Named inner, const Surroundings& around,
+                  ListResult& result) {
+    if (inner.empty()) {
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        inner.emplace(arguments.size() == 1 ? "input" : fmt::format("input_{}", i), arguments[i]);
+      }
+    }
+    const std::string called = name.empty() ? "functional" : name;
+    const ListResult given = WriteList(model.layers, inner,
+                                       {.trainable = around.trainable && model.trainable,
+                                        .training = around.training && model.training,
+                                        .prefix = around.prefix + called + "_"});
+    Call last = model.outputs.empty() ? given.last : given.by_name.at(model.outputs.front());
+    for (const std::string& output : model.outputs) {
+      result.by_name.insert_or_assign(called + ":" + output, given.by_name.at(output));
+    }
+    result.by_name.insert_or_assign(called, last);
+    return last;
+  }
+
+  // The graph has a layer for each call, in their order.
+  Call WriteCall(const nn::Layer& layer, const std::vector<Call>& arguments,
+                 const Surroundings& around) {
+    const GraphLayer& built = network_.graph.layers().at(next_layer_++);
+    graph_name_ = built.name;
+    const auto [known, is_new] = numbers_.emplace(&layer, written_.size());
+    if (is_new) AddLayer(layer, built, around);
+    WrittenLayer& written = written_[known->second];
+    KerasJson node = KerasJson::array();
+    for (const Call& argument : arguments) {
+      used_.insert(argument.layer);
+      KerasJson input = Reference(argument);
+      // In inference mode always, whatever fit() says.
+      const bool rests = !around.training && written.class_name == "BatchNormalization";
+      input.push_back(rests ? KerasJson({{"training", false}}) : KerasJson::object());
+      node.push_back(input);
+    }
+    written.nodes.push_back(node);
+    return {known->second, static_cast<int>(written.nodes.size()) - 1};
+  }
+
+  void AddLayer(const nn::Layer& layer, const GraphLayer& built, const Surroundings& around) {
+    KerasLayerConfig found = KerasConfigOf(layer);
+    if (!around.trainable && found.config.contains("trainable")) found.config["trainable"] = false;
+    std::string name = WithoutSlashes(built.name);
+    if (names_.contains(name)) name = WithoutSlashes(around.prefix) + name;
+    for (int i = 1; names_.contains(name); ++i) {
+      name = fmt::format("{}_{}", WithoutSlashes(built.name), i);
+    }
+    const size_t number = Add(std::move(found.class_name), name, std::move(found.config));
+    for (const auto& variable : network_.graph.variables()) {
+      const int node = variable->handle.node->id();
+      if (node < built.first_node || node >= built.end_node) continue;
+      written_[number].values.push_back(network_.variables.at(variable->name));
+    }
+  }
+
+  [[nodiscard]] KerasJson Reference(const Call& call) const {
+    return KerasJson::array({written_[call.layer].name, call.number, 0});
+  }
+
+  [[nodiscard]] KerasArchive Archive(const KerasJson& outputs) const {
+    KerasArchive archive;
+    KerasJson layers = KerasJson::array();
+    KerasJson inputs = KerasJson::array();
+    std::map<std::string, int> of_class;
+    for (size_t i = 0; i < written_.size(); ++i) {
+      const WrittenLayer& layer = written_[i];
+      const bool is_input = layer.class_name == "InputLayer";
+      if (is_input && !used_.contains(i)) continue;
+      layers.push_back({{"module", "keras.layers"},
+                        {"class_name", layer.class_name},
+                        {"config", layer.config},
+                        {"registered_name", nullptr},
+                        {"name", layer.name},
+                        {"inbound_nodes", layer.nodes}});
+      if (is_input) inputs.push_back(KerasJson::array({layer.name, 0, 0}));
+      const std::string snake = KerasSnakeCase(layer.class_name);
+      const int number = of_class[snake]++;
+      archive.objects.push_back(
+          {.path = number == 0 ? "layers/" + snake : fmt::format("layers/{}_{}", snake, number),
+           .values = layer.values});
+    }
+    archive.config = {{"module", "keras"},
+                      {"class_name", "Model"},
+                      {"config",
+                       {{"name", network_.name},
+                        {"trainable", true},
+                        {"layers", layers},
+                        {"input_layers", inputs},
+                        {"output_layers", outputs}}},
+                      {"registered_name", nullptr}};
+    return archive;
+  }
+
+  const KerasNetwork& network_;
+  std::vector<WrittenLayer> written_;
+  std::map<const nn::Layer*, size_t> numbers_;
+  std::set<size_t> used_;  // numbers of layers that others take
+  std::set<std::string> names_;
+  std::string graph_name_;  // of the layer that was called last
+  size_t next_layer_ = 0;
+};
+
+}  // namespace
+
+KerasArchive KerasArchiveOf(const KerasNetwork& network) { return NetworkWriter(network).Write(); }
+
+}  // namespace tpuest

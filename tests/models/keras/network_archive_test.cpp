@@ -1,0 +1,102 @@
+// Layers of a job in Keras' words.
+
+#include "models/keras/network_archive.h"
+
+#include "core/base/error.h"
+#include "core/nn/layers/network.h"
+#include "core/ops/all_ops.h"
+#include "models/keras/layer_arguments.h"
+#include "tests/models/keras/testdata.h"
+
+namespace tpuest {
+namespace {
+
+// The archive of layers on an image [4, 4, 1]; every variable is filled with its number from 1 on.
+KerasArchive ArchiveOf(const std::vector<nn::Layer>& layers) {
+  const OpRegistry registry(ops::AllOps());
+  Graph graph(registry);
+  nn::LayerContext context{.graph = graph};
+  const Value image = graph.Placeholder(DType::kFloat, Shape({kUnknownDim, 4, 4, 1}), "image");
+  std::ignore = nn::ApplyLayers(layers, context, {.named = {{"image", image}}, .only = image});
+  std::map<std::string, Tensor> values;
+  float next = 1;
+  for (const auto& variable : graph.variables()) {
+    Tensor tensor(DType::kFloat, variable->shape);
+    for (int64_t i = 0; i < tensor.elements(); ++i) tensor.data<float>()[i] = next;
+    values.emplace(variable->name, tensor);
+    ++next;
+  }
+  return KerasArchiveOf({.layers = layers,
+                         .graph = graph,
+                         .variables = values,
+                         .inputs = {{"image", Shape({4, 4, 1})}, {"unused", Shape({2})}},
+                         .outputs = {}});
+}
+
+const KerasVariables& ObjectAt(const KerasArchive& archive, const std::string& path) {
+  for (const KerasVariables& object : archive.objects) {
+    if (object.path == path) return object;
+  }
+  FAIL("no object at " << path);
+  return archive.objects.front();
+}
+
+TEST_CASE("layers, their calls and their variables are Keras'") {
+  const KerasArchive archive =
+      ArchiveOf({nn::Conv2D{.filters = 2, .kernel_size = 3, .padding = "SAME", .name = "stem/c"},
+                 nn::BatchNormalization{.name = "bn"}, nn::ReLU{.max_value = 6.0, .name = "a"},
+                 nn::Conv2D{.filters = 2, .kernel_size = 1, .name = "d"},
+                 nn::SharedLayer{.layer = "a", .name = "a2"},
+                 nn::Add{.name = "sum", .inputs = std::vector<std::string>{"a2", "bn"}}});
+  const KerasJson& config = archive.config["config"];
+  CHECK(archive.config["class_name"] == "Model");
+  CHECK(config["input_layers"] == KerasJson::parse(R"([["image", 0, 0]])"));
+  CHECK(config["output_layers"] == KerasJson::parse(R"([["sum", 0, 0]])"));
+  const KerasJson& layers = config["layers"];
+  REQUIRE(layers.size() == 6);
+  CHECK(layers[0]["config"]["batch_input_shape"] == KerasJson::parse("[null, 4, 4, 1]"));
+  CHECK(layers[1]["class_name"] == "Conv2D");
+  CHECK(layers[1]["config"]["name"] == "stem_c");
+  CHECK(layers[1]["config"]["padding"] == "same");
+  CHECK_FALSE(layers[1]["config"].contains("inputs"));
+  CHECK(layers[3]["inbound_nodes"] ==
+        KerasJson::parse(R"([[["bn", 0, 0, {}]], [["d", 0, 0, {}]]])"));
+  CHECK(layers[5]["inbound_nodes"] == KerasJson::parse(R"([[["a", 1, 0, {}], ["bn", 0, 0, {}]]])"));
+
+  CHECK(ObjectAt(archive, "layers/conv2d").values.size() == 2);
+  const KerasVariables& bn = ObjectAt(archive, "layers/batch_normalization");
+  REQUIRE(bn.values.size() == 4);
+  CHECK(bn.values[3].data<float>()[0] == 6);  // behind kernel, bias, gamma, beta, mean
+  CHECK(ObjectAt(archive, "layers/conv2d_1").values[0].data<float>()[0] == 7);
+  CHECK(ObjectAt(archive, "layers/re_lu").values.empty());
+}
+
+TEST_CASE("a model that is a layer is written out, in inference mode where it is that") {
+  const KerasArchive archive = ArchiveOf(
+      {nn::BatchNormalization{.name = "bn"},
+       nn::NestedModel{.layers = {nn::BatchNormalization{.name = "bn_"}, nn::Flatten{}},
+                       .trainable = false,
+                       .training = false,
+                       .name = "base"},
+       nn::Dense{.units = 1, .kernel_regularizer = nn::L2Regularizer{.l2 = 0.5}, .name = "top"}});
+  const KerasJson& layers = archive.config["config"]["layers"];
+  REQUIRE(layers.size() == 5);
+  CHECK(layers[1]["config"]["trainable"] == true);
+  CHECK(layers[2]["config"]["trainable"] == false);
+  CHECK(layers[2]["inbound_nodes"] == KerasJson::parse(R"([[["bn", 0, 0, {"training": false}]]])"));
+  CHECK(layers[4]["config"]["kernel_regularizer"] ==
+        KerasJson::parse(R"({"module": "keras.regularizers", "class_name": "L2",
+                             "config": {"l2": 0.5}, "registered_name": null})"));
+}
+
+TEST_CASE("what one of the two Keras lacks or has otherwise is refused") {
+  CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::Transpose{.perm = {0}}), Error);
+  CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::ThresholdedReLU{}), Error);
+  CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::Dense{.units = 1, .activation = "hard_sigmoid"}),
+                  Error);
+  CHECK(KerasConfigOf(nn::Reshape{.shape = {2, 3}}).config["target_shape"] ==
+        KerasJson::parse("[2, 3]"));
+}
+
+}  // namespace
+}  // namespace tpuest
