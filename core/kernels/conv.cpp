@@ -26,12 +26,20 @@ memory::desc Out(const ConvShape& s, DType dtype) {
 }
 
 memory::dims FilterDims(const ConvShape& s) {
+  if (s.groups > 1) {
+    return {s.groups, s.filters / s.groups, s.channels / s.groups, s.height.size, s.width.size};
+  }
   if (!s.depthwise) return {s.filters, s.channels, s.height.size, s.width.size};
   return {s.channels, s.filters / s.channels, 1, s.height.size, s.width.size};
 }
 
-// The filter as TensorFlow stores it: [kh, kw, C, F or M].
+// The filter as TensorFlow stores it: [kh, kw, C, F or M], [kh, kw, C / groups, F].
 memory::desc PlainFilter(const ConvShape& s, DType dtype) {
+  if (s.groups > 1) {
+    const int64_t place = s.channels / s.groups * s.filters;
+    const memory::dims strides = {s.filters / s.groups, 1, s.filters, s.width.size * place, place};
+    return {FilterDims(s), onednn::TypeOf(dtype), strides};
+  }
   const int64_t last = s.depthwise ? s.filters / s.channels : s.filters;
   const int64_t row = s.width.size * s.channels * last;
   const memory::dims strides = s.depthwise ? memory::dims{last, 1, 1, row, s.channels * last}

@@ -11,7 +11,7 @@ template <class Fn>
 void ForEachTap(const ConvShape& s, Fn&& fn) {
   const WindowAxis& h = s.height;
   const WindowAxis& w = s.width;
-  const int64_t filter_size = s.filters * (s.depthwise ? 1 : s.channels);
+  const int64_t filter_size = s.filters * (s.depthwise ? 1 : s.channels / s.groups);
   for (int64_t n = 0; n < s.batch; ++n) {
     for (int64_t pixel = 0; pixel < h.out * w.out; ++pixel) {
       const int64_t y = (n * h.out * w.out + pixel) * s.filters;
@@ -33,8 +33,12 @@ void ForEachProduct(const ConvShape& s, Fn&& fn) {
     for (int64_t f = 0; f < s.filters; ++f) fn(f / multiplier, f, f);
     return;
   }
-  for (int64_t c = 0; c < s.channels; ++c) {
-    for (int64_t f = 0; f < s.filters; ++f) fn(c, f, c * s.filters + f);
+  const int64_t group_channels = s.channels / s.groups;
+  const int64_t group_filters = s.filters / s.groups;
+  for (int64_t c = 0; c < group_channels; ++c) {
+    for (int64_t f = 0; f < s.filters; ++f) {
+      fn(f / group_filters * group_channels + c, f, c * s.filters + f);
+    }
   }
 }
 
@@ -43,7 +47,7 @@ int64_t InElements(const ConvShape& s) { return s.batch * s.height.in * s.width.
 int64_t OutElements(const ConvShape& s) { return s.batch * s.height.out * s.width.out * s.filters; }
 
 int64_t FilterElements(const ConvShape& s) {
-  return s.height.size * s.width.size * s.filters * (s.depthwise ? 1 : s.channels);
+  return s.height.size * s.width.size * s.filters * (s.depthwise ? 1 : s.channels / s.groups);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ struct ConvShape {
   int64_t channels = 0;
   int64_t filters = 0;     // channels of the result; depthwise: channels * multiplier
   bool depthwise = false;  // filter [kh, kw, C, M], result channel c*M + m
+  // Filter [kh, kw, C / groups, F]: each group of channels makes a group of results.
+  int64_t groups = 1;
 };
 
 }  // namespace tpuest

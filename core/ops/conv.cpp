@@ -106,6 +106,13 @@ void CheckDepthwiseStrides(const ShapeContext& c) {
   }
 }
 
+// True for a filter [kh, kw, C / groups, F] whose F are as many groups.
+bool IsGrouped(const ShapeContext& c, int64_t channels, const Shape& filter) {
+  if (IsDepthwise(c) || filter.dim(2) <= 0 || channels % filter.dim(2) != 0) return false;
+  const int64_t groups = channels / filter.dim(2);
+  return filter.dim(3) == kUnknownDim || filter.dim(3) % std::max<int64_t>(groups, 1) == 0;
+}
+
 // The result's shape of an image and a filter, [N, H', W', F].
 Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
   CheckWindows(c);
@@ -121,7 +128,7 @@ Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter
   if (!filter.known_rank()) return result;
   const bool fits =
       x.dim(3) == kUnknownDim || filter.dim(2) == kUnknownDim || x.dim(3) == filter.dim(2);
-  if (!fits) {
+  if (!fits && !IsGrouped(c, x.dim(3), filter)) {
     c.Fail(fmt::format("the image has {} channels ({}), the filter takes {} ({})", x.dim(3),
                        x.Text(), filter.dim(2), filter.Text()));
   }

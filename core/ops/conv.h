@@ -18,6 +18,9 @@ struct ConvOptions {
   std::string data_format = "NHWC";         // the only one there is
 };
 
+// With a filter [kh, kw, C / groups, F] the channels are in groups, and so are the results: each
+// group of F / groups is made of the C / groups channels of its own.
+//
 // y[n,i,j,f] = sum over (a,b,c) of x[n, i*sh + a*dh - top, j*sw + b*dw - left, c] *
 // filter[a,b,c,f]. H' is ceil(H / sh) for SAME, ceil((H - (kh-1)*dh) / sh) for VALID.
 Value Conv2D(Value x, Value filter, const ConvOptions& options = {}, std::string_view name = "");

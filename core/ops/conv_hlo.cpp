@@ -47,6 +47,19 @@ HloValue AsGroups(HloBuilder& hlo, const HloValue& filter) {
   return hlo.Reshape(filter, {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)});
 }
 
+int64_t GroupsOf(const Node& node, int64_t channels, const Shape& filter) {
+  return IsDepthwise(node) ? 1 : channels / filter.dim(2);
+}
+
+// [kh, kw, C / groups, F] as the filter of the other way: [kh, kw, F / groups, C].
+HloValue TurnedGroups(HloBuilder& hlo, const HloValue& filter, int64_t groups) {
+  const int64_t inputs = filter.dim(2), outputs = filter.dim(3) / groups;
+  const HloValue apart =
+      hlo.Reshape(filter, {filter.dim(0), filter.dim(1), inputs, groups, outputs});
+  return hlo.Reshape(hlo.Transpose(apart, {0, 1, 4, 3, 2}),
+                     {filter.dim(0), filter.dim(1), outputs, groups * inputs});
+}
+
 }  // namespace
 
 void LowerConv(LowerContext& c) {
@@ -61,6 +74,7 @@ void LowerConv(LowerContext& c) {
     how.high[i] = axis.after;
     ++i;
   }
+  how.feature_groups = GroupsOf(c.node(), image.dim(3), filter.shape);
   if (IsDepthwise(c.node())) {
     how.feature_groups = filter.dim(2);
     filter = AsGroups(c.hlo(), filter);
@@ -86,8 +100,11 @@ void LowerConvBackpropInput(LowerContext& c) {
   if (IsDepthwise(c.node())) {
     // Each channel's own filters: [kh, kw, 1 (out), C*M (in)], in groups of M.
     how.feature_groups = filter.dim(2);
+    filter = c.hlo().Transpose(filter, {0, 1, 3, 2});
+  } else {
+    how.feature_groups = GroupsOf(c.node(), c.OutputShape(0).dim(3), filter.shape);
+    filter = TurnedGroups(c.hlo(), filter, how.feature_groups);
   }
-  filter = c.hlo().Transpose(filter, {0, 1, 3, 2});
   c.Output(0, Convolve(c.hlo(), dy, filter, how, c.OutputShape(0)));
 }
 
@@ -105,6 +122,12 @@ void LowerConvBackpropFilter(LowerContext& c) {
     how.low[i] = axis.before;
     how.high[i] = (axis.size - 1) * axis.dilation + spread - axis.in - axis.before;
     ++i;
+  }
+  const int64_t groups = GroupsOf(c.node(), image.dim(3), filter);
+  if (groups > 1) {
+    how.dimensions = "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]";
+    how.batch_groups = groups;
+    return c.Output(0, Convolve(c.hlo(), image, dy, how, filter));
   }
   if (!IsDepthwise(c.node())) {
     const HloValue turned = Convolve(c.hlo(), c.hlo().Transpose(image, {3, 1, 2, 0}),

@@ -14,12 +14,14 @@ namespace {
 ConvShape ConvShapeOf(const Node& node, const Shape& image, const Shape& filter,
                       const Shape& result) {
   const Windows windows = WindowsOf(node, image.dim(1), image.dim(2), filter.dim(0), filter.dim(1));
+  const bool depthwise = node.type().starts_with("Depthwise");
   return {.batch = image.dim(0),
           .height = windows.height,
           .width = windows.width,
           .channels = image.dim(3),
           .filters = result.dim(3),
-          .depthwise = node.type().starts_with("Depthwise")};
+          .depthwise = depthwise,
+          .groups = depthwise || filter.dim(2) == 0 ? 1 : image.dim(3) / filter.dim(2)};
 }
 
 // The filter (input 1) as the convolution wants it, made once a step for all blocks.

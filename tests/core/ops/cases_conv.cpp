@@ -120,6 +120,14 @@ std::vector<Sizes> AllSizes() {
       {"SAME, strides 2", {2, 6, 6, 3}, {3, 3, 3, 2}, {.strides = {2, 2}}, true},
       {"dilated", {1, 6, 7, 2}, {3, 3, 2, 1}, {.dilations = {2, 2}}, true},
       {"many channels", {2, 6, 6, 48}, {3, 3, 48, 1}, {}, true, false},
+      {"two groups", {2, 5, 4, 4}, {3, 2, 2, 6}, {.strides = {2, 1}}},
+      {"a group a channel, VALID", {2, 4, 5, 3}, {2, 2, 1, 3}, {.padding = "VALID"}},
+      {"groups of many, dilated",
+       {1, 6, 6, 32},
+       {3, 3, 16, 16},
+       {.dilations = {2, 1}},
+       false,
+       false},
   };
 }
 

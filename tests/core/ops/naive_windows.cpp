@@ -79,11 +79,14 @@ NaiveConv::NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& win
   const int64_t last = filter.dim(3);
   y_shape = {x.dim(0), NaiveOut(window, 0, x.dim(1)), NaiveOut(window, 1, x.dim(2)),
              depthwise ? channels * last : last};
+  // Of groups, each has as many results, made of its own channels.
+  const int64_t in_group = depthwise ? 1 : last * channels / x.dim(3);
   ForEachPixel(y_shape, [&](int64_t n, int64_t i, int64_t j) {
     ForEachCovered(window, x, i, j, [&](int64_t row, int64_t column, int64_t a, int64_t b) {
       for (int64_t c = 0; c < channels; ++c) {
         for (int64_t f = 0; f < last; ++f) {
-          terms.push_back({Index(x_shape, n, row, column, c), Index(filter_shape, a, b, c, f),
+          const int64_t channel = depthwise ? c : f / in_group * channels + c;
+          terms.push_back({Index(x_shape, n, row, column, channel), Index(filter_shape, a, b, c, f),
                            Index(y_shape, n, i, j, depthwise ? c * last + f : f)});
         }
       }

@@ -37,7 +37,7 @@ struct NaiveConv {
   Shape y_shape;
   std::vector<Term> terms;
 
-  // x [N, H, W, C], filter [kh, kw, C, F], or [kh, kw, C, M] of a depthwise one.
+  // x [N, H, W, C], filter [kh, kw, C or C / groups, F], or [kh, kw, C, M] of a depthwise one.
   NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& window, bool depthwise);
 
   // Tensors are of floats; sums are made in double.
