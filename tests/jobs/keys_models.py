@@ -42,7 +42,7 @@ LAYERS = {
         {'type': 'cropping1d'}, {'type': 'up_sampling1d'}, {'type': 'spatial_dropout1d', 'rate': 0.3},
     ],
     (2, 2, 2, 2): [
-        {'type': 'conv3d', 'filters': 2, 'kernel_size': 2, 'padding': 'same'}, {'type': 'max_pooling3d', 'pool_size': 1}, {'type': 'average_pooling3d', 'pool_size': 1},
+        {'type': 'conv3d', 'filters': 2, 'kernel_size': 2, 'padding': 'same'}, {'type': 'conv3d_transpose', 'filters': 2, 'kernel_size': 3, 'strides': 2}, {'type': 'max_pooling3d', 'pool_size': 1}, {'type': 'average_pooling3d', 'pool_size': 1},
         {'type': 'global_average_pooling3d'}, {'type': 'global_max_pooling3d'}, {'type': 'zero_padding3d'},
         {'type': 'cropping3d', 'cropping': 0}, {'type': 'up_sampling3d'}, {'type': 'spatial_dropout3d', 'rate': 0.3},
     ],

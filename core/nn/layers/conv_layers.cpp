@@ -5,6 +5,7 @@
 #include "core/ops/array.h"
 #include "core/ops/bias.h"
 #include "core/ops/conv.h"
+#include "core/ops/elementwise.h"
 
 namespace tpuest::nn {
 namespace {
@@ -90,20 +91,6 @@ const Variable* AddPointwiseKernel(const Layer& layer, LayerScope& scope, std::v
       {.trainable = layer.trainable, .regularizer = &layer.pointwise_regularizer});
 }
 
-// The convolution, each group of channels by its own filters (Krizhevsky et al. 2012).
-Value Grouped(Value x, Value kernel, const ops::ConvOptions& window, int64_t groups) {
-  if (groups == 1) return ops::Conv2D(x, kernel, window);
-  const int64_t channels = kernel.shape().dim(2);
-  const int64_t filters = kernel.shape().dim(3) / groups;
-  std::vector<Value> parts;
-  for (int64_t group = 0; group < groups; ++group) {
-    const Value own = ops::Slice(x, {0, 0, 0, group * channels}, {-1, -1, -1, channels});
-    const Value by = ops::Slice(kernel, {0, 0, 0, group * filters}, {-1, -1, -1, filters});
-    parts.push_back(ops::Conv2D(own, by, window));
-  }
-  return ops::ConcatV2(parts, -1);
-}
-
 void CheckFilters(int64_t filters, const LayerScope& scope) {
   if (filters < 1) scope.Fail(fmt::format("filters is {}, expected at least 1", filters));
 }
@@ -124,8 +111,7 @@ Value Conv2D::Apply(LayerContext& context, Value x) const {
       AddKernel(*this, scope, HeightAndWidth(kernel_size, "kernel_size"), channels);
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
-  return Finish(scope, Grouped(x, scope.Use(kernel), ConvWindowOf(*this), groups), bias,
-                activation);
+  return Finish(scope, ops::Conv2D(x, scope.Use(kernel), ConvWindowOf(*this)), bias, activation);
 }
 
 Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {
@@ -162,8 +148,8 @@ Value Conv1D::Apply(LayerContext& context, Value x) const {
       AddKernel(*this, scope, {OneSide(kernel_size, "kernel_size")}, channels);
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
-  const Value y = Grouped(AsImage(*this, x), ops::ExpandDims(scope.Use(kernel), 0),
-                          StepWindowOf(*this), groups);
+  const Value y =
+      ops::Conv2D(AsImage(*this, x), ops::ExpandDims(scope.Use(kernel), 0), StepWindowOf(*this));
   return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
 }
 
@@ -316,31 +302,29 @@ Value Conv3D::Apply(LayerContext& context, Value x) const {
 
 namespace {
 
-// Height and width, or one side behind a height of `first`.
-std::vector<int64_t> SidesOver(int axes, const Sides& sides, std::string_view what, int64_t first) {
-  return axes == 1 ? std::vector<int64_t>{first, OneSide(sides, what)}
-                   : HeightAndWidth(sides, what);
+// One side for each axis of a window.
+std::vector<int64_t> SidesOver(int axes, const Sides& sides, std::string_view what) {
+  if (axes == 1) return {OneSide(sides, what)};
+  return axes == 2 ? HeightAndWidth(sides, what) : DepthHeightWidth(sides, what);
 }
 
-// The additions to height and width; of steps, none to the height.
-std::vector<int64_t> Additions(const LayerScope& scope, int axes,
+// What output_padding adds to each axis.
+std::vector<int64_t> Additions(const LayerScope& scope,
                                const std::variant<int64_t, std::vector<int64_t>>& padding,
                                const std::vector<int64_t>& strides) {
   const auto* const one = std::get_if<int64_t>(&padding);
-  std::vector<int64_t> both = one != nullptr ? std::vector<int64_t>(static_cast<size_t>(axes), *one)
-                                             : std::get<std::vector<int64_t>>(padding);
-  if (static_cast<int>(both.size()) != axes) {
-    scope.Fail(fmt::format("output_padding is one or {} integers", axes));
+  const std::vector<int64_t> all = one != nullptr ? std::vector<int64_t>(strides.size(), *one)
+                                                  : std::get<std::vector<int64_t>>(padding);
+  if (all.size() != strides.size()) {
+    scope.Fail(fmt::format("output_padding is one or {} integers", strides.size()));
   }
-  if (axes == 1) both.insert(both.begin(), 0);
-  for (size_t i = 0; i < both.size(); ++i) {
-    const bool unused = axes == 1 && i == 0;
-    if (!unused && (both[i] < 0 || both[i] >= strides[i])) {
-      scope.Fail(fmt::format("output_padding is {}, expected from 0 to strides - 1, {}", both[i],
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (all[i] < 0 || all[i] >= strides[i]) {
+      scope.Fail(fmt::format("output_padding is {}, expected from 0 to strides - 1, {}", all[i],
                              strides[i] - 1));
     }
   }
-  return both;
+  return all;
 }
 
 // [batch of x, dims...] as a value.
@@ -359,6 +343,56 @@ Value SizesWithBatchOf(Value x, const std::vector<int64_t>& dims) {
   return ops::Pack(parts, 0, "output_shape");
 }
 
+// ConvOverVolume turned about: x [N, D', H', W', C], kernel [kd, kh, kw, F, C] and the axes of the
+// volume that is made, [N, D, H, W, F].
+Value TransposedOverVolume(Value x, Value kernel, const std::vector<VolumeAxis>& axes) {
+  const VolumeAxis &depth = axes[0], &height = axes[1], &width = axes[2];
+  const int64_t filters = kernel.shape().dim(3), channels = kernel.shape().dim(4);
+  const int64_t most = std::max(height.padded(), (height.out - 1) * height.stride + height.span());
+  const int64_t steps = (most + height.stride - 1) / height.stride;
+  const int64_t rows = steps * height.stride;
+  const int64_t behind = std::max<int64_t>(height.span() - height.stride, 0);
+  const int64_t seen = depth.size * filters;
+  const Value image =
+      ops::Reshape(ops::Pad(x, {{0, 0}, {0, 0}, {0, steps - height.out}, {0, 0}, {0, 0}}),
+                   Shape{kUnknownDim, depth.out * steps, width.out, channels});
+  const Value filter = ops::Reshape(ops::Transpose(kernel, {1, 2, 0, 3, 4}),
+                                    Shape{height.size, width.size, seen, channels});
+  const Value wide = ops::Conv2DBackpropInput(
+      SizesWithBatchOf(x, {depth.out * rows + behind, width.padded(), seen}), filter, image,
+      {.strides = {height.stride, width.stride}, .padding = "VALID"});
+  const Value all = ops::Slice(wide, {0, 0, 0, 0}, {-1, depth.out * rows, -1, -1});
+  // Each depth of the kernel adds its slices at its place, `stride` apart.
+  const int64_t apart = (depth.out - 1) * depth.stride + 1;
+  const int64_t deep = std::max(depth.padded(), apart + depth.size - 1);
+  std::vector<Value> parts;
+  for (int64_t k = 0; k < depth.size; ++k) {
+    Value part = ops::Reshape(LastAxisPart(all, k, filters),
+                              Shape{kUnknownDim, depth.out, 1, rows * width.padded(), filters});
+    part = ops::Pad(part, {{0, 0}, {0, 0}, {0, depth.stride - 1}, {0, 0}, {0, 0}});
+    part = ops::Reshape(
+        part, Shape{kUnknownDim, depth.out * depth.stride, rows, width.padded(), filters});
+    part = ops::Slice(part, {0, 0, 0, 0, 0}, {-1, apart, -1, -1, -1});
+    parts.push_back(ops::Pad(part, {{0, 0}, {k, deep - apart - k}, {0, 0}, {0, 0}, {0, 0}}));
+  }
+  return ops::Slice(ops::AddN(parts), {0, depth.before, height.before, width.before, 0},
+                    {-1, depth.in, height.in, width.in, -1});
+}
+
+// An axis of what a transposed convolution makes of `in` steps, as Keras counts it.
+VolumeAxis TransposedAxis(const LayerScope& scope, int64_t in, int64_t size, int64_t stride,
+                          bool same, std::optional<int64_t> added) {
+  const int64_t length = added  ? (in - 1) * stride + size - (same ? 2 * (size / 2) : 0) + *added
+                         : same ? in * stride
+                                : in * stride + std::max<int64_t>(size - stride, 0);
+  const VolumeAxis axis = AxisOfVolume(scope, {size, stride, 1, length}, same);
+  if (axis.out != in) {
+    scope.Fail(fmt::format("{} steps and output_padding make {}, of which a convolution makes {}",
+                           in, length, axis.out));
+  }
+  return axis;
+}
+
 }  // namespace
 
 template <int axes>
@@ -366,43 +400,45 @@ Value TransposedConv<axes>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, axes + 2);
-  const std::vector<int64_t> size = SidesOver(axes, kernel_size, "kernel_size", 1);
-  const ops::ConvOptions window{.strides = SidesOver(axes, strides, "strides", 1),
-                                .padding = PaddingName(padding)};
-  const bool same = window.padding == "SAME";
-  const auto added = output_padding
-                         ? std::optional(Additions(scope, axes, *output_padding, window.strides))
-                         : std::nullopt;
+  const std::vector<int64_t> size = SidesOver(axes, kernel_size, "kernel_size");
+  const std::vector<int64_t> steps = SidesOver(axes, strides, "strides");
+  const bool same = PaddingName(padding) == "SAME";
+  const auto added =
+      output_padding ? std::optional(Additions(scope, *output_padding, steps)) : std::nullopt;
+  std::vector<VolumeAxis> made;
   std::vector<int64_t> result;
-  for (size_t i = 0; i < 2; ++i) {
-    const bool one = axes == 1 && i == 0;
-    const int64_t in = one ? 1 : scope.Dimension(x, axes == 1 ? 1 : static_cast<int>(i) + 1);
-    const int64_t stride = window.strides[i];
-    if (one) {
-      result.push_back(1);
-    } else if (added) {
-      const int64_t pad = same ? size[i] / 2 : 0;
-      result.push_back((in - 1) * stride + size[i] - 2 * pad + (*added)[i]);
-    } else {
-      result.push_back(in * stride + (same ? 0 : std::max<int64_t>(size[i] - stride, 0)));
-    }
+  for (size_t i = 0; i < axes; ++i) {
+    made.push_back(TransposedAxis(scope, scope.Dimension(x, static_cast<int>(i) + 1), size[i],
+                                  steps[i], same,
+                                  added ? std::optional((*added)[i]) : std::nullopt));
+    result.push_back(made.back().in);
   }
   std::vector<int64_t> dims = size;
-  if (axes == 1) dims.erase(dims.begin());
   dims.insert(dims.end(), {filters, channels});
   const Variable* const kernel =
       scope.AddWeight("kernel", Shape(dims), kernel_initializer,
                       {.trainable = trainable, .regularizer = &kernel_regularizer});
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
-  const Value image = axes == 1 ? ops::ExpandDims(x, 1) : x;
-  const Value filter = axes == 1 ? ops::ExpandDims(scope.Use(kernel), 0) : scope.Use(kernel);
-  const Value sizes = SizesWithBatchOf(x, {result[0], result[1], filters});
-  const Value y = ops::Conv2DBackpropInput(sizes, filter, image, window);
-  return Finish(scope, axes == 1 ? ops::Squeeze(y, {1}) : y, bias, activation);
+  if constexpr (axes == 3) {
+    return Finish(scope, TransposedOverVolume(x, scope.Use(kernel), made), bias, activation);
+  }
+  result.push_back(filters);
+  if constexpr (axes == 2) {
+    const Value y = ops::Conv2DBackpropInput(SizesWithBatchOf(x, result), scope.Use(kernel), x,
+                                             {.strides = steps, .padding = PaddingName(padding)});
+    return Finish(scope, y, bias, activation);
+  }
+  // Steps are the width of an image of height 1.
+  result.insert(result.begin(), 1);
+  const Value y = ops::Conv2DBackpropInput(
+      SizesWithBatchOf(x, result), ops::ExpandDims(scope.Use(kernel), 0), ops::ExpandDims(x, 1),
+      {.strides = {1, steps[0]}, .padding = PaddingName(padding)});
+  return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
 }
 
 template struct TransposedConv<1>;
 template struct TransposedConv<2>;
+template struct TransposedConv<3>;
 
 }  // namespace tpuest::nn

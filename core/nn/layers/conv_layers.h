@@ -324,7 +324,7 @@ struct SeparableConv1D {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// The transpose of a convolution over one axis or two (tf.nn.conv1d_transpose, conv2d_transpose):
+// The transpose of a convolution over one to three axes (tf.nn.conv1d_transpose and its kind):
 // [batch, ..., channels] -> [batch, ..., filters], `strides` times as long with padding same, at
 // least as long as the kernel with valid; or as long as output_padding, below strides, makes it:
 // (length - 1) * strides + kernel + output_padding, less twice half the kernel if same. Then bias
@@ -339,7 +339,9 @@ struct TransposedWords {
       {"conv1d_transpose", "Conv1DTranspose",
        "prefix of its variables; default: conv1d_transpose, ..."},
       {"conv2d_transpose", "Conv2DTranspose",
-       "prefix of its variables; default: conv2d_transpose, ..."}};
+       "prefix of its variables; default: conv2d_transpose, ..."},
+      {"conv3d_transpose", "Conv3DTranspose",
+       "prefix of its variables; default: conv3d_transpose, ..."}};
   return kWords[axes - 1];
 }
 
@@ -365,7 +367,7 @@ struct TransposedConv {
 
   template <class V>
   void Visit(V& v) {
-    const std::string_view sides = axes == 1 ? kSideHelp : kSidesHelp;
+    const std::string_view sides = axes == 1 ? kSideHelp : axes == 2 ? kSidesHelp : kThreeSidesHelp;
     v("filters", filters, {.help = "output channels", .required = true});
     v("kernel_size", kernel_size, {.help = sides, .required = true});
     v("strides", strides, {.help = sides});
@@ -385,5 +387,6 @@ struct TransposedConv {
 };
 using Conv1DTranspose = TransposedConv<1>;
 using Conv2DTranspose = TransposedConv<2>;
+using Conv3DTranspose = TransposedConv<3>;
 
 }  // namespace tpuest::nn

@@ -33,9 +33,9 @@ using Layer = std::variant<
     Cropping1D, Cropping2D, Cropping3D, UpSampling1D, UpSampling2D, UpSampling3D, RepeatVector,
     Permute, Embedding, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, GaussianNoise,
     GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D, MaxPooling3D,
-    AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Resizing, CenterCrop, RandomCrop,
-    RandomFlip, RandomRotation, RandomTranslation, RandomZoom, RandomContrast, RandomBrightness,
-    SharedLayer, NestedModel>;
+    AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing, CenterCrop,
+    RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, RandomContrast,
+    RandomBrightness, SharedLayer, NestedModel>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {

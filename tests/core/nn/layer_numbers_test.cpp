@@ -234,6 +234,37 @@ TEST_CASE("transposed convolutions") {
              {-0.3, -0.5, -0.3, 0.2, 2.2, 3.5, 2.3, 3.5, 1.9, 2.5}));
 }
 
+TEST_CASE("transposed convolutions over volumes") {
+  const auto of = [](const Conv3DTranspose& layer, const Shape& shape, int numbers) {
+    return Run(layer, {Counted(shape)}, {{"conv3d_transpose/kernel", Tenths(1, numbers)}});
+  };
+  const auto sizes = [](int64_t a, int64_t b, int64_t c) { return std::vector<int64_t>{a, b, c}; };
+  const Applied valid = of({.filters = 1, .kernel_size = 2, .strides = 2}, {1, 1, 2, 1, 2}, 16);
+  CHECK(valid.shape == Shape{1, 2, 4, 2, 1});
+  CHECK(Near(valid.values,
+             {0.2, 0.4, 0.6, 0.8, 0.8, 1.8, 2.8, 3.8, 1, 1.2, 1.4, 1.6, 4.8, 5.8, 6.8, 7.8}));
+  CHECK(Near(of({.filters = 1,
+                 .kernel_size = sizes(2, 3, 2),
+                 .strides = sizes(2, 1, 2),
+                 .padding = "same"},
+                {1, 2, 2, 1, 1}, 12)
+                 .values,
+             {0.1, 0.2, 0.3, 0.4, 0.7, 0.8, 0.9, 1, 0.9, 1.4, 1.9, 2.4, 3.9, 4.4, 4.9, 5.4}));
+  CHECK(Near(of({.filters = 1, .kernel_size = sizes(3, 1, 2), .strides = sizes(1, 2, 1)},
+                {1, 2, 2, 1, 1}, 6)
+                 .values,
+             {0,   0,   0, 0, 0.1, 0.2, 0, 0, 0.2, 0.4, 0, 0, 0.6, 1,   0, 0,
+              0.6, 0.8, 0, 0, 1.4, 1.8, 0, 0, 1,   1.2, 0, 0, 1.5, 1.8, 0, 0}));
+  const Applied odd = of({.filters = 1,
+                          .kernel_size = sizes(3, 3, 1),
+                          .strides = sizes(2, 2, 1),
+                          .padding = "same",
+                          .output_padding = sizes(1, 0, 0)},
+                         {1, 2, 2, 1, 1}, 9);
+  CHECK(odd.shape == Shape{1, 4, 3, 1, 1});
+  CHECK(Near(odd.values, {0, 0.1, 0.2, 0, 0.4, 0.5, 0.4, 1.6, 1.4, 1, 2.4, 1.5}));
+}
+
 TEST_CASE("a transposed convolution takes batches of any size") {
   Session session;
   LayerContext context{.graph = session.graph()};
