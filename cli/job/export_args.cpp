@@ -148,9 +148,17 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
   const std::string input = ServedInput(job);
   const auto& receiver = job.export_options.serving_input_receiver_fn;
   if (receiver && std::holds_alternative<ImageBytesReceiver>(*receiver)) {
+    InputFn files = ImageFilesInputFn(job.input_fns.at(input), input);
+    if (!files) {
+      throw Error(Code::kUsage,
+                  "image_bytes is verified on the source's images as PNG files, which hold uint8",
+                  "leave --verify out, or verify an export of features: "
+                  "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+          .Key("export.serving_input_receiver_fn");
+    }
     return {.records = records,
             .input_fn = MakeJobInputFn(job, input),
-            .serialized_input_fn = ImageFilesInputFn(job.input_fns.at(input), input)};
+            .serialized_input_fn = std::move(files)};
   }
   return {.records = records,
           .input_fn = MakeJobInputFn(job, input),
