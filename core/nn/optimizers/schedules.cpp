@@ -73,6 +73,10 @@ Value Decayed(const InverseTimeDecay& schedule, const ScheduleStep& at) {
 Value Decayed(const PolynomialDecay& schedule, const ScheduleStep& at) {
   const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
   Value step = at.step;
+  if (schedule.decay_begin.value != 0) {
+    const int64_t begin = StepsOf(schedule.decay_begin, at.steps_per_epoch, "decay_begin");
+    step = ops::Maximum(ops::Sub(step, static_cast<double>(begin)), 0.0);
+  }
   Value steps = at.Number(decay_steps);
   if (schedule.cycle) {
     const Value cycles = ops::Maximum(ops::Ceil(ops::RealDiv(step, decay_steps)), 1.0);
@@ -177,16 +181,21 @@ double FirstRate(const Schedule& schedule) {
   }
 }
 
-Value WarmRate(const LinearWarmup& warmup, double first_rate, int64_t steps,
+Value WarmRate(const LinearWarmup& warmup, double first_rate, double steps,
                const ScheduleStep& at) {
-  const Value slope =
-      at.Number((first_rate - warmup.warmup_learning_rate) / static_cast<double>(steps));
+  const Value slope = at.Number((first_rate - warmup.warmup_learning_rate) / steps);
   return ops::AddV2(ops::Mul(slope, at.step), warmup.warmup_learning_rate);
 }
 
-Value WarmRate(const ConstantWarmup& warmup, double /*first_rate*/, int64_t /*steps*/,
+Value WarmRate(const ConstantWarmup& warmup, double /*first_rate*/, double /*steps*/,
                const ScheduleStep& at) {
   return at.Number(warmup.warmup_learning_rate);
+}
+
+// The length of a warm-up: of epochs not rounded, since its slope is theirs.
+double WarmSteps(const Period& period, const ScheduleStep& at) {
+  const auto whole = static_cast<double>(at.Steps(period, "warmup_steps"));
+  return period.unit == Period::Unit::kEpochs ? period.value * *at.steps_per_epoch : whole;
 }
 
 template <class Schedule>
@@ -196,9 +205,10 @@ Value Rate(const Schedule& schedule, const ScheduleStep& at) {
     if (!schedule.warmup) return decayed;
     return std::visit(
         [&](const auto& warmup) {
-          const int64_t steps = at.Steps(warmup.warmup_steps, "warmup_steps");
+          const double steps = WarmSteps(warmup.warmup_steps, at);
           const Value warm = WarmRate(warmup, FirstRate(schedule), steps, at);
-          const Value early = ops::Less(at.global_step, at.graph.Scalar<int64_t>(steps));
+          const auto end = static_cast<int64_t>(std::ceil(steps));
+          const Value early = ops::Less(at.global_step, at.graph.Scalar<int64_t>(end));
           return ops::SelectV2(early, warm, decayed);
         },
         *schedule.warmup);

@@ -38,8 +38,8 @@ using LinearWarmup = WarmupOptions<WarmupShape::kLinear>;
 // A warm-up at warmup_learning_rate for as long as it lasts.
 using ConstantWarmup = WarmupOptions<WarmupShape::kConstant>;
 
-// A warm-up takes the place of the schedule while global_step < warmup_steps; the schedule itself
-// is not shifted.
+// A warm-up takes the place of the schedule while global_step < warmup_steps, which need not be
+// whole where it is given in epochs; the schedule itself is not shifted.
 using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
 
 // Visits the last argument of every schedule.
@@ -107,6 +107,7 @@ using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 
 // The rate (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most
 // decay_steps, or with decay_steps grown to its next multiple (cycle) (tf.train.polynomial_decay).
+// Steps count from decay_begin on, as in polynomial_decay(rate, global_step - begin, ...).
 struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
   double learning_rate = 0.0;
@@ -114,6 +115,7 @@ struct PolynomialDecay {
   double end_learning_rate = 0.0001;
   double power = 1.0;
   bool cycle = false;
+  Period decay_begin;
   Warmup warmup;
   Place place;
 
@@ -124,6 +126,8 @@ struct PolynomialDecay {
     v("end_learning_rate", end_learning_rate, {.help = "rate at the end"});
     v("power", power, {.help = "of the polynomial"});
     v("cycle", cycle, {.help = "begin again beyond decay_steps"});
+    v("decay_begin", decay_begin,
+      {.help = "step that the decay counts from, such as a warm-up's end", .tpuest = true});
     VisitWarmup(v, warmup);
   }
 };

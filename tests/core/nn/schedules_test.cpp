@@ -110,6 +110,30 @@ TEST_CASE("a linear warm-up ends where the unshifted schedule takes over") {
   CHECK(Near(RatesAt(schedule, {0, 1, 2, 3, 4, 6, 7}), {0.2, 0.25, 0.3, 0.35, 0.4, 0.4, 0.1}));
 }
 
+TEST_CASE("a warm-up in epochs has their slope, though they are not whole steps") {
+  const ConstantRate schedule{.learning_rate = 0.4,
+                              .warmup = LinearWarmup{.warmup_steps = {5, Period::Unit::kEpochs}}};
+  // ImageNet in batches of 1024, as TensorFlow's TPU models have it.
+  CHECK(Near(RatesAt(schedule, {0, 1, 6255, 6256}, 1281167.0 / 1024),
+             {0, 0.4 / 6255.698, 0.4 * 6255 / 6255.698, 0.4}));
+}
+
+TEST_CASE("a polynomial decay counts from its beginning") {
+  const PolynomialDecay schedule{
+      .learning_rate = 32,
+      .decay_steps = {3012},
+      .end_learning_rate = 1e-4,
+      .power = 2,
+      .decay_begin = {14, Period::Unit::kEpochs},
+      .warmup = LinearWarmup{.warmup_steps = {14, Period::Unit::kEpochs}}};
+  // LARS in batches of 32,768: 547 steps of warm-up, then (1 - step / 3012) ^ 2.
+  const auto decayed = [](double step) {
+    return (32 - 1e-4) * (1 - step / 3012) * (1 - step / 3012) + 1e-4;
+  };
+  CHECK(Near(RatesAt(schedule, {0, 547, 548, 1547, 3558}, 1281167.0 / 32768),
+             {0, 32 * 547 / 547.3735, decayed(1), decayed(1000), decayed(3011)}, 1e-5));
+}
+
 TEST_CASE("a constant warm-up holds its rate") {
   const ConstantRate schedule{
       .learning_rate = 1,
