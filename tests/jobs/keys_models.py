@@ -115,6 +115,10 @@ def model_fixtures():
            'focus': [('model',)], 'commands': RUN_ONLY, 'shows': ('model', 'mnist_cnn', 'type')}
     yield {'name': 'Sequential', 'job': job_of(model__metrics=['accuracy'], model__l2_weight_decay={'rate': 0.1, 'exclude': []}),
            'focus': [('model',)], 'shows': ('model', 'Sequential', 'type')}
+    for kind, layer in [('Sequential', 'dense'), ('Functional', 'Dense')]:
+        yield {'name': f'{kind} scale', 'focus': [('model',)], 'commands': RUN_ONLY, 'job': job_of(model={
+            'type': kind, 'layers': [{'type': layer, 'units': 3}], 'head': {'type': 'MultiClassHead', 'n_classes': 3},
+            'l2_weight_decay': {'scale': 0.1, 'exclude': []}})}
     yield {'name': 'Sequential trainable', 'job': job_of(), 'focus': [('model',)]}
     for kind in CANNED:
         yield {'name': kind, 'job': canned(kind), 'focus': [('model',)], 'shows': ('model', kind, 'type')}

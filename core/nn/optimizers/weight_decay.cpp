@@ -1,5 +1,6 @@
 #include "core/nn/optimizers/weight_decay.h"
 
+#include "core/base/error.h"
 #include "core/nn/name_patterns.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
@@ -8,12 +9,18 @@ namespace tpuest::nn {
 
 Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay) {
   WeightDecay settings;
-  if (const auto* const rate = std::get_if<double>(&decay)) {
-    settings.rate = *rate;
+  if (const auto* const number = std::get_if<double>(&decay)) {
+    settings.rate = *number;
   } else {
     settings = std::get<WeightDecay>(decay);
   }
-  if (settings.rate == 0.0) return {};
+  if (settings.rate.has_value() == settings.scale.has_value()) {
+    throw Error(Code::kUsage, "l2_weight_decay has a rate, or a scale, which is the same",
+                "l2_weight_decay: {rate: 1e-4}")
+        .Key("model.l2_weight_decay");
+  }
+  const double rate = settings.rate ? *settings.rate : *settings.scale;
+  if (rate == 0.0) return {};
   const NamePatterns exclude(settings.exclude);
   const NameScope scope(graph, "l2_weight_decay");
   std::vector<Value> squares;
@@ -22,7 +29,7 @@ Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay) {
     squares.push_back(ops::Sum(ops::Square(variable->value)));
   }
   if (squares.empty()) return {};
-  return ops::Mul(ops::AddN(squares), settings.rate / 2);
+  return ops::Mul(ops::AddN(squares), rate / 2);
 }
 
 }  // namespace tpuest::nn

@@ -1,6 +1,7 @@
 #pragma once
 // L2 decay of a model's weights: rate * the sum of w^2 / 2, added to the loss.
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,12 +12,14 @@
 namespace tpuest::nn {
 
 struct WeightDecay {
-  double rate = 0.0;
+  std::optional<double> rate;
+  std::optional<double> scale;  // another word for it, that of TensorFlow's l2_regularizer
   std::vector<std::string> exclude = {".*batch_normalization.*", ".*bias"};
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "factor of half the sum of squares", .required = true});
+    v("rate", rate, {.help = "factor of half the sum of squares; or scale"});
+    v("scale", scale, {.help = "the same; or rate"});
     v("exclude", exclude, {.help = "patterns of names of variables that do not decay"});
   }
 };
@@ -25,7 +28,7 @@ struct WeightDecay {
 using L2WeightDecay = std::variant<double, WeightDecay>;
 
 // The penalty on all trainable variables that are not excluded, float32 []; not valid() if there is
-// none.
+// none. Throws Error kUsage at model.l2_weight_decay for neither or both of rate and scale.
 [[nodiscard]] Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay);
 
 }  // namespace tpuest::nn
