@@ -26,6 +26,9 @@ class PngReader {
                                   [](png_structp, png_const_charp) {});
     if (png_ == nullptr) throw Error(Code::kResource, "no memory is left to read a PNG with");
     info_ = png_create_info_struct(png_);
+  }
+  // Apart from the constructor, so that what it throws finds a reader that frees its memory.
+  void ReadHeader() {
     Run([this] {
       png_set_read_fn(png_, this, OnRead);
       png_read_info(png_, info_);
@@ -117,7 +120,8 @@ class PngReader {
 }  // namespace
 
 ImageHeader PngHeader(std::string_view bytes) {
-  const PngReader reader(bytes);
+  PngReader reader(bytes);
+  reader.ReadHeader();
   ImageHeader header{kPng, reader.height(), reader.width(), reader.channels(), reader.bits(), ""};
   if (reader.color_type() == PNG_COLOR_TYPE_PALETTE) header.notes = "palette";
   if (reader.interlaced()) header.notes += header.notes.empty() ? "interlaced" : ", interlaced";
@@ -127,6 +131,7 @@ ImageHeader PngHeader(std::string_view bytes) {
 void DecodePng(std::string_view bytes, int channels, DecodedImage& image) {
   if (channels < 0 || channels > 4) throw WrongChannels(kPng, channels, "1 to 4");
   PngReader reader(bytes);
+  reader.ReadHeader();
   if (channels == 0) channels = reader.channels();
   CheckImageSize(kPng, reader.height(), reader.width(), channels);
   image.Resize(reader.height(), reader.width(), channels);
