@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <utility>
@@ -27,7 +28,59 @@ struct WrittenLayer {
   std::string name;
   KerasJson config;
   KerasJson nodes = KerasJson::array();
+  std::vector<std::vector<Call>> calls;  // what each takes
   std::vector<Tensor> values;
+};
+
+// The layers that lead to outputs in the order of model.layers: the deepest first, where the depth
+// of a call is the longest way from it to an output; of one depth in the order in which they are
+// met on the ways from the outputs. It numbers the objects of an archive.
+class KerasOrder {
+ public:
+  explicit KerasOrder(const std::vector<WrittenLayer>& layers) : layers_(layers) {}
+
+  [[nodiscard]] std::vector<size_t> From(const std::vector<Call>& outputs) {
+    for (const Call& output : outputs) Meet(output);
+    std::map<Key, int> depths;
+    std::map<size_t, int> layer_depths;
+    for (size_t i = done_.size(); i-- > 0;) {
+      const Key& call = done_[i];
+      const int depth = std::max(depths[call], layer_depths[call.first]);
+      layer_depths[call.first] = depth;
+      depths[call] = depth;
+      for (const Call& argument : InputsOf(call)) {
+        int& before = depths[{argument.layer, argument.number}];
+        before = std::max(before, depth + 1);
+      }
+    }
+    std::vector<size_t> order;
+    for (const auto& [layer, depth] : layer_depths) order.push_back(layer);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(-layer_depths[a], met_[a]) < std::pair(-layer_depths[b], met_[b]);
+    });
+    return order;
+  }
+
+ private:
+  using Key = std::pair<size_t, int>;  // of a call
+
+  [[nodiscard]] std::vector<Call> InputsOf(const Key& call) const {
+    const std::vector<std::vector<Call>>& calls = layers_[call.first].calls;
+    return calls.empty() ? std::vector<Call>() : calls[static_cast<size_t>(call.second)];
+  }
+
+  void Meet(const Call& call) {
+    const Key key{call.layer, call.number};
+    if (!begun_.insert(key).second) return;
+    met_.emplace(call.layer, met_.size());
+    for (const Call& argument : InputsOf(key)) Meet(argument);
+    done_.push_back(key);
+  }
+
+  const std::vector<WrittenLayer>& layers_;
+  std::set<Key> begun_;
+  std::map<size_t, size_t> met_;
+  std::vector<Key> done_;  // each behind all that it takes
 };
 
 using Named = std::map<std::string, Call, std::less<>>;
@@ -59,10 +112,9 @@ class NetworkWriter {
       inputs.emplace(input.name, Call{AddInput(input), 0});
     }
     const ListResult given = WriteList(network_.layers, inputs, Surroundings());
-    KerasJson outputs = KerasJson::array();
-    for (const std::string& name : network_.outputs)
-      outputs.push_back(Reference(given.by_name.at(name)));
-    if (outputs.empty()) outputs.push_back(Reference(given.last));
+    std::vector<Call> outputs;
+    for (const std::string& name : network_.outputs) outputs.push_back(given.by_name.at(name));
+    if (outputs.empty()) outputs.push_back(given.last);
     return Archive(outputs);
   }
 
@@ -187,6 +239,7 @@ class NetworkWriter {
       node.push_back(input);
     }
     written.nodes.push_back(node);
+    written.calls.push_back(arguments);
     return {known->second, static_cast<int>(written.nodes.size()) - 1};
   }
 
@@ -210,27 +263,38 @@ class NetworkWriter {
     return KerasJson::array({written_[call.layer].name, call.number, 0});
   }
 
-  [[nodiscard]] KerasArchive Archive(const KerasJson& outputs) const {
+  [[nodiscard]] KerasJson LayerJson(const WrittenLayer& layer) const {
+    return {{"module", "keras.layers"}, {"class_name", layer.class_name},
+            {"config", layer.config},   {"registered_name", nullptr},
+            {"name", layer.name},       {"inbound_nodes", layer.nodes}};
+  }
+
+  [[nodiscard]] KerasArchive Archive(const std::vector<Call>& results) const {
     KerasArchive archive;
     KerasJson layers = KerasJson::array();
     KerasJson inputs = KerasJson::array();
+    KerasJson outputs = KerasJson::array();
+    for (const Call& result : results) outputs.push_back(Reference(result));
     std::map<std::string, int> of_class;
-    for (size_t i = 0; i < written_.size(); ++i) {
+    std::set<size_t> known;
+    for (const size_t i : KerasOrder(written_).From(results)) {
       const WrittenLayer& layer = written_[i];
-      const bool is_input = layer.class_name == "InputLayer";
-      if (is_input && !used_.contains(i)) continue;
-      layers.push_back({{"module", "keras.layers"},
-                        {"class_name", layer.class_name},
-                        {"config", layer.config},
-                        {"registered_name", nullptr},
-                        {"name", layer.name},
-                        {"inbound_nodes", layer.nodes}});
-      if (is_input) inputs.push_back(KerasJson::array({layer.name, 0, 0}));
+      known.insert(i);
+      layers.push_back(LayerJson(layer));
+      if (layer.class_name == "InputLayer") {
+        inputs.push_back(KerasJson::array({layer.name, 0, 0}));
+      }
       const std::string snake = KerasSnakeCase(layer.class_name);
       const int number = of_class[snake]++;
       archive.objects.push_back(
           {.path = number == 0 ? "layers/" + snake : fmt::format("layers/{}_{}", snake, number),
            .values = layer.values});
+    }
+    // What leads to no output is no part of the model, but calls of its layers may take it.
+    for (size_t i = 0; i < written_.size(); ++i) {
+      if (known.contains(i) || (written_[i].calls.empty() && !used_.contains(i))) continue;
+      layers.push_back(LayerJson(written_[i]));
+      if (written_[i].calls.empty()) inputs.push_back(KerasJson::array({written_[i].name, 0, 0}));
     }
     archive.config = {{"module", "keras"},
                       {"class_name", "Model"},

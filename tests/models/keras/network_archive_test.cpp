@@ -71,6 +71,20 @@ TEST_CASE("layers, their calls and their variables are Keras'") {
   CHECK(ObjectAt(archive, "layers/re_lu").values.empty());
 }
 
+TEST_CASE("objects are numbered in the order of model.layers, the deepest first") {
+  // A shortcut that is written behind the long way is met there: at the depth where it is taken.
+  const auto conv = [](int64_t filters, const char* name, const char* input) {
+    return nn::Conv2D{.filters = filters, .kernel_size = 1, .name = name, .inputs = input};
+  };
+  const KerasArchive archive = ArchiveOf(
+      {conv(2, "shortcut", "image"), conv(3, "long_1", "image"), conv(2, "long_2", "long_1"),
+       nn::Add{.name = "sum", .inputs = std::vector<std::string>{"shortcut", "long_2"}}});
+  CHECK(ObjectAt(archive, "layers/conv2d").values[1].shape() == Shape({3}));  // long_1
+  CHECK(archive.config["config"]["layers"][1]["name"] == "long_1");
+  CHECK(archive.config["config"]["layers"][2]["name"] == "shortcut");
+  CHECK(archive.config["config"]["layers"][3]["name"] == "long_2");
+}
+
 TEST_CASE("a model that is a layer is written out, in inference mode where it is that") {
   const KerasArchive archive = ArchiveOf(
       {nn::BatchNormalization{.name = "bn"},
