@@ -38,6 +38,7 @@
 #include "core/backend/plan.h"
 #include "core/backend/stages.h"
 #include "core/graph/cut.h"
+#include "core/graph/flops.h"
 
 namespace tpuest {
 
@@ -101,10 +102,17 @@ class Scheduler {
     }
     const int64_t rows = schedule_.batch_rows;
     if (rows == 0) return;
-    const int64_t most = options_.cut_rows ? kMaxBlockRows : rows;
+    const int64_t most = options_.cut_rows ? MostRowsOfBlock() : rows;
     const int64_t blocks = (rows + most - 1) / most;
     schedule_.block_rows = (rows + blocks - 1) / blocks;
     schedule_.blocks = (rows + schedule_.block_rows - 1) / schedule_.block_rows;
+  }
+
+  // Few heavy rows are many operations, which more threads than one should share.
+  int64_t MostRowsOfBlock() const {
+    int64_t flops = 0;
+    for (const auto& node : graph_.nodes()) flops += FlopsOf(*node);
+    return flops / schedule_.batch_rows < kHeavyRowFlops ? kMaxBlockRows : kMaxHeavyRows;
   }
 
   // True for a constant that was folded from the shape of something cut and still counts its rows.

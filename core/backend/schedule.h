@@ -49,8 +49,11 @@ struct ScheduleOptions {
   std::vector<bool> cut_feeds;  // as BoundGraph::feeds
 };
 
-// Blocks have at most this many rows; how many follows from the batch alone.
+// Blocks have at most this many rows; how many follows from the graph and the batch alone. Where a
+// row takes many operations (a large image in a deep network) they have fewer.
 inline constexpr int64_t kMaxBlockRows = 64;
+inline constexpr int64_t kMaxHeavyRows = 16;
+inline constexpr int64_t kHeavyRowFlops = int64_t{1} << 27;
 
 // Error kUsage: feeds that are cut have different numbers of rows, or none; an update writes a
 // value that differs between replicas.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/backend/cpu/program.h"
+#include "core/backend/schedule.h"
 #include "core/ops/activation.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"
@@ -130,6 +131,22 @@ struct Net {
 };
 
 }  // namespace
+
+TEST_CASE("rows that take many operations are cut into smaller blocks") {
+  const auto blocks = [](int64_t columns) {
+    OpRegistry registry{ops::AllOps()};
+    Graph graph{registry};
+    const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 8192}, "x");
+    const Value w = graph.Placeholder(DType::kFloat, {8192, columns}, "w");
+    const ProgramSpec spec = {.graph = &graph,
+                              .feeds = {{.placeholder = x, .shape = {40, 8192}},
+                                        {.placeholder = w, .shape = {8192, columns}, .cut = false}},
+                              .fetches = {ops::MatMul(x, w)}};
+    return ScheduleGraph(BindGraph(spec), {.cut_feeds = {true, false}}).blocks;
+  };
+  CHECK(blocks(8191) == 1);
+  CHECK(blocks(8192) == 3);  // 2 * 8192 * 8192 operations a row
+}
 
 TEST_CASE("convolution, bias and ReLU are one, and the gradients of filter and bias") {
   Net net;
