@@ -69,6 +69,12 @@ BatchNormKernels FindBatchNorm(DType dtype) {
   return kernels;
 }
 
+DepthwiseKernels FindDepthwise(DType dtype) {
+  const DepthwiseKernels kernels = Kernels().depthwise(dtype);
+  Found(kernels.forward, "depthwise convolution", dtype);
+  return kernels;
+}
+
 SoftmaxKernels FindSoftmax(DType dtype) {
   const SoftmaxKernels kernels = Kernels().softmax(dtype);
   Found(kernels.softmax, "softmax", dtype);

@@ -14,6 +14,7 @@ const KernelTable& Table() {
                                          .bias = FindBias,
                                          .bias_grad = FindBiasGrad,
                                          .batch_norm = FindBatchNorm,
+                                         .depthwise = FindDepthwise,
                                          .softmax = FindSoftmax,
                                          .pool = FindPool,
                                          .float_optimizers = FloatOptimizers,

@@ -10,6 +10,7 @@
 #include "core/kernels/bias.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/cast.h"
+#include "core/kernels/depthwise.h"
 #include "core/kernels/optimizer.h"
 #include "core/kernels/pool.h"
 #include "core/kernels/reduce.h"
@@ -46,6 +47,7 @@ struct KernelTable {
   BiasKernel (*bias)(DType dtype);
   BiasGradKernel (*bias_grad)(DType dtype, DType result);
   BatchNormKernels (*batch_norm)(DType dtype);
+  DepthwiseKernels (*depthwise)(DType dtype);
   SoftmaxKernels (*softmax)(DType dtype);
   PoolKernels (*pool)(DType dtype);
   const OptimizerKernels<float>& (*float_optimizers)();

@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "core/kernels/bias.h"
+#include "core/kernels/cast.h"
 #include "core/kernels/conv.h"
 #include "core/kernels/conv_plain.h"
+#include "core/kernels/depthwise.h"
 #include "core/ops/windows.h"
 
 namespace tpuest::ops {
@@ -45,6 +47,48 @@ void PlanPlainConv(PlanContext& context, const ConvShape& shape, bool bias, bool
   });
 }
 
+// ---- One filter a channel
+
+// The filter (input 1) in float, as our own kernels read it.
+Buffer FloatFilter(PlanContext& context) {
+  if (context.InputDType(1) == DType::kFloat) return context.Input(1);
+  const auto n = static_cast<size_t>(context.InputShape(1).elements());
+  const CastKernel cast = FindCast(context.InputDType(1), DType::kFloat);
+  return context.Derived(1, "float", n * sizeof(float), [&](Buffer in, Buffer out) -> Kernel {
+    return [=](const Task& task) { cast(task.At(in), task.At(out), n); };
+  });
+}
+
+void PlanDepthwise(PlanContext& context, const ConvShape& shape) {
+  const auto forward = FindDepthwise(context.OutputDType(0)).forward;
+  const Buffer filter = FloatFilter(context);
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  context.Run(
+      [=](const Task& task) { forward(shape, task.At(x), task.At<float>(filter), task.At(y)); });
+}
+
+void PlanDepthwiseInput(PlanContext& context, const ConvShape& shape) {
+  const auto backward = FindDepthwise(context.OutputDType(0)).backward_data;
+  const Buffer filter = FloatFilter(context);
+  const Buffer dy = context.Input(2);
+  const Buffer dx = context.Output(0);
+  context.Run(
+      [=](const Task& task) { backward(shape, task.At(dy), task.At<float>(filter), task.At(dx)); });
+}
+
+void PlanDepthwiseFilter(PlanContext& context, const ConvShape& shape) {
+  const auto backward = FindDepthwise(context.InputDType(0)).backward_filter;
+  const Buffer x = context.Input(0);
+  const Buffer dy = context.Input(2);
+  const Buffer dfilter = context.Output(0);
+  const Buffer totals =
+      context.Scratch(static_cast<size_t>(context.OutputShape(0).elements()) * sizeof(double));
+  context.Run([=](const Task& task) {
+    backward(shape, task.At(x), task.At(dy), task.At<float>(dfilter), task.At<double>(totals));
+  });
+}
+
 }  // namespace
 
 void PlanConv(PlanContext& context) {
@@ -55,6 +99,7 @@ void PlanConv(PlanContext& context) {
       context.node().HasAttr("activation") && context.Attr<std::string>("activation") == "Relu";
   const DType dtype = context.OutputDType(0);
   if (dtype == DType::kDouble) return PlanPlainConv(context, shape, bias, relu);
+  if (HasDepthwiseKernel(shape) && !bias && !relu) return PlanDepthwise(context, shape);
   const auto conv = std::make_shared<ConvForward>(shape, dtype, bias, relu, context.threads());
   const Buffer packed = PackedFilter(context, conv);
   const Buffer x = context.Input(0);
@@ -80,6 +125,7 @@ void PlanConvBackpropInput(PlanContext& context) {
                             task.At<double>(dx));
     });
   }
+  if (HasDepthwiseKernel(shape)) return PlanDepthwiseInput(context, shape);
   const auto conv = std::make_shared<ConvBackwardData>(shape, dtype, context.threads());
   const Buffer packed = PackedFilter(context, conv);
   const Buffer scratch = context.Scratch(conv->scratch_bytes());
@@ -106,6 +152,8 @@ void PlanConvBackpropFilter(PlanContext& context) {
       if (bias) sum(task.At(dy), task.At(dbias), rows, shape.filters);
     });
   }
+  const bool is_depthwise = HasDepthwiseKernel(shape) && context.OutputDType(0) == DType::kFloat;
+  if (is_depthwise) return PlanDepthwiseFilter(context, shape);
   const auto conv = std::make_shared<ConvBackwardFilter>(shape, dtype, context.OutputDType(0), bias,
                                                          context.threads());
   const Buffer scratch = context.Scratch(conv->scratch_bytes());
