@@ -1,5 +1,6 @@
 #include "core/ops/conv_plan.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "core/kernels/bias.h"
@@ -7,6 +8,7 @@
 #include "core/kernels/conv.h"
 #include "core/kernels/conv_plain.h"
 #include "core/kernels/depthwise.h"
+#include "core/kernels/gemm.h"
 #include "core/ops/windows.h"
 
 namespace tpuest::ops {
@@ -89,6 +91,61 @@ void PlanDepthwiseFilter(PlanContext& context, const ConvShape& shape) {
   });
 }
 
+// ---- One pixel, which is a product of matrices [pixels, channels]
+
+bool IsOnePixel(const WindowAxis& axis) {
+  return axis.size == 1 && axis.stride == 1 && axis.before == 0 && axis.after == 0;
+}
+
+// A convolution whose gradients are faster as products; one of few channels is not.
+bool IsProduct(const ConvShape& shape) {
+  constexpr int64_t kFewChannels = 64;
+  return !shape.depthwise && shape.groups == 1 && IsOnePixel(shape.height) &&
+         IsOnePixel(shape.width) && std::min(shape.channels, shape.filters) >= kFewChannels;
+}
+
+int64_t PixelsOf(const ConvShape& shape) {
+  return shape.batch * shape.height.out * shape.width.out;
+}
+
+// dx = dy filter'.
+void PlanProductInput(PlanContext& context, const ConvShape& shape) {
+  const DType dtype = context.OutputDType(0);
+  const auto gemm = std::make_shared<Gemm>(GemmShape{.rows = PixelsOf(shape),
+                                                     .inner = shape.filters,
+                                                     .columns = shape.channels,
+                                                     .transpose_b = true},
+                                           dtype, dtype, false, false, context.threads());
+  const Buffer filter = context.Input(1);
+  const Buffer dy = context.Input(2);
+  const Buffer dx = context.Output(0);
+  const Buffer scratch = context.Scratch(gemm->scratch_bytes());
+  context.Run([=](const Task& task) {
+    gemm->Run(task.thread, task.At(dy), task.At(filter), nullptr, task.At(dx), task.At(scratch));
+  });
+}
+
+// dfilter = x' dy, and the sum of dy if it is asked for.
+void PlanProductFilter(PlanContext& context, const ConvShape& shape, bool bias) {
+  const DType dtype = context.InputDType(0);
+  const DType result = context.OutputDType(0);
+  const int64_t pixels = PixelsOf(shape);
+  const auto gemm = std::make_shared<Gemm>(
+      GemmShape{
+          .rows = shape.channels, .inner = pixels, .columns = shape.filters, .transpose_a = true},
+      dtype, result, false, false, context.threads());
+  const BiasGradKernel sum = bias ? FindBiasGrad(dtype, result) : nullptr;
+  const Buffer x = context.Input(0);
+  const Buffer dy = context.Input(2);
+  const Buffer dfilter = context.Output(0);
+  const Buffer dbias = bias ? context.Output(1) : Buffer{};
+  const Buffer scratch = context.Scratch(gemm->scratch_bytes());
+  context.Run([=](const Task& task) {
+    gemm->Run(task.thread, task.At(x), task.At(dy), nullptr, task.At(dfilter), task.At(scratch));
+    if (bias) sum(task.At(dy), task.At(dbias), pixels, shape.filters);
+  });
+}
+
 }  // namespace
 
 void PlanConv(PlanContext& context) {
@@ -126,6 +183,7 @@ void PlanConvBackpropInput(PlanContext& context) {
     });
   }
   if (HasDepthwiseKernel(shape)) return PlanDepthwiseInput(context, shape);
+  if (IsProduct(shape)) return PlanProductInput(context, shape);
   const auto conv = std::make_shared<ConvBackwardData>(shape, dtype, context.threads());
   const Buffer packed = PackedFilter(context, conv);
   const Buffer scratch = context.Scratch(conv->scratch_bytes());
@@ -154,6 +212,7 @@ void PlanConvBackpropFilter(PlanContext& context) {
   }
   const bool is_depthwise = HasDepthwiseKernel(shape) && context.OutputDType(0) == DType::kFloat;
   if (is_depthwise) return PlanDepthwiseFilter(context, shape);
+  if (IsProduct(shape)) return PlanProductFilter(context, shape, bias);
   const auto conv = std::make_shared<ConvBackwardFilter>(shape, dtype, context.OutputDType(0), bias,
                                                          context.threads());
   const Buffer scratch = context.Scratch(conv->scratch_bytes());
