@@ -69,6 +69,12 @@ BatchNormKernels FindBatchNorm(DType dtype) {
   return kernels;
 }
 
+FusedBatchNormKernels FindFusedBatchNorm(DType dtype, NormActivation activation) {
+  const FusedBatchNormKernels kernels = Kernels().fused_batch_norm(dtype, activation);
+  Found(kernels.apply, "batch normalisation", dtype);
+  return kernels;
+}
+
 DepthwiseKernels FindDepthwise(DType dtype) {
   const DepthwiseKernels kernels = Kernels().depthwise(dtype);
   Found(kernels.forward, "depthwise convolution", dtype);

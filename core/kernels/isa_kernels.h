@@ -23,6 +23,7 @@ namespace tpuest::TPUEST_ISA {
 [[nodiscard]] BiasKernel FindBias(DType dtype);
 [[nodiscard]] BiasGradKernel FindBiasGrad(DType dtype, DType result);
 [[nodiscard]] BatchNormKernels FindBatchNorm(DType dtype);
+[[nodiscard]] FusedBatchNormKernels FindFusedBatchNorm(DType dtype, NormActivation activation);
 [[nodiscard]] DepthwiseKernels FindDepthwise(DType dtype);
 [[nodiscard]] SoftmaxKernels FindSoftmax(DType dtype);
 [[nodiscard]] PoolKernels FindPool(DType dtype);

@@ -14,6 +14,7 @@ const KernelTable& Table() {
                                          .bias = FindBias,
                                          .bias_grad = FindBiasGrad,
                                          .batch_norm = FindBatchNorm,
+                                         .fused_batch_norm = FindFusedBatchNorm,
                                          .depthwise = FindDepthwise,
                                          .softmax = FindSoftmax,
                                          .pool = FindPool,

@@ -11,6 +11,7 @@
 #include "core/kernels/binary.h"
 #include "core/kernels/cast.h"
 #include "core/kernels/depthwise.h"
+#include "core/kernels/fused_batch_norm.h"
 #include "core/kernels/optimizer.h"
 #include "core/kernels/pool.h"
 #include "core/kernels/reduce.h"
@@ -47,6 +48,7 @@ struct KernelTable {
   BiasKernel (*bias)(DType dtype);
   BiasGradKernel (*bias_grad)(DType dtype, DType result);
   BatchNormKernels (*batch_norm)(DType dtype);
+  FusedBatchNormKernels (*fused_batch_norm)(DType dtype, NormActivation activation);
   DepthwiseKernels (*depthwise)(DType dtype);
   SoftmaxKernels (*softmax)(DType dtype);
   PoolKernels (*pool)(DType dtype);

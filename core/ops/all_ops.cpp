@@ -9,6 +9,7 @@
 #include "core/ops/conv.h"
 #include "core/ops/decode_image.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/fused_batch_norm.h"
 #include "core/ops/image.h"
 #include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
@@ -24,14 +25,14 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),     IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
-          LayoutOps(),     GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
-          SelectOps(),     ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
-          TrainingOps(),   AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
-          PoolOps(),       MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(),  BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
-          BucketOps(),     CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps(),
-          DecodeImageOps()};
+  return {SourceOps(),      IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
+          LayoutOps(),      GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
+          SelectOps(),      ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
+          TrainingOps(),    AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
+          PoolOps(),        MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
+          BatchNormOps(),   BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
+          BucketOps(),      CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps(),
+          DecodeImageOps(), FusedBatchNormOps()};
 }
 
 }  // namespace tpuest::ops

@@ -31,7 +31,9 @@ struct Namer {
   std::string_view reason;
 };
 constexpr Namer kNamesOps[] = {
-    {"fusion.cpp", "looks for patterns of certain ops; a program runs without it (fuse = false)"},
+    {"cpu/fusion.cpp",
+     "looks for patterns of certain ops; a program runs without it (fuse = false)"},
+    {"norm_fusion.cpp", "so does this one"},
 };
 
 bool MayNameOps(std::string_view file) {

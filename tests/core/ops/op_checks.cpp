@@ -299,7 +299,10 @@ void CheckRows(const OpCase& op_case) {
 }
 
 void CheckFusion(const OpCase& op_case) {
-  CompareRuns(op_case, op_case.inputs, {}, {.fuse = false}, 1e-6, 1e-6);
+  // Sums over rows may be taken in another order; the last bit of a mean is that much of a channel
+  // that hardly varies.
+  const double tolerance = op_case.sums_rows ? 3e-5 : 1e-6;
+  CompareRuns(op_case, op_case.inputs, {}, {.fuse = false}, tolerance, tolerance);
 }
 
 }  // namespace tpuest

@@ -1,0 +1,102 @@
+#include "core/backend/cpu/rewriter.h"
+
+#include <utility>
+
+#include "core/graph/cut.h"
+
+namespace tpuest {
+
+GraphRewriter::GraphRewriter(const BoundGraph& bound) : bound_(bound) {
+  fused_.graph = std::make_unique<Graph>(bound.graph->registry());
+  FindReaders();
+}
+
+// Only what is needed counts as a reader: a gradient that nobody asked for must not keep a pattern
+// apart. A node with control edges stays by itself: somebody waits for it, or it waits.
+void GraphRewriter::FindReaders() {
+  std::vector<Value> ends = bound_.fetches;
+  if (bound_.guard.valid()) ends.push_back(bound_.guard);
+  kept_.insert(ends.begin(), ends.end());
+  const std::vector<char> needed = NeededNodes(*bound_.graph, ends, bound_.targets, {});
+  ordered_.insert(bound_.targets.begin(), bound_.targets.end());
+  for (const auto& node : bound_.graph->nodes()) {
+    if (!needed[static_cast<size_t>(node->id())]) continue;
+    for (const Value& input : node->inputs()) readers_[input].push_back(node.get());
+    ordered_.insert(node->control_inputs().begin(), node->control_inputs().end());
+    if (!node->control_inputs().empty()) ordered_.insert(node.get());
+  }
+}
+
+bool GraphRewriter::IsFree(const Node& node) const {
+  return !ordered_.contains(&node) && !rules_.contains(&node) && !with_.contains(&node);
+}
+
+std::vector<const Node*> GraphRewriter::ReadersOf(Value value) const {
+  std::vector<const Node*> readers;
+  const auto found = readers_.find(value);
+  if (found != readers_.end()) readers = found->second;
+  if (kept_.contains(value)) readers.push_back(nullptr);
+  return readers;
+}
+
+const Node* GraphRewriter::OnlyReader(const Node& node) const {
+  const std::vector<const Node*> readers = ReadersOf({const_cast<Node*>(&node), 0});
+  return readers.size() == 1 ? readers[0] : nullptr;
+}
+
+void GraphRewriter::Fuse(const Node& whole, Rule rule, std::initializer_list<const Node*> parts) {
+  rules_[&whole] = std::move(rule);
+  for (const Node* const part : parts) with_[part] = &whole;
+}
+
+BoundGraph GraphRewriter::Rewritten() {
+  for (const auto& node : bound_.graph->nodes()) Emit(*node);
+  Finish();
+  return std::move(fused_);
+}
+
+Value GraphRewriter::At(Value old) {
+  Emit(*old.node);
+  return mapped_.at(old);
+}
+
+// Emits the node after all that it needs, if it is not there yet.
+void GraphRewriter::Emit(const Node& node) {
+  if (nodes_.contains(&node)) return;
+  const auto with = with_.find(&node);
+  if (with != with_.end()) return Emit(*with->second);
+  const auto rule = rules_.find(&node);
+  if (rule != rules_.end()) return rule->second(node);
+  std::vector<Value> inputs;
+  for (const Value& input : node.inputs()) inputs.push_back(At(input));
+  for (Node* const control : node.control_inputs()) Emit(*control);
+  Node* const copy = Add(node, node.type(), std::move(inputs), node.attrs());
+  for (Node* const control : node.control_inputs()) copy->AddControlInput(nodes_.at(control));
+  nodes_[&node] = copy;
+  for (int i = 0; i < node.outputs(); ++i) Map(node, i, copy->output(i));
+}
+
+Node* GraphRewriter::Add(const Node& old, std::string_view type, std::vector<Value> inputs,
+                         Attrs attrs) {
+  return fused_.graph->AddNamedNode(type, std::move(inputs), std::move(attrs), old.name(),
+                                    old.origin());
+}
+
+void GraphRewriter::Map(const Node& old, int output, Value value) {
+  nodes_[&old] = value.node;
+  mapped_[{const_cast<Node*>(&old), output}] = value;
+}
+
+// Feeds, fetches and shape_sources are told of the new graph's values.
+void GraphRewriter::Finish() {
+  for (const Value& feed : bound_.feeds) fused_.feeds.push_back(mapped_.at(feed));
+  for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(mapped_.at(fetch));
+  for (const Node* const target : bound_.targets) fused_.targets.push_back(nodes_.at(target));
+  if (bound_.guard.valid()) fused_.guard = mapped_.at(bound_.guard);
+  for (const auto& [constant, sources] : bound_.shape_sources) {
+    std::vector<Value>& to = fused_.shape_sources[nodes_.at(constant)];
+    for (const Value& source : sources) to.push_back(mapped_.at(source));
+  }
+}
+
+}  // namespace tpuest
