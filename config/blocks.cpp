@@ -32,12 +32,13 @@ constexpr std::string_view kRequired = "required";
 // Keys of a section that names a model file which are no parameters of it: a model's, or a layer's.
 const std::set<std::string, std::less<>>& KeysOfModels() {
   static const std::set<std::string, std::less<>> kKeys = {
-      "head", "metrics", "l2_weight_decay", "trainable", "precision", "outputs"};
+      "head",    "metrics", "l2_weight_decay", "trainable", "precision",
+      "outputs", "weights", "input_shape",     "optimizer"};
   return kKeys;
 }
 const std::set<std::string, std::less<>>& KeysOfLayers() {
-  static const std::set<std::string, std::less<>> kKeys = {"name",     "inputs",  "trainable",
-                                                           "training", "outputs", "weights"};
+  static const std::set<std::string, std::less<>> kKeys = {
+      "name", "inputs", "trainable", "training", "outputs", "input_shape", "weights"};
   return kKeys;
 }
 

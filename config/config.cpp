@@ -27,6 +27,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
     faults.Add({"base files stand below the job file, not over it", "--set-file FILE", "base",
                 base->key_place, base->key_width});
   }
+  if (layers.import_sections) layers.import_sections(tree, sources, faults);
   if (layers.model_files) ExpandModel(tree, layers.model_files, sources, faults);
   sources.SetJob(tree);
   ReadInto(tree, section, faults);

@@ -1,6 +1,7 @@
 #pragma once
 // A job as layers: base files, the job file over them, --set-file over it, KEY=VALUE last.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,16 @@
 
 namespace tpuest::config {
 
+// Puts sections in the place of parts of the job that stand in other files: a model that Keras
+// saved. It runs before blocks are written out.
+using ImportSections = std::function<void(Tree& job, Sources& sources, Faults& faults)>;
+
 // The layers above a job file, in this order, and where the models are that it may name.
 struct Layers {
   std::vector<std::string> set_files;
   std::vector<Override> overrides;
   FindModelFile model_files;
+  ImportSections import_sections;
 };
 
 // Puts `above` over `below`: a map's keys one by one, everything else whole. A section whose

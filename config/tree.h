@@ -61,6 +61,7 @@ struct Tree {
   // `name`.
   std::map<std::string, std::string> names;
   Environment environment = ProcessEnvironment;
+  std::vector<std::string> notes;  // to be told when the job runs
 };
 
 // The span that a fault points at: a place and how many characters to underline.

@@ -1,17 +1,51 @@
 #include "models/functional.h"
 
+#include <memory>
+
+#include "core/base/text.h"
 #include "core/nn/job_place.h"
 #include "core/nn/layers/network.h"
+#include "models/keras/match.h"
 
 namespace tpuest::models {
 namespace {
 
+std::string PythonSetOf(const std::vector<std::string>& names) {
+  return names.empty() ? "set()" : "{'" + Join(names, "', '") + "'}";
+}
+
+// Throws what model_to_estimator does where the model's inputs are not all among the features.
+void CheckCovered(const std::vector<std::string>& inputs,
+                  const std::map<std::string, Value>& features) {
+  std::vector<std::string> missed;
+  std::vector<std::string> given;
+  for (const auto& [name, value] : features) given.push_back(name);
+  for (const std::string& name : inputs) {
+    if (!features.contains(name)) missed.push_back(name);
+  }
+  if (missed.empty()) return;
+  throw Error(Code::kUsage,
+              fmt::format("The dictionary passed into features does not cover requested inputs "
+                          "keys defined in the keras model.\n\tExpected keys: {}\n\tfeatures keys: "
+                          "{}\n\tMissed keys: {}",
+                          PythonSetOf(inputs), PythonSetOf(given), PythonSetOf(missed)),
+              "the input_fn's `features` names them");
+}
+
 // The features that layers may name, without what weighs the examples.
-nn::NetworkInputs InputsOf(const ModelInputs& inputs, const nn::AnyHead& head) {
+nn::NetworkInputs InputsOf(const Functional& model, const ModelInputs& inputs) {
   nn::NetworkInputs network;
-  const std::set<std::string> weights = nn::WeightColumnsOf(head);
+  const std::set<std::string> weights = nn::WeightColumnsOf(model.head);
   for (const auto& [name, value] : inputs.features) {
     if (!weights.contains(name)) network.named.emplace(name, value);
+  }
+  if (model.inputs.size() == 1 && network.named.size() == 1) {
+    network.named = {{model.inputs.front(), network.named.begin()->second}};
+  } else if (!model.inputs.empty()) {
+    CheckCovered(model.inputs, network.named);
+    std::erase_if(network.named, [&](const auto& named) {
+      return std::find(model.inputs.begin(), model.inputs.end(), named.first) == model.inputs.end();
+    });
   }
   if (network.named.size() == 1) network.only = network.named.begin()->second;
   return network;
@@ -22,7 +56,32 @@ struct Logits {
   std::map<std::string, Value> by_head;  // empty: the first are all
 };
 
+// The tensors of a compiled model's outputs: the layers of their names, where `outputs` says no
+// other; of one output the last layer.
+Logits OutputsOf(const nn::KerasHead& head, const OutputNames& outputs,
+                 const nn::NetworkOutputs& given) {
+  const auto* const layers = std::get_if<std::map<std::string, std::string>>(&outputs);
+  const auto* const only = std::get_if<std::string>(&outputs);
+  Logits logits;
+  for (const nn::KerasOutput& output : head.outputs) {
+    std::string layer = output.name;
+    if (layers != nullptr && layers->contains(layer)) {
+      layer = layers->at(layer);
+    } else if (head.outputs.size() == 1 && only != nullptr && !only->empty()) {
+      layer = *only;
+    }
+    const bool is_last = head.outputs.size() == 1 && !given.by_name.contains(layer);
+    logits.by_head.emplace(output.name,
+                           is_last ? given.last : nn::OutputNamed(given, layer, "outputs"));
+  }
+  logits.first = logits.by_head.empty() ? given.last : logits.by_head.begin()->second;
+  return logits;
+}
+
 Logits LogitsOf(const Functional& model, const nn::NetworkOutputs& given) {
+  if (const auto* const compiled = std::get_if<nn::KerasHead>(&model.head)) {
+    return OutputsOf(*compiled, model.outputs, given);
+  }
   if (const auto* const name = std::get_if<std::string>(&model.outputs)) {
     return {name->empty() ? given.last : nn::OutputNamed(given, *name, "outputs"), {}};
   }
@@ -39,26 +98,78 @@ Logits LogitsOf(const Functional& model, const nn::NetworkOutputs& given) {
   return logits;
 }
 
+// The files whose weights the model and its layers start with, the model's own first.
+std::vector<nn::WeightsFile> FilesOf(const Functional& model, const nn::LayerContext& context,
+                                     size_t first) {
+  std::vector<nn::WeightsFile> files;
+  if (!model.weights.empty()) {
+    files.push_back({model.weights, model.place, first, context.graph.variables().size(), ""});
+  }
+  files.insert(files.end(), context.weights.begin(), context.weights.end());
+  return files;
+}
+
+// Adds to the spec's scaffold what gives the variables the weights of files. What does not fit is
+// found at once; the weights are read when a run starts without a checkpoint.
+void StartFromFiles(const nn::LayerContext& context, const std::vector<nn::WeightsFile>& files,
+                    TPUEstimatorSpec& spec) {
+  auto readers = std::make_shared<KerasWeightReaders>();
+  std::vector<std::string> names;
+  for (const nn::WeightsFile& file : files) {
+    nn::AtPlace(file.place, [&] {
+      const KerasTarget target{.graph = context.graph,
+                               .first_variable = file.first_variable,
+                               .end_variable = file.end_variable,
+                               .object_prefix = file.object_prefix,
+                               .models = context.models};
+      for (auto& [name, read] : MatchKerasWeights(file.path, target)) {
+        readers->insert_or_assign(name, read);
+      }
+    });
+    names.push_back(file.path);
+  }
+  spec.scaffold_fn = [before = spec.scaffold_fn, readers, source = Join(names, ", ")] {
+    std::optional<Scaffold> scaffold = before ? before() : Scaffold();
+    if (!scaffold) return scaffold;
+    scaffold->init_source = source;
+    scaffold->init_fn = [readers] {
+      std::map<std::string, Tensor> values;
+      for (const auto& [name, read] : *readers) values.emplace(name, read());
+      return values;
+    };
+    return scaffold;
+  };
+}
+
 }  // namespace
 
-TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
+TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& features, Mode mode,
                                    const Params& params, const JobContext& job) const {
   if (layers.empty()) {
     throw Error(Code::kUsage, "Functional has no layers").Key("model.layers");
   }
   nn::LayerContext context = MakeLayerContext(graph, mode, params, precision, trainable);
-  const nn::NetworkOutputs given = nn::ApplyLayers(layers, context, InputsOf(inputs, head));
+  const size_t first = graph.variables().size();
+  const nn::NetworkInputs network = InputsOf(*this, features);
+  nn::AtPlace(place, [&] { nn::CheckInputShape(input_shape, network); });
+  const nn::NetworkOutputs given = nn::ApplyLayers(layers, context, network);
   const Logits logits = nn::AtPlace(place, [&] { return LogitsOf(*this, given); });
-  return BuildSpec({.head = head,
-                    .logits = logits.first,
-                    .logits_by_head = logits.by_head,
-                    .inputs = inputs,
-                    .mode = mode,
-                    .params = params,
-                    .layers = context,
-                    .job = job,
-                    .metrics = metrics,
-                    .l2_weight_decay = l2_weight_decay});
+  const std::vector<nn::WeightsFile> files = FilesOf(*this, context, first);
+  std::vector<nn::OptimizerPart> optimizers;
+  if (optimizer) optimizers.push_back({nn::ByFamily(*optimizer), std::nullopt, ""});
+  TPUEstimatorSpec spec = BuildSpec({.head = head,
+                                     .logits = logits.first,
+                                     .logits_by_head = logits.by_head,
+                                     .inputs = features,
+                                     .mode = mode,
+                                     .params = params,
+                                     .layers = context,
+                                     .job = job,
+                                     .optimizers = std::move(optimizers),
+                                     .metrics = metrics,
+                                     .l2_weight_decay = l2_weight_decay});
+  if (!files.empty()) StartFromFiles(context, files, spec);
+  return spec;
 }
 
 }  // namespace tpuest::models

@@ -2,6 +2,7 @@
 // A model as a graph of layers and a head: tf.keras.Model(inputs, outputs) in a job.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,8 +25,12 @@ struct Functional {
   static constexpr std::string_view kSummary =
       "layers as a graph, by name, and a head, written in the job";
   std::vector<nn::Layer> layers;
+  std::vector<std::string> inputs;
+  std::vector<int64_t> input_shape;
   OutputNames outputs;
+  std::string weights;
   nn::AnyHead head;
+  std::optional<nn::PremadeOptimizer> optimizer;
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
   std::vector<std::string> trainable = {".*"};
@@ -35,10 +40,21 @@ struct Functional {
   template <class V>
   void Visit(V& v) {
     v("layers", layers, {.help = "from the features to the logits", .required = true});
+    v("inputs", inputs,
+      {.help = "names of the features as the layers know them; []: all that there are. One feature "
+               "alone may have any name"});
+    v("input_shape", input_shape,
+      {.help = "of an example, which is held to it; -1: any side; []: any"});
     v("outputs", outputs,
       {.help = "the layer that gives the logits, or one for each head by its name; default: the "
                "last"});
+    v("weights", weights,
+      {.help = "file of Keras' whose weights a run starts with: .h5, .keras, .weights.h5",
+       .input_path = true});
     v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("optimizer", optimizer,
+      {.help = "Keras', whose slots are training/<optimizer>/..., or tf.train's, instead of the "
+               "job's"});
     v("metrics", metrics, {.help = "further metrics, or others of the same name"});
     v("l2_weight_decay", l2_weight_decay,
       {.help = "times half the squared weights, added to the loss", .tpuest = true});

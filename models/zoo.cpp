@@ -51,6 +51,7 @@ nn::Labels<nn::LabelRange> LabelRangesOf(const AnyModel& model) {
 bool NamesOptimizers(const AnyModel& model) {
   return std::visit(
       [](const auto& m) {
+        if constexpr (requires { m.optimizer.has_value(); }) return m.optimizer.has_value();
         return requires { m.optimizer; }
         || requires { m.dnn_optimizer; };
       },
@@ -76,7 +77,9 @@ bool KeepsAverages(const AnyModel& model) {
   };
   return std::visit(
       [&](const auto& m) {
-        if constexpr (requires { m.optimizer; }) {
+        if constexpr (requires { m.optimizer.has_value(); }) {
+          return m.optimizer && averages(*m.optimizer);
+        } else if constexpr (requires { m.optimizer; }) {
           return averages(m.optimizer);
         } else if constexpr (requires { m.dnn_optimizer; }) {
           return averages(m.dnn_optimizer) || averages(m.linear_optimizer);

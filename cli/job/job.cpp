@@ -2,6 +2,7 @@
 
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
+#include "cli/job/keras_model.h"
 #include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
@@ -181,6 +182,7 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
 }  // namespace
 
 std::optional<config::ModelFile> FindModel(std::string_view type) {
+  if (type == kModelToEstimator) return KerasModelKeys();
   const models::ModelFile* const file = models::FindModelFile(type);
   if (file == nullptr) return std::nullopt;
   return config::ModelFile{.file = std::string(file->name), .text = file->text};
@@ -195,6 +197,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
                        config::Sources& sources) {
   config::Layers with_models = layers;
   with_models.model_files = FindModel;
+  with_models.import_sections = ImportKerasModels;
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {

@@ -1,6 +1,7 @@
 #include "cli/job/schema.h"
 
 #include "cli/job/job.h"
+#include "cli/job/keras_model.h"
 #include "cli/shell/json.h"
 #include "config/variant.h"
 #include "models/model_files.h"
@@ -187,7 +188,7 @@ class SchemaWriter {
 
 // The types of model files, which any of their parameters may follow.
 Json ModelFileTypes() {
-  Json types = Json::array();
+  Json types = Json::array({kModelToEstimator});
   for (const models::ModelFile& file : models::ModelFiles()) {
     for (const std::string_view type : models::TypesOf(file)) types.push_back(type);
   }

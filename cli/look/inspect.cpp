@@ -1,5 +1,5 @@
 // tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord, an event file
-// or images
+// images or a file of Keras'
 
 #include <optional>
 
@@ -8,6 +8,7 @@
 #include "cli/look/inspect/events.h"
 #include "cli/look/inspect/export.h"
 #include "cli/look/inspect/images.h"
+#include "cli/look/inspect/keras.h"
 #include "cli/look/inspect/records.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -31,7 +32,7 @@ void Declare(FlagSet& flags, InspectInvocation& to) {
   flags.Integer("--head", to.head, 0, "of a TFRecord file: print so many records");
 }
 
-enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords, kImage, kImages };
+enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords, kImage, kImages, kKeras };
 
 // A path's kind, and where the thing lies: a checkpoint's prefix, a folder, files.
 struct Found {
@@ -85,11 +86,14 @@ Found FindFile(const std::string& path, bool verify) {
   if (IsImage(path)) return {Kind::kImage, path};
   if (EndsWith(path, ".pbtxt") || EndsWith(path, ".pb")) return {Kind::kGraph, path};
   if (IsEventFile(path) || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
+  if (!verify && BeginsAsKeras(path)) return {Kind::kKeras, path};
   if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
   throw Error(
       Code::kData,
       fmt::format(
-          "{}: this is no checkpoint, SavedModel, graph, event file, TFRecord file or image", path),
+          "{}: this is no checkpoint, SavedModel, graph, event file, TFRecord file, image or "
+          "file of Keras'",
+          path),
       IsJobFile(path) ? fmt::format("tpuest config show {}", path)
                       : "--verify reads it as a TFRecord file all the same");
 }
@@ -143,6 +147,8 @@ int Show(const InspectInvocation& invocation, const Found& found) {
       return ShowImage(invocation, found.path);
     case Kind::kImages:
       return ShowImageFolder(invocation, found.path);
+    case Kind::kKeras:
+      return ShowKeras(invocation, found.path);
     case Kind::kRecords:
       break;
   }
@@ -172,7 +178,8 @@ int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
 Command InspectCommand() {
   return MakeCommand<InspectInvocation>(
       {.name = "inspect",
-       .summary = "look into a checkpoint, SavedModel, TFRecord, event file or images",
+       .summary =
+           "look into a checkpoint, SavedModel, TFRecord, event file, images or a model of Keras'",
        .example = "tpuest inspect runs/mnist",
        .takes = Takes::kPath},
       Declare, Inspect);

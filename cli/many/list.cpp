@@ -1,5 +1,6 @@
 // tpuest ls models|recipes|DIR
 
+#include "cli/job/keras_model.h"
 #include "cli/job/recipes.h"
 #include "cli/many/commands.h"
 #include "cli/many/run_list.h"
@@ -23,6 +24,10 @@ int ListModels(bool json) {
     models.push_back({{"type", entry.type}, {"summary", entry.summary}});
     if (!json) fmt::print("{:<27} {}\n", entry.type, entry.summary);
   }
+  constexpr std::string_view kOfKeras =
+      "a model that Keras saved, with its weights and compile settings";
+  models.push_back({{"type", kModelToEstimator}, {"summary", kOfKeras}});
+  if (!json) fmt::print("{:<27} {}\n", kModelToEstimator, kOfKeras);
   for (const models::ModelFile& file : models::ModelFiles()) {
     const std::string summary(models::SummaryOf(file));
     for (const std::string_view type : models::TypesOf(file)) {

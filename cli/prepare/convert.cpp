@@ -1,9 +1,11 @@
 // tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
 // tpuest convert --shapes DIR
+// tpuest convert --keras F  --output CHECKPOINT
 
 #include "data/examples/convert.h"
 
 #include "cli/prepare/commands.h"
+#include "cli/prepare/convert_keras.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
 #include "core/base/files.h"
@@ -22,6 +24,7 @@ struct ConvertInvocation : Invocation {
   int64_t count = 1000;
   int64_t size = 128;
   uint64_t seed = 0;
+  std::optional<std::string> keras;
   std::optional<std::string> csv;
   std::optional<std::string> column_names;  // "a,b,c"
   std::string field_delim = ",";
@@ -42,6 +45,8 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Integer("--count", to.count, 1, "so many drawn JPEG files");
   flags.Integer("--size", to.size, 16, "pixels of a drawn JPEG file's side, at most");
   flags.Integer("--seed", to.seed, 0, "of what is drawn");
+  flags.Text("--keras", to.keras, "FILE",
+             "a model that Keras saved (.h5, .keras) instead: its weights as a checkpoint");
   flags.Text("--csv", to.csv, "FILE", "CSV instead: a file, a pattern or -; *.gz is inflated");
   flags.Text("--column-names", to.column_names, "A,B,...", "of the CSV; without it the header's");
   flags.Text("--field-delim", to.field_delim, "C", "between the CSV's fields");
@@ -52,8 +57,8 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Choice<std::optional<std::string>>("--compression", to.compression,
                                            {{"none", ""}, {"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
                                            "of the TFRecord file; GZIP where its name ends in .gz");
-  flags.Text("--output", to.output, "FILE", "the TFRecord file");
-  flags.Switch("--force", to.force, "overwrite the TFRecord file");
+  flags.Text("--output", to.output, "FILE", "the TFRecord file, or the checkpoint's prefix");
+  flags.Switch("--force", to.force, "overwrite what is there");
 }
 
 CsvSource CsvOf(const ConvertInvocation& invocation) {
@@ -152,6 +157,16 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
   if (!invocation.output) {
     throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
   }
+  if (invocation.keras) {
+    if (invocation.images || invocation.labels || invocation.digits || invocation.csv) {
+      throw Error(Code::kUsage, "--keras goes without --images, --labels, --digits and --csv");
+    }
+    return ConvertKeras({.file = *invocation.keras,
+                         .output = *invocation.output,
+                         .force = invocation.force,
+                         .dry_run = invocation.dry_run,
+                         .json = invocation.json});
+  }
   const SourceOptions source = ConvertSource(invocation);
   CheckOutput(invocation);
   const ConvertReport report = ConvertToTFRecord({.source = source,
@@ -174,7 +189,8 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
 Command ConvertCommand() {
   return MakeCommand<ConvertInvocation>(
       {.name = "convert",
-       .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images",
+       .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images; "
+                  "write weights of Keras' as a checkpoint",
        .example = "tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
        .takes = Takes::kNothing},
       Declare, Convert);

@@ -6,6 +6,7 @@
 #include "cli/job/job.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrate/job.h"
+#include "cli/prepare/migrate/keras_job.h"
 #include "cli/prepare/migrate/sequential.h"
 #include "cli/run/same_run.h"
 #include "cli/run/session.h"
@@ -162,12 +163,43 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   return 0;
 }
 
+// The job of a model that Keras saved (.h5, .keras, to_json): its layers, to be changed.
+int MigrateKeras(const MigrateInvocation& invocation, const std::string& file) {
+  const KerasFile keras = KerasFile::Open(file);
+  const KerasJob model = KerasJobOf(keras);
+  const std::string base = BaseName(file);
+  const std::string name = base.substr(0, base.find('.'));
+  const std::string path = invocation.output.value_or((name.empty() ? "keras" : name) + ".yaml");
+  CheckOutput(invocation, path);
+  const MigratedJob job = WriteKerasJob({.file = file, .name = name, .path = path}, keras, model);
+  // The job is read as it is, so that what is wrong with it shows here.
+  config::Sources sources;
+  const LoadedJob loaded = ParseJobText(job.text, path, {}, sources);
+  if (!invocation.dry_run) WriteFileAtomically(path, job.text, false);
+  if (invocation.json) {
+    PrintDocument(
+        "migrate",
+        {{"path", path}, {"model", "Functional"}, {"global_step", 0}, {"unknown", job.unknown}});
+  } else if (!invocation.quiet) {
+    fmt::print("{} with {} layers, {} to {}\n", NameOf(keras.kind()),
+               model.model.at("layers").size(),
+               invocation.dry_run ? "nothing was written: it goes" : "written", path);
+    for (const std::string& what : job.unknown) fmt::print("  ??? {}\n", what);
+    for (const std::string& note : model.notes) fmt::print("  note: {}\n", note);
+  }
+  return 0;
+}
+
 int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.size() != 1) {
-    throw Error(Code::kUsage, "migrate takes one folder", "tpuest migrate old/model_dir");
+    throw Error(Code::kUsage, "migrate takes one folder, or a file of Keras'",
+                "tpuest migrate old/model_dir");
   }
   std::string model_dir = invocation.arguments[0];
   while (model_dir.size() > 1 && model_dir.back() == '/') model_dir.pop_back();
+  if (FileExists(model_dir) && !DirectoryExists(model_dir)) {
+    return MigrateKeras(invocation, model_dir);
+  }
   if (!DirectoryExists(model_dir)) {
     throw Error(Code::kData, fmt::format("{}: there is no such folder", model_dir));
   }
@@ -179,7 +211,9 @@ int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
 Command MigrateCommand() {
   return MakeCommand<MigrateInvocation>(
       {.name = "migrate",
-       .summary = "write the job that goes on with the folder of TensorFlow's Estimator",
+       .summary =
+           "write the job that goes on with the folder of TensorFlow's Estimator, or a model "
+           "that Keras saved",
        .example = "tpuest migrate old/model_dir --output job.yaml",
        .takes = Takes::kPath},
       Declare, Migrate);

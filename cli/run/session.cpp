@@ -173,6 +173,7 @@ void Session::LogOverrides() {
   for (const config::AppliedOverride& applied : loaded_->overrides) {
     if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
   }
+  for (const std::string& note : loaded_->tree.notes) log().Warning("{}", note);
 }
 
 void Session::ReadEnvironment() {

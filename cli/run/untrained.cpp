@@ -24,7 +24,9 @@ std::optional<std::string> RunBesideJob(const Invocation& invocation,
 
 bool IsUntrained(Session& session) {
   const Job& job = session.job();
+  const auto* const layers = std::get_if<models::Functional>(&job.model);
   const bool has_weights = job.estimator.warm_start_from.has_value() ||
+                           (layers != nullptr && !layers->weights.empty()) ||
                            std::holds_alternative<models::SavedModelModel>(job.model);
   return !has_weights && CheckpointsIn(session.estimator().model_dir()).empty() &&
          !session.HasCheckpoint();

@@ -58,6 +58,9 @@ def write_files(folder):
     write('late.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i if i < 3 else i + 0.5},{i if i < 5 else "word"}\n' for i in rows))
     write('wordy.csv', 'y,a,b\n' + ''.join(f'{i % 2},{i + 0.5},{i if i != 5 else "word"}\n' for i in rows))
     write('bare.csv', ''.join(f'{i % 2},{i * 0.5},{i}\n' for i in rows))
+    for name in ('denses.h5', 'denses.keras'):
+        packed = os.path.join(os.path.dirname(__file__), '../testdata/keras', f'k212_{name}.gz')
+        write(name, gzip.open(packed).read())
     write('words.txt', 'red\ngreen\nblue\n')
     write('words2.txt', 'green\nblue\nred\n')
     write('ids.txt', '2\n0\n1\n')

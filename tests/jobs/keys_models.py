@@ -19,6 +19,7 @@ LAYERS = {
         {'type': 're_lu', 'max_value': 0.5, 'negative_slope': 0.1}, {'type': 'leaky_re_lu'}, {'type': 'elu'}, {'type': 'p_re_lu'},
         {'type': 'softmax', 'axis': 1}, {'type': 'thresholded_re_lu', 'theta': 0.3},
         {'type': 'zero_padding2d'}, {'type': 'cropping2d'}, {'type': 'up_sampling2d'}, {'type': 'permute', 'dims': [2, 1, 3]},
+        {'type': 'reverse', 'axis': 2},
         {'type': 'rescaling', 'scale': 2.0}, {'type': 'gaussian_noise', 'stddev': 0.3},
         {'type': 'gaussian_dropout', 'rate': 0.3}, {'type': 'alpha_dropout', 'rate': 0.3},
         {'type': 'activity_regularization', 'l1': 0.1}, {'type': 'spatial_dropout2d', 'rate': 0.3},
@@ -107,6 +108,7 @@ def model_fixtures():
                    'heads': [{'type': 'BinaryClassHead', 'name': 'yes'}, {'type': 'RegressionHead', 'name': 'price'}]}),
                ['x', 'yes', 'price'], ['x'], {'yes': 'yes', 'price': 'price'}, ROWS)}
     yield from metric_fixtures()
+    yield from compiled_fixtures()
     image = [{'op': 'reshape', 'in': 'image', 'shape': [784]}, {'op': 'cast', 'in': 'image', 'dtype': 'float32'},
              {'op': 'rescaling', 'in': 'image', 'scale': 0.004}]
     digits = {'source': {'type': 'digits', 'count': 8}, 'map': image, 'features': ['image'], 'labels': 'label'}
@@ -179,6 +181,48 @@ def layer_fixtures():
                'head': {'type': 'MultiClassHead', 'n_classes': 3}, 'metrics': ['accuracy'],
                'l2_weight_decay': {'rate': 0.1, 'exclude': []}}), 'values': {
                    'outputs': ['one'], 'head': [{'type': 'MultiClassHead', 'n_classes': 3, 'loss_reduction': 'SUM'}]}}
+
+
+def compiled_fixtures():
+    """The head of a compiled model, an optimizer of its own, weights of Keras' files."""
+    layers = [{'type': 'dense', 'units': 1, 'name': 'one', 'activation': 'sigmoid'}]
+
+    def compiled(output, label='yes', units=1, **more):
+        layer = {**layers[0], 'units': units, 'activation': 'softmax' if units > 1 else 'sigmoid'}
+        return with_rows(job_of(optimizer=None, model={
+            'type': 'Functional', 'layers': [layer], 'optimizer': {'type': 'SGD', 'learning_rate': 0.5},
+            'head': {'type': 'compile', 'outputs': [output]}, **more}), ['x', 'z', label], ['x'], label, ROWS)
+
+    head = [('model', 'head')]
+    output = {'name': 'one', 'loss': 'binary_crossentropy', 'metrics': [{'fn': 'accuracy'}]}
+    yield {'name': 'compile', 'job': compiled(output), 'focus': [('model',)], 'shows': ('head', 'compile', 'type'), 'values': {
+        'loss': ['mse'], 'loss_weight': [0.5], 'from_logits': [True], 'label_smoothing': [0.2], 'reduction': ['sum'],
+        'metrics': [[], [{'fn': 'mae'}]], 'fn': ['mse'], 'name': ['another', 'one'], 'optimizer': [{'type': 'Adam'}],
+        'outputs': [[{'name': 'one', 'loss': 'mse'}]], 'head': []}}
+    metrics = [({'fn': 'AUC', 'num_thresholds': 20}, {'curve': ['PR'], 'summation_method': ['minoring'], 'num_thresholds': [3]}),
+               ({'fn': 'Precision'}, {'threshold': [0.05, 0.95]}),
+               ({'fn': 'binary_crossentropy'}, {'from_logits': [True], 'label_smoothing': [0.2]})]
+    for metric, values in metrics:
+        yield {'name': 'compile ' + metric['fn'], 'job': compiled({**output, 'metrics': [metric]}), 'commands': RUN_ONLY,
+               'focus': [('model', 'head', 'outputs', 0, 'metrics', 0)], 'values': {**values, 'fn': ['mae'], 'name': ['other']}}
+    yield {'name': 'compile huber', 'focus': [('model', 'head', 'outputs', 0)], 'values': {'delta': [0.01]}, 'commands': RUN_ONLY,
+           'job': compiled({'name': 'one', 'loss': 'huber'}, 'price')}
+    yield {'name': 'compile top', 'focus': [('model', 'head', 'outputs', 0, 'metrics', 0)], 'values': {'k': [1]}, 'commands': RUN_ONLY,
+           'job': compiled({'name': 'one', 'loss': 'sparse_categorical_crossentropy',
+                            'metrics': [{'fn': 'sparse_top_k_categorical_accuracy', 'k': 2}]}, 'y', 3)}
+    yield {'name': 'Functional inputs', 'focus': [('model', 'inputs')], 'values': {'inputs': [['z'], ['x', 'z']]},
+           'job': with_rows(job_of(model__type='Functional', model__inputs=['x'], model__layers=[{'type': 'dense', 'units': 3}]),
+                            ['x', 'z', 'y'], ['x', 'z'], 'y', ROWS)}
+    base = [{'type': 'dense', 'units': 2, 'name': 'first'}, {'type': 'dense', 'units': 3, 'name': 'second'},
+            {'type': 'batch_normalization', 'name': 'norm'}, {'type': 'dense', 'units': 1, 'name': 'third'}]
+    start = {'type': 'dense', 'units': 2, 'name': 'start'}
+    values = {'weights': ['denses.h5', 'denses.keras']}
+    yield {'name': 'Functional weights', 'focus': [('model', 'weights')], 'values': values, 'job': with_rows(job_of(
+        model={'type': 'Functional', 'layers': base, 'head': {'type': 'BinaryClassHead'}, 'weights': ''}),
+        ['z2', 'yes'], ['z2'], 'yes', {**ROWS, 'z2': [[i, 1.5 * i] for i in range(len(ROWS['yes']))]})}
+    yield {'name': 'functional weights', 'focus': [('model', 'layers', 1, 'weights')], 'values': values, 'job': with_rows(job_of(
+        model={'type': 'Functional', 'layers': [start, {'type': 'functional', 'layers': base, 'weights': ''}],
+               'head': {'type': 'BinaryClassHead'}}), ['x', 'yes'], ['x'], 'yes', ROWS)}
 
 
 def metric_fixtures():

@@ -133,6 +133,8 @@ EXCEPTIONS = {
     'TFRecordDataset num_parallel_reads': SPEED,
     'tpuest.staging_bytes': SPEED,
     'run_config.on_nan': 'only a step with a number that is not finite shows it (not_finite.yaml)',
+    'Functional input_shape': 'it is checked: what does not fit is refused (keras.yaml)',
+    'functional input_shape': 'it is checked: what does not fit is refused (keras.yaml)',
     'functional name': 'only names in other layers show it (functional.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',
     'tpuest.matmul_precision': 'products are whole on the CPU; it counts on an XLA plugin',

@@ -157,6 +157,10 @@ struct Scaffold {
   std::map<std::string, std::string> restore_names;
   // The node that runs when the variables are there, before the first step; may be nullptr.
   Node* local_init_op = nullptr;
+  // Called after the variables' initializers where no checkpoint is restored: the values, by name,
+  // that variables start with instead. A warm start goes over them.
+  std::function<std::map<std::string, Tensor>()> init_fn;
+  std::string init_source;  // for the log: where those come from
 };
 using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 

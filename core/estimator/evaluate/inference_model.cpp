@@ -99,6 +99,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     return is_new;
   }
   InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
+  RunInitFn(graph, full_->model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,
               {.backend = backend, .seed = *context_.seed, .log = log}, variables_);

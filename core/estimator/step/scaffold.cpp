@@ -53,6 +53,23 @@ std::optional<Scaffold> CallScaffoldFn(const Graph& graph, const TPUEstimatorSpe
   return scaffold;
 }
 
+void RunInitFn(const Graph& graph, const std::optional<Scaffold>& scaffold, Log& log,
+               VariableStore& variables) {
+  if (!scaffold || !scaffold->init_fn) return;
+  int frozen = 0;
+  const std::map<std::string, Tensor> values = scaffold->init_fn();
+  for (const auto& [name, value] : values) {
+    const Variable* const variable = graph.FindVariable(name);
+    Check(
+        variable != nullptr && variable->shape == value.shape() && variable->dtype == value.dtype(),
+        "init_fn gives \"{}\" {}", name, value.shape().Text());
+    variables.Set(name, value);
+    frozen += variable->trainable ? 0 : 1;
+  }
+  log.Info("Starting from {}: {} variables, {} of them not trained (moving statistics too).",
+           scaffold->init_source, values.size(), frozen);
+}
+
 void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,
                   VariableStore& variables) {
   if (scaffold.local_init_op == nullptr) return;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/backend/backend.h"
+#include "core/base/log.h"
 #include "core/estimator/contract/contract.h"
 
 namespace tpuest {
@@ -13,6 +14,11 @@ namespace tpuest {
 // variable that the graph does not have.
 [[nodiscard]] std::optional<Scaffold> CallScaffoldFn(const Graph& graph,
                                                      const TPUEstimatorSpec& spec);
+
+// Puts what init_fn gives, if there is one, in the place of the variables' initial values: each has
+// its variable's shape and dtype.
+void RunInitFn(const Graph& graph, const std::optional<Scaffold>& scaffold, Log& log,
+               VariableStore& variables);
 
 // Runs local_init_op, if there is one; the variables it reads are in the store.
 void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,

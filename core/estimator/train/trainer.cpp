@@ -150,7 +150,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
   plan.may_roll_back = plan.saves && rollback.times < kMostRollbacks;
   CheckListeners(hooks, plan.saves);
-  LoadVariables(*model.graph, plan);
+  LoadVariables(model, plan);
   if (model.scaffold) {
     RunLocalInit(context_.home.backend, *model.graph, *model.scaffold, variables_);
   }
@@ -213,7 +213,8 @@ TrainStep& Trainer::StepFor(const StreamSpec& stream) {
   return *step_;
 }
 
-void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
+void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
+  const Graph& graph = *model.graph;
   Log& log = context_.home.log;
   if (plan.saves) log.Info("Create CheckpointSaverHook.");
   log.Info("Graph was finalized.");
@@ -225,6 +226,7 @@ void Trainer::LoadVariables(const Graph& graph, const TrainPlan& plan) {
     return;
   }
   InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
+  RunInitFn(graph, model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,
               {.backend = backend, .seed = *plan.resume.seed, .log = log}, variables_);

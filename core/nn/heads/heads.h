@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/nn/heads/binary_class_head.h"
+#include "core/nn/heads/keras_head.h"
 #include "core/nn/heads/logistic_regression_head.h"
 #include "core/nn/heads/mean_squared_error.h"
 #include "core/nn/heads/multi_class_head.h"
@@ -17,9 +18,9 @@
 
 namespace tpuest::nn {
 
-using AnyHead =
-    std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
-                 PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError, MultiHead>;
+using AnyHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
+                             PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError,
+                             MultiHead, KerasHead>;
 
 // Builds predictions, loss and metrics. Errors carry the head's place; a head throws Error kUsage
 // for options, logits, labels and weights that do not fit it.

@@ -47,6 +47,15 @@ void VisitVariables(V& v, Layer& layer, std::string_view name) {
 
 // ---- building -----------------------------------------------------------------------------------
 
+// A model that is a layer and starts with the weights of a file: the variables that it added.
+struct WeightsFile {
+  std::string path;
+  Place place;                // of the model, in the job
+  size_t first_variable = 0;  // numbers of Graph::variables(): first <= number < end
+  size_t end_variable = 0;
+  std::string object_prefix;  // of their object paths
+};
+
 // The model that layers are added to, and what they leave for its train_op and loss.
 struct LayerContext {
   Graph& graph;
@@ -67,6 +76,9 @@ struct LayerContext {
   std::vector<Value> regularization_losses;  // float32 [] each
   int layers_with_weights = 0;               // for object paths
   std::string object_prefix;                 // of those of a model that is a layer
+  // Of models that are layers: their names by that prefix, and the files of their weights.
+  std::map<std::string, std::string> models;
+  std::vector<WeightsFile> weights;
 };
 
 // The float32 variable `name` of a part that is no layer ("linear/linear_model/age/weights").

@@ -31,11 +31,11 @@ using Layer = std::variant<
     LeakyReLU, ELU, PReLU, SoftmaxLayer, ThresholdedReLU, Add, Subtract, Multiply, Average,
     MaximumLayer, MinimumLayer, Concatenate, Dot, ZeroPadding1D, ZeroPadding2D, ZeroPadding3D,
     Cropping1D, Cropping2D, Cropping3D, UpSampling1D, UpSampling2D, UpSampling3D, RepeatVector,
-    Permute, Embedding, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D, GaussianNoise,
-    GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D, MaxPooling3D,
-    AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing, CenterCrop,
-    RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, RandomContrast,
-    RandomBrightness, SharedLayer, NestedModel>;
+    Permute, Reverse, Embedding, SpatialDropout1D, SpatialDropout2D, SpatialDropout3D,
+    GaussianNoise, GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D,
+    MaxPooling3D, AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing,
+    CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
+    RandomContrast, RandomBrightness, SharedLayer, NestedModel>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {
@@ -61,6 +61,8 @@ struct NestedModel {
   static constexpr std::string_view kAliases[] = {"Functional", "sequential", "Sequential"};
   std::vector<Layer> layers;
   std::vector<std::string> outputs;
+  std::string weights;
+  std::vector<int64_t> input_shape;
   bool trainable = true;
   bool training = true;
   std::string name;
@@ -71,6 +73,11 @@ struct NestedModel {
   void Visit(V& v) {
     v("layers", layers, {.help = "from its inputs to its outputs", .required = true});
     v("outputs", outputs, {.help = "names of layers; []: the last one"});
+    v("weights", weights,
+      {.help = "file of Keras' whose weights it starts with: .h5, .keras, .weights.h5",
+       .input_path = true});
+    v("input_shape", input_shape,
+      {.help = "of an example, which is held to it; -1: any side; []: any"});
     v("trainable", trainable,
       {.help = "false: its variables keep their values, in inference mode"});
     v("training", training, {.help = "false: in inference mode always, as Keras' training=False"});

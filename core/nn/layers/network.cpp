@@ -131,8 +131,16 @@ class Network {
     const NetworkInputs inner = InnerInputs(call);
     NetworkOutputs given;
     {
+      AtPlace(model.place, [&] { CheckInputShape(model.input_shape, inner); });
       const NestedContext nested(context_, model);
+      const size_t first = context_.graph.variables().size();
+      context_.models.emplace(context_.object_prefix, name);
       given = AtPlace(model.place, [&] { return ApplyLayers(model.layers, context_, inner); });
+      const size_t end = context_.graph.variables().size();
+      if (!model.weights.empty() && end > first) {
+        context_.weights.push_back(
+            {model.weights, model.place, first, end, context_.object_prefix});
+      }
     }
     AtPlace(model.place, [&] {
       outputs_.last =
@@ -258,6 +266,19 @@ class Network {
 NetworkOutputs ApplyLayers(const std::vector<Layer>& layers, LayerContext& context,
                            const NetworkInputs& inputs) {
   return Network(layers, context, inputs).Run();
+}
+
+void CheckInputShape(const std::vector<int64_t>& shape, const NetworkInputs& inputs) {
+  if (shape.empty()) return;
+  std::vector<int64_t> wanted = {kUnknownDim};
+  for (const int64_t side : shape) wanted.push_back(side < 0 ? kUnknownDim : side);
+  for (const auto& [name, value] : inputs.named) {
+    if (Compatible(value.shape(), Shape(wanted))) continue;
+    throw Error(Code::kUsage,
+                fmt::format("the model takes {}, and its input is {}", Shape(wanted).Text(),
+                            value.shape().Text()),
+                "the input_fn's `map` can resize and reshape");
+  }
 }
 
 Value OutputNamed(const NetworkOutputs& outputs, const std::string& name, const std::string& what) {

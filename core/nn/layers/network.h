@@ -29,6 +29,10 @@ struct NetworkOutputs {
 [[nodiscard]] NetworkOutputs ApplyLayers(const std::vector<Layer>& layers, LayerContext& context,
                                          const NetworkInputs& inputs);
 
+// Throws Error kUsage unless an input is [batch] + `shape`, in which -1 is any side; [] is any
+// shape.
+void CheckInputShape(const std::vector<int64_t>& shape, const NetworkInputs& inputs);
+
 // The output of that name; the error of another names the nearest. `what` says who asks:
 // "model.outputs".
 [[nodiscard]] Value OutputNamed(const NetworkOutputs& outputs, const std::string& name,

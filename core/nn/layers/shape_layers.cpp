@@ -97,4 +97,22 @@ Value RepeatVector::Apply(LayerContext& context, Value x) const {
   return layer.Output(ops::Tile(ops::ExpandDims(x, 1), {1, n, 1}));
 }
 
+Value Reverse::Apply(LayerContext& context, Value x) const {
+  LayerScope layer(context, name, kType, place);
+  const int rank = x.shape().known_rank() ? x.shape().rank() : 0;
+  const int64_t reversed = axis < 0 ? axis + rank : axis;
+  if (reversed < 1 || reversed >= rank) {
+    layer.Fail(fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), axis));
+  }
+  const NameScope nodes = layer.Nodes();
+  const auto axes = static_cast<size_t>(rank);
+  ops::StridedSliceOptions slice{.begin = std::vector<int64_t>(axes, 0),
+                                 .end = std::vector<int64_t>(axes, 0),
+                                 .strides = std::vector<int64_t>(axes, 1)};
+  slice.strides[static_cast<size_t>(reversed)] = -1;
+  slice.begin_mask = (int64_t{1} << rank) - 1;
+  slice.end_mask = slice.begin_mask;
+  return layer.Output(ops::StridedSlice(x, slice));
+}
+
 }  // namespace tpuest::nn

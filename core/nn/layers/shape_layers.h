@@ -87,6 +87,24 @@ struct Permute {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
+// The elements along an axis in the opposite order: x[..., ::-1], RGB to BGR.
+struct Reverse {
+  static constexpr std::string_view kType = "reverse";
+  static constexpr std::string_view kAliases[] = {"Reverse"};
+  int64_t axis = -1;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = "which one, the batch counted; not the batch", .tpuest = true});
+    VisitName(v, *this, "default: reverse, reverse_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
 // Repeats each example: [batch, n] -> [batch, times, n].
 struct RepeatVector {
   static constexpr std::string_view kType = "repeat_vector";

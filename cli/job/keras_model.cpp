@@ -1,0 +1,274 @@
+#include "cli/job/keras_model.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/substitute.h"
+#include "config/yaml_reader.h"
+#include "core/base/text.h"
+#include "models/keras/config/job.h"
+
+namespace tpuest::cli {
+namespace {
+
+using config::Node;
+
+constexpr std::string_view kPath = "keras_model_path";
+constexpr std::string_view kWeights = "weights";
+constexpr std::string_view kFormat = "checkpoint_format";
+constexpr std::string_view kNames = "metric_names_map";
+constexpr std::string_view kKeys =
+    "# tf.keras.estimator.model_to_estimator: a model that Keras saved.\n"
+    "models:\n"
+    "  model_to_estimator: {}\n"
+    "parameters:\n"
+    "  keras_model_path: required\n"
+    "  checkpoint_format: checkpoint\n"
+    "  metric_names_map: null\n"
+    "layers: []\n";
+
+const std::set<std::string, std::less<>> kOfModel = {
+    "head", "metrics", "l2_weight_decay", "trainable", "precision", "outputs", "optimizer"};
+const std::set<std::string, std::less<>> kOfLayer = {"name",     "inputs",  "trainable",
+                                                     "training", "outputs", "as"};
+
+// Takes out a section's child; nullopt where it is not there.
+std::optional<Node> Taken(Node& section, std::string_view key) {
+  const auto found = std::find_if(section.children.begin(), section.children.end(),
+                                  [&](const Node& child) { return child.key == key; });
+  if (found == section.children.end()) return std::nullopt;
+  Node node = std::move(*found);
+  section.children.erase(found);
+  return node;
+}
+
+// Puts a child in the place of the one of its key, or behind the others.
+void Put(Node& section, Node child) {
+  if (Node* const there = section.Find(child.key)) {
+    *there = std::move(child);
+  } else {
+    section.children.push_back(std::move(child));
+  }
+}
+
+// A scalar under a key, with the place of another.
+Node Scalar(std::string_view key, const std::string& text, const Node& like) {
+  Node node = like;
+  node.kind = Node::Kind::kScalar;
+  node.children.clear();
+  node.key = std::string(key);
+  node.text = text;
+  node.quoted = false;
+  return node;
+}
+
+class KerasImporter {
+ public:
+  KerasImporter(config::Tree& job, config::Sources& sources, Faults& faults)
+      : job_(job), sources_(sources), faults_(faults) {}
+
+  void Model(Node& model) {
+    if (IsImported(model)) {
+      Import(model, /*is_layer=*/false);
+    } else {
+      Layers(model);
+    }
+  }
+
+ private:
+  static bool IsImported(const Node& section) {
+    const Node* const type = section.kind == Node::Kind::kMap ? section.Find("type") : nullptr;
+    return type != nullptr && type->text == kModelToEstimator;
+  }
+
+  // The models among layers, and those in their blocks.
+  void Layers(Node& section) {
+    if (Node* const layers = section.Find("layers")) {
+      for (Node& layer : layers->children) {
+        if (IsImported(layer)) {
+          Import(layer, /*is_layer=*/true);
+        } else if (layer.kind == Node::Kind::kMap) {
+          Layers(layer);
+        }
+      }
+    }
+    if (Node* const blocks = section.Find("blocks")) {
+      for (Node& block : blocks->children) Layers(block);
+    }
+  }
+
+  void Fault(const Node& node, std::string message, std::string hint) {
+    faults_.Add({std::move(message), std::move(hint), "", node.key_place, node.key_width});
+  }
+
+  std::string TextOf(const Node& node) {
+    const config::Substituted text = config::Substitute(job_, node.text);
+    if (text.fault) Fault(node, *text.fault, text.hint);
+    return text.text;
+  }
+
+  // The file that a node names: beside the file that it stands in, as the command line has it.
+  std::string FileOf(const Node& node) {
+    const std::string text = TextOf(node);
+    const bool is_typed = node.origin.kind == config::Origin::Kind::kOverride;
+    return is_typed ? text : config::PathBeside(node.place.file, text);
+  }
+
+  bool CheckKeys(const Node& section, bool is_layer) {
+    const auto& own = is_layer ? kOfLayer : kOfModel;
+    bool known = true;
+    for (const Node& child : section.children) {
+      const bool is_ours = child.key == "type" || child.key == kPath || child.key == kWeights ||
+                           (!is_layer && (child.key == kFormat || child.key == kNames));
+      if (is_ours || own.contains(child.key)) continue;
+      std::vector<std::string> keys = {std::string(kPath), std::string(kWeights)};
+      if (!is_layer) keys.insert(keys.end(), {std::string(kFormat), std::string(kNames)});
+      keys.insert(keys.end(), own.begin(), own.end());
+      const auto near = Nearest(child.key, keys);
+      Fault(child, fmt::format("{} has no argument '{}'", kModelToEstimator, child.key),
+            near ? fmt::format("did you mean '{}'?", *near) : "it has: " + Join(keys, ", "));
+      known = false;
+    }
+    return known;
+  }
+
+  void Import(Node& section, bool is_layer) {
+    if (!CheckKeys(section, is_layer)) return;
+    const std::optional<Node> path = Taken(section, kPath);
+    if (!path || path->kind != Node::Kind::kScalar) {
+      Fault(*section.Find("type"),
+            "Either `keras_model` or `keras_model_path` needs to be provided.",
+            "keras_model_path: model.keras");
+      return;
+    }
+    const std::string file = FileOf(*path);
+    const KerasFile keras = KerasFile::Open(file);
+    const KerasJob made =
+        KerasJobOf(keras, is_layer ? std::map<std::string, std::string>() : NamesOf(section));
+    for (const std::string& note : made.notes) job_.notes.push_back(note);
+    Node model = Written(file, made);
+    const std::optional<Node> weights = Taken(section, kWeights);
+    if (weights && weights->kind == Node::Kind::kScalar) {
+      Put(model, *weights);
+    } else if (keras.has_weights()) {
+      Put(model, Scalar(kWeights, path->text, *path));
+    }
+    is_layer ? AsLayer(section, model) : AsModel(section, model);
+    const Node type = *section.Find("type");
+    for (Node& child : section.children) Put(model, std::move(child));
+    model.Find("type")->text = is_layer ? "functional" : "Functional";
+    section.children = std::move(model.children);
+  }
+
+  std::map<std::string, std::string> NamesOf(Node& section) {
+    std::map<std::string, std::string> names;
+    const std::optional<Node> map = Taken(section, kNames);
+    if (!map) return names;
+    for (const Node& child : map->children) names.emplace(child.key, TextOf(child));
+    return names;
+  }
+
+  // The file's model as a section, whose lines are shown under the file's name.
+  Node Written(const std::string& file, const KerasJob& made) {
+    std::string text = KerasYaml(made.model, 0);
+    if (!made.head.is_null()) text += "head:\n" + KerasYaml(made.head, 2);
+    if (!made.optimizer.is_null()) text += "optimizer:\n" + KerasYaml(made.optimizer, 2);
+    return config::ParseYaml(text, file, {config::Origin::Kind::kBaseFile, ""}, sources_, faults_);
+  }
+
+  void AsModel(Node& section, Node& model) {
+    if (section.Find("head") == nullptr && model.Find("head") == nullptr) {
+      Fault(*section.Find("type"),
+            "The given keras model has not been compiled yet. Please compile the model with "
+            "`model.compile()` before calling `model_to_estimator()`.",
+            "or say `head` here: head: {type: BinaryClassHead}");
+    }
+    // The job's own optimizer goes above.
+    if (job_.root.Find("optimizer") != nullptr) Taken(model, "optimizer");
+    // The outputs of the file are those of the file's head.
+    if (const Node* const head = section.Find("head");
+        head != nullptr && section.Find("outputs") == nullptr) {
+      const Node* const outputs = model.Find("outputs");
+      if (outputs != nullptr && outputs->kind == Node::Kind::kMap) Taken(model, "outputs");
+    }
+    const std::optional<Node> format = Taken(section, kFormat);
+    SetFormat(format ? *format : Scalar(kFormat, "checkpoint", *section.Find("type")));
+  }
+
+  // checkpoint_format of the run, where the job says none.
+  void SetFormat(const Node& format) {
+    if (format.text != "checkpoint" && format.text != "saver") {
+      Fault(format,
+            fmt::format("Checkpoint format must be one of \"checkpoint\" or \"saver\". Got {}",
+                        format.text),
+            "");
+      return;
+    }
+    Node* config = job_.root.Find("run_config");
+    if (config == nullptr) {
+      Node section = Scalar("run_config", "", format);
+      section.kind = Node::Kind::kMap;
+      job_.root.children.push_back(std::move(section));
+      config = &job_.root.children.back();
+    }
+    if (config->Find(kFormat) == nullptr) config->children.push_back(format);
+  }
+
+  // Of a model that is a layer: no head, and its inputs by the names that it knows them by.
+  void AsLayer(Node& section, Node& model) {
+    Taken(model, "head");
+    Taken(model, "optimizer");
+    Taken(model, "precision");
+    if (Node* const outputs = model.Find("outputs"); outputs != nullptr) {
+      std::vector<Node> names;
+      if (outputs->kind == Node::Kind::kScalar) names.push_back(*outputs);
+      for (const Node& child : outputs->children) names.push_back(child);
+      outputs->kind = Node::Kind::kList;
+      outputs->text.clear();
+      outputs->children = std::move(names);
+      for (Node& name : outputs->children) name.key.clear();
+    }
+    const std::optional<Node> inputs = Taken(model, "inputs");
+    if (!inputs || inputs->children.empty()) return;
+    Node* const given = section.Find("inputs");
+    if (given != nullptr && given->kind == Node::Kind::kMap) return;
+    const size_t count = inputs->children.size();
+    if (given != nullptr && given->kind == Node::Kind::kList && given->children.size() == count) {
+      for (size_t i = 0; i < count; ++i) given->children[i].key = inputs->children[i].text;
+      given->kind = Node::Kind::kMap;
+      return;
+    }
+    if (count > 1) {
+      Fault(given == nullptr ? *section.Find("type") : *given,
+            fmt::format("this model has {} inputs", count), "inputs: [LAYER, LAYER]");
+      return;
+    }
+    for (Node& layer : model.Find("layers")->children) {
+      if (Node* const taken = layer.Find("inputs")) Rename(*taken, inputs->children[0].text);
+    }
+  }
+
+  static void Rename(Node& inputs, const std::string& name) {
+    if (inputs.kind == Node::Kind::kScalar && inputs.text == name) inputs.text = "input";
+    for (Node& child : inputs.children) Rename(child, name);
+  }
+
+  config::Tree& job_;
+  config::Sources& sources_;
+  Faults& faults_;
+};
+
+}  // namespace
+
+config::ModelFile KerasModelKeys() { return {.file = "model_to_estimator", .text = kKeys}; }
+
+void ImportKerasModels(config::Tree& job, config::Sources& sources, Faults& faults) {
+  Node* const model = job.root.Find("model");
+  if (model == nullptr || model->kind != Node::Kind::kMap) return;
+  Node imported = *model;
+  KerasImporter(job, sources, faults).Model(imported);
+  *job.root.Find("model") = std::move(imported);
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,82 @@
+#include "cli/prepare/convert_keras.h"
+
+#include "cli/job/job.h"
+#include "cli/prepare/migrate/keras_job.h"
+#include "cli/shell/json.h"
+#include "cli/shell/output_file.h"
+#include "core/base/text.h"
+#include "core/estimator/step/model_builder.h"
+#include "core/io/bundle.h"
+#include "core/nn/global_step.h"
+#include "core/ops/all_ops.h"
+
+namespace tpuest::cli {
+namespace {
+
+// The model's inputs as columns of a batch. Error kData where the file does not say them.
+StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
+  StreamSpec stream;
+  for (const KerasInput& input : model.inputs) {
+    std::vector<int64_t> sides;
+    for (const int64_t side : input.shape) {
+      // A network that takes images of any size has weights that do not depend on it.
+      constexpr int64_t kAnySide = 224;
+      sides.push_back(side < 0 ? kAnySide : side);
+    }
+    stream.features.push_back(
+        {.name = input.name, .dtype = DType::kFloat, .shape = Shape(std::move(sides))});
+  }
+  if (stream.features.empty()) {
+    throw Error(Code::kData,
+                fmt::format("{}: the model does not say its input's shape", file.name()),
+                "build the model, then save it");
+  }
+  std::sort(stream.features.begin(), stream.features.end(),
+            [](const TensorSpec& a, const TensorSpec& b) { return a.name < b.name; });
+  return stream;
+}
+
+std::vector<NamedTensor> WeightsOf(const KerasFile& file, const KerasConversion& conversion) {
+  const KerasJob model = KerasJobOf(file);
+  const std::string path = conversion.output + ".yaml";
+  const MigratedJob written =
+      WriteKerasJob({.file = conversion.file, .name = "keras", .path = path}, file, model);
+  config::Sources sources;
+  const LoadedJob loaded = ParseJobText(written.text, path, {}, sources);
+  const OpRegistry registry(ops::AllOps());
+  const StreamSpec stream = InputsOf(file, model);
+  const BuiltModel built =
+      BuildModel(MakeModelFnForShapes(loaded.job), registry,
+                 {.mode = Mode::kPredict, .stream = stream, .rows = 1, .with_scaffold = true});
+  if (!built.scaffold || !built.scaffold->init_fn) {
+    throw Error(Code::kData, fmt::format("{} has no weights", file.name()),
+                "model.save(\"model.keras\") writes them");
+  }
+  std::vector<NamedTensor> tensors;
+  for (auto& [name, value] : built.scaffold->init_fn()) tensors.push_back({name, value});
+  tensors.push_back({std::string(nn::kGlobalStepName), Tensor::Scalar<int64_t>(0)});
+  return tensors;
+}
+
+}  // namespace
+
+int ConvertKeras(const KerasConversion& conversion) {
+  CheckNewFile(BundleIndexPath(conversion.output), conversion.force);
+  const KerasFile file = KerasFile::Open(conversion.file);
+  const std::vector<NamedTensor> tensors = WeightsOf(file, conversion);
+  int64_t parameters = -1;  // global_step is none
+  for (const NamedTensor& tensor : tensors) parameters += tensor.tensor.shape().elements();
+  const auto variables = static_cast<int64_t>(tensors.size()) - 1;
+  if (!conversion.dry_run) WriteBundle(conversion.output, tensors);
+  if (conversion.json) {
+    PrintDocument(
+        "convert",
+        {{"path", conversion.output}, {"variables", variables}, {"parameters", parameters}});
+  } else {
+    fmt::print("{}: {} variables, {} parameters\n", conversion.output, variables,
+               WithCommas(parameters));
+  }
+  return 0;
+}
+
+}  // namespace tpuest::cli

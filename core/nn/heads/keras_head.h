@@ -1,0 +1,96 @@
+#pragma once
+// The head of a compiled model of tf.keras, as model_to_estimator makes it: a loss and metrics for
+// each output, predictions by the outputs' names.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+#include "core/nn/heads/keras_losses.h"
+
+namespace tpuest::nn {
+
+// A metric of Model.compile(metrics): the mean of a function, or one of tf.keras.metrics' classes.
+struct KerasMetric {
+  std::string fn;
+  std::optional<std::string> name;
+  KerasArguments arguments;
+  std::string curve = "ROC";
+  std::string summation_method = "interpolation";
+  int64_t num_thresholds = 200;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("fn", fn,
+      {.help = "mse, accuracy, ... as Keras calls them, or AUC, Precision, Recall, "
+               "TruePositives, ..., RootMeanSquaredError",
+       .required = true});
+    v("name", name,
+      {.help = "in results; null: fn, and <output>_<fn> where there are several outputs"});
+    v("threshold", arguments.threshold, {.help = "a prediction above it is a positive"});
+    v("k", arguments.k, {.help = "of the top_k accuracies"});
+    v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
+    v("label_smoothing", arguments.label_smoothing, {.help = "of a crossentropy"});
+    v("curve", curve, {.help = "of AUC: area under which curve", .values = {"ROC", "PR"}});
+    v("summation_method", summation_method,
+      {.help = "of AUC: how the curve runs between points",
+       .values = {"interpolation", "minoring", "majoring"}});
+    v("num_thresholds", num_thresholds, {.help = "of AUC: points on the curve"});
+  }
+};
+
+// An output of the model with what Model.compile says of it.
+struct KerasOutput {
+  std::string name;
+  std::optional<std::string> loss;
+  double loss_weight = 1.0;
+  KerasArguments arguments;
+  std::string reduction = "sum_over_batch_size";
+  std::vector<KerasMetric> metrics;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("name", name,
+      {.help = "of the prediction, of its label in a dict, and of the layer where the model's "
+               "`outputs` do not say another",
+       .required = true});
+    v("loss", loss, {.help = "as Keras calls it: mse, ...; null: it is not trained on"});
+    v("loss_weight", loss_weight, {.help = "times the loss"});
+    v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
+    v("label_smoothing", arguments.label_smoothing, {.help = "of a crossentropy"});
+    v("delta", arguments.delta, {.help = "of huber: where it turns straight"});
+    v("reduction", reduction,
+      {.help = "sum_over_batch_size: the mean", .values = {"sum_over_batch_size", "sum"}});
+    v("metrics", metrics, {.help = "what evaluation tells beside the loss"});
+  }
+};
+
+// The loss is the sum of loss_weight times each output's loss, and the regularization losses;
+// results have it and the metrics, nothing else. Signature serving_default: all predictions. Labels
+// are one tensor, or a dict by the outputs' names.
+struct KerasHead {
+  static constexpr std::string_view kType = "compile";
+  std::vector<KerasOutput> outputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("outputs", outputs, {.help = "of the model, in its order", .required = true});
+  }
+
+  // Not known before the layers are built.
+  [[nodiscard]] int64_t logits_dimension() const { return 1; }
+  // That of the outputs' losses.
+  [[nodiscard]] std::string reduction() const;
+  // Throws Error kUsage for outputs and metrics that cannot be.
+  void CheckOptions() const;
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

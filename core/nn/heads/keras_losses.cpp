@@ -1,0 +1,310 @@
+#include "core/nn/heads/keras_losses.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/nn/losses.h"
+#include "core/ops/activation.h"
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
+#include "core/ops/softmax.h"
+
+namespace tpuest::nn {
+namespace {
+
+constexpr double kEpsilon = 1e-7;  // tf.keras.backend.epsilon()
+
+// Long names by short ones.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kShort = {{
+    {"mse", "mean_squared_error"},
+    {"MSE", "mean_squared_error"},
+    {"mae", "mean_absolute_error"},
+    {"MAE", "mean_absolute_error"},
+    {"mape", "mean_absolute_percentage_error"},
+    {"MAPE", "mean_absolute_percentage_error"},
+    {"msle", "mean_squared_logarithmic_error"},
+    {"MSLE", "mean_squared_logarithmic_error"},
+    {"bce", "binary_crossentropy"},
+    {"kld", "kl_divergence"},
+    {"KLD", "kl_divergence"},
+    {"kullback_leibler_divergence", "kl_divergence"},
+    {"logcosh", "log_cosh"},
+    {"cosine_proximity", "cosine_similarity"},
+}};
+
+Value LastMean(Value x) { return ops::Mean(x, {-1}); }
+Value LastSum(Value x) { return ops::Sum(x, {-1}); }
+Value Clipped(Value x) { return ops::ClipByValue(x, kEpsilon, 1 - kEpsilon); }
+
+// What stands behind a prediction: the input of the op that made it, if it is of that type.
+Value Behind(Value predictions, std::string_view op) {
+  Value made = predictions;
+  while (made.node->type() == "Cast") made = made.node->inputs()[0];
+  if (made.node->type() != op) return {};
+  return ops::Cast(made.node->inputs()[0], DType::kFloat);
+}
+
+Value BinaryCrossentropy(Value y, Value p, const KerasArguments& arguments) {
+  if (arguments.label_smoothing != 0) {
+    y = ops::AddV2(ops::Mul(y, 1 - arguments.label_smoothing), 0.5 * arguments.label_smoothing);
+  }
+  const Value logits = arguments.from_logits ? p : Behind(p, "Sigmoid");
+  if (logits.valid()) return LastMean(SigmoidCrossEntropy(logits, y));
+  const Value clipped = Clipped(p);
+  const Value positive = ops::Mul(y, ops::Log(ops::AddV2(clipped, kEpsilon)));
+  const Value rest = ops::AddV2(ops::Sub(1.0, clipped), kEpsilon);
+  const Value negative = ops::Mul(ops::Sub(1.0, y), ops::Log(rest));
+  return LastMean(ops::Neg(ops::AddV2(positive, negative)));
+}
+
+// The tensor as rows [n, C], and [n] back in the shape of its leading axes.
+Value AsRows(Value x) {
+  if (x.shape().rank() == 2) return x;
+  return ops::Reshape(x, Shape{-1, x.shape().dim(-1)});
+}
+Value LikeLeading(Value rows, Value x) {
+  if (x.shape().rank() == 2) return rows;
+  std::vector<int64_t> dims = {-1};
+  for (int axis = 1; axis < x.shape().rank() - 1; ++axis) dims.push_back(x.shape().dim(axis));
+  return ops::Reshape(rows, Shape(dims));
+}
+
+Value CategoricalCrossentropy(Value y, Value p, const KerasArguments& arguments) {
+  if (arguments.label_smoothing != 0) {
+    const auto classes = static_cast<double>(p.shape().dim(-1));
+    y = ops::AddV2(ops::Mul(y, 1 - arguments.label_smoothing), arguments.label_smoothing / classes);
+  }
+  const Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
+  if (logits.valid()) {
+    return LikeLeading(ops::SoftmaxCrossEntropyWithLogits(AsRows(logits), AsRows(y)), p);
+  }
+  const Value share = ops::RealDiv(p, ops::Sum(p, {-1}, /*keep_dims=*/true));
+  return ops::Neg(LastSum(ops::Mul(y, ops::Log(Clipped(share)))));
+}
+
+Value SparseCrossentropy(Value y, Value p, const KerasArguments& arguments) {
+  Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
+  if (!logits.valid()) logits = ops::Log(Clipped(p));
+  const Value numbers = y.shape().rank() == 1 ? y : ops::Reshape(y, Shape{-1});
+  return LikeLeading(ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(logits), numbers), p);
+}
+
+Value Huber(Value y, Value p, double delta) {
+  const Value error = ops::Abs(ops::Sub(p, y));
+  const Value small = ops::Mul(ops::Square(error), 0.5);
+  const Value large = ops::Sub(ops::Mul(error, delta), 0.5 * delta * delta);
+  return LastMean(
+      ops::SelectV2(ops::LessEqual(error, ops::Mul(ops::OnesLike(error), delta)), small, large));
+}
+
+Value LogCosh(Value y, Value p) {
+  const Value x = ops::Sub(p, y);
+  return LastMean(ops::Sub(ops::AddV2(x, ops::Softplus(ops::Mul(x, -2.0))), std::log(2.0)));
+}
+
+// Labels of 0 and 1 as -1 and 1, where the batch has no other.
+Value PlusMinus(Value y) {
+  const Value binary =
+      ops::LogicalOr(ops::Equal(y, ops::ZerosLike(y)), ops::Equal(y, ops::OnesLike(y)));
+  return ops::SelectV2(ops::All(binary), ops::Sub(ops::Mul(y, 2.0), 1.0), y);
+}
+
+Value HingeOf(Value y, Value p) {
+  return ops::Maximum(ops::Sub(1.0, ops::Mul(PlusMinus(y), p)), 0.0);
+}
+
+Value CategoricalHinge(Value y, Value p) {
+  const Value own = LastSum(ops::Mul(y, p));
+  const Value other = ops::Max(ops::Mul(ops::Sub(1.0, y), p), {-1});
+  return ops::Maximum(ops::AddV2(ops::Sub(other, own), 1.0), 0.0);
+}
+
+Value PercentageError(Value y, Value p) {
+  const Value share = ops::RealDiv(ops::Sub(y, p), ops::Maximum(ops::Abs(y), kEpsilon));
+  return ops::Mul(LastMean(ops::Abs(share)), 100.0);
+}
+
+Value LogarithmicError(Value y, Value p) {
+  const auto log = [](Value x) { return ops::Log(ops::AddV2(ops::Maximum(x, kEpsilon), 1.0)); };
+  return LastMean(ops::SquaredDifference(log(p), log(y)));
+}
+
+Value Divergence(Value y, Value p) {
+  const Value wanted = ops::ClipByValue(y, kEpsilon, 1.0);
+  const Value given = ops::ClipByValue(p, kEpsilon, 1.0);
+  return LastSum(ops::Mul(wanted, ops::Log(ops::RealDiv(wanted, given))));
+}
+
+Value UnitVector(Value x) {
+  const Value square = ops::Sum(ops::Square(x), {-1}, /*keep_dims=*/true);
+  return ops::Mul(x, ops::Rsqrt(ops::Maximum(square, 1e-12)));
+}
+Value Cosine(Value y, Value p) { return LastSum(ops::Mul(UnitVector(y), UnitVector(p))); }
+
+Value Matches(Value a, Value b) { return ops::Cast(ops::Equal(a, b), DType::kFloat); }
+
+Value BinaryAccuracy(Value y, Value p, double threshold) {
+  const Value above = ops::Greater(p, ops::Mul(ops::OnesLike(p), threshold));
+  return LastMean(Matches(y, ops::Cast(above, DType::kFloat)));
+}
+
+Value InTop(Value classes, Value p, int64_t k) {
+  const Value numbers = classes.shape().rank() == 1 ? classes : ops::Reshape(classes, Shape{-1});
+  const Value hit = ops::InTopKV2(AsRows(p), numbers, static_cast<int>(k));
+  return LikeLeading(ops::Cast(hit, DType::kFloat), p);
+}
+
+using Compute = Value (*)(Value y, Value p, const KerasArguments& arguments);
+struct Named {
+  std::string_view name;
+  Compute compute;
+};
+using Arguments = const KerasArguments&;
+
+constexpr std::
+    array kLosses = {Named{"mean_squared_error",
+                           [](Value y, Value p, Arguments) {
+                             return LastMean(ops::SquaredDifference(p, y));
+                           }},
+                     Named{"mean_absolute_error",
+                           [](Value y, Value p, Arguments) {
+                             return LastMean(ops::Abs(ops::Sub(p, y)));
+                           }},
+                     Named{"mean_absolute_percentage_error",
+                           [](Value y, Value p, Arguments) { return PercentageError(y, p); }},
+                     Named{"mean_squared_logarithmic_error",
+                           [](Value y, Value p, Arguments) { return LogarithmicError(y, p); }},
+                     Named{"huber",
+                           [](Value y, Value p, Arguments a) { return Huber(y, p, a.delta); }},
+                     Named{"log_cosh", [](Value y, Value p, Arguments) { return LogCosh(y, p); }},
+                     Named{"hinge",
+                           [](Value y, Value p, Arguments) { return LastMean(HingeOf(y, p)); }},
+                     Named{"squared_hinge",
+                           [](Value y, Value p, Arguments) {
+                             return LastMean(ops::Square(HingeOf(y, p)));
+                           }},
+                     Named{"categorical_hinge",
+                           [](Value y, Value p, Arguments) { return CategoricalHinge(y, p); }},
+                     Named{"kl_divergence",
+                           [](Value y, Value p, Arguments) { return Divergence(y, p); }},
+                     Named{
+                         "poisson",
+                         [](Value y, Value p, Arguments) {
+                           return LastMean(
+                               ops::Sub(p, ops::Mul(y, ops::Log(ops::AddV2(p, kEpsilon)))));
+                         }},
+                     Named{"cosine_similarity",
+                           [](Value y, Value p, Arguments) { return ops::Neg(Cosine(y, p)); }},
+                     Named{"binary_crossentropy", BinaryCrossentropy},
+                     Named{"categorical_crossentropy", CategoricalCrossentropy},
+                     Named{"sparse_categorical_crossentropy", SparseCrossentropy}};
+
+constexpr std::array kAccuracies = {
+    Named{"binary_accuracy",
+          [](Value y, Value p, Arguments a) { return BinaryAccuracy(y, p, a.threshold); }},
+    Named{"categorical_accuracy",
+          [](Value y, Value p, Arguments) {
+            return Matches(ops::ArgMax(y, -1), ops::ArgMax(p, -1));
+          }},
+    Named{"sparse_categorical_accuracy",
+          [](Value y, Value p, Arguments) {
+            return Matches(ops::Cast(y, DType::kInt64), ops::ArgMax(p, -1));
+          }},
+    Named{"top_k_categorical_accuracy",
+          [](Value y, Value p, Arguments a) { return InTop(ops::ArgMax(y, -1), p, a.k); }},
+    Named{"sparse_top_k_categorical_accuracy",
+          [](Value y, Value p, Arguments a) { return InTop(y, p, a.k); }}};
+
+constexpr std::string_view kAccuracy = "accuracy";
+constexpr std::string_view kCrossentropy = "crossentropy";
+
+const Named* FindFunction(std::string_view name) {
+  for (const Named& loss : kLosses) {
+    if (loss.name == name) return &loss;
+  }
+  for (const Named& accuracy : kAccuracies) {
+    if (accuracy.name == name) return &accuracy;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void ThrowLabels(Value labels, Value predictions) {
+  throw Error(Code::kUsage,
+              fmt::format("labels {} do not go with the output {}", labels.shape().Text(),
+                          predictions.shape().Text()),
+              "the input_fn's `labels` and `map` make them");
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& KerasLossNames() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (const Named& loss : kLosses) names.push_back(loss.name);
+    for (const auto& [name, meaning] : kShort) names.push_back(name);
+    return names;
+  }();
+  return kNames;
+}
+
+const std::vector<std::string_view>& KerasMeanNames() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names = {kAccuracy, "acc", kCrossentropy, "ce"};
+    for (const Named& accuracy : kAccuracies) names.push_back(accuracy.name);
+    names.insert(names.end(), KerasLossNames().begin(), KerasLossNames().end());
+    return names;
+  }();
+  return kNames;
+}
+
+std::string KerasFunctionOf(std::string_view name, std::string_view loss, Value predictions) {
+  for (const auto& [given, meaning] : kShort) {
+    if (given == name) return std::string(meaning);
+  }
+  const bool accuracy = name == kAccuracy || name == "acc";
+  if (!accuracy && name != kCrossentropy && name != "ce") return std::string(name);
+  const std::string suffix(accuracy ? kAccuracy : kCrossentropy);
+  const Shape& shape = predictions.shape();
+  if (shape.dim(-1) == 1 || KerasFunctionOf(loss, "", predictions) == "binary_crossentropy") {
+    return "binary_" + suffix;
+  }
+  return (loss == "sparse_categorical_crossentropy" ? "sparse_categorical_" : "categorical_") +
+         suffix;
+}
+
+bool TakesClassNumbers(std::string_view function) { return function.starts_with("sparse_"); }
+
+Value KerasLabels(Value labels, Value predictions, std::string_view function) {
+  const DType dtype = labels.dtype();
+  if (!IsFloating(dtype) && !IsInteger(dtype) && dtype != DType::kBool) {
+    throw Error(Code::kUsage,
+                fmt::format("Labels dtype should be a number. Instead got {}.", NameOf(dtype)));
+  }
+  const Shape& shape = labels.shape();
+  const int rank = predictions.shape().rank();
+  if (TakesClassNumbers(function)) {
+    if (shape.rank() == rank && shape.dim(-1) == 1) labels = ops::Squeeze(labels, {rank - 1});
+    if (labels.shape().rank() != rank - 1) ThrowLabels(labels, predictions);
+    return ops::Cast(labels, DType::kInt64, "labels");
+  }
+  if (shape.rank() == rank - 1) labels = ops::ExpandDims(labels, -1);
+  if (!Compatible(labels.shape(), predictions.shape())) ThrowLabels(labels, predictions);
+  return ops::Cast(labels, DType::kFloat, "labels");
+}
+
+Value KerasFunction(std::string_view function, Value labels, Value predictions,
+                    const KerasArguments& arguments) {
+  const Named* const found = FindFunction(function);
+  if (found == nullptr) {
+    throw Error(Code::kUsage, fmt::format("there is no loss or metric '{}'", function),
+                "there are: " + Join({KerasLossNames().begin(), KerasLossNames().end()}, ", "));
+  }
+  return found->compute(labels, predictions, arguments);
+}
+
+}  // namespace tpuest::nn

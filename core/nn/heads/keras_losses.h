@@ -1,0 +1,48 @@
+#pragma once
+// Losses and metrics of tf.keras by name, of one output of a model. Labels y and predictions p are
+// [batch, ..., D]; each function gives one number an example and position, [batch, ...].
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+// What a function of tf.keras takes beside labels and predictions.
+struct KerasArguments {
+  bool from_logits = false;      // of crossentropies
+  double label_smoothing = 0.0;  // of crossentropies
+  double delta = 1.0;            // of huber
+  double threshold = 0.5;        // of binary_accuracy
+  int64_t k = 5;                 // of the top_k accuracies
+};
+
+// The names of losses, short and long: "mse" and "mean_squared_error".
+[[nodiscard]] const std::vector<std::string_view>& KerasLossNames();
+// The names of metrics that are means: all losses and the accuracies. "accuracy" and "crossentropy"
+// stand for what suits the output.
+[[nodiscard]] const std::vector<std::string_view>& KerasMeanNames();
+
+// The function that a name stands for: "accuracy" is binary where the output's last dimension is 1
+// or the loss is binary_crossentropy, sparse where the loss is, else categorical. Other names stay,
+// the long form for the short.
+[[nodiscard]] std::string KerasFunctionOf(std::string_view name, std::string_view loss,
+                                          Value predictions);
+
+// True if the labels of a function of this name are class numbers, not of the predictions' shape.
+[[nodiscard]] bool TakesClassNumbers(std::string_view function);
+
+// The labels as they go with the predictions: numbers, [batch, ..., D] (class numbers [batch,
+// ...]), a last dimension of 1 added where they lack it. Throws Error kUsage for other shapes and
+// for strings.
+[[nodiscard]] Value KerasLabels(Value labels, Value predictions, std::string_view function);
+
+// The loss or metric, float32 [batch, ...]. A crossentropy of what a sigmoid or softmax gives is
+// computed from that one's input, as tf.keras does. Throws Error kUsage for a name that is none.
+[[nodiscard]] Value KerasFunction(std::string_view function, Value labels, Value predictions,
+                                  const KerasArguments& arguments);
+
+}  // namespace tpuest::nn

@@ -1,0 +1,397 @@
+#include "models/keras/config/job.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/faults.h"
+#include "core/base/text.h"
+#include "models/keras/config/compile.h"
+#include "models/keras/config/graph.h"
+#include "models/keras/config/layers.h"
+
+namespace tpuest {
+namespace {
+
+// A model's layers as items of a job.
+struct Written {
+  KerasJson layers = KerasJson::array();
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;        // the job's names of what it gives
+  std::vector<std::string> output_layers;  // Keras' names of the layers
+};
+
+class ModelWriter {
+ public:
+  ModelWriter(const std::string& place, bool is_keras3, Faults& faults,
+              std::vector<std::string>& notes)
+      : place_(place), is_keras3_(is_keras3), faults_(faults), notes_(notes) {}
+
+  // The layers of a model, of a nested one under its path: "layers[3] 'base': ".
+  Written Write(const KerasJson& model, const std::string& path, const std::string& prefix) {
+    KerasGraph graph;
+    try {
+      graph = KerasGraphOf(model);
+    } catch (const KerasRefusal& refusal) {
+      Refused(path, "", refusal);
+      return {};
+    }
+    return OneModel(*this, graph, path, prefix).Write();
+  }
+
+  [[nodiscard]] const std::set<std::string>& policies() const { return policies_; }
+
+ private:
+  // The model whose layers are being written.
+  class OneModel {
+   public:
+    OneModel(ModelWriter& writer, const KerasGraph& graph, const std::string& path,
+             const std::string& prefix)
+        : writer_(writer), graph_(graph), path_(path), prefix_(prefix) {}
+
+    Written Write() {
+      for (const KerasGraphLayer& layer : graph_.layers) {
+        if (layer.class_name == "InputLayer") names_[{layer.name, 0}] = layer.name;
+        is_placed_.emplace_back(layer.calls.size(), layer.class_name == "InputLayer");
+      }
+      for (const KerasTensor& input : graph_.inputs) written_.inputs.push_back(input.layer);
+      while (Pass()) {
+      }
+      CheckAllPlaced();
+      for (const KerasTensor& output : graph_.outputs) {
+        written_.output_layers.push_back(output.layer);
+        written_.outputs.push_back(NameOfTensor(output));
+      }
+      return std::move(written_);
+    }
+
+   private:
+    // Places every call whose inputs are there; false if there was none.
+    bool Pass() {
+      bool placed = false;
+      for (size_t i = 0; i < graph_.layers.size(); ++i) {
+        const KerasGraphLayer& layer = graph_.layers[i];
+        for (size_t k = 0; k < layer.calls.size(); ++k) {
+          if (is_placed_[i][k] || !IsReady(layer.calls[k])) continue;
+          // The first call builds the layer.
+          if (k > 0 && !is_placed_[i][0]) continue;
+          is_placed_[i][k] = true;
+          placed = true;
+          Place(layer, k);
+        }
+      }
+      return placed;
+    }
+
+    bool IsReady(const KerasCall& call) const {
+      for (const KerasTensor& input : call.inputs) {
+        if (!names_.contains({input.layer, input.call})) return false;
+      }
+      return true;
+    }
+
+    void CheckAllPlaced() {
+      for (size_t i = 0; i < graph_.layers.size(); ++i) {
+        for (const bool placed : is_placed_[i]) {
+          if (placed) continue;
+          writer_.Refused(path_ + graph_.layers[i].place, graph_.layers[i].class_name,
+                          {"graph has a loop or a missing layer", ""});
+          return;
+        }
+      }
+    }
+
+    std::string NameOfTensor(const KerasTensor& tensor) const {
+      const auto found = names_.find({tensor.layer, tensor.call});
+      return found == names_.end() ? tensor.layer : found->second;
+    }
+
+    KerasJson InputsOf(const KerasCall& call) const {
+      if (call.inputs.size() == 1) return NameOfTensor(call.inputs.front());
+      KerasJson inputs = KerasJson::array();
+      for (const KerasTensor& input : call.inputs) inputs.push_back(NameOfTensor(input));
+      return inputs;
+    }
+
+    void Place(const KerasGraphLayer& layer, size_t k) {
+      const auto call = static_cast<int>(k);
+      names_[{layer.name, call}] = layer.name;
+      try {
+        if (k > 0) return Again(layer, k);
+        if (IsKerasModel(layer.class_name)) return Model(layer);
+        if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" ||
+            layer.is_operation) {
+          return Operation(layer, layer.calls[k]);
+        }
+        Layer(layer, layer.calls[k]);
+      } catch (const KerasRefusal& refusal) {
+        writer_.Refused(path_ + layer.place, layer.class_name, refusal);
+      }
+    }
+
+    // A layer that is called once more.
+    void Again(const KerasGraphLayer& layer, size_t k) {
+      const KerasCall& call = layer.calls[k];
+      std::string name = fmt::format("{}_call_{}", layer.name, k);
+      names_[{layer.name, static_cast<int>(k)}] = name;
+      if (layer.class_name == "TFOpLambda" || layer.is_operation) {
+        KerasGraphLayer copy = layer;
+        copy.name = name;
+        return Operation(copy, call);
+      }
+      KerasJson section = {{"layer", first_names_.at(layer.name)}, {"name", name}};
+      section["inputs"] = InputsOf(call);
+      if (const auto nested = inner_inputs_.find(layer.name); nested != inner_inputs_.end()) {
+        section["inputs"] = ByName(nested->second, call);
+      }
+      written_.layers.push_back(std::move(section));
+    }
+
+    void Layer(const KerasGraphLayer& layer, const KerasCall& call) {
+      writer_.policies_.insert(PolicyOf(MemberOf(layer.config, "dtype")));
+      writer_.CheckTraining(call);
+      KerasLayerSections sections =
+          KerasLayerOf(layer.class_name, layer.config, writer_.is_keras3_);
+      const std::string first = WordOf(sections.front(), "name");
+      KerasJson before = InputsOf(call);
+      const bool has_inputs = !call.inputs.empty();
+      KerasJson gated = before;  // what the first of an activation's layers takes
+      for (size_t i = 0; i < sections.size(); ++i) {
+        KerasJson& section = sections[i];
+        if (i == 1) gated = before;
+        const KerasJson asked = MemberOf(section, "inputs");
+        if (asked.is_array()) {
+          section["inputs"] = {sections.size() == 4 ? InputsOf(call) : gated, before};
+        } else if (has_inputs || i > 0) {
+          section["inputs"] = before;
+        }
+        before = WordOf(section, "name");
+      }
+      Uniquely(sections.front(), first);
+      first_names_[layer.name] = WordOf(sections.front(), "name");
+      names_[{layer.name, 0}] =
+          sections.size() == 1 ? first_names_[layer.name] : WordOf(sections.back(), "name");
+      if (IsInferenceOnly(layer, call)) {
+        WrapInference(sections.front(), has_inputs);
+      }
+      for (KerasJson& section : sections) {
+        PutInputsLast(section);
+        written_.layers.push_back(std::move(section));
+      }
+    }
+
+    // Layers of nested models that share a name get the model's before it.
+    void Uniquely(KerasJson& section, const std::string& name) {
+      if (writer_.names_.insert(name).second || prefix_.empty()) return;
+      section["name"] = prefix_ + name;
+    }
+
+    static bool IsInferenceOnly(const KerasGraphLayer& layer, const KerasCall& call) {
+      return layer.class_name.starts_with("BatchNormalization") &&
+             MemberOf(call.keywords, "training") == false;
+    }
+
+    // A batch normalization that is called with training=False: a model that is.
+    static void WrapInference(KerasJson& section, bool has_inputs) {
+      KerasJson inner = section;
+      KerasJson wrapped = {{"type", "functional"}, {"name", section["name"]}};
+      if (has_inputs) {
+        wrapped["inputs"] = {{"x", section["inputs"]}};
+        inner["inputs"] = "x";
+      }
+      wrapped["training"] = false;
+      wrapped["layers"] = KerasJson::array({inner});
+      section = std::move(wrapped);
+    }
+
+    static void PutInputsLast(KerasJson& section) {
+      if (!section.contains("inputs") || section.contains("layers")) return;
+      KerasJson inputs = section["inputs"];
+      section.erase("inputs");
+      section["inputs"] = std::move(inputs);
+    }
+
+    void Operation(const KerasGraphLayer& layer, const KerasCall& call) {
+      std::string function = WordOf(layer.config, "function");
+      if (function.empty()) {
+        function = layer.class_name == "SlicingOpLambda" ? "getitem" : layer.class_name;
+      }
+      KerasJson section = KerasOperationOf({.function = function,
+                                            .constant = call.constant,
+                                            .constant_first = call.constant_first,
+                                            .tensors = static_cast<int>(call.inputs.size()),
+                                            .arguments = call.keywords});
+      section["name"] = layer.name;
+      section["inputs"] = InputsOf(call);
+      first_names_[layer.name] = layer.name;
+      written_.layers.push_back(std::move(section));
+    }
+
+    static KerasJson ByName(const std::vector<std::string>& inner, const KerasCall& call,
+                            const std::vector<std::string>& outer) {
+      KerasJson inputs = KerasJson::object();
+      for (size_t i = 0; i < inner.size() && i < call.inputs.size(); ++i) {
+        inputs[inner[i]] = outer[i];
+      }
+      return inputs;
+    }
+    KerasJson ByName(const std::vector<std::string>& inner, const KerasCall& call) const {
+      std::vector<std::string> outer;
+      for (const KerasTensor& input : call.inputs) outer.push_back(NameOfTensor(input));
+      return ByName(inner, call, outer);
+    }
+
+    void Model(const KerasGraphLayer& layer) {
+      const KerasCall& call = layer.calls.front();
+      const KerasJson model = {{"class_name", layer.class_name}, {"config", layer.config}};
+      Written inner = writer_.Write(model, path_ + layer.place + ": ", layer.name + "/");
+      if (inner.layers.empty()) return;
+      KerasJson section = {{"type", "functional"}, {"name", layer.name}};
+      if (!call.inputs.empty()) {
+        if (inner.inputs.empty()) {
+          section["inputs"] = InputsOf(call);
+        } else {
+          section["inputs"] = ByName(inner.inputs, call);
+          inner_inputs_[layer.name] = inner.inputs;
+        }
+      }
+      if (MemberOf(layer.config, "trainable") == false) section["trainable"] = false;
+      const KerasJson& training = MemberOf(call.keywords, "training");
+      if (training == false) section["training"] = false;
+      if (training == true) {
+        RefuseKeras("it is called with training=True", "training=False, or without it");
+      }
+      first_names_[layer.name] = layer.name;
+      const std::string last = WordOf(inner.layers.back(), "name");
+      const bool is_last = inner.outputs.size() == 1 && inner.outputs.front() == last;
+      section["layers"] = std::move(inner.layers);
+      if (inner.outputs.size() > 1) {
+        RefuseKeras("it is a model of several outputs inside another",
+                    "its layers in the model itself");
+      }
+      if (!is_last) section["outputs"] = inner.outputs;
+      written_.layers.push_back(std::move(section));
+    }
+
+    ModelWriter& writer_;
+    const KerasGraph& graph_;
+    std::string path_;
+    std::string prefix_;
+    Written written_;
+    std::vector<std::vector<bool>> is_placed_;
+    std::map<std::pair<std::string, int>, std::string> names_;      // the job's, of calls
+    std::map<std::string, std::string> first_names_;                // the job's, of layers
+    std::map<std::string, std::vector<std::string>> inner_inputs_;  // of nested models
+  };
+
+  void Refused(const std::string& at, const std::string& class_name, const KerasRefusal& refusal) {
+    const std::string of_class = class_name.empty() ? "" : fmt::format(" ({})", class_name);
+    faults_.Add({.message = fmt::format("{}{}{}: {}", place_, at.empty() ? "" : ": " + at, of_class,
+                                        refusal.message),
+                 .hint = refusal.hint});
+  }
+
+  // Keras 3 writes `training` whether or not it was given.
+  void CheckTraining(const KerasCall& call) {
+    if (is_keras3_ || MemberOf(call.keywords, "training") != true) return;
+    RefuseKeras("it is called with training=True: it would be at work in predictions too",
+                "without training=True");
+  }
+
+  std::string place_;
+  bool is_keras3_;
+  Faults& faults_;
+  std::vector<std::string>& notes_;
+  std::set<std::string> names_;     // of layers in all models
+  std::set<std::string> policies_;  // of dtypes
+};
+
+bool IsKeras3(const KerasFile& file) {
+  if (!file.keras_version().empty()) return file.keras_version().starts_with("3");
+  return file.config().contains("registered_name") &&
+         file.config().dump().find("DTypePolicy") != std::string::npos;
+}
+
+// What the model is compiled with names its outputs.
+KerasJson OutputsOf(const Written& written) {
+  KerasJson outputs = KerasJson::object();
+  bool differs = false;
+  for (size_t i = 0; i < written.outputs.size(); ++i) {
+    outputs[written.output_layers[i]] = written.outputs[i];
+    differs |= written.output_layers[i] != written.outputs[i];
+  }
+  if (written.outputs.size() > 1) return differs ? outputs : KerasJson();
+  const bool is_last = WordOf(written.layers.back(), "name") == written.outputs.front();
+  return is_last ? KerasJson() : KerasJson(written.outputs.front());
+}
+
+// The inputs of a model's configuration; of a Sequential without an InputLayer the first layer's.
+std::vector<KerasInput> InputsIn(const KerasJson& model) {
+  std::vector<KerasInput> inputs;
+  const KerasJson& layers = MemberOf(MemberOf(model, "config"), "layers");
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const KerasJson& config = MemberOf(layers[i], "config");
+    const bool is_input = WordOf(layers[i], "class_name") == "InputLayer";
+    const bool is_first = i == 0 && WordOf(model, "class_name") == "Sequential";
+    const KerasJson given =
+        Unwrapped(MemberOf(config, "batch_shape").is_null() ? MemberOf(config, "batch_input_shape")
+                                                            : MemberOf(config, "batch_shape"));
+    if ((!is_input && !is_first) || !given.is_array() || given.empty()) continue;
+    KerasInput input{.name = WordOf(config, "name")};
+    if (!is_input) input.name += "_input";
+    for (size_t axis = 1; axis < given.size(); ++axis) {
+      input.shape.push_back(given[axis].is_number_integer() ? given[axis].get<int64_t>() : -1);
+    }
+    const std::string dtype = PolicyOf(MemberOf(config, "dtype"));
+    if (dtype.starts_with("int") || dtype.starts_with("uint")) input.dtype = dtype;
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+KerasJob ReadJob(const KerasFile& file,
+                 const std::map<std::string, std::string>& metric_names_map) {
+  KerasJob job;
+  Faults faults;
+  ModelWriter writer(file.config_place(), IsKeras3(file), faults, job.notes);
+  const Written written = writer.Write(file.config(), "", "");
+  if (faults.empty() && written.layers.empty()) {
+    faults.Add({.message = file.config_place() + ": the model has no layers"});
+  }
+  std::vector<Fault> all = faults.Take();
+  if (!all.empty()) throw Error(Code::kData, std::move(all));
+  if (!written.inputs.empty()) job.model["inputs"] = written.inputs;
+  const KerasJson outputs = OutputsOf(written);
+  if (!outputs.is_null()) job.model["outputs"] = outputs;
+  job.model["layers"] = written.layers;
+  if (writer.policies().contains("mixed_bfloat16") || writer.policies().contains("bfloat16")) {
+    job.model["precision"] = "bfloat16";
+  }
+  job.inputs = InputsIn(file.config());
+  job.outputs = written.output_layers;
+  AddCompiled(file, metric_names_map, job);
+  return job;
+}
+
+}  // namespace
+
+KerasJob KerasJobOf(const KerasFile& file,
+                    const std::map<std::string, std::string>& metric_names_map) {
+  if (!file.has_config()) {
+    throw Error(Code::kData,
+                fmt::format("{}: {}: it has no model", file.name(), NameOf(file.kind())),
+                "model.save(\"model.keras\") writes layers and weights; a zoo model takes weights "
+                "alone: {type: MobileNetV2, weights: FILE}");
+  }
+  try {
+    return ReadJob(file, metric_names_map);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(Code::kData,
+                fmt::format("{}: a value is not what Keras writes there: {}", file.config_place(),
+                            error.what()),
+                "save the model again");
+  }
+}
+
+}  // namespace tpuest

@@ -1,0 +1,180 @@
+// Configurations of Keras as jobs.
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "models/keras/config/job.h"
+#include "tests/models/keras/testdata.h"
+
+namespace tpuest {
+namespace {
+
+KerasJob JobOfText(const std::string& text) {
+  return KerasJobOf(KerasFile::Of("model.json", text));
+}
+
+// A Functional model of Keras 2 with these layers behind the input `x` [null, 4, 4, 3].
+std::string Functional(const std::string& layers, const std::string& output,
+                       const std::string& version = "2.15.0") {
+  return R"({"class_name": "Functional", "keras_version": ")" + version +
+         R"(", "backend": "tensorflow", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
+       "config": {"batch_input_shape": [null, 4, 4, 3], "dtype": "float32", "name": "x"}},)" +
+         layers + R"(], "input_layers": [["x", 0, 0]], "output_layers": [[")" + output +
+         R"(", 0, 0]]}})";
+}
+
+std::string Refusals(const std::string& text) {
+  try {
+    std::ignore = JobOfText(text);
+  } catch (const Error& error) {
+    std::string all = error.code() == Code::kData ? "" : "another code";
+    for (const Fault& fault : error.faults()) all += fault.message + "\n";
+    return all;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a file of either Keras becomes the same layers") {
+  const KerasJob two = KerasJobOf(KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5")));
+  for (const char* const name : {"k215_nested.keras", "k39_nested.keras", "k215_config.json"}) {
+    CAPTURE(name);
+    const KerasJob other = KerasJobOf(KerasFile::Of(name, KerasTestFile(name)));
+    CHECK(other.model.at("inputs") == two.model.at("inputs"));
+    CHECK(other.model.at("layers").size() == 3);
+    CHECK(other.model.at("layers")[0].at("training") == false);
+    CHECK(other.model.at("layers")[0].at("inputs") == KerasJson({{"image", "image"}}));
+  }
+  CHECK(KerasYaml(two.model, 2) == R"(  inputs: [image]
+  layers:
+    - type: functional
+      name: base
+      inputs: {image: image}
+      training: false
+      layers:
+        - {type: Conv2D, name: Conv1, filters: 2, kernel_size: 3, use_bias: false, inputs: image}
+        - {type: BatchNormalization, name: Conv1/bn, inputs: Conv1}
+        - {type: DepthwiseConv2D, name: dw, kernel_size: 2, use_bias: false, inputs: Conv1/bn}
+        - {type: BatchNormalization, name: dw_BN, scale: false, inputs: dw}
+    - {type: Flatten, name: flat, inputs: base}
+    - {type: Dense, name: logit, units: 1, inputs: flat}
+)");
+  CHECK(two.outputs == std::vector<std::string>{"logit"});
+  CHECK(two.inputs.front().shape == std::vector<int64_t>{4, 4, 1});
+}
+
+TEST_CASE("compile becomes head and optimizer") {
+  const KerasJob job = KerasJobOf(KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5")));
+  CHECK(KerasYaml(job.head, 0) == R"(type: compile
+outputs: [{name: logit, loss: mse, metrics: [{fn: mean_absolute_error, name: mae}]}]
+)");
+  CHECK(KerasYaml(job.optimizer, 0) == R"(type: Adam
+learning_rate: 0.001
+beta_1: 0.9
+beta_2: 0.999
+epsilon: 1e-07
+)");
+  const KerasJob none = KerasJobOf(KerasFile::Of("a.h5", KerasTestFile("k212_denses.h5")));
+  CHECK(none.head.is_null());
+  CHECK(none.optimizer.is_null());
+}
+
+TEST_CASE("metrics are renamed by a map that has each of them") {
+  const KerasFile file = KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5"));
+  CHECK(KerasJobOf(file, {{"mae", "far"}}).head.at("outputs")[0].at("metrics")[0].at("name") ==
+        "far");
+  CHECK_THROWS_WITH(
+      std::ignore = KerasJobOf(file, {{"mse", "far"}}),
+      "Invalid `metric_names_map`. The following keras model metric names:\"['mae']\" "
+      "do not exist in the `metric_names_map` dictionary");
+  CHECK_THROWS_WITH(
+      std::ignore = KerasJobOf(file, {{"mae", "far"}, {"mse", "x"}}),
+      "Invalid `metric_names_map`. There are unexpected keys in the "
+      "`metric_names_map` dictionary. Expected keys: ['mae'], Received: ['mae', 'mse']");
+}
+
+TEST_CASE("operations on tensors are layers") {
+  const KerasJob job = JobOfText(Functional(R"(
+      {"class_name": "SlicingOpLambda", "name": "bgr", "config": {"name": "bgr", "function": "__operators__.getitem"},
+       "inbound_nodes": [["x", 0, 0, {"slice_spec": {"class_name": "__tuple__", "items": [
+          {"class_name": "__ellipsis__"}, {"start": null, "stop": null, "step": -1}]}}]]},
+      {"class_name": "TFOpLambda", "name": "mean", "config": {"name": "mean", "function": "nn.bias_add"},
+       "inbound_nodes": [["bgr", 0, 0, {"bias": [-103.9390029907226562, -116.7789993286132812, -123.6800003051757812], "name": null}]]},
+      {"class_name": "TFOpLambda", "name": "half", "config": {"name": "half", "function": "math.truediv"},
+       "inbound_nodes": [["mean", 0, 0, {"y": 2.0, "name": null}]]},
+      {"class_name": "TFOpLambda", "name": "minus", "config": {"name": "minus", "function": "math.subtract"},
+       "inbound_nodes": [["_CONSTANT_VALUE", -1, 1.0, {"y": ["half", 0, 0], "name": null}]]},
+      {"class_name": "TFOpLambda", "name": "sum", "config": {"name": "sum", "function": "__operators__.add"},
+       "inbound_nodes": [["minus", 0, 0, {"y": ["half", 0, 0], "name": null}]]})",
+                                            "sum"));
+  CHECK(KerasYaml(job.model, 0) == R"(inputs: [x]
+layers:
+  - {type: Reverse, name: bgr, inputs: x}
+  - {type: Rescaling, scale: 1, offset: [-103.939, -116.779, -123.68], name: mean, inputs: bgr}
+  - {type: Rescaling, scale: 0.5, name: half, inputs: mean}
+  - {type: Rescaling, scale: -1, offset: 1, name: minus, inputs: half}
+  - {type: Add, name: sum, inputs: [minus, half]}
+)");
+}
+
+TEST_CASE("an activation that a layer does not have is layers behind it") {
+  const std::string dense =
+      R"({"class_name": "Dense", "name": "d", "inbound_nodes": [[["x", 0, 0, {}]]],
+      "config": {"name": "d", "units": 2, "activation": "ACT"}})";
+  const auto with = [&](const std::string& activation, const std::string& version) {
+    std::string text = dense;
+    text.replace(text.find("ACT"), 3, activation);
+    return KerasYaml(JobOfText(Functional(text, "d", version)).model, 0);
+  };
+  CHECK(with("hard_sigmoid", "2.15.0").find("activation: hard_sigmoid") != std::string::npos);
+  const std::string three = with("hard_silu", "3.9.0");
+  CHECK(three.find("- {type: Dense, name: d, units: 2, inputs: x}\n") != std::string::npos);
+  CHECK(
+      three.find("{type: ReLU, max_value: 6, name: d/hard_silu/relu6, inputs: d/hard_silu/add}") !=
+      std::string::npos);
+  CHECK(three.find("{type: Multiply, name: d/hard_silu, inputs: [d, d/hard_silu/gate]}") !=
+        std::string::npos);
+}
+
+TEST_CASE("a shared layer is called again by the number of the call") {
+  const KerasJob job = JobOfText(Functional(R"(
+      {"class_name": "Dense", "name": "d", "config": {"name": "d", "units": 3},
+       "inbound_nodes": [[["x", 0, 0, {}]], [["d", 0, 0, {}]]]},
+      {"class_name": "Add", "name": "a", "config": {"name": "a"},
+       "inbound_nodes": [[["d", 0, 0, {}], ["d", 1, 0, {}]]]})",
+                                            "a"));
+  CHECK(KerasYaml(job.model, 0) == R"(inputs: [x]
+layers:
+  - {type: Dense, name: d, units: 3, inputs: x}
+  - {layer: d, name: d_call_1, inputs: d}
+  - {type: Add, name: a, inputs: [d, d_call_1]}
+)");
+}
+
+TEST_CASE("what cannot be in a job is refused by layer, class and place, all of it") {
+  const std::string all = Refusals(Functional(R"(
+      {"class_name": "Lambda", "name": "l", "config": {"name": "l"}, "inbound_nodes": [[["x", 0, 0, {}]]]},
+      {"class_name": "Conv2D", "name": "c", "config": {"name": "c", "filters": 1, "kernel_size": [1, 1],
+       "data_format": "channels_first"}, "inbound_nodes": [[["l", 0, 0, {}]]]},
+      {"class_name": "TFOpLambda", "name": "t", "config": {"name": "t", "function": "linalg.matmul"},
+       "inbound_nodes": [["c", 0, 0, {"b": ["x", 0, 0]}]]})",
+                                              "t"));
+  CHECK(all ==
+        "model.json: layers[1] 'l' (Lambda): a Lambda layer holds Python code\n"
+        "model.json: layers[2] 'c' (Conv2D): data_format is channels_first\n"
+        "model.json: layers[3] 't' (TFOpLambda): the operation 'linalg.matmul' is not known here "
+        "with these arguments\n");
+  CHECK(Refusals(Functional(R"({"class_name": "ReLU", "name": "r", "config": {"name": "r"},
+      "inbound_nodes": [[["x", "0", 0, {}]]]})",
+                            "r"))
+            .find("cannot be read") != std::string::npos);
+  CHECK(Refusals(R"({"class_name": "MyModel", "keras_version": "2.15.0", "config": {}})") ==
+        "model.json: 'MyModel' has no layers: a model that is written as a class\n");
+  CHECK(Refusals(Functional(R"({"class_name": "ReLU", "name": "r", "config": {"name": "r"},
+      "inbound_nodes": [[["gone", 0, 0, {}]]]})",
+                            "r")) ==
+        "model.json: graph has a loop or a missing layer: there is no 'gone'\n");
+}
+
+}  // namespace tpuest
