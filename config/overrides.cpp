@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "config/flow_text.h"
 #include "config/schema.h"
@@ -11,19 +10,12 @@
 #include "config/writer.h"
 #include "config/yaml_reader.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
-
-// A step as a list's index; nullopt if it is not a number.
-std::optional<size_t> IndexOf(const std::string& step) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-  if (error != std::errc() || end != step.data() + step.size()) return std::nullopt;
-  return index;
-}
 
 // Adds the types that a value of this type can have there: an optional's own, a variant's all.
 void AddChoices(const Type& type, std::vector<const Type*>& choices) {
@@ -41,7 +33,7 @@ std::vector<const Type*> StepInto(const std::vector<const Type*>& types, const s
     // A Raw takes whatever stands below it.
     if (type->kind == Kind::kRaw) inside.push_back(type);
     if (type->kind == Kind::kMap) AddChoices(*type->item, inside);
-    if (type->kind == Kind::kList && IndexOf(step)) AddChoices(*type->item, inside);
+    if (type->kind == Kind::kList && WholeNumber<size_t>(step)) AddChoices(*type->item, inside);
     if (type->kind != Kind::kSection) continue;
     static constexpr const Type& kWord = kTypeOf<std::string>;
     if (!type->name.empty() && step == type->type_key) inside.push_back(&kWord);
@@ -286,7 +278,7 @@ class Overrider {
       return std::find_if(children.begin(), children.end(),
                           [&](const Node& child) { return child.key == step; });
     }
-    const std::optional<size_t> index = IndexOf(step);
+    const std::optional<size_t> index = WholeNumber<size_t>(step);
     const bool is_there = index && *index < children.size();
     return is_there ? children.begin() + static_cast<std::ptrdiff_t>(*index) : children.end();
   }
@@ -313,7 +305,7 @@ class Overrider {
   static Node& Child(Node& node, const std::string& step, const std::string& key,
                      const Place& place, const Origin& origin) {
     if (node.kind == Node::Kind::kList) {
-      const std::optional<size_t> index = IndexOf(step);
+      const std::optional<size_t> index = WholeNumber<size_t>(step);
       if (index && *index < node.children.size()) return node.children[*index];
       throw Fail(
           place, place.column, static_cast<int>(key.size()),

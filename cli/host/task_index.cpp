@@ -1,11 +1,11 @@
 #include "cli/host/task_index.h"
 
-#include <charconv>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest::cli {
 namespace {
@@ -21,15 +21,14 @@ constexpr Scheduler kSchedulers[] = {
 };
 
 int64_t IndexFrom(const Scheduler& scheduler, const std::string& text) {
-  int64_t number = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || rest != text.data() + text.size() || number < scheduler.first) {
+  const std::optional<int64_t> number = WholeNumber<int64_t>(text);
+  if (!number || *number < scheduler.first) {
     throw Error(Code::kUsage,
                 fmt::format("{} is '{}'; expected a whole number from {} on", scheduler.variable,
                             text, scheduler.first),
                 "--index N names the trial");
   }
-  return number - scheduler.first;
+  return *number - scheduler.first;
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "cli/job/fold.h"
 
-#include <charconv>
-
 #include "cli/job/job.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest::cli {
 namespace {
@@ -43,12 +42,11 @@ void ApplyFold(Job& job) {
 }
 
 FoldOptions ParseFold(const std::string& text) {
-  FoldOptions fold;
-  const char* const end = text.data() + text.size();
-  const auto [slash, error] = std::from_chars(text.data(), end, fold.index);
-  if (error == std::errc() && slash != end && *slash == '/') {
-    const auto [rest, wrong] = std::from_chars(slash + 1, end, fold.count);
-    if (wrong == std::errc() && rest == end) return fold;
+  const std::vector<std::string> parts = Split(text, '/');
+  if (parts.size() == 2) {
+    const auto index = WholeNumber<decltype(FoldOptions::index)>(parts[0]);
+    const auto count = WholeNumber<decltype(FoldOptions::count)>(parts[1]);
+    if (index && count) return {.index = *index, .count = *count};
   }
   throw Error(Code::kUsage, fmt::format("--fold: expected I/N, found '{}'", text),
               "--fold 1/5 trains on four fifths and evaluates on the first");

@@ -1,6 +1,5 @@
 // tpuest replay RUN --step N|A:B: which records a run's steps were trained on
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 #include "core/estimator/contract/wrapped_stream.h"
 
 namespace tpuest::cli {
@@ -33,17 +33,12 @@ struct Steps {
 };
 
 Steps ParseSteps(const std::optional<std::string>& given) {
-  const auto number = [](std::string_view text) -> std::optional<int64_t> {
-    int64_t value = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-    return value;
-  };
   if (!given) throw Error(Code::kUsage, "replay needs to know the step", kExample);
   const size_t colon = given->find(':');
-  const auto first = number(std::string_view(*given).substr(0, colon));
-  const auto last =
-      colon == std::string::npos ? first : number(std::string_view(*given).substr(colon + 1));
+  const auto first = WholeNumber<int64_t>(std::string_view(*given).substr(0, colon));
+  const auto last = colon == std::string::npos
+                        ? first
+                        : WholeNumber<int64_t>(std::string_view(*given).substr(colon + 1));
   if (first && last && *first >= 1 && *last >= *first) return {*first, *last};
   throw Error(Code::kUsage,
               fmt::format("--step: expected a step from 1 on, or A:B, found '{}'", *given),

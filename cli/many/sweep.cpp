@@ -2,7 +2,6 @@
 // tpuest sweep expand JOB ... | run JOB ... --index N|auto | status DIR | best DIR
 
 #include <algorithm>
-#include <charconv>
 
 #include "cli/host/task_index.h"
 #include "cli/job/job.h"
@@ -15,6 +14,7 @@
 #include "cli/shell/json.h"
 #include "config/tree.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest::cli {
 namespace {
@@ -99,19 +99,14 @@ int Expand(const SweepInvocation& invocation, config::Sources& sources) {
 
 size_t IndexOf(const SweepInvocation& invocation, size_t trials) {
   const std::string text = invocation.index.value_or("auto");
-  int64_t index = -1;
-  if (text == "auto") {
-    index = ArrayTaskIndex(config::ProcessEnvironment);
-  } else {
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (error != std::errc() || rest != text.data() + text.size()) {
-      throw Error(Code::kUsage,
-                  fmt::format("--index: expected a number or auto, found '{}'", text));
-    }
+  const std::optional<int64_t> index =
+      text == "auto" ? ArrayTaskIndex(config::ProcessEnvironment) : WholeNumber<int64_t>(text);
+  if (!index) {
+    throw Error(Code::kUsage, fmt::format("--index: expected a number or auto, found '{}'", text));
   }
-  if (index >= 0 && index < static_cast<int64_t>(trials)) return static_cast<size_t>(index);
+  if (*index >= 0 && *index < static_cast<int64_t>(trials)) return static_cast<size_t>(*index);
   throw Error(Code::kUsage,
-              fmt::format("there is no trial {}: the sweep has {}, counted from 0", index, trials),
+              fmt::format("there is no trial {}: the sweep has {}, counted from 0", *index, trials),
               fmt::format("an array of tasks 0 to {}", trials - 1));
 }
 

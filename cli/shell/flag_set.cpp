@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest::cli {
 
@@ -47,13 +47,11 @@ void FlagSet::Checked(const std::string& flag, const Read& read, const std::stri
 void FlagSet::AddInteger(const std::string& flag, int64_t least, int64_t most,
                          const std::function<void(int64_t)>& set, const std::string& help) {
   const auto read = [set, least, most](const std::string& given) -> std::optional<std::string> {
-    int64_t number = 0;
-    const char* const end = given.data() + given.size();
-    const auto [rest, error] = std::from_chars(given.data(), end, number);
-    if (error != std::errc() || rest != end || number < least || number > most) {
+    const std::optional<int64_t> number = WholeNumber<int64_t>(given);
+    if (!number || *number < least || *number > most) {
       return fmt::format("a whole number from {} on", least);
     }
-    set(number);
+    set(*number);
     return std::nullopt;
   };
   Checked(flag, read, "N", help);

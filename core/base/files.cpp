@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include "core/base/mapping.h"
 #include "core/base/system_error.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest {
 namespace {
@@ -215,10 +215,9 @@ bool HasLostWriter(std::string_view name) {
   const size_t at = name.rfind(kTemporary);
   if (at == std::string_view::npos) return false;
   const std::string_view digits = name.substr(at + kTemporary.size());
-  pid_t writer = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), writer);
-  if (error != std::errc() || end != digits.data() + digits.size() || writer <= 0) return false;
-  return ::kill(writer, 0) != 0 && errno == ESRCH;
+  const std::optional<pid_t> writer = WholeNumber<pid_t>(digits);
+  if (!writer || *writer <= 0) return false;
+  return ::kill(*writer, 0) != 0 && errno == ESRCH;
 }
 
 std::string JoinPath(std::string_view folder, std::string_view name) {

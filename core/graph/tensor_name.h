@@ -2,10 +2,11 @@
 // A GraphDef names tensors so: "node" (its output 0), "node:1", "^node" (runs before), and inside
 // functions "node:argument:0".
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "core/base/whole_number.h"
 
 namespace tpuest {
 
@@ -27,14 +28,13 @@ struct TensorName {
   const size_t last = text.rfind(':');
   if (last != first) name.argument = text.substr(first + 1, last - first - 1);
   const std::string_view number = text.substr(last + 1);
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), name.index);
-  const bool is_number = error == std::errc() && end == number.data() + number.size();
+  const auto index = WholeNumber<decltype(name.index)>(number);
+  if (index) name.index = *index;
   // "argument" alone is its output 0, as in a function's `ret`.
-  if (!is_number && last == first && !number.empty()) {
+  if (!index && last == first && !number.empty()) {
     name.argument = number;
     name.index = 0;
-  } else if (!is_number || name.index < 0) {
+  } else if (!index || name.index < 0) {
     name.index = -1;
   }
   return name;

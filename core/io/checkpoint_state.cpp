@@ -1,10 +1,10 @@
 #include "core/io/checkpoint_state.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "core/base/files.h"
+#include "core/base/whole_number.h"
 #include "core/io/bundle.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
@@ -122,11 +122,7 @@ bool RemoveCheckpoint(const std::string& prefix) {
 std::optional<int64_t> StepOfCheckpoint(std::string_view prefix) {
   const size_t dash = prefix.rfind('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = prefix.substr(dash + 1);
-  int64_t step = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return step;
+  return WholeNumber<int64_t>(prefix.substr(dash + 1));
 }
 
 }  // namespace tpuest

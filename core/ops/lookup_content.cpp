@@ -5,12 +5,12 @@
 #include "core/ops/lookup_content.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "core/backend/bind.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 #include "core/graph/write/tables.h"
 
 namespace tpuest::ops {
@@ -157,12 +157,9 @@ class TextFile {
       side.texts.emplace_back(text);
       return;
     }
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      Fail(fmt::format("line {}: \"{}\" is no {}", lines_, text, NameOf(side.dtype)));
-    }
-    side.numbers.push_back(number);
+    const std::optional<int64_t> number = WholeNumber<int64_t>(text);
+    if (!number) Fail(fmt::format("line {}: \"{}\" is no {}", lines_, text, NameOf(side.dtype)));
+    side.numbers.push_back(*number);
   }
 
   [[noreturn]] void Fail(const std::string& what) const {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 
 #include "core/backend/hlo/builder.h"
@@ -10,6 +9,7 @@
 #include "core/backend/pjrt/log.h"
 #include "core/backend/pjrt/tpu_memory.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 
 namespace tpuest {
 namespace {
@@ -50,12 +50,11 @@ void CheckName(const std::string& name) {
   int64_t chips = 1;
   const std::string sizes = name.substr(colon + 1);
   for (const std::string& part : Split(sizes.substr(0, sizes.find('_')), 'x')) {
-    int64_t size = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
-    if (error != std::errc() || end != part.data() + part.size() || size < 1) {
+    const std::optional<int64_t> size = WholeNumber<int64_t>(part);
+    if (!size || *size < 1) {
       throw NoTopology(name, fmt::format("'{}' is no number of chips", part));
     }
-    chips = size > kMostChips ? kMostChips + 1 : chips * size;
+    chips = *size > kMostChips ? kMostChips + 1 : chips * *size;
     if (chips > kMostChips) throw NoTopology(name, "no TPU has so many chips");
   }
 }

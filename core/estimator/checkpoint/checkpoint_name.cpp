@@ -1,10 +1,10 @@
 #include "core/estimator/checkpoint/checkpoint_name.h"
 
-#include <charconv>
 #include <cstdint>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/whole_number.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
@@ -21,9 +21,8 @@ bool IsStep(std::string_view name) {
 // it is. A step beyond all counts stays a name.
 std::string PathNamed(const std::string& name, const std::string& model_dir) {
   if (!IsStep(name)) return name;
-  int64_t step = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  return error == std::errc() ? CheckpointAt(model_dir, step) : name;
+  const std::optional<int64_t> step = WholeNumber<int64_t>(name);
+  return step ? CheckpointAt(model_dir, *step) : name;
 }
 
 [[noreturn]] void ThrowNone(const std::string& path) {

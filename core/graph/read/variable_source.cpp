@@ -1,12 +1,12 @@
 #include "core/graph/read/variable_source.h"
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 #include "core/graph/read/function_inliner.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/proto.h"
@@ -87,10 +87,8 @@ class RestoreGraph {
 
 // The whole text as a number that is not negative, or nullopt.
 std::optional<int64_t> NumberIn(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return {};
-  return value;
+  const std::optional<int64_t> value = WholeNumber<int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // "4 6 0,4:3,3" and "4 6 -:3,3": the tensor's shape, then start and length in each dimension.

@@ -1,9 +1,9 @@
 #include "core/nn/layers/network.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 #include "core/nn/job_place.h"
 
 namespace tpuest::nn {
@@ -213,12 +213,9 @@ class Network {
 
   // What "@12" stands for: the layer of that number in the list, from 0.
   [[nodiscard]] Value ValueNumbered(const std::string& name) const {
-    size_t number = 0;
-    const char* const end = name.data() + name.size();
-    const bool is_number = name.starts_with('@') &&
-                           std::from_chars(name.data() + 1, end, number).ptr == end &&
-                           number < by_number_.size();
-    return is_number ? by_number_[number] : Value();
+    if (!name.starts_with('@')) return {};
+    const std::optional<size_t> number = WholeNumber<size_t>(std::string_view(name).substr(1));
+    return number && *number < by_number_.size() ? by_number_[*number] : Value();
   }
 
   [[nodiscard]] std::vector<std::string> KnownNames() const {
