@@ -9,9 +9,9 @@
 #include "cli/host/plugin_probe.h"
 #include "cli/job/job.h"
 #include "cli/look/commands.h"
+#include "cli/run/process.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
-#include "cli/run/tf_config.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/files.h"
@@ -42,22 +42,40 @@ struct Findings {
   std::vector<std::pair<std::string, DiskSpace>> disks;  // "model_dir", and the disk it is on
   std::vector<PluginProbe> plugins;
   std::optional<JobPlace> job;
-  std::string tf_config;  // "none", "chief 0 of chief 1, worker 2"
+  std::string tf_config;                // "none", "chief 0 of chief 1, worker 2"
+  std::optional<ProcessPlace> process;  // nullopt: what launchers say cannot be used
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<Problem> problems;
 };
 
-std::string TfConfigText(std::vector<Problem>& problems) {
+std::string TfConfigText(ClusterRules rules, std::vector<Problem>& problems) {
   try {
-    const TfConfig config = ReadTfConfig();
+    const TfConfig config = ReadTfConfig(rules);
     if (config.text.empty()) return "none";
     std::vector<std::string> tasks;
     for (const auto& [type, nodes] : config.cluster)
-      tasks.push_back(fmt::format("{} {}", type, nodes));
+      tasks.push_back(fmt::format("{} {}", type, config.TasksOf(type)));
     return fmt::format("{} {} of {}", config.task_type, config.task_id, Join(tasks, ", "));
   } catch (const Error& error) {
     problems.push_back({"TF_CONFIG: " + error.message(), "unset TF_CONFIG, or give it a cluster"});
     return "cannot be used";
+  }
+}
+
+// What the launchers' variables say; nullopt where they cannot be used. TF_CONFIG has a row of its
+// own for its faults.
+std::optional<ProcessPlace> ProcessOf(ClusterRules rules, std::vector<Problem>& problems) {
+  TfConfig config;
+  try {
+    config = ReadTfConfig(rules);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  try {
+    return ThisProcess(config);
+  } catch (const Error& error) {
+    problems.push_back({error.message(), error.faults().front().hint});
+    return std::nullopt;
   }
 }
 
@@ -138,8 +156,10 @@ Findings Examine(const Invocation& invocation, config::Sources& sources) {
   }
   findings.machine = ThisMachine();
   findings.disks.emplace_back("the working folder", DiskAt("."));
+  ClusterRules rules = ClusterRules::kRunConfig;
   if (invocation.job || invocation.model_dir) {
     const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+    rules = RulesOf(loaded.job);
     JobPlace job{.path = invocation.job.value_or(""),
                  .model_dir = loaded.job.estimator.run_config.model_dir.value_or("")};
     if (!job.model_dir.empty()) {
@@ -149,7 +169,8 @@ Findings Examine(const Invocation& invocation, config::Sources& sources) {
     findings.job = job;
   }
   findings.environment = EnvironmentOf();
-  findings.tf_config = TfConfigText(findings.problems);
+  findings.tf_config = TfConfigText(rules, findings.problems);
+  findings.process = ProcessOf(rules, findings.problems);
   CheckMachine(findings.machine, findings.problems);
   CheckDisks(findings, findings.problems);
   CheckPlugins(findings.plugins, findings.problems);
@@ -212,6 +233,7 @@ std::string Text(const Findings& findings) {
   for (const PluginProbe& plugin : findings.plugins)
     rows.push_back({plugin.device, PluginText(plugin)});
   rows.push_back({"TF_CONFIG", findings.tf_config});
+  rows.push_back({"process", findings.process ? PlaceText(*findings.process) : "cannot be told"});
   for (const auto& [name, value] : findings.environment) rows.push_back({name, value});
   if (findings.job && !findings.job->path.empty()) rows.push_back({"job", findings.job->path});
   std::string text = TableText({false, false}, rows);
@@ -271,6 +293,7 @@ Json Document(const Findings& findings) {
       {"disks", disks},
       {"devices", devices},
       {"tf_config", findings.tf_config},
+      {"process", findings.process ? ProcessJson(*findings.process) : Json()},
       {"environment", environment},
       {"problems", problems}};
 }

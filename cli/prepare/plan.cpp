@@ -10,6 +10,7 @@
 #include "cli/prepare/commands.h"
 #include "cli/prepare/plan_compile.h"
 #include "cli/prepare/plan_report.h"
+#include "cli/run/process.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
 #include "cli/shell/json.h"
@@ -113,7 +114,8 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .batch_per_replica = run.share(),
                     .replicas = run.replicas,
                     .model = CostOf(*run.model),
-                    .warm_start = run.warm_start};
+                    .warm_start = run.warm_start,
+                    .process = ThisProcess(ReadTfConfig(RulesOf(job)))};
   if (job.estimator.use_tpu) {
     report.iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop;
   }

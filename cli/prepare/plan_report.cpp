@@ -1,5 +1,6 @@
 #include "cli/prepare/plan_report.h"
 
+#include "cli/run/process.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
@@ -61,6 +62,11 @@ std::string BatchText(const PlanReport& report) {
   if (report.replicas == 1) return batch + " on one replica";
   return fmt::format("{}: {} on each of {} replicas", batch, WithCommas(report.batch_per_replica),
                      report.replicas);
+}
+
+std::string ProcessText(const PlanReport& report) {
+  const std::string coordinator = CoordinatorText(report.process);
+  return PlaceText(report.process) + (coordinator.empty() ? "" : ", ") + coordinator;
 }
 
 std::string FlopsText(const PlanReport& report) {
@@ -128,6 +134,10 @@ Json JsonOfPlan(const PlanReport& report) {
                {"cpu_bytes", OrNull(report.cpu_bytes)},
                {"flops_per_replica", model.flops},
                {"flops", model.flops * report.replicas}};
+  json["process"] = ProcessJson(report.process);
+  if (!report.process.coordinator.empty()) {
+    json["process"]["coordinator"] = report.process.coordinator;
+  }
   json["layers"] = Json::array();
   for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
   if (!report.warm_start.empty()) json["warm_start"] = Json::array();
@@ -150,6 +160,7 @@ std::string PlanText(const PlanReport& report) {
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
       {"FLOPs", FlopsText(report)},
   };
+  if (!report.process.launcher.empty()) lines.push_back({"process", ProcessText(report)});
   if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {
     const std::string bytes = BytesText(*report.cpu_bytes);

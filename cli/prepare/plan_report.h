@@ -9,6 +9,7 @@
 #include "cli/prepare/plan_layers.h"
 #include "cli/shell/report.h"
 #include "core/estimator/planned_run.h"
+#include "core/hosts/launch.h"
 
 namespace tpuest::cli {
 
@@ -31,6 +32,7 @@ struct PlanReport {
   std::optional<int64_t> cpu_bytes;  // bytes of a step on the CPU engine, beside the variables
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
+  ProcessPlace process;  // among those that a launcher has started
 
   [[nodiscard]] std::optional<double> epochs() const;
 };

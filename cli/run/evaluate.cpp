@@ -5,6 +5,7 @@
 #include "cli/run/commands.h"
 #include "cli/run/eval_gates.h"
 #include "cli/run/eval_report.h"
+#include "cli/run/process.h"
 #include "cli/run/session.h"
 #include "cli/run/untrained.h"
 #include "cli/shell/common_flags.h"
@@ -151,6 +152,7 @@ void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
 }
 
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
+  if (IsLeftToChief(invocation)) return 0;
   if (invocation.follow) return Follow(invocation, sources);
   Session session(invocation, sources);
   return session.Run([&] {

@@ -7,6 +7,7 @@
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/export_keras.h"
+#include "cli/run/process.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
@@ -81,6 +82,7 @@ void DeclareExportFlags(FlagSet& flags, ExportFlags& to) {
 
 int Export(const ExportInvocation& given, config::Sources& sources) {
   const Invocation invocation = WithKeys(given);
+  if (IsLeftToChief(invocation)) return 0;
   Session session(invocation, sources);
   return session.Run([&] {
     if (given.format == ExportFormat::kKeras) return ExportKeras(session, given);

@@ -9,6 +9,7 @@
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/prediction_writer.h"
+#include "cli/run/process.h"
 #include "cli/run/session.h"
 #include "cli/run/untrained.h"
 #include "cli/shell/common_flags.h"
@@ -92,6 +93,7 @@ void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
 }
 
 int Predict(const PredictInvocation& invocation, config::Sources& sources) {
+  if (IsLeftToChief(invocation)) return 0;
   Session session(invocation, sources);
   return session.Run([&] {
     const PredictOptions& options = session.job().predict;

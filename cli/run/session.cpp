@@ -13,6 +13,7 @@
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
 #include "cli/run/input_files.h"
+#include "cli/run/process.h"
 #include "cli/run/record/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
@@ -177,9 +178,10 @@ void Session::LogOverrides() {
 }
 
 void Session::ReadEnvironment() {
-  const TfConfig config = ReadTfConfig();
-  CheckTask(config, invocation_);
-  ApplyTfConfig(config, loaded_->job.estimator.run_config, log());
+  task_ = ReadTfConfig(RulesOf(job()));
+  CheckTask(task_, invocation_);
+  CheckTrainsAlone(ThisProcess(task_), invocation_);
+  ApplyTfConfig(task_, loaded_->job.estimator.run_config, log());
 }
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {

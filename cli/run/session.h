@@ -44,6 +44,8 @@ class Session {
   [[nodiscard]] Estimator& estimator() { return *estimator_; }
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
+  // What TF_CONFIG makes of this process.
+  [[nodiscard]] const TfConfig& task() const { return task_; }
   // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
   // Error kCheckpoint where there is none such.
   [[nodiscard]] std::optional<std::string> Checkpoint(
@@ -101,6 +103,7 @@ class Session {
   std::unique_ptr<Backend> backend_;
   Device device_;
   std::unique_ptr<Estimator> estimator_;
+  TfConfig task_;
   std::optional<RunFolder> folder_;  // empty until a run has started
   std::string input_;                // tells the files apart that the run began with
   bool warned_of_input_ = false;

@@ -43,14 +43,17 @@ void PrintResult(const TrainAndEvaluateResult& result) {
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
 
-// The chief of a cluster trains alone: its evaluator is a process of its own.
-TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
+// The chief of a cluster trains alone: its evaluator is a process of its own. A master evaluates.
+TrainAndEvaluateResult RunTask(Session& session) {
   const Job& job = session.job();
   const TrainSpec& spec = *job.train_spec;
   const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
   const TrainHooks watched = hooks.With(session.recorder());
   const InputFn input_fn = session.TrainInput();
-  if (is_chief) return {.train = session.estimator().Train(input_fn, session.Length(), watched)};
+  const bool has_evaluator =
+      !session.task().cluster.empty() && session.task().task_type != "master";
+  if (has_evaluator)
+    return {.train = session.estimator().Train(input_fn, session.Length(), watched)};
   return session.estimator().TrainAndEvaluate(input_fn, session.Length(), watched,
                                               EvalTasksOf(job, "train-and-evaluate"));
 }
@@ -59,8 +62,7 @@ TrainAndEvaluateResult RunTask(Session& session, bool is_chief) {
 
 int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
   ShareHeap();
-  const TfConfig task = ReadTfConfig();
-  if (task.is_evaluator()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
+  if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
   Session session(invocation, sources);
   return session.Run([&] {
     if (!session.job().train_spec) {
@@ -68,7 +70,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
     CheckSameRun(session.job(), session.estimator().model_dir());
-    const TrainAndEvaluateResult result = RunTask(session, task.task_type == "chief");
+    const TrainAndEvaluateResult result = RunTask(session);
     if (result.train.stopped_because == kAlreadyDone) {
       CheckFinishedRun(session.job(), session.estimator().model_dir());
     }
