@@ -119,6 +119,11 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   if (job.estimator.use_tpu) {
     report.iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop;
   }
+  const ProcessPlace& process = report.process;
+  if (job.estimator.use_tpu && process.is_one_of_several() && process.role.empty()) {
+    report.share =
+        ShareOf(run.replicas, static_cast<int>(process.size), static_cast<int>(process.rank));
+  }
   report.steps = run.steps();
   if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
   const auto of_input =

@@ -64,9 +64,17 @@ std::string BatchText(const PlanReport& report) {
                      report.replicas);
 }
 
+std::string ShareText(const ReplicaRange& share, int replicas) {
+  if (share.count == 1) return fmt::format("replica {} of {}", share.first, replicas);
+  return fmt::format("replicas {} to {} of {}", share.first, share.end() - 1, replicas);
+}
+
 std::string ProcessText(const PlanReport& report) {
+  std::vector<std::string> texts = {PlaceText(report.process)};
+  if (report.share) texts.push_back(ShareText(*report.share, report.replicas));
   const std::string coordinator = CoordinatorText(report.process);
-  return PlaceText(report.process) + (coordinator.empty() ? "" : ", ") + coordinator;
+  if (!coordinator.empty()) texts.push_back(coordinator);
+  return Join(texts, ", ");
 }
 
 std::string FlopsText(const PlanReport& report) {
@@ -137,6 +145,10 @@ Json JsonOfPlan(const PlanReport& report) {
   json["process"] = ProcessJson(report.process);
   if (!report.process.coordinator.empty()) {
     json["process"]["coordinator"] = report.process.coordinator;
+  }
+  if (report.share) {
+    json["process"]["first_replica"] = report.share->first;
+    json["process"]["replicas"] = report.share->count;
   }
   json["layers"] = Json::array();
   for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));

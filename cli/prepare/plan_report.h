@@ -10,6 +10,7 @@
 #include "cli/shell/report.h"
 #include "core/estimator/planned_run.h"
 #include "core/hosts/launch.h"
+#include "core/hosts/shares.h"
 
 namespace tpuest::cli {
 
@@ -32,7 +33,8 @@ struct PlanReport {
   std::optional<int64_t> cpu_bytes;  // bytes of a step on the CPU engine, beside the variables
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
-  ProcessPlace process;  // among those that a launcher has started
+  ProcessPlace process;               // among those that a launcher has started
+  std::optional<ReplicaRange> share;  // of a process among several
 
   [[nodiscard]] std::optional<double> epochs() const;
 };
