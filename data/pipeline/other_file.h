@@ -7,8 +7,8 @@
 
 namespace tpuest {
 
-// An image, or a folder of images, stands in for the folder of image_dataset_from_directory, and for
-// TFRecords whose images are decoded by a map op.
+// An image, or a folder of images, stands in for the folder of image_dataset_from_directory, and
+// for TFRecords whose images are decoded by a map op.
 //
 // The input_fn with `path` in the place of its source's files: all of it, once and in order; "-" is
 // the standard input (CSV). Labels are not read: the file need not have them. The columns of a CSV

@@ -10,7 +10,8 @@ namespace {
 
 using ThresholdMetricFn = MetricOps (*)(Graph&, const std::string&, Value, Value, Value, double);
 
-HeadMetrics::Build Confusion(ThresholdMetricFn metric, const std::string& scores, double threshold) {
+HeadMetrics::Build Confusion(ThresholdMetricFn metric, const std::string& scores,
+                             double threshold) {
   return [=](Graph& graph, const std::string& name, const Tensors& t) {
     return metric(graph, name, t.at(scores), t.at("labels"), MetricWeights(t), threshold);
   };
