@@ -377,7 +377,7 @@ void CheckUnknownKeys(const ClassRule& rule, const KerasJson& config) {
   for (const auto& [key, value] : config.items()) {
     if (kPassedOver.contains(key) || key.ends_with("_constraint") || key == "lora_alpha") continue;
     const bool known = std::any_of(rule.keys.begin(), rule.keys.end(),
-                                   [&](const KeyRule& k) { return k.key == key; });
+                                   [&key = key](const KeyRule& k) { return k.key == key; });
     const bool says_nothing = OneOfEqual(value) == 1 || value.is_null() || OneOfEqual(value) == 1 ||
                               value == false || value == 0 || value == 0.0;
     if (known || says_nothing) continue;

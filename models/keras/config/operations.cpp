@@ -18,7 +18,7 @@ KerasJson ForEach(const KerasJson& value, const std::function<double(double)>& f
   return list;
 }
 
-KerasJson Scaled(KerasJson scale, KerasJson offset) {
+KerasJson Scaled(const KerasJson& scale, const KerasJson& offset) {
   KerasJson section = {{"type", "Rescaling"}, {"scale", ShortNumbers(scale)}};
   if (!offset.is_null()) section["offset"] = ShortNumbers(offset);
   return section;
