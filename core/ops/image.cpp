@@ -34,7 +34,7 @@ constexpr const char* kImage = "the image [N, H, W, C]";
 // Height and width as input `i` tells them.
 Shape SizeFrom(const ShapeContext& c, int i) {
   NeedRank(c, c.Input(i), 1, "the size [height, width]");
-  const Shape size = ShapeFromValue(c.node().input(i));
+  Shape size = ShapeFromValue(c.node().input(i));
   if (!size.known_rank()) return {kUnknownDim, kUnknownDim};
   if (size.rank() != 2) c.Fail(fmt::format("the size is {}, expected two numbers", size.Text()));
   for (const int64_t side : size.dims()) {

@@ -53,7 +53,7 @@ HloValue AlongAxis(HloBuilder& hlo, const HloValue& x, int64_t axis, const Share
   const std::vector<Part> parts = PartsOf(hlo, shares, axis);
   HloValue sum;
   for (const Part& part : parts) {
-    const HloValue picked = hlo.Gather(x, part.pixels, ShareAxes(axis), sizes, shape);
+    HloValue picked = hlo.Gather(x, part.pixels, ShareAxes(axis), sizes, shape);
     if (parts.size() == 1) return picked;
     const HloValue weighed = hlo.Binary("multiply", picked, part.weights);
     sum = sum.valid() ? hlo.Binary("add", sum, weighed) : weighed;

@@ -25,7 +25,7 @@ std::string ChannelsText(int channels) {
 
 // The header, and with `decode` the pixels, which are dropped.
 ImageHeader LookAt(std::string_view bytes, bool decode) {
-  const ImageHeader header = ReadImageHeader(bytes);
+  ImageHeader header = ReadImageHeader(bytes);
   if (decode) {
     DecodedImage image;
     DecodeImage(bytes, 0, image);

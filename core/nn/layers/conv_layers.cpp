@@ -313,8 +313,8 @@ std::vector<int64_t> Additions(const LayerScope& scope,
                                const std::variant<int64_t, std::vector<int64_t>>& padding,
                                const std::vector<int64_t>& strides) {
   const auto* const one = std::get_if<int64_t>(&padding);
-  const std::vector<int64_t> all = one != nullptr ? std::vector<int64_t>(strides.size(), *one)
-                                                  : std::get<std::vector<int64_t>>(padding);
+  std::vector<int64_t> all = one != nullptr ? std::vector<int64_t>(strides.size(), *one)
+                                            : std::get<std::vector<int64_t>>(padding);
   if (all.size() != strides.size()) {
     scope.Fail(fmt::format("output_padding is one or {} integers", strides.size()));
   }
