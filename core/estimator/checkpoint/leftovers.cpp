@@ -65,16 +65,25 @@ void RemoveLeftovers(const std::string& model_dir) {
   }
 }
 
-void RemoveNotedCheckpoints(const std::string& model_dir) {
+std::vector<std::string> RemoveNotedCheckpoints(const std::string& model_dir, int64_t step) {
   const std::optional<CheckpointState> state = ReadableState(model_dir);
-  if (!state) return;
+  if (!state) return {};
+  std::vector<std::string> later;
   bool all_gone = true;
   for (const std::string& name : NotedNames(model_dir)) {
     const std::string prefix = JoinPath(model_dir, name);
-    if (!StepOfCheckpoint(prefix) || IsNamedBy(*state, prefix)) continue;
-    all_gone = RemoveCheckpoint(prefix) && all_gone;
+    const std::optional<int64_t> at = StepOfCheckpoint(prefix);
+    if (!at) continue;
+    if (IsNamedBy(*state, prefix)) {
+      all_gone = false;
+    } else if (*at > step && CheckpointExists(prefix)) {
+      later.push_back(prefix);
+    } else {
+      all_gone = RemoveCheckpoint(prefix) && all_gone;
+    }
   }
-  if (all_gone) RemoveFile(RemovingPath(model_dir));
+  if (all_gone && later.empty()) RemoveFile(RemovingPath(model_dir));
+  return later;
 }
 
 std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std::string& restored,
@@ -103,7 +112,7 @@ void TidyFinishedRun(const std::string& model_dir, const std::string& newest, si
                               model_dir, newest, /*restored_is_extra=*/false, most)},
                          kCheckpointState, fsync);
   }
-  RemoveNotedCheckpoints(model_dir);
+  RemoveNotedCheckpoints(model_dir, INT64_MAX);
   RemoveLeftovers(model_dir);
 }
 

@@ -12,9 +12,10 @@ namespace tpuest {
 // that have no index and are not among those that the state file names. Without a state file that
 // can be read the latter stay.
 void RemoveLeftovers(const std::string& model_dir);
-// Removes the checkpoints that a killed process was about to remove, but those that the state file
-// names. Without a state file that can be read nothing is done.
-void RemoveNotedCheckpoints(const std::string& model_dir);
+// Removes the checkpoints of `removing` that a run which goes on from `step` has no use for. Those
+// that the state file names stay noted, and so do those past the step, which are returned: extras
+// that the run could not go on from. Without a state file that can be read nothing is done.
+std::vector<std::string> RemoveNotedCheckpoints(const std::string& model_dir, int64_t step);
 
 // The regular checkpoints up to `restored` that count as kept, the oldest first: those of the state
 // file, or, where it cannot be read, the newest `most` of the folder. `restored` is their last,

@@ -66,7 +66,8 @@ inline constexpr std::string_view kBestState = "best";
 // The job as it was written, and the same with every value put in, which evaluate and predict take.
 [[nodiscard]] std::string SourceJobPath(const std::string& model_dir);
 [[nodiscard]] std::string ResolvedJobPath(const std::string& model_dir);
-// The names of the checkpoints that are about to be removed, a line each; empty but within a save.
+// The names of the checkpoints that are to be removed, a line each: within a save, those that it
+// removes; between saves, one that a stop request alone saved, which the next save removes.
 [[nodiscard]] std::string RemovingPath(const std::string& model_dir);
 // The lock that the process that trains holds.
 [[nodiscard]] std::string LockPath(const std::string& model_dir);

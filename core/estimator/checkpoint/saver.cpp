@@ -13,6 +13,8 @@
 //
 // What a stop request saves at 1700 is an extra beside these, extra_: the state file names it as
 // the newest, it is not counted, and Save(2000) of the run that goes on removes it.
+// .tpuest/removing names it from the start, so that it is known for what it is even if its own
+// files are damaged.
 //
 // What holds, wherever the process is killed:
 //   - What the state file names is whole on disk: it is written before it is named, and removed
@@ -81,7 +83,7 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   if (cut) extra_ = restored;
   const std::optional<CheckpointState> state = ReadableState(args_.model_dir);
   if (!state || state->model_checkpoint_path != restored) WriteState();
-  RemoveNotedCheckpoints(args_.model_dir);
+  stuck_ = RemoveNotedCheckpoints(args_.model_dir, last_step_.value_or(0));
 }
 
 std::string Saver::last_prefix() const { return extra_.empty() ? last_regular_prefix() : extra_; }
@@ -93,6 +95,7 @@ std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 void Saver::Save(int64_t step, const ResumePoint& resume) {
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   const std::string prefix = CheckpointAt(args_.model_dir, step);
+  if (resume.cut) NoteRemoving(stuck_, prefix);
   try {
     Write(prefix, resume);
   } catch (const std::exception&) {
@@ -113,7 +116,7 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   if (!extra_before.empty() && extra_before != prefix) old.push_back(extra_before);
   std::erase(stuck_, prefix);
   old.insert(old.end(), stuck_.begin(), stuck_.end());
-  NoteRemoving(old);
+  NoteRemoving(old, extra_);
   WriteState();
   last_step_ = step;
   Remove(old);
@@ -160,20 +163,25 @@ std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
   return prefixes;
 }
 
-void Saver::NoteRemoving(const std::vector<std::string>& prefixes) const {
-  if (prefixes.empty()) return;
+void Saver::NoteRemoving(std::vector<std::string> prefixes, const std::string& extra) const {
+  if (!extra.empty()) prefixes.push_back(extra);
+  if (prefixes.empty()) {
+    RemoveFile(RemovingPath(args_.model_dir));
+    return;
+  }
   std::string lines;
   for (const std::string& prefix : prefixes) lines += BaseName(prefix) + "\n";
   WriteFileAtomically(RemovingPath(args_.model_dir), lines, /*fsync=*/false);
 }
 
-// What the disk does not let go stays noted, for the next save or the next start.
+// What the disk does not let go stays noted, for the next save or the next start, and so does an
+// extra.
 void Saver::Remove(const std::vector<std::string>& prefixes) {
   stuck_.clear();
   for (const std::string& prefix : prefixes) {
     if (!RemoveCheckpoint(prefix)) stuck_.push_back(prefix);
   }
-  if (!prefixes.empty() && stuck_.empty()) RemoveFile(RemovingPath(args_.model_dir));
+  if (stuck_.empty() && extra_.empty()) RemoveFile(RemovingPath(args_.model_dir));
 }
 
 }  // namespace tpuest

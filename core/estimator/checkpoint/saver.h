@@ -62,14 +62,14 @@ class Saver {
   [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
   [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
-  void NoteRemoving(const std::vector<std::string>& prefixes) const;
+  void NoteRemoving(std::vector<std::string> prefixes, const std::string& extra) const;
   void Remove(const std::vector<std::string>& prefixes);
 
   SaverArgs args_;
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
   std::optional<ObjectLayout> layout_;          // for checkpoint_format: checkpoint
   std::deque<Kept> kept_;                       // oldest first
-  std::vector<std::string> stuck_;              // prefixes that could not be removed
+  std::vector<std::string> stuck_;              // prefixes that are to go and are still there
   std::string extra_;                           // prefix; newer than all that are kept
   double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;

@@ -1,4 +1,5 @@
 #include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
@@ -174,6 +175,42 @@ TEST_CASE("what a stop request saves is not counted among those kept") {
   CHECK(CheckpointExists(folder.File("model.ckpt-4")));  // this run keeps more
   CHECK(!CheckpointExists(folder.File("model.ckpt-6")));
   CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-8"));
+}
+
+TEST_CASE("what a stop request saved goes with the next checkpoint, damaged or not") {
+  const auto run = [](const std::string& model_dir, std::optional<int64_t> stop_at) {
+    Home home;
+    Estimator estimator(LinearModel(), OptionsOf(model_dir, {.save_every = 8}), home.get());
+    AfterEachLoop stop([&](RunContext& /*context*/, const RunValues& values) {
+      if (values.global_step == stop_at) home.stop.Request(StopSignal::Kind::kPreempted);
+    });
+    return estimator.Train(RangeInput({.count = 50}), {.max_steps = 20}, {&stop}).exit_code;
+  };
+  TemporaryFolder whole;
+  CHECK(run(whole.path(), {}) == 0);
+  for (const bool damages_index : {false, true}) {
+    for (const std::optional<int64_t> second_stop : {std::optional<int64_t>(), {10}, {14}}) {
+      CAPTURE(damages_index);
+      CAPTURE(second_stop.value_or(0));
+      TemporaryFolder folder;
+      CHECK(run(folder.path(), 12) == 75);
+      const std::string extra = folder.File("model.ckpt-12");
+      const std::string path = damages_index ? BundleIndexPath(extra) : BundleDataPath(extra, 0, 1);
+      std::string bytes = ReadFile(path);
+      bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+      WriteFileAtomically(path, bytes);
+      if (second_stop) {
+        CHECK(run(folder.path(), second_stop) == 75);
+        CHECK(!CheckpointExists(extra));
+      }
+      CHECK(run(folder.path(), {}) == 0);
+      CHECK(!CheckpointExists(extra));
+      CHECK(!FileExists(RemovingPath(folder.path())));
+      CHECK(ReadFile(folder.File("checkpoint")) == ReadFile(whole.File("checkpoint")));
+      CHECK(ListDirectory(folder.path()).size() - EventFiles(folder.path()).size() ==
+            ListDirectory(whole.path()).size() - EventFiles(whole.path()).size());
+    }
+  }
 }
 
 TEST_CASE("a state file with any bit wrong, or cut anywhere, leads to the newest checkpoint") {
