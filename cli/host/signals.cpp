@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 
 #include "core/base/interrupt.h"
@@ -14,30 +15,74 @@ namespace {
 StopSignal* stop_signal = nullptr;
 // Two signals may be handled at once, each on a thread of its own: one of them is the second.
 std::atomic<bool> heard_one = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<unsigned> grace = 0;  // seconds; 0: as long as it needs
+std::atomic<int> overdue_code = 143;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+struct NamedSignal {
+  std::string_view name;
+  int number;
+};
+
+constexpr NamedSignal kStopSignals[] = {{"SIGTERM", SIGTERM},
+                                        {"SIGINT", SIGINT},
+                                        {"SIGUSR1", SIGUSR1},
+                                        {"SIGUSR2", SIGUSR2},
+                                        {"SIGHUP", SIGHUP}};
+
+// The time that SIGALRM was asked for is over.
+void LeaveOverdue(int /*signal*/) {
+  constexpr std::string_view kText =
+      "tpuest: left before all was saved: tpuest.preemption.grace_secs is over\n";
+  // A stderr that is closed is no reason to stay.
+  [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(overdue_code);
+}
 
 void Handle(int signal) {
   const bool interrupt = signal == SIGINT;
-  const bool is_second = heard_one.exchange(true) || stop_signal->requested();
-  if (is_second) _exit(interrupt ? 130 : 143);
+  if (heard_one.exchange(true)) _exit(interrupt ? 130 : 143);
+  overdue_code = interrupt ? 130 : 143;
+  if (grace != 0) alarm(grace);
   Interrupt(interrupt ? 130 : 75);
   stop_signal->Request(interrupt ? StopSignal::Kind::kInterrupted : StopSignal::Kind::kPreempted);
 }
 
 }  // namespace
 
-void HandleSignals(StopSignal& stop) {
+std::vector<std::string> StopSignalNames() {
+  std::vector<std::string> names;
+  for (const NamedSignal& each : kStopSignals) names.emplace_back(each.name);
+  return names;
+}
+
+std::optional<int> SignalNamed(std::string_view name) {
+  for (const NamedSignal& each : kStopSignals) {
+    if (each.name == name) return each.number;
+  }
+  return std::nullopt;
+}
+
+void HandleSignals(StopSignal& stop, const std::vector<std::string>& names,
+                   std::optional<double> grace_secs) {
   stop_signal = &stop;
-  heard_one = false;
+  heard_one = stop.requested();
+  grace = static_cast<unsigned>(std::ceil(grace_secs.value_or(0)));
   struct sigaction action {};
-  action.sa_handler = Handle;
   sigemptyset(&action.sa_mask);
+  action.sa_handler = LeaveOverdue;
+  if (grace_secs) sigaction(SIGALRM, &action, nullptr);
+  action.sa_handler = Handle;
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGTERM, SIGUSR1, SIGINT}) sigaction(signal, &action, nullptr);
-  // nohup has a lost terminal ignored, and so it stays.
-  struct sigaction before {};
-  sigaction(SIGHUP, nullptr, &before);
-  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  for (const std::string& name : names) {
+    const std::optional<int> number = SignalNamed(name);
+    if (!number) continue;  // ValidateJob has said so
+    // nohup has a lost terminal ignored, and so it stays.
+    struct sigaction before {};
+    sigaction(*number, nullptr, &before);
+    if (*number == SIGHUP && before.sa_handler == SIG_IGN) continue;
+    sigaction(*number, &action, nullptr);
+  }
   std::signal(SIGPIPE, SIG_IGN);
 }
 

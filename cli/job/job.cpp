@@ -1,5 +1,6 @@
 #include "cli/job/job.h"
 
+#include "cli/host/signals.h"
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
@@ -57,6 +58,7 @@ class Validator {
           fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
+    CheckPreemption();
     const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
     if (!(evaluator_secs > 0)) {
       faults_.Say(
@@ -70,6 +72,22 @@ class Validator {
   }
 
  private:
+  void CheckPreemption() {
+    const PreemptionOptions& preemption = job_.tpuest.preemption;
+    for (const std::string& name : preemption.signals) {
+      if (SignalNamed(name)) continue;
+      faults_.Say("tpuest.preemption.signals",
+                  fmt::format("there is no signal '{}' that a run can leave at", name),
+                  "one of " + Join(StopSignalNames(), ", "));
+    }
+    if (preemption.grace_secs && !(*preemption.grace_secs > 0 && *preemption.grace_secs < 1e9)) {
+      faults_.Say(
+          "tpuest.preemption.grace_secs",
+          fmt::format("grace_secs is {}; expected more than 0", NumberText(*preemption.grace_secs)),
+          "a minute, or less than it takes until the machine is gone");
+    }
+  }
+
   void CheckColumns() {
     const std::vector<Fault> faults = nn::ColumnSet(job_.feature_columns).Faults();
     faults_.AddAll(faults);

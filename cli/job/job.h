@@ -62,7 +62,26 @@ struct DeadlineOptions {
   }
 };
 
+struct PreemptionOptions {
+  std::vector<std::string> signals = {"SIGTERM", "SIGUSR1", "SIGHUP", "SIGINT"};
+  std::optional<double> grace_secs;
+
+  template <class V>
+  void Visit(V& v) {
+    v("signals", signals,
+      {.help = "that make a run save and leave; what is left out does as it does to any program",
+       .tpuest = true});
+    v("grace_secs", grace_secs,
+      {.help =
+           "a run that has not saved and left so long after such a signal leaves at once; null: "
+           "it takes as long as it needs",
+       .tpuest = true});
+  }
+};
+
 struct TpuestOptions {
+  std::string resume = "auto";
+  PreemptionOptions preemption;
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
@@ -73,6 +92,14 @@ struct TpuestOptions {
 
   template <class V>
   void Visit(V& v) {
+    v("resume", resume,
+      {.help = "auto: train goes on from the model_dir's checkpoint, or begins; must: it has one; "
+               "never: the model_dir is empty or not there",
+       .tpuest = true,
+       .values = {"auto", "must", "never"},
+       .changes_bits = false});
+    v("preemption", preemption,
+      {.help = "signals that a run saves and leaves at", .tpuest = true, .changes_bits = false});
     v("fsync", fsync,
       {.help = "flush checkpoints to the disk before they count",
        .tpuest = true,

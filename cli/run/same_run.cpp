@@ -136,6 +136,21 @@ std::unique_ptr<LoadedJob> JobOfRun(const std::string& model_dir) {
 
 }  // namespace
 
+void CheckResume(const Job& job, const std::string& model_dir) {
+  const std::string& resume = job.tpuest.resume;
+  if (resume == "must" && CheckpointsIn(model_dir).empty()) {
+    throw Error(Code::kCheckpoint,
+                fmt::format("{}: there is no checkpoint to go on from", model_dir),
+                "tpuest.resume is must; auto begins where there is none")
+        .Key("tpuest.resume");
+  }
+  if (resume == "never" && DirectoryExists(model_dir) && !ListDirectory(model_dir).empty()) {
+    throw Error(Code::kCheckpoint, fmt::format("{}: is not empty", model_dir),
+                "tpuest.resume is never; --model-dir DIR gives this job a run of its own")
+        .Key("tpuest.resume");
+  }
+}
+
 void CheckSameRun(const Job& job, const std::string& model_dir) {
   const std::map<int64_t, std::string> checkpoints = CheckpointsIn(model_dir);
   if (checkpoints.empty()) return;

@@ -9,6 +9,10 @@
 
 namespace tpuest::cli {
 
+// Error kCheckpoint where the job's tpuest.resume is must and model_dir has no checkpoint, or never
+// and it is not empty.
+void CheckResume(const Job& job, const std::string& model_dir);
+
 // Error kCheckpoint where model_dir has checkpoints of a run whose job names another model,
 // feature columns or label: it says whose run that is, and three of the keys. What only says how
 // is trained (optimizers, rates, dropout, steps, data) may differ, and paths of files do.

@@ -133,7 +133,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       device_(invocation.device, ReplicasOf(loaded_->job.estimator),
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   ChooseCpuIsa(loaded_->job, device_.backend() == nullptr);
-  HandleSignals(process_stop);
+  const PreemptionOptions& preemption = job().tpuest.preemption;
+  HandleSignals(process_stop, preemption.signals, preemption.grace_secs);
   LogOverrides();
   ReadEnvironment();
   const EstimatorHome home{.registry = *registry_,

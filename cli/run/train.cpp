@@ -31,6 +31,7 @@ int Train(const Invocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "train needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainSpec& spec = *session.job().train_spec;
     const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);

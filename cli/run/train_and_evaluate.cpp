@@ -69,6 +69,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainAndEvaluateResult result = RunTask(session);
     if (result.train.stopped_because == kAlreadyDone) {

@@ -124,6 +124,8 @@ EXCEPTIONS = {
     'eval_spec.start_delay_secs': TIME,
     'eval_spec.*.start_delay_secs': TIME,
     'tpuest.deadlines.evaluator_secs': TIME,
+    'tpuest.preemption.grace_secs': TIME,
+    'tpuest.preemption.signals': 'only a signal shows it (preemption.yaml)',
     'CheckpointSaverHook save_secs': TIME,
     'ProfilerHook save_secs': TIME,
     'input_fns.*.cache': SPEED,
