@@ -1,11 +1,9 @@
 #include "models/functional.h"
 
-#include <memory>
-
 #include "core/base/text.h"
 #include "core/nn/job_place.h"
 #include "core/nn/layers/network.h"
-#include "models/keras/match.h"
+#include "models/first_weights.h"
 
 namespace tpuest::models {
 namespace {
@@ -107,38 +105,6 @@ std::vector<nn::WeightsFile> FilesOf(const Functional& model, const nn::LayerCon
   }
   files.insert(files.end(), context.weights.begin(), context.weights.end());
   return files;
-}
-
-// Adds to the spec's scaffold what gives the variables the weights of files. What does not fit is
-// found at once; the weights are read when a run starts without a checkpoint.
-void StartFromFiles(const nn::LayerContext& context, const std::vector<nn::WeightsFile>& files,
-                    TPUEstimatorSpec& spec) {
-  auto readers = std::make_shared<KerasWeightReaders>();
-  std::vector<std::string> names;
-  for (const nn::WeightsFile& file : files) {
-    nn::AtPlace(file.place, [&] {
-      const KerasTarget target{.graph = context.graph,
-                               .first_variable = file.first_variable,
-                               .end_variable = file.end_variable,
-                               .object_prefix = file.object_prefix,
-                               .models = context.models};
-      for (auto& [name, read] : MatchKerasWeights(file.path, target)) {
-        readers->insert_or_assign(name, read);
-      }
-    });
-    names.push_back(file.path);
-  }
-  spec.scaffold_fn = [before = spec.scaffold_fn, readers, source = Join(names, ", ")] {
-    std::optional<Scaffold> scaffold = before ? before() : Scaffold();
-    if (!scaffold) return scaffold;
-    scaffold->init_source = source;
-    scaffold->init_fn = [readers] {
-      std::map<std::string, Tensor> values;
-      for (const auto& [name, read] : *readers) values.emplace(name, read());
-      return values;
-    };
-    return scaffold;
-  };
 }
 
 }  // namespace

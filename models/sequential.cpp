@@ -2,6 +2,7 @@
 
 #include "core/nn/job_place.h"
 #include "core/nn/layers/network.h"
+#include "models/first_weights.h"
 
 namespace tpuest::models {
 namespace {
@@ -30,15 +31,17 @@ TPUEstimatorSpec Sequential::Build(Graph& graph, const ModelInputs& inputs, Mode
   const Value x =
       OnlyFeature(inputs, "Sequential", nn::WeightColumnsOf(head), context.compute_dtype);
   const Value logits = nn::ApplyLayers(layers, context, {.named = {}, .only = x}).last;
-  return BuildSpec({.head = head,
-                    .logits = logits,
-                    .inputs = inputs,
-                    .mode = mode,
-                    .params = params,
-                    .layers = context,
-                    .job = job,
-                    .metrics = metrics,
-                    .l2_weight_decay = l2_weight_decay});
+  TPUEstimatorSpec spec = BuildSpec({.head = head,
+                                     .logits = logits,
+                                     .inputs = inputs,
+                                     .mode = mode,
+                                     .params = params,
+                                     .layers = context,
+                                     .job = job,
+                                     .metrics = metrics,
+                                     .l2_weight_decay = l2_weight_decay});
+  if (!context.weights.empty()) StartFromFiles(context, context.weights, spec);
+  return spec;
 }
 
 }  // namespace tpuest::models
