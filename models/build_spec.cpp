@@ -4,18 +4,23 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/ops/array.h"
+#include "core/nn/global_step.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/reduction.h"
+#include "models/recorded_scalars.h"
 
 namespace tpuest::models {
 namespace {
 
 // The head's metrics, those of the job in the place of its own of the same name.
-EvalMetrics MetricsOf(const nn::HeadOutputs& outputs, const std::vector<nn::ExtraMetric>& extra) {
+nn::MetricBuilders MetricsOf(const nn::HeadOutputs& outputs,
+                             const std::vector<nn::ExtraMetric>& extra) {
   nn::MetricBuilders builders = nn::ExtraMetricBuilders(extra, outputs.metric_tensors);
   builders.insert(outputs.metrics.begin(), outputs.metrics.end());
+  return builders;
+}
+
+EvalMetrics EvalMetricsOf(const nn::HeadOutputs& outputs, nn::MetricBuilders builders) {
   return {.fn =
               [builders = std::move(builders)](Graph& graph, const nn::Tensors& tensors) {
                 return nn::BuildMetrics(graph, builders, tensors);
@@ -90,42 +95,29 @@ nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
   return nn::Minimize(loss, *parts.job.optimizer, options);
 }
 
-// The scalars that a training step has, by tag.
-std::map<std::string, Value> Scalars(const TPUEstimatorSpec& spec) {
-  std::map<std::string, Value> scalars = spec.summaries;
-  scalars["loss"] = spec.loss;
-  if (spec.learning_rate.valid()) scalars["learning_rate"] = spec.learning_rate;
-  return scalars;
+// The part of the epochs that a step begins with, float32 [].
+Value CurrentEpoch(Graph& graph, double steps_per_epoch) {
+  const Value step = nn::GetOrCreateGlobalStep(graph)->value;
+  return ops::RealDiv(ops::Cast(step, DType::kFloat), steps_per_epoch);
 }
 
-[[noreturn]] void ThrowNoScalar(const std::string& tag, size_t index,
-                                const std::map<std::string, Value>& scalars) {
-  std::vector<std::string> tags;
-  for (const auto& [known, value] : scalars) tags.push_back(known);
-  if (!scalars.contains(kGradientNorm)) tags.emplace_back(kGradientNorm);
-  tags.insert(tags.end(), {"variables", "gradients"});
-  throw Error(Code::kUsage, fmt::format("summaries: the model has no scalar '{}'", tag),
-              "there are: " + Join(tags, ", "))
-      .Key(fmt::format("summaries.{}", index));
-}
-
-// A host_call that records these scalars: each leaves the device as [1], and what all replicas have
-// is averaged. Throws Error kUsage at summaries.<i> for a scalar that there is not.
-HostCall Recorded(const std::vector<std::string>& tags,
-                  const std::map<std::string, Value>& scalars) {
-  HostCall call;
-  for (size_t i = 0; i < tags.size(); ++i) {
-    const auto found = scalars.find(tags[i]);
-    if (found == scalars.end()) ThrowNoScalar(tags[i], i, scalars);
-    call.tensors[tags[i]] = ops::ExpandDims(ops::Cast(found->second, DType::kFloat), 0);
-    call.tags.insert(tags[i]);
+// What a training step has to record.
+Recordable RecordableOf(const SpecParts& parts, const TPUEstimatorSpec& spec,
+                        const nn::HeadOutputs& outputs) {
+  Recordable of{.scalars = spec.summaries,
+                .metrics = MetricsOf(outputs, parts.metrics),
+                .metric_tensors = outputs.metric_tensors,
+                .others = {"variables", "gradients"}};
+  of.scalars["loss"] = spec.loss;
+  if (spec.learning_rate.valid()) of.scalars["learning_rate"] = spec.learning_rate;
+  if (!spec.summaries.contains(kGradientNorm)) of.others.emplace_back(kGradientNorm);
+  if (parts.job.steps_per_epoch && Records(parts.job, kCurrentEpoch)) {
+    of.scalars[std::string(kCurrentEpoch)] =
+        CurrentEpoch(parts.layers.graph, *parts.job.steps_per_epoch);
+  } else if (parts.job.steps_per_epoch) {
+    of.others.emplace_back(kCurrentEpoch);
   }
-  call.fn = [](Graph& /*graph*/, const std::map<std::string, Value>& tensors) {
-    HostCallOps built;
-    for (const auto& [tag, of_replicas] : tensors) built.scalars[tag] = ops::Mean(of_replicas);
-    return built;
-  };
-  return call;
+  return of;
 }
 
 // Puts the histograms that a job asks for in the spec, and returns the tags that are scalars.
@@ -144,7 +136,7 @@ std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const 
   return tags;
 }
 
-void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
+void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
   if (TellsSum(parts)) spec.loss = ops::CrossReplicaSum(spec.loss, parts.params.replicas);
   spec.train_op = train_op.node;
@@ -156,7 +148,8 @@ void SetTraining(const SpecParts& parts, TPUEstimatorSpec& spec) {
   const std::vector<std::string> recorded =
       WithoutHistograms(parts.job.summaries, parts.layers.graph, train_op, spec);
   if (recorded.empty()) return;
-  spec.host_call = Recorded(recorded, Scalars(spec));
+  spec.host_call =
+      RecordedCall(recorded, RecordableOf(parts, spec, outputs), parts.layers.graph.registry());
   // A tag is written once: by the host_call, not by the loop's own summaries too.
   for (const std::string& tag : recorded) spec.summaries.erase(tag);
 }
@@ -238,8 +231,8 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   }
   spec.loss = outputs.loss;
   spec.label_ranges = nn::LabelRangesOf(parts.head);
-  if (parts.mode == Mode::kTrain) SetTraining(parts, spec);
-  spec.eval_metrics = MetricsOf(outputs, parts.metrics);
+  if (parts.mode == Mode::kTrain) SetTraining(parts, outputs, spec);
+  spec.eval_metrics = EvalMetricsOf(outputs, MetricsOf(outputs, parts.metrics));
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/estimator/contract/contract.h"
@@ -21,12 +22,16 @@ namespace tpuest::models {
 // The parts of a job that a model_fn needs beside the model itself.
 struct JobContext {
   std::optional<nn::AnyOptimizer> optimizer;  // for TRAIN, of models that do not name theirs
-  std::optional<double> steps_per_epoch;      // for schedules in epochs
+  std::optional<double> steps_per_epoch;      // for what counts in epochs
   nn::FeatureColumns feature_columns;
-  // Tags of scalars that a host_call records in TRAIN: loss, learning_rate,
-  // global_norm/gradient_norm and the model's own; "variables" and "gradients" for histograms.
+  // Tags of scalars that a host_call records in TRAIN: loss, learning_rate, current_epoch,
+  // global_norm/gradient_norm, the model's own, and metrics; "variables" and "gradients" for
+  // histograms.
   std::vector<std::string> summaries;
 };
+
+// The tag of the epochs that are behind a step; it needs JobContext::steps_per_epoch.
+inline constexpr std::string_view kCurrentEpoch = "current_epoch";
 
 inline constexpr std::string_view kPrecisionHelp =
     "of activations and products; variables are float32";

@@ -1,5 +1,7 @@
 #include "cli/job/job.h"
 
+#include <algorithm>
+
 #include "cli/host/signals.h"
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
@@ -171,23 +173,27 @@ class Validator {
   Faults faults_;
 };
 
-// The steps of one epoch of the training input; nullopt where no optimizer's schedule speaks of
-// epochs.
+// The steps of one epoch of the training input; nullopt where neither an optimizer's schedule nor
+// `summaries` speaks of epochs.
 std::optional<double> StepsPerEpoch(const Job& job) {
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
+  const auto& tags = job.summaries;
+  const bool is_recorded = std::find(tags.begin(), tags.end(), models::kCurrentEpoch) != tags.end();
   EpochFinder finder;
   std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
   models::AnyModel model = job.model;
   finder.Look(optimizer);
   finder.Look(model);
-  if (!finder.found()) return std::nullopt;
+  if (!finder.found() && !is_recorded) return std::nullopt;
   const auto stream = MakeInputFn(job.input_fns.at(job.train_spec->input_fn),
                                   job.train_spec->input_fn)(InputContext{});
   const auto size = stream->epoch_size();
   if (!size) {
-    throw Error(Code::kUsage, "the schedule speaks of epochs, and the input does not know its size",
-                "write steps instead")
-        .Key("optimizer.learning_rate");
+    throw Error(Code::kUsage,
+                fmt::format("{} of epochs, and the input does not know its size",
+                            finder.found() ? "the schedule speaks" : "current_epoch is a part"),
+                finder.found() ? "write steps instead" : "leave it out")
+        .Key(finder.found() ? "optimizer.learning_rate" : "summaries");
   }
   return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
 }

@@ -173,8 +173,9 @@ struct Job {
     v("model", model, {.help = "the model_fn", .required = true});
     v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
     v("summaries", summaries,
-      {.help = "a host_call: scalars of training that are recorded at every step: loss, "
-               "learning_rate, global_norm/gradient_norm, and those of the model by their tags",
+      {.help = "a host_call: what is recorded at every step of training: loss, learning_rate, "
+               "current_epoch, global_norm/gradient_norm, scalars of the model by their tags, and "
+               "metrics of the batch by their names",
        .tpuest = true,
        .changes_bits = false});
     v("train_spec", train_spec, {.help = "of TrainSpec"});

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/graph/graph.h"
 
 namespace tpuest {
@@ -9,6 +11,9 @@ namespace tpuest {
 struct MetricOps {
   Value value;
   Node* update = nullptr;
+  // Adds the value, float32 [], that a first batch would leave, and reads no variable for it; empty
+  // where only the variables give it.
+  std::function<Value()> of_batch = {};
 };
 
 }  // namespace tpuest

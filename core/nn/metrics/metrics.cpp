@@ -16,16 +16,27 @@ Variable* AddSum(Graph& graph, const std::string& name) {
                            {.trainable = false, .local = true});
 }
 
-MetricOps Ratio(Value numerator, Value denominator, Node* update) {
-  return {ops::Cast(ops::DivNoNan(numerator, denominator), DType::kFloat), update};
-}
+// A sum and what it is divided by, float64 [] each.
+struct Fraction {
+  Value total;
+  Value count;
+};
 
-// A weighted mean on its way: the sum, what it is divided by, and what adds a batch to both.
+// A weighted mean on its way: of all batches, of this one, and what adds this one.
 struct WeightedSum {
-  Value total;  // float64 []
-  Value count;  // float64 []
+  Fraction all;
+  Fraction batch;
   Node* update = nullptr;
 };
+
+// The metric that `value` makes of the sums, a function Fraction -> float64 [].
+template <class ValueFn>
+MetricOps MetricOf(const WeightedSum& sum, ValueFn value) {
+  const auto narrow = [value](const Fraction& of) { return ops::Cast(value(of), DType::kFloat); };
+  return {.value = narrow(sum.all), .update = sum.update, .of_batch = [narrow, batch = sum.batch] {
+            return narrow(batch);
+          }};
+}
 
 WeightedSum AddUp(Graph& graph, const std::string& name, Value values, Value weights) {
   const Value wide = Wide(values);
@@ -33,11 +44,16 @@ WeightedSum AddUp(Graph& graph, const std::string& name, Value values, Value wei
   const Value w = weights.valid() ? ops::Mul(ones, Wide(weights)) : ones;
   const Variable* const total = AddSum(graph, name + "/total");
   const Variable* const count = AddSum(graph, name + "/count");
-  Node* const update =
-      ops::NoOp(graph, {ops::AssignAddVariableOp(total->handle, ops::Sum(ops::Mul(wide, w))),
-                        ops::AssignAddVariableOp(count->handle, ops::Sum(w))});
-  return {total->value, count->value, update};
+  const Value batch_total = ops::Sum(ops::Mul(wide, w));
+  Node* const add_total = ops::AssignAddVariableOp(total->handle, batch_total);
+  const Value batch_count = ops::Sum(w);
+  Node* const add_count = ops::AssignAddVariableOp(count->handle, batch_count);
+  return {.all = {total->value, count->value},
+          .batch = {batch_total, batch_count},
+          .update = ops::NoOp(graph, {add_total, add_count})};
 }
+
+Value Mean(const Fraction& of) { return ops::DivNoNan(of.total, of.count); }
 
 // The decisions of a batch: which predictions are positive, and which labels are.
 struct Decisions {
@@ -57,17 +73,15 @@ Decisions Decide(Value predictions, Value labels, double threshold) {
 
 MetricOps MeanMetric(Graph& graph, const std::string& name, Value values, Value weights) {
   const NameScope scope(graph, name);
-  const WeightedSum sum = AddUp(graph, name, values, weights);
-  return Ratio(sum.total, sum.count, sum.update);
+  return MetricOf(AddUp(graph, name, values, weights), Mean);
 }
 
 MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Value predictions,
                                      Value labels, Value weights) {
   const NameScope scope(graph, name);
   const Value squares = ops::SquaredDifference(Wide(predictions), Wide(labels));
-  const WeightedSum sum = AddUp(graph, name, squares, weights);
-  const Value mean = ops::DivNoNan(sum.total, sum.count);
-  return {ops::Cast(ops::Sqrt(mean), DType::kFloat), sum.update};
+  return MetricOf(AddUp(graph, name, squares, weights),
+                  [](const Fraction& of) { return ops::Sqrt(Mean(of)); });
 }
 
 MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, Value weights) {
@@ -80,8 +94,9 @@ MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b
 
 MetricOps AccuracyBaseline(Graph& graph, const std::string& name, Value labels, Value weights) {
   const NameScope scope(graph, name);
-  const WeightedSum sum = AddUp(graph, name, labels, weights);
-  return Ratio(ops::Maximum(sum.total, ops::Sub(sum.count, sum.total)), sum.count, sum.update);
+  return MetricOf(AddUp(graph, name, labels, weights), [](const Fraction& of) {
+    return ops::DivNoNan(ops::Maximum(of.total, ops::Sub(of.count, of.total)), of.count);
+  });
 }
 
 MetricOps PrecisionMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
