@@ -9,8 +9,9 @@
 namespace tpuest::models {
 
 // Adds to the spec's scaffold what gives the variables the weights of files, later files over
-// earlier ones. What does not fit is found at once, at the file's place in the job: Error
-// kCheckpoint, kData; the weights are read when a run starts without a checkpoint.
+// earlier ones. They are read when a run starts without a checkpoint: only then is it an Error that
+// a file is not there. What does not fit is found at once, at the file's place in the job: Error
+// kCheckpoint, kData.
 void StartFromFiles(const nn::LayerContext& context, const std::vector<nn::WeightsFile>& files,
                     TPUEstimatorSpec& spec);
 
