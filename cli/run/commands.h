@@ -45,6 +45,7 @@ struct ExportFlags {
 };
 struct ExportInvocation : Invocation, ExportFlags {
   ExportFormat format = ExportFormat::kSavedModel;
+  std::vector<std::string> outputs;  // of a .keras archive: layers, by name; none: the model's
 };
 
 // Each gives the command its flags, which write to `to`.

@@ -1,5 +1,5 @@
-// tpuest export [JOB.yaml] [--format saved_model|keras] [--api-version 1|2] [--export-dir DIR]
-// [--verify N] [--checkpoint ...]
+// tpuest export [JOB.yaml] [--format saved_model|keras] [--outputs LAYER] [--api-version 1|2]
+// [--export-dir DIR] [--verify N] [--checkpoint ...]
 
 #include <cstdio>
 
@@ -25,6 +25,8 @@ void DeclareExport(FlagSet& flags, ExportInvocation& to) {
   flags.Choice("--format", to.format,
                {{"saved_model", ExportFormat::kSavedModel}, {"keras", ExportFormat::kKeras}},
                "saved_model, or a .keras archive of a model of layers");
+  flags.Repeated("--outputs", to.outputs, "LAYER",
+                 "of --format keras: the model up to this layer; may be repeated");
 }
 
 // Turns the flags into keys of the job, which go over the command line's.
@@ -86,6 +88,10 @@ int Export(const ExportInvocation& given, config::Sources& sources) {
   Session session(invocation, sources);
   return session.Run([&] {
     if (given.format == ExportFormat::kKeras) return ExportKeras(session, given);
+    if (!given.outputs.empty()) {
+      throw Error(Code::kUsage, "--outputs: a SavedModel has the outputs of its signatures",
+                  "it is for --format keras");
+    }
     const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
     session.console().Clear();
     if (invocation.json) {

@@ -105,7 +105,8 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
                 "it is for SavedModels");
   }
   const Job& job = session.job();
-  const LayeredModel model = LayersOf(job.model);
+  LayeredModel model = LayersOf(job.model);
+  if (!invocation.outputs.empty()) model.outputs = invocation.outputs;
   const SavedState saved = LoadServed(session);
   const KerasArchive archive = ArchiveOf(job, model, saved);
   const std::string folder =

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "models/keras/layer_arguments.h"
 
 namespace tpuest {
@@ -113,12 +114,24 @@ class NetworkWriter {
     }
     const ListResult given = WriteList(network_.layers, inputs, Surroundings());
     std::vector<Call> outputs;
-    for (const std::string& name : network_.outputs) outputs.push_back(given.by_name.at(name));
+    for (const std::string& name : network_.outputs) outputs.push_back(OutputOf(given, name));
     if (outputs.empty()) outputs.push_back(given.last);
     return Archive(outputs);
   }
 
  private:
+  static Call OutputOf(const ListResult& given, const std::string& name) {
+    if (const auto found = given.by_name.find(name); found != given.by_name.end()) {
+      return found->second;
+    }
+    std::vector<std::string> names;
+    for (const auto& [known, call] : given.by_name) names.push_back(known);
+    const auto nearest = Nearest(name, names);
+    throw Error(Code::kUsage, fmt::format("no layer of the model is called '{}'", name),
+                nearest ? fmt::format("did you mean '{}'?", *nearest)
+                        : "tpuest plan lists the layers by name");
+  }
+
   size_t AddInput(const KerasNetworkInput& input) {
     KerasJson shape = KerasJson::array({nullptr});
     for (const int64_t size : input.shape.dims()) {
