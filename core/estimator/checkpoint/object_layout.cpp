@@ -53,21 +53,36 @@ const Node* FirstOf(const Graph& graph, std::string_view op) {
   return found == graph.nodes().end() ? nullptr : found->get();
 }
 
-std::vector<std::string> PlaceOf(const Variable& variable) {
-  std::vector<std::string> names = {kModel};
-  const std::string& path = variable.object_path.empty() ? variable.name : variable.object_path;
-  for (std::string& name : Split(path, '/')) names.push_back(std::move(name));
-  return names;
+// "training/Adam/" of "training/Adam/dense/kernel/m".
+std::string KerasScopeOf(const std::string& variable) {
+  return variable.substr(0, variable.find('/', variable.find('/') + 1) + 1);
+}
+
+// The scope of all variables of Keras' optimizers; "" where there is none, or not one.
+std::string OnlyKerasScope(const Graph& graph) {
+  std::string scope;
+  for (const auto& variable : graph.variables()) {
+    if (variable->local || !IsOfKeras(variable->name)) continue;
+    std::string own = KerasScopeOf(variable->name);
+    if (!scope.empty() && scope != own) return "";
+    scope = std::move(own);
+  }
+  return scope;
 }
 
 }  // namespace
 
-ObjectLayout::ObjectLayout(const Graph& graph) : graph_(graph) {
+ObjectLayout::ObjectLayout(const Graph& graph)
+    : graph_(graph), keras_scope_(OnlyKerasScope(graph)) {
   objects_.nodes.resize(1);
   AddModel();
-  AddOptimizer();
-  AddKeras();
-  AddStep();
+  if (keras_scope_.empty()) {
+    AddOptimizer();
+    AddKeras();
+    AddStep();
+  } else {
+    AddEstimatorStep();
+  }
   objects_tensor_ = ObjectGraphTensor(objects_);
 }
 
@@ -96,14 +111,44 @@ const std::string& ObjectLayout::Keep(int node, const std::string& full_name, st
   return objects_.at(node).key = std::move(key);
 }
 
+std::vector<std::string> ObjectLayout::PlaceOf(const Variable& variable) const {
+  std::vector<std::string> names;
+  if (keras_scope_.empty()) names.emplace_back(kModel);
+  const std::string& path = variable.object_path.empty() ? variable.name : variable.object_path;
+  for (std::string& name : Split(path, '/')) names.push_back(std::move(name));
+  return names;
+}
+
 void ObjectLayout::AddModel() {
+  std::vector<const Variable*> of_optimizer;
   for (const auto& variable : graph_.variables()) {
     if (variable->local || variable->name == nn::kGlobalStepName) continue;
-    if (IsOptimizers(graph_, *variable)) continue;
+    if (!keras_scope_.empty() && variable->name.starts_with(keras_scope_)) {
+      of_optimizer.push_back(variable.get());
+      continue;
+    }
+    if (keras_scope_.empty() && IsOptimizers(graph_, *variable)) continue;
     const std::vector<std::string> place = PlaceOf(*variable);
     nodes_[variable->name] = At(place);
     Keep(nodes_[variable->name], variable->name, VariableKey(place));
   }
+  for (const Variable* const variable : of_optimizer) AddKerasVariable(*variable);
+}
+
+// A slot, "training/Adam/dense/kernel/m", or a number of the optimizer's, "training/Adam/beta_1".
+void ObjectLayout::AddKerasVariable(const Variable& variable) {
+  const std::string own = variable.name.substr(keras_scope_.size());
+  const size_t slash = own.rfind('/');
+  const Variable* const base =
+      slash == std::string::npos ? nullptr : graph_.FindVariable(own.substr(0, slash));
+  const int node = nodes_[variable.name] = base == nullptr ? At({kOptimizer, own}) : Make();
+  if (base == nullptr) {
+    Keep(node, variable.name, VariableKey({kOptimizer, own}));
+    return;
+  }
+  const std::string slot = own.substr(slash + 1);
+  Keep(node, variable.name, SlotKey(PlaceOf(*base), {kOptimizer}, slot));
+  objects_.at(At({kOptimizer})).slots.push_back({nodes_.at(base->name), slot, node});
 }
 
 void ObjectLayout::AddOptimizer() {
@@ -160,6 +205,16 @@ void ObjectLayout::AddStep() {
   Keep(step, name, VariableKey({"step"}));
   Refer(0, name, step);
   save_counter_key_ = Keep(At({"save_counter"}), "save_counter", VariableKey({"save_counter"}));
+}
+
+void ObjectLayout::AddEstimatorStep() {
+  const std::string name(nn::kGlobalStepName);
+  Refer(0, kModel, 0);
+  if (graph_.FindVariable(name) == nullptr) return;
+  const int step = nodes_[name] = At({"estimator_global_step"});
+  Keep(step, name, VariableKey({"estimator_global_step"}));
+  Refer(0, "step", step);
+  Refer(0, name, step);
 }
 
 // The number of steps that Adam's powers have seen: fewer than global_step where the run went on

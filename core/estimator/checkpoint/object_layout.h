@@ -10,6 +10,16 @@
 //                                         mean the same; iter counts the steps
 //   step, global_step                     one variable
 //   save_counter                          the step: the checkpoint's number in its file name
+//
+// Where one of Keras' optimizers trains ("training/Adam/..."), they are those of
+// model_to_estimator, whose root is the model itself:
+//
+//   layer_with_weights-0/kernel           a variable, its slots in `optimizer` under Keras' words
+//   optimizer/learning_rate, beta_1, ...  the optimizer's numbers
+//   estimator_global_step                 the step
+//
+// The root calls itself `model`, too, and the step `step`, so that what is said above holds of
+// those as well.
 
 #include <map>
 #include <string>
@@ -31,10 +41,15 @@ class ObjectLayout {
 
  private:
   void AddModel();
+  void AddKerasVariable(const Variable& variable);
   void AddOptimizer();
   void AddSlot(const Variable& variable);
   void AddKeras();
   void AddStep();
+  void AddEstimatorStep();
+
+  // The names that lead to a variable of the model.
+  [[nodiscard]] std::vector<std::string> PlaceOf(const Variable& variable) const;
 
   int Make();
   // The object at these names from the root, made with all that lead to it.
@@ -46,6 +61,7 @@ class ObjectLayout {
   [[nodiscard]] int64_t Count(VariableStore& store) const;
 
   const Graph& graph_;
+  std::string keras_scope_;  // of Keras' optimizer: "training/Adam/"; "": none, or several
   ObjectGraph objects_;
   std::map<std::string, int> nodes_;         // the objects of the graph's variables, by name
   std::map<std::string, Tensor> constants_;  // values that never change, by key

@@ -209,6 +209,36 @@ TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam'
   for (const auto& [name, value] : store.tensors()) CHECK(SameBits(back.Get(name), value));
 }
 
+TEST_CASE("a model that one of Keras' optimizers trains is laid out as model_to_estimator has it") {
+  ObjectModel model;
+  model.AddKernel();
+  model.Add("training/Adam/dense/kernel/m", {2}, 0);
+  model.Add("training/Adam/beta_1", {}, 0.9F);
+  VariableStore store;
+  store.Set("global_step", Tensor::Scalar<int64_t>(41));
+  store.Set("dense/kernel", Two(1, 2));
+  store.Set("training/Adam/dense/kernel/m", Two(3, 4));
+  store.Set("training/Adam/beta_1", Tensor::Scalar(0.9F));
+  const TemporaryFolder folder;
+  const std::string prefix = folder.File("model.ckpt-41");
+  WriteBundle(prefix, ObjectLayout(model.graph).Tensors(store), false);
+  const SavedState saved = LoadCheckpoint(prefix);
+  CHECK(saved.global_step == 41);
+  const std::string kernel = "layer_with_weights-0/kernel/";
+  const std::string value = ".ATTRIBUTES/VARIABLE_VALUE";
+  CHECK(saved.tensors.contains(kernel + value));
+  CHECK(saved.tensors.contains(kernel + ".OPTIMIZER_SLOT/optimizer/m/" + value));
+  CHECK(saved.tensors.contains("optimizer/beta_1/" + value));
+  CHECK(saved.tensors.contains("estimator_global_step/" + value));
+  // tf.train.Checkpoint(model=..., optimizer=..., step=...) finds them, too.
+  CHECK(saved.objects->Walk(0, "model/" + kernel.substr(0, kernel.size() - 1)) ==
+        saved.objects->Walk(0, kernel.substr(0, kernel.size() - 1)));
+  CHECK(saved.objects->Walk(0, "step") == saved.objects->Walk(0, "estimator_global_step"));
+  VariableStore back;
+  RestoreVariables(saved, model.graph, back);
+  for (const auto& [name, tensor] : store.tensors()) CHECK(SameBits(back.Get(name), tensor));
+}
+
 TEST_CASE("a damaged graph of objects gives the values, or one error that names the file") {
   ObjectModel model;
   model.AddKernel();
