@@ -5,6 +5,7 @@
 //             list that is too long for an attribute are in layer_names0, layer_names1, ...
 //   .weights.h5   HDF5; a group an object, with a group `vars` of datasets 0, 1, ...
 //   JSON      begins with {
+//   a folder with keras_metadata.pb: saved_folder.h
 
 #include "models/keras/keras_file.h"
 
@@ -22,6 +23,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/zip/zip.h"
+#include "models/keras/saved_folder.h"
 
 namespace tpuest {
 namespace {
@@ -97,6 +99,18 @@ class KerasFileReader {
           "is no file of Keras",
           "a .keras archive, an .h5 file of a model or of weights, or model.to_json() is expected");
     }
+    return std::move(file_);
+  }
+
+  // The folder of the file's name.
+  KerasFile ReadSaved() {
+    file_.kind_ = KerasFileKind::kSavedModel;
+    KerasSavedModel saved = ReadKerasSavedModel(file_.name_);
+    TakeVersion(saved.model);
+    const auto training = saved.model.find("training_config");
+    if (training != saved.model.end()) file_.training_ = *training;
+    TakeConfig({{"class_name", saved.model["class_name"]}, {"config", saved.model["config"]}});
+    file_.layers_ = std::move(saved.layers);
     return std::move(file_);
   }
 
@@ -307,6 +321,8 @@ std::string_view NameOf(KerasFileKind kind) {
       return "weights by object (.weights.h5)";
     case KerasFileKind::kArchive:
       return "a whole model (.keras)";
+    case KerasFileKind::kSavedModel:
+      return "a whole model (SavedModel)";
     case KerasFileKind::kConfig:
       return "a configuration (JSON)";
   }
@@ -314,6 +330,7 @@ std::string_view NameOf(KerasFileKind kind) {
 }
 
 KerasFile KerasFile::Open(const std::string& path) {
+  if (IsKerasSavedModel(path)) return KerasFileReader(path, "", nullptr).ReadSaved();
   if (const auto kind = KindOfOther(path)) {
     throw Error(Code::kData, fmt::format("{}: is {}; a file of Keras is expected", path, *kind));
   }
@@ -332,6 +349,8 @@ std::string KerasFile::config_place() const {
       return name_ + ": config.json";
     case KerasFileKind::kModel:
       return name_ + ": model_config";
+    case KerasFileKind::kSavedModel:
+      return name_ + "/keras_metadata.pb";
     default:
       return name_;
   }

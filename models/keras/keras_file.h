@@ -1,14 +1,18 @@
 #pragma once
 // What Keras saves, recognised by content, whatever its name: whole models (.h5 of Keras 2,
-// .keras), weights (.h5 by layer, .weights.h5 by object) and configurations (model.to_json()).
+// .keras, the folder of a SavedModel), weights (.h5 by layer, .weights.h5 by object) and
+// configurations (model.to_json()).
 // Weights are read when they are asked for. All that is wrong with a file is an Error kData that
 // begins with its name.
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/io/bundle.h"
 #include "core/io/hdf5/hdf5.h"
 #include "core/tensor/tensor.h"
 #include "models/keras/keras_json.h"
@@ -20,6 +24,7 @@ enum class KerasFileKind {
   kLayerWeights,   // weights by layer, .h5
   kObjectWeights,  // weights by object, .weights.h5
   kArchive,        // a whole model, .keras: configuration, and weights by object
+  kSavedModel,     // a whole model, a folder: configuration, and weights by layer
   kConfig          // model.to_json()
 };
 // "a whole model (.h5)", ...
@@ -29,22 +34,27 @@ enum class KerasFileKind {
 class KerasWeight {
  public:
   // Error kData for what is no dataset of numbers.
-  KerasWeight(std::string name, Hdf5Object dataset);
+  KerasWeight(std::string name, const Hdf5Object& dataset);
+  // A variable of a SavedModel.
+  KerasWeight(std::string name, const std::shared_ptr<const BundleReader>& bundle,
+              const std::string& key);
   // By layer: as Keras wrote it ("dense/kernel:0", in Keras 3 "dense/kernel"); by object: "0", "1".
   [[nodiscard]] const std::string& name() const { return name_; }
   // What Read gives: float32 for every floating type (float16, float64, bfloat16 are converted),
   // else the stored one (int64 and int32 counters, uint32 seeds).
   [[nodiscard]] DType dtype() const;
-  [[nodiscard]] const Shape& shape() const { return dataset_.shape(); }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
   // For messages: "model.h5: /model_weights/dense/dense/kernel:0".
-  [[nodiscard]] std::string place() const { return dataset_.place(); }
+  [[nodiscard]] const std::string& place() const { return place_; }
   // A copy of its own. Compare shape() with what is expected first: it asks for that memory.
   [[nodiscard]] Tensor Read() const;
 
  private:
   std::string name_;
-  Hdf5Object dataset_;
+  std::string place_;
+  Shape shape_;
   DType stored_;
+  std::function<Tensor()> read_;
 };
 
 // The weights of a layer by name; of a nested model, of all its layers (the order depends on
@@ -70,7 +80,8 @@ struct KerasObject {
 
 class KerasFile {
  public:
-  // Error kData for a file that is none of these, is damaged, or of Keras 1.
+  // Error kData for a file that is none of these, is damaged, or of Keras 1; kCheckpoint for the
+  // variables of a SavedModel.
   [[nodiscard]] static KerasFile Open(const std::string& path);
   // The same for bytes in memory; `name` is what messages call them.
   [[nodiscard]] static KerasFile Of(const std::string& name, std::string bytes);
@@ -92,6 +103,7 @@ class KerasFile {
   [[nodiscard]] const KerasJson& training() const { return training_; }
 
   // kModel, kLayerWeights: every layer of `layer_names`, also those without weights, in that order.
+  // kSavedModel: those with weights.
   [[nodiscard]] const std::vector<KerasLayerWeights>& layers() const { return layers_; }
   // Weights of the model object itself, which belong to no layer; normally none.
   [[nodiscard]] const KerasLayerWeights& top_level() const { return top_level_; }

@@ -37,14 +37,18 @@ Tensor Widened(const Tensor& stored, const Convert& convert) {
 
 }  // namespace
 
-KerasWeight::KerasWeight(std::string name, Hdf5Object dataset)
-    : name_(std::move(name)), dataset_(std::move(dataset)), stored_(dataset_.dtype()) {
-  if (!dataset_.is_dataset()) {
+KerasWeight::KerasWeight(std::string name, const Hdf5Object& dataset)
+    : name_(std::move(name)),
+      place_(dataset.place()),
+      shape_(dataset.shape()),
+      stored_(dataset.dtype()),
+      read_([dataset] { return dataset.Read(); }) {
+  if (!dataset.is_dataset()) {
     throw Error(Code::kData, place() + ": is a group; a tensor is expected");
   }
   // Keras writes bfloat16, which HDF5 has not, as two bytes that an attribute explains.
-  if (dataset_.opaque()) {
-    const std::vector<std::string> dtype = dataset_.Strings("dtype");
+  if (dataset.opaque()) {
+    const std::vector<std::string> dtype = dataset.Strings("dtype");
     const bool known = stored_ == DType::kUint16 && dtype.size() == 1 && dtype[0] == "bfloat16";
     stored_ = known ? DType::kBfloat16 : DType::kInvalid;
   }
@@ -53,10 +57,22 @@ KerasWeight::KerasWeight(std::string name, Hdf5Object dataset)
   }
 }
 
+KerasWeight::KerasWeight(std::string name, const std::shared_ptr<const BundleReader>& bundle,
+                         const std::string& key)
+    : name_(std::move(name)),
+      place_(bundle->prefix() + ": " + key),
+      shape_(bundle->ShapeOf(key)),
+      stored_(bundle->DTypeOf(key)),
+      read_([bundle, key] { return bundle->Read(key); }) {
+  if (stored_ == DType::kInvalid) {
+    throw Error(Code::kData, place() + ": is of a type that no tensor has");
+  }
+}
+
 DType KerasWeight::dtype() const { return IsFloating(stored_) ? DType::kFloat : stored_; }
 
 Tensor KerasWeight::Read() const {
-  Tensor tensor = dataset_.Read();
+  Tensor tensor = read_();
   switch (stored_) {
     case DType::kHalf:
       return Widened(tensor, FloatOfHalf);

@@ -96,7 +96,8 @@ class Matcher {
       throw Error(Code::kData, fmt::format("{} has no weights", file_.name()),
                   "model.save_weights(\"model.weights.h5\") writes them");
     }
-    if (file_.kind() == KerasFileKind::kModel || file_.kind() == KerasFileKind::kLayerWeights) {
+    if (file_.kind() == KerasFileKind::kModel || file_.kind() == KerasFileKind::kLayerWeights ||
+        file_.kind() == KerasFileKind::kSavedModel) {
       ByLayer();
     } else {
       KerasObject objects = file_.root();

@@ -108,6 +108,16 @@ def save(name, model, write=None):
         note(name, path, model)
 
 
+def save_folder(name, model):
+    """What a SavedModel of Keras' has beside saved_model.pb."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(folder)
+        for file in ("keras_metadata.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"):
+            packed = os.path.join(OUT, f"{PREFIX}{name}.{os.path.basename(file)}.gz")
+            with open(os.path.join(folder, file), "rb") as plain, gzip.GzipFile(packed, "wb", 9, mtime=0) as out:
+                out.write(plain.read())
+
+
 def to_json(model):
     def write(path):
         with open(path, "w") as out:
@@ -177,6 +187,7 @@ elif VERSION.startswith("2.15"):
     save("frozen.h5", nested(trainable=False))
     model = nested(compiled=True)
     save("nested.keras", model)
+    save_folder("saved", model)
     save("by_layer.h5", model, model.save_weights)
     save("by_object.weights.h5", model, model.save_weights)
     save("config.json", model, to_json(model))
