@@ -10,6 +10,7 @@
 #include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
+#include "models/keras/compile_config.h"
 #include "models/keras/network_archive.h"
 
 namespace tpuest::cli {
@@ -20,13 +21,39 @@ struct LayeredModel {
   const std::vector<nn::Layer>* layers = nullptr;
   std::vector<std::string> outputs;
   std::set<std::string> no_inputs;  // features that weigh examples
+  KerasJson compile = nullptr;
 };
+
+// The layers that a compiled model's outputs are, by the outputs' names, and how it was compiled.
+void AddCompiled(const models::Functional& functional, const nn::KerasHead& head,
+                 LayeredModel& layered) {
+  std::map<std::string, std::string> layers;
+  if (const auto* const by_output =
+          std::get_if<std::map<std::string, std::string>>(&functional.outputs)) {
+    layers = *by_output;
+  }
+  const auto* const only = std::get_if<std::string>(&functional.outputs);
+  if (head.outputs.size() == 1 && only != nullptr) {
+    if (!only->empty()) layered.outputs.push_back(*only);
+  } else {
+    for (const nn::KerasOutput& output : head.outputs) {
+      const auto layer = layers.find(output.name);
+      layered.outputs.push_back(layer == layers.end() ? output.name : layer->second);
+    }
+  }
+  if (!functional.optimizer) return;
+  const nn::PartOptimizer optimizer = nn::ByFamily(*functional.optimizer);
+  const auto* const keras = std::get_if<nn::KerasOptimizer>(&optimizer);
+  if (keras == nullptr) return;
+  if (auto compile = CompileConfigOf(head, *keras, layers)) layered.compile = *std::move(compile);
+}
 
 LayeredModel LayersOf(const models::AnyModel& model) {
   if (const auto* const sequential = std::get_if<models::Sequential>(&model)) {
     return {.layers = &sequential->layers,
             .outputs = {},
-            .no_inputs = nn::WeightColumnsOf(sequential->head)};
+            .no_inputs = nn::WeightColumnsOf(sequential->head),
+            .compile = nullptr};
   }
   const auto* const functional = std::get_if<models::Functional>(&model);
   if (functional == nullptr) {
@@ -39,7 +66,12 @@ LayeredModel LayersOf(const models::AnyModel& model) {
   }
   LayeredModel layered{.layers = &functional->layers,
                        .outputs = {},
-                       .no_inputs = nn::WeightColumnsOf(functional->head)};
+                       .no_inputs = nn::WeightColumnsOf(functional->head),
+                       .compile = nullptr};
+  if (const auto* const head = std::get_if<nn::KerasHead>(&functional->head)) {
+    AddCompiled(*functional, *head, layered);
+    return layered;
+  }
   if (const auto* const name = std::get_if<std::string>(&functional->outputs)) {
     if (!name->empty()) layered.outputs.push_back(*name);
     return layered;
@@ -84,7 +116,8 @@ KerasArchive ArchiveOf(const Job& job, const LayeredModel& model, const SavedSta
                          .variables = values.tensors(),
                          .inputs = std::move(inputs),
                          .outputs = model.outputs,
-                         .name = "model"});
+                         .name = "model",
+                         .compile = model.compile});
 }
 
 int64_t ParametersOf(const KerasArchive& archive) {
@@ -106,7 +139,10 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
   }
   const Job& job = session.job();
   LayeredModel model = LayersOf(job.model);
-  if (!invocation.outputs.empty()) model.outputs = invocation.outputs;
+  if (!invocation.outputs.empty()) {
+    model.outputs = invocation.outputs;
+    model.compile = nullptr;  // it is said of other outputs
+  }
   const SavedState saved = LoadServed(session);
   const KerasArchive archive = ArchiveOf(job, model, saved);
   const std::string folder =

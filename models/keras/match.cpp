@@ -238,7 +238,8 @@ class Matcher {
       }
     }
     std::map<std::string, size_t> taken;
-    for (const NetLayer& layer : model.layers) {
+    for (const NetLayer& given : model.layers) {
+      const NetLayer& layer = IsAlone(given, models) ? given.layers.front() : given;
       const auto& candidates = layer.is_model ? models : by_type[layer.type];
       const size_t k = taken[layer.is_model ? "" : layer.type]++;
       const KerasObject& object = Candidate(layer, candidates, k);
@@ -254,6 +255,15 @@ class Matcher {
     RefuseMatch(fmt::format("{}: the model has {} layers with weights{}, the file has {}",
                             file_.name(), model.layers.size(),
                             model.name.empty() ? "" : " in '" + model.name + "'", saved));
+  }
+
+  // Whether the model is no other than its one layer, as one that is called with training=False is
+  // in a job, and not a model of the file's.
+  static bool IsAlone(const NetLayer& layer, const std::vector<const KerasObject*>& models) {
+    if (!layer.is_model || layer.layers.size() != 1 || layer.layers.front().is_model) return false;
+    return layer.layers.front().name == layer.name &&
+           std::none_of(models.begin(), models.end(),
+                        [&](const KerasObject* object) { return object->name == layer.name; });
   }
 
   const KerasObject& Candidate(const NetLayer& layer,

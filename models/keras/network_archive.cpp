@@ -98,11 +98,6 @@ struct ListResult {
   Call last;
 };
 
-std::string WithoutSlashes(std::string name) {
-  for (char& c : name) c = c == '/' || c == ':' ? '_' : c;
-  return name;
-}
-
 class NetworkWriter {
  public:
   explicit NetworkWriter(const KerasNetwork& network) : network_(network) {}
@@ -137,7 +132,7 @@ class NetworkWriter {
     for (const int64_t size : input.shape.dims()) {
       shape.push_back(size < 0 ? KerasJson() : KerasJson(size));
     }
-    return Add("InputLayer", WithoutSlashes(input.name),
+    return Add("InputLayer", KerasLayerName(input.name),
                {{"batch_input_shape", shape}, {"dtype", "float32"}, {"sparse", false}});
   }
 
@@ -259,10 +254,10 @@ class NetworkWriter {
   void AddLayer(const nn::Layer& layer, const GraphLayer& built, const Surroundings& around) {
     KerasLayerConfig found = KerasConfigOf(layer);
     if (!around.trainable && found.config.contains("trainable")) found.config["trainable"] = false;
-    std::string name = WithoutSlashes(built.name);
-    if (names_.contains(name)) name = WithoutSlashes(around.prefix) + name;
+    std::string name = KerasLayerName(built.name);
+    if (names_.contains(name)) name = KerasLayerName(around.prefix) + name;
     for (int i = 1; names_.contains(name); ++i) {
-      name = fmt::format("{}_{}", WithoutSlashes(built.name), i);
+      name = fmt::format("{}_{}", KerasLayerName(built.name), i);
     }
     const size_t number = Add(std::move(found.class_name), name, std::move(found.config));
     for (const auto& variable : network_.graph.variables()) {
@@ -318,6 +313,7 @@ class NetworkWriter {
                         {"input_layers", inputs},
                         {"output_layers", outputs}}},
                       {"registered_name", nullptr}};
+    if (!network_.compile.is_null()) archive.config["compile_config"] = network_.compile;
     return archive;
   }
 
@@ -331,6 +327,11 @@ class NetworkWriter {
 };
 
 }  // namespace
+
+std::string KerasLayerName(std::string name) {
+  for (char& c : name) c = c == '/' || c == ':' ? '_' : c;
+  return name;
+}
 
 KerasArchive KerasArchiveOf(const KerasNetwork& network) { return NetworkWriter(network).Write(); }
 

@@ -26,7 +26,11 @@ struct KerasNetwork {
   std::vector<KerasNetworkInput> inputs;           // that layers may name
   std::vector<std::string> outputs;                // names of layers; none: the last one
   std::string name = "model";
+  KerasJson compile = nullptr;  // compile_config.h; null: it was not compiled
 };
+
+// A layer's name as archives have it, without slashes.
+[[nodiscard]] std::string KerasLayerName(std::string name);
 
 // Models that are layers are written out: their layers stand among the others, as "<model>_<layer>"
 // where a name is there before; slashes in names, which Keras 3 has not, become underscores. Error

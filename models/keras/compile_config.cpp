@@ -1,0 +1,292 @@
+// compile_config of Keras 2.12 to 2.15, in words that Keras 3 reads, too:
+//
+//   {"optimizer": object, "loss": object or {output: object}, "metrics": [object] or {output:
+//   [object]}, "loss_weights": null or {output: number}, "weighted_metrics": null}
+//
+// where an object is {"module", "class_name", "config", "registered_name"}.
+
+#include "models/keras/compile_config.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "models/keras/network_archive.h"
+
+namespace tpuest {
+namespace {
+
+KerasJson ObjectOf(std::string_view module, std::string_view class_name, KerasJson config) {
+  return {{"module", std::string(module)},
+          {"class_name", std::string(class_name)},
+          {"config", std::move(config)},
+          {"registered_name", nullptr}};
+}
+
+// ---- optimizers
+// ----------------------------------------------------------------------------------
+
+// Thrown where Keras has no word for something.
+struct NoWord {};
+
+// The arguments of an optimizer or a schedule under their names, which are Keras'.
+class ArgumentWriter {
+ public:
+  void operator()(std::string_view key, bool& value, const Field& /*field*/) { Put(key, value); }
+  void operator()(std::string_view key, double& value, const Field& /*field*/) { Put(key, value); }
+  void operator()(std::string_view key, std::optional<double>& value, const Field& /*field*/) {
+    Put(key, value ? KerasJson(*value) : KerasJson());
+  }
+  void operator()(std::string_view key, std::vector<double>& value, const Field& /*field*/) {
+    Put(key, value);
+  }
+  void operator()(std::string_view key, Period& value, const Field& /*field*/) {
+    Put(key, Steps(value));
+  }
+  void operator()(std::string_view key, std::vector<Period>& values, const Field& /*field*/) {
+    KerasJson steps = KerasJson::array();
+    for (const Period& value : values) steps.push_back(Steps(value));
+    Put(key, std::move(steps));
+  }
+  void operator()(std::string_view /*key*/, nn::Warmup& warmup, const Field& /*field*/) {
+    if (warmup) throw NoWord();
+  }
+  void operator()(std::string_view key, std::optional<nn::LearningRate>& rate,
+                  const Field& /*field*/) {
+    if (rate) Put(key, RateOf(*rate));
+  }
+
+  [[nodiscard]] KerasJson Take() { return std::move(config_); }
+
+ private:
+  void Put(std::string_view key, KerasJson value) { config_[std::string(key)] = std::move(value); }
+
+  static int64_t Steps(const Period& period) {
+    if (period.unit != Period::Unit::kSteps) throw NoWord();
+    return std::llround(period.value);
+  }
+
+  template <class T>
+  static KerasJson Schedule(std::string_view class_name, T schedule) {
+    ArgumentWriter writer;
+    schedule.Visit(writer);
+    KerasJson config = writer.Take();
+    if (config.contains("learning_rate")) {
+      config["initial_learning_rate"] = config["learning_rate"];
+      config.erase("learning_rate");
+    }
+    if (config.contains("decay_begin")) {
+      if (config["decay_begin"] != 0) throw NoWord();
+      config.erase("decay_begin");
+    }
+    return ObjectOf("keras.optimizers.schedules", class_name, std::move(config));
+  }
+
+  static KerasJson RateOf(const nn::LearningRate& rate) {
+    return std::visit(
+        [](const auto& given) -> KerasJson {
+          using T = std::decay_t<decltype(given)>;
+          if constexpr (std::is_same_v<T, double>) {
+            return given;
+          } else if constexpr (std::is_same_v<T, nn::ConstantRate>) {
+            if (given.warmup) throw NoWord();
+            return given.learning_rate;
+          } else if constexpr (std::is_same_v<T, nn::ExponentialDecay>) {
+            return Schedule("ExponentialDecay", given);
+          } else if constexpr (std::is_same_v<T, nn::InverseTimeDecay>) {
+            return Schedule("InverseTimeDecay", given);
+          } else if constexpr (std::is_same_v<T, nn::PolynomialDecay>) {
+            return Schedule("PolynomialDecay", given);
+          } else if constexpr (std::is_same_v<T, nn::PiecewiseConstant>) {
+            return Schedule("PiecewiseConstantDecay", given);
+          } else if constexpr (std::is_same_v<T, nn::CosineDecay>) {
+            return Schedule("CosineDecay", given);
+          } else if constexpr (std::is_same_v<T, nn::CosineDecayRestarts>) {
+            return Schedule("CosineDecayRestarts", given);
+          } else {
+            throw NoWord();
+          }
+        },
+        rate);
+  }
+
+  KerasJson config_ = KerasJson::object();
+};
+
+KerasJson OptimizerJson(const nn::KerasOptimizer& optimizer) {
+  return std::visit(
+      [](auto given) -> KerasJson {
+        using T = decltype(given);
+        ArgumentWriter writer;
+        given.Visit(writer);
+        KerasJson config = writer.Take();
+        if (!config.contains("learning_rate")) config["learning_rate"] = T::kLearningRate;
+        // The optimizers since 2.11 have no decay; it is this schedule.
+        const double decay = config["decay"].template get<double>();
+        config.erase("decay");
+        if (decay != 0) {
+          if (!config["learning_rate"].is_number()) throw NoWord();
+          config["learning_rate"] = ObjectOf("keras.optimizers.schedules", "InverseTimeDecay",
+                                             {{"initial_learning_rate", config["learning_rate"]},
+                                              {"decay_steps", 1},
+                                              {"decay_rate", decay},
+                                              {"staircase", false}});
+        }
+        return ObjectOf("keras.optimizers", T::kType, std::move(config));
+      },
+      optimizer);
+}
+
+// ---- losses and metrics
+// --------------------------------------------------------------------------
+
+struct ClassOfFunction {
+  std::string_view function;
+  std::string_view shorter;
+  std::string_view loss;    // Keras' class
+  std::string_view metric;  // that of its mean
+};
+
+constexpr std::array kClasses = {
+    ClassOfFunction{"mean_squared_error", "mse", "MeanSquaredError", "MeanSquaredError"},
+    ClassOfFunction{"mean_absolute_error", "mae", "MeanAbsoluteError", "MeanAbsoluteError"},
+    ClassOfFunction{"mean_absolute_percentage_error", "mape", "MeanAbsolutePercentageError",
+                    "MeanAbsolutePercentageError"},
+    ClassOfFunction{"mean_squared_logarithmic_error", "msle", "MeanSquaredLogarithmicError",
+                    "MeanSquaredLogarithmicError"},
+    ClassOfFunction{"huber", "huber", "Huber", ""},
+    ClassOfFunction{"log_cosh", "logcosh", "LogCosh", "LogCoshError"},
+    ClassOfFunction{"hinge", "hinge", "Hinge", "Hinge"},
+    ClassOfFunction{"squared_hinge", "squared_hinge", "SquaredHinge", "SquaredHinge"},
+    ClassOfFunction{"categorical_hinge", "categorical_hinge", "CategoricalHinge",
+                    "CategoricalHinge"},
+    ClassOfFunction{"kl_divergence", "kld", "KLDivergence", "KLDivergence"},
+    ClassOfFunction{"poisson", "poisson", "Poisson", "Poisson"},
+    ClassOfFunction{"binary_crossentropy", "bce", "BinaryCrossentropy", "BinaryCrossentropy"},
+    ClassOfFunction{"categorical_crossentropy", "categorical_crossentropy",
+                    "CategoricalCrossentropy", "CategoricalCrossentropy"},
+    ClassOfFunction{"sparse_categorical_crossentropy", "sparse_categorical_crossentropy",
+                    "SparseCategoricalCrossentropy", "SparseCategoricalCrossentropy"},
+    ClassOfFunction{"binary_accuracy", "binary_accuracy", "", "BinaryAccuracy"},
+    ClassOfFunction{"categorical_accuracy", "categorical_accuracy", "", "CategoricalAccuracy"},
+    ClassOfFunction{"sparse_categorical_accuracy", "sparse_categorical_accuracy", "",
+                    "SparseCategoricalAccuracy"},
+    ClassOfFunction{"top_k_categorical_accuracy", "top_k_categorical_accuracy", "",
+                    "TopKCategoricalAccuracy"},
+    ClassOfFunction{"sparse_top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy", "",
+                    "SparseTopKCategoricalAccuracy"},
+};
+
+const ClassOfFunction* FindClass(std::string_view function) {
+  const auto* const found =
+      std::find_if(kClasses.begin(), kClasses.end(), [&](const ClassOfFunction& one) {
+        return one.function == function || one.shorter == function;
+      });
+  return found == kClasses.end() ? nullptr : found;
+}
+
+bool IsCrossentropy(std::string_view function) { return function.ends_with("crossentropy"); }
+
+// What a crossentropy takes beside labels and predictions.
+void AddCrossentropy(std::string_view function, const nn::KerasArguments& arguments,
+                     KerasJson& config) {
+  if (!IsCrossentropy(function)) return;
+  config["from_logits"] = arguments.from_logits;
+  if (!function.starts_with("sparse_")) config["label_smoothing"] = arguments.label_smoothing;
+}
+
+KerasJson LossJson(const nn::KerasOutput& output) {
+  if (!output.loss) return nullptr;
+  const ClassOfFunction* const known = FindClass(*output.loss);
+  if (known == nullptr || known->loss.empty()) throw NoWord();
+  KerasJson config = {{"name", std::string(known->function)}, {"reduction", output.reduction}};
+  AddCrossentropy(known->function, output.arguments, config);
+  if (known->function == "huber") config["delta"] = output.arguments.delta;
+  return ObjectOf("keras.losses", known->loss, std::move(config));
+}
+
+// "accuracy" as what it is with the loss; where that does not say, Keras' word.
+std::string_view AccuracyWith(std::string_view loss) {
+  if (loss == "binary_crossentropy" || loss == "bce") return "binary_accuracy";
+  if (loss == "sparse_categorical_crossentropy") return "sparse_categorical_accuracy";
+  return "accuracy";
+}
+
+// What results call a metric, without the output's name, which Keras puts before it where there are
+// several.
+std::string MetricName(const nn::KerasMetric& metric, const nn::KerasOutput& output, bool is_one) {
+  const std::string name = metric.name.value_or(metric.fn);
+  const std::string prefix = output.name + "_";
+  return !is_one && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+KerasJson MetricJson(const nn::KerasMetric& metric, const nn::KerasOutput& output, bool is_one) {
+  std::string_view function = metric.fn;
+  const std::string name = MetricName(metric, output, is_one);
+  const bool is_accuracy = function == "accuracy" || function == "acc";
+  if (is_accuracy) {
+    if (name == metric.fn) return metric.fn;
+    function = AccuracyWith(output.loss.value_or(""));
+  }
+  const ClassOfFunction* const known = FindClass(function);
+  const bool is_class =
+      known == nullptr && !function.empty() && function.front() >= 'A' && function.front() <= 'Z';
+  if (!is_class && (known == nullptr || known->metric.empty())) throw NoWord();
+  const std::string_view class_name = is_class ? function : known->metric;
+  KerasJson config = {{"name", name}};
+  AddCrossentropy(function, metric.arguments, config);
+  if (function == "binary_accuracy") config["threshold"] = metric.arguments.threshold;
+  if (function.find("top_k") != std::string_view::npos) config["k"] = metric.arguments.k;
+  if (class_name == "AUC") {
+    config["curve"] = metric.curve;
+    config["summation_method"] = metric.summation_method;
+    config["num_thresholds"] = metric.num_thresholds;
+    config["from_logits"] = metric.arguments.from_logits;
+  }
+  return ObjectOf("keras.metrics", class_name, std::move(config));
+}
+
+KerasJson ConfigOf(const nn::KerasHead& head, const nn::KerasOptimizer& optimizer,
+                   const std::map<std::string, std::string>& layers) {
+  KerasJson losses = KerasJson::object();
+  KerasJson weights = KerasJson::object();
+  KerasJson metrics = KerasJson::object();
+  bool is_weighted = false;
+  const bool is_one = head.outputs.size() == 1;
+  for (const nn::KerasOutput& output : head.outputs) {
+    const auto layer = layers.find(output.name);
+    const std::string name = KerasLayerName(layer == layers.end() ? output.name : layer->second);
+    losses[name] = LossJson(output);
+    weights[name] = output.loss_weight;
+    is_weighted |= output.loss_weight != 1;
+    metrics[name] = KerasJson::array();
+    for (const nn::KerasMetric& metric : output.metrics) {
+      metrics[name].push_back(MetricJson(metric, output, is_one));
+    }
+  }
+  return {{"optimizer", OptimizerJson(optimizer)},
+          {"loss", is_one ? losses.front() : losses},
+          {"metrics", is_one ? metrics.front() : metrics},
+          {"loss_weights",
+           is_weighted ? (is_one ? KerasJson::array({weights.front()}) : weights) : KerasJson()},
+          {"weighted_metrics", nullptr},
+          {"run_eagerly", false},
+          {"jit_compile", false}};
+}
+
+}  // namespace
+
+std::optional<KerasJson> CompileConfigOf(const nn::KerasHead& head,
+                                         const nn::KerasOptimizer& optimizer,
+                                         const std::map<std::string, std::string>& layers) {
+  try {
+    return ConfigOf(head, optimizer, layers);
+  } catch (const NoWord&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace tpuest
