@@ -36,13 +36,23 @@ StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
   return stream;
 }
 
+// What does not make a job lies in the file's own words, and nobody sees the job.
+LoadedJob JobOf(const KerasFile& file, const std::string& text, const std::string& path) {
+  config::Sources sources;
+  try {
+    return ParseJobText(text, path, {}, sources);
+  } catch (const Error& error) {
+    const Fault& first = error.faults().front();
+    throw Error(Code::kData, file.config_place() + ": " + first.message, first.hint);
+  }
+}
+
 std::vector<NamedTensor> WeightsOf(const KerasFile& file, const KerasConversion& conversion) {
   const KerasJob model = KerasJobOf(file);
   const std::string path = conversion.output + ".yaml";
   const MigratedJob written =
       WriteKerasJob({.file = conversion.file, .name = "keras", .path = path}, file, model);
-  config::Sources sources;
-  const LoadedJob loaded = ParseJobText(written.text, path, {}, sources);
+  const LoadedJob loaded = JobOf(file, written.text, path);
   const OpRegistry registry(ops::AllOps());
   const StreamSpec stream = InputsOf(file, model);
   const BuiltModel built =

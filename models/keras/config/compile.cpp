@@ -231,14 +231,12 @@ class CompileReader {
   void CheckNames() const {
     if (names_.empty()) return;
     std::vector<std::string> missing;
-    std::vector<std::string> keys;
+    std::vector<std::string> unexpected;
     for (const std::string& metric : metrics_) {
       if (!names_.contains(metric)) missing.push_back(metric);
     }
-    bool unexpected = false;
     for (const auto& [name, mapped] : names_) {
-      keys.push_back(name);
-      unexpected |= !metrics_.contains(name);
+      if (!metrics_.contains(name)) unexpected.push_back(name);
     }
     const auto list = [](const std::vector<std::string>& names) {
       return names.empty() ? std::string("[]") : "['" + Join(names, "', '") + "']";
@@ -251,11 +249,11 @@ class CompileReader {
                   "metric_names_map: {" + missing.front() + ": NAME}")
           .Key("model.metric_names_map");
     }
-    if (!unexpected) return;
+    if (unexpected.empty()) return;
     throw Error(Code::kUsage,
                 fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
                             "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
-                            list({metrics_.begin(), metrics_.end()}), list(keys)),
+                            list({metrics_.begin(), metrics_.end()}), list(unexpected)),
                 "leave out those that the model does not have")
         .Key("model.metric_names_map");
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <set>
 
 #include "models/keras/config/layers.h"
 
@@ -65,7 +64,7 @@ class GraphReader {
     const std::string module = WordOf(layer, "module");
     made.is_operation = module.find(".ops.") != std::string::npos ||
                         (made.config.is_object() && made.config.size() <= 1 &&
-                         !layer.contains("module") && IsOperationClass(made.class_name));
+                         !layer.contains("module") && HasNodesOfKeras3(layer));
     made.place = fmt::format("layers[{}] '{}'", number, made.name);
     const size_t package = made.class_name.find('>');
     if (package != std::string::npos && made.class_name.starts_with("Keras>")) {
@@ -77,10 +76,10 @@ class GraphReader {
     graph_.layers.push_back(std::move(made));
   }
 
-  // Keras 3 in an .h5 file says of an operation its name alone.
-  static bool IsOperationClass(const std::string& name) {
-    static const std::set<std::string> kOperations = {"TrueDivide", "GetItem", "Divide"};
-    return kOperations.contains(name);
+  // Keras 3 in an .h5 file says of an operation its name alone, and of a layer its dtype, too.
+  static bool HasNodesOfKeras3(const KerasJson& layer) {
+    const KerasJson& nodes = MemberOf(layer, "inbound_nodes");
+    return nodes.is_array() && !nodes.empty() && nodes.front().is_object();
   }
 
   // The layers of a Sequential, each on what the one before gives.

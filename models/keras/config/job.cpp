@@ -10,6 +10,7 @@
 #include "models/keras/config/compile.h"
 #include "models/keras/config/graph.h"
 #include "models/keras/config/layers.h"
+#include "models/keras/config/values.h"
 
 namespace tpuest {
 namespace {
@@ -124,6 +125,7 @@ class ModelWriter {
             layer.is_operation) {
           return Operation(layer, layer.calls[k]);
         }
+        if (layer.class_name.ends_with("CustomScaleLayer")) return Scaled(layer, layer.calls[k]);
         Layer(layer, layer.calls[k]);
       } catch (const KerasRefusal& refusal) {
         writer_.Refused(path_ + layer.place, layer.class_name, refusal);
@@ -226,6 +228,24 @@ class ModelWriter {
       section["inputs"] = InputsOf(call);
       first_names_[layer.name] = layer.name;
       written_.layers.push_back(std::move(section));
+    }
+
+    // What keras.applications' InceptionResNetV2 calls so: a + scale * b.
+    void Scaled(const KerasGraphLayer& layer, const KerasCall& call) {
+      const KerasJson& scale = MemberOf(layer.config, "scale");
+      if (call.inputs.size() != 2 || !scale.is_number()) {
+        RefuseKeras("it takes two tensors and a number `scale`");
+      }
+      const std::string scaled = layer.name + "/scaled";
+      written_.layers.push_back({{"type", "Rescaling"},
+                                 {"scale", ShortNumbers(scale)},
+                                 {"name", scaled},
+                                 {"inputs", NameOfTensor(call.inputs[1])}});
+      written_.layers.push_back(
+          {{"type", "Add"},
+           {"name", layer.name},
+           {"inputs", KerasJson::array({NameOfTensor(call.inputs[0]), scaled})}});
+      first_names_[layer.name] = layer.name;
     }
 
     static KerasJson ByName(const std::vector<std::string>& inner, const KerasCall& call,

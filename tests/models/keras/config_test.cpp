@@ -1,5 +1,7 @@
 // Configurations of Keras as jobs.
 
+#include <fmt/format.h>
+
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "models/keras/config/job.h"
@@ -88,10 +90,9 @@ TEST_CASE("metrics are renamed by a map that has each of them") {
       std::ignore = KerasJobOf(file, {{"mse", "far"}}),
       "Invalid `metric_names_map`. The following keras model metric names:\"['mae']\" "
       "do not exist in the `metric_names_map` dictionary");
-  CHECK_THROWS_WITH(
-      std::ignore = KerasJobOf(file, {{"mae", "far"}, {"mse", "x"}}),
-      "Invalid `metric_names_map`. There are unexpected keys in the "
-      "`metric_names_map` dictionary. Expected keys: ['mae'], Received: ['mae', 'mse']");
+  CHECK_THROWS_WITH(std::ignore = KerasJobOf(file, {{"mae", "far"}, {"mse", "x"}}),
+                    "Invalid `metric_names_map`. There are unexpected keys in the "
+                    "`metric_names_map` dictionary. Expected keys: ['mae'], Received: ['mse']");
 }
 
 TEST_CASE("operations on tensors are layers") {
@@ -115,6 +116,34 @@ layers:
   - {type: Rescaling, scale: 0.5, name: half, inputs: mean}
   - {type: Rescaling, scale: -1, offset: 1, name: minus, inputs: half}
   - {type: Add, name: sum, inputs: [minus, half]}
+)");
+}
+
+TEST_CASE("an operation of Keras 3 in an .h5 file has its name alone, a layer of that class more") {
+  const std::string x = R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4],
+      "dtype": "float32", "keras_history": ["x", 0, 0]}})";
+  const std::string layers = fmt::format(R"(
+      {{"class_name": "Multiply", "name": "times", "config": {{"name": "times"}},
+       "inbound_nodes": [{{"args": [{0}, 1.5], "kwargs": {{}}}}]}},
+      {{"class_name": "Add", "name": "both", "config": {{"name": "both", "trainable": true}},
+       "inbound_nodes": [{{"args": [[{0}, {0}]], "kwargs": {{}}}}]}})",
+                                         x);
+  CHECK(KerasYaml(JobOfText(Functional(layers, "both", "3.9.0")).model, 0) == R"(inputs: [x]
+layers:
+  - {type: Rescaling, scale: 1.5, name: times, inputs: x}
+  - {type: Add, name: both, inputs: [x, x]}
+)");
+}
+
+TEST_CASE("the scale of InceptionResNetV2's residuals is two layers") {
+  const KerasJob job = JobOfText(Functional(
+      R"({"class_name": "Custom>CustomScaleLayer", "name": "s", "config": {"name": "s", "scale": 0.17},
+       "inbound_nodes": [[["x", 0, 0, {}], ["x", 0, 0, {}]]]})",
+      "s"));
+  CHECK(KerasYaml(job.model, 0) == R"(inputs: [x]
+layers:
+  - {type: Rescaling, scale: 0.17, name: s/scaled, inputs: x}
+  - {type: Add, name: s, inputs: [x, s/scaled]}
 )");
 }
 
