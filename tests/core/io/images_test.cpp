@@ -3,6 +3,7 @@
 
 #include "core/io/crc32c.h"
 #include "core/io/images/image.h"
+#include "tests/core/io/damaged.h"
 #include "tests/core/io/testdata.h"
 
 namespace tpuest {
@@ -113,6 +114,37 @@ TEST_CASE("a flipped byte gives pixels or an error") {
         CHECK(error.message().size() < 200);
       }
     }
+  }
+}
+
+// Whether it is refused, by one short message of a file's code.
+bool IsRefusedImage(const std::string& bytes, DecodedImage& image) {
+  try {
+    const ImageHeader header = ReadImageHeader(bytes);
+    // A header may ask for half a gigabyte now: legal, but slow here.
+    if (header.height * header.width < 1'000'000) DecodeImage(bytes, 0, image);
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kData);
+    CHECK(error.faults().size() == 1);
+    CHECK(error.message().size() < 200);
+    return true;
+  }
+  return false;
+}
+
+TEST_CASE("10,000 damaged JPEG and PNG files are read or refused, never worse") {
+  DecodedImage image;
+  for (const std::string name :
+       {"baseline.jpg", "progressive.jpg", "adobe.jpg", "cmyk.jpg", "gray.jpg", "rgb.png",
+        "palette.png", "interlaced.png", "rgb16.png", "rgba.png"}) {
+    CAPTURE(name);
+    const std::string whole = Image(name);
+    std::mt19937 random(17);
+    int refused = 0;
+    for (int i = 0; i < 1000; ++i) {
+      refused += static_cast<int>(IsRefusedImage(Damaged(whole, random), image));
+    }
+    CHECK(refused > (name.ends_with(".png") ? 700 : 100));
   }
 }
 

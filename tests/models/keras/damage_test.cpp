@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/io/zip/zip.h"
 #include "models/keras/keras_archive.h"
+#include "tests/core/io/damaged.h"
 #include "tests/models/keras/testdata.h"
 
 namespace tpuest {
@@ -45,30 +46,6 @@ bool IsRefused(const std::string& bytes) {
     return true;
   }
   return false;
-}
-
-// One to eight bytes changed, or the end cut off, or a piece put elsewhere.
-std::string Damaged(const std::string& whole, std::mt19937& random) {
-  std::string bytes = whole;
-  const auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };
-  switch (random() % 8) {
-    case 0:
-      bytes.resize(below(bytes.size()));
-      break;
-    case 1: {
-      const size_t size = below(64) + 1;
-      const size_t from = below(bytes.size() - size);
-      bytes.replace(below(bytes.size() - size), size, whole.substr(from, size));
-      break;
-    }
-    default:
-      for (size_t i = below(8) + 1; i-- > 0;) {
-        char& byte = bytes[below(bytes.size())];
-        const bool bit = random() % 2 == 0;
-        byte = static_cast<char>(bit ? byte ^ (1 << random() % 8) : random());
-      }
-  }
-  return bytes;
 }
 
 int Refusals(const std::string& whole, int count, unsigned seed) {
