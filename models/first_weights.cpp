@@ -28,7 +28,8 @@ void StartFromFiles(const nn::LayerContext& context, const std::vector<nn::Weigh
   std::vector<std::string> names;
   std::optional<nn::WeightsFile> missing;
   for (const nn::WeightsFile& file : files) {
-    if (!FileExists(file.path)) {
+    const bool is_there = FileExists(file.path) || DirectoryExists(file.path);  // a SavedModel
+    if (!is_there) {
       missing = file;
       continue;
     }
