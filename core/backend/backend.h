@@ -15,6 +15,8 @@
 
 namespace tpuest {
 
+class Collective;
+
 // Keeps values of variables that are newer than the host's.
 class VariableHolder {
  public:
@@ -77,15 +79,6 @@ struct ProgramSpec {
   Value guard;
 };
 
-// Sums across hosts; this process holds replicas first .. first + local - 1 of `replicas`.
-class Collective {
- public:
-  virtual ~Collective() = default;
-  // Adds the buffers of all hosts element-wise in the fixed binary tree over hosts; blocks until
-  // the sum is there. float32 only.
-  virtual void AllReduceSum(std::span<float> values) = 0;
-};
-
 // The precision in which a device multiplies float32: as its makers have it (TPUs and newer GPUs
 // round what they multiply), in three rounded parts, or as float32. XLA's CPU compiler always does
 // the last.
@@ -108,6 +101,10 @@ struct CompileOptions {
   DeviceOptions device = {};
   // Gets an event a kernel of the CPU engine; nullptr: nothing is measured.
   StepTrace* trace = nullptr;
+  // Where the replicas are spread over processes: this one computes its share of them, and has the
+  // fetches of all replicas in the chief alone; elsewhere the others' are those of its first one.
+  // The CPU engine only. nullptr: all replicas are here.
+  Collective* collective = nullptr;
 };
 
 // The feeds of one step: feeds[i][r] goes to spec.feeds[i] on replica r.

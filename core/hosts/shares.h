@@ -14,16 +14,9 @@
 #include <span>
 #include <vector>
 
+#include "core/backend/collective.h"
+
 namespace tpuest {
-
-// Replicas first to first + count - 1.
-struct ReplicaRange {
-  int first = 0;
-  int count = 0;
-
-  [[nodiscard]] int end() const { return first + count; }
-  bool operator==(const ReplicaRange&) const = default;
-};
 
 // The replicas of one of `processes`, which have equally many. Error kUsage, with the numbers of
 // processes next to it, where they do not divide.

@@ -1,0 +1,54 @@
+#pragma once
+// What a program asks of the other processes of a run whose replicas are spread over several. Every
+// process runs the same programs in the same order, so its calls meet the others' in order.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor/dtype.h"
+
+namespace tpuest {
+
+// Replicas first to first + count - 1.
+struct ReplicaRange {
+  int first = 0;
+  int count = 0;
+
+  [[nodiscard]] int end() const { return first + count; }
+  bool operator==(const ReplicaRange&) const = default;
+};
+
+// A sum over all replicas of which this process has made its partial sums.
+struct SharedSum {
+  DType dtype = DType::kFloat;  // float, double, int32 or int64
+  int64_t elements = 0;
+  const char* parts = nullptr;  // [Collective::parts().size(), elements]
+  char* sum = nullptr;          // [elements]; gets the sum over all replicas
+};
+
+class Collective {
+ public:
+  virtual ~Collective() = default;
+
+  // The replicas of this process, and the largest nodes of the tree over all replicas within them:
+  // it adds each by itself.
+  [[nodiscard]] virtual ReplicaRange share() const = 0;
+  [[nodiscard]] virtual const std::vector<ReplicaRange>& parts() const = 0;
+  // The process with replica 0, which alone gets what is gathered.
+  [[nodiscard]] bool is_chief() const { return share().first == 0; }
+
+  // Each of these blocks until it has what it needs of the others. Error kLost where one of them is
+  // lost.
+  // Fills every `sum`, with the bits that one process with all replicas gets.
+  virtual void Sum(std::span<const SharedSum> sums) = 0;
+  // Whether it holds in every process.
+  [[nodiscard]] virtual bool HoldsInAll(bool here) = 0;
+  // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at
+  // once.
+  [[nodiscard]] virtual std::vector<std::string> Gather(std::string_view given) = 0;
+};
+
+}  // namespace tpuest

@@ -1,0 +1,306 @@
+#include "core/hosts/group.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+constexpr FrameKind kBeat = 16;
+constexpr FrameKind kVote = 17;
+constexpr FrameKind kVerdict = 18;
+constexpr FrameKind kLeave = 19;
+
+constexpr double kBeatSecs = 1;
+constexpr double kLeaveSecs = 2;       // after a verdict, for a thread to come back
+constexpr double kLastWordSecs = 0.5;  // for a frame that a lost process may not take
+constexpr double kSendSecs = 3600;     // a process that does not read is lost before
+constexpr double kLeastStepSecs = 60;
+constexpr double kSteps = 20;  // usual ones, that a step may take
+// Who was not run for so long, by a stopped machine, has heard nothing and knows nothing.
+constexpr double kAbsentSecs = 1;
+
+struct Beat {
+  int64_t step = 0;
+  Phase phase = Phase::kPreparing;
+  int32_t unused = 0;
+};
+
+template <class T>
+std::string_view BytesOf(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+template <class T>
+T As(std::string_view bytes) {
+  T value{};
+  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+  return value;
+}
+
+// A verdict is a code, a message and, behind a 0, the way out.
+Error VerdictIn(std::string_view bytes) {
+  const auto code = static_cast<Code>(As<int>(bytes));
+  bytes.remove_prefix(std::min(sizeof code, bytes.size()));
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  const std::string_view hint = bytes.substr(std::min(end + 1, bytes.size()));
+  return {code, std::string(bytes.substr(0, end)), std::string(hint)};
+}
+
+std::string_view TextOf(Phase phase) {
+  switch (phase) {
+    case Phase::kPreparing:
+      return "preparing";
+    case Phase::kInput:
+      return "waiting for its input";
+    case Phase::kStep:
+      return "in a step";
+    case Phase::kSum:
+      return "waiting for others' parts of a sum";
+    case Phase::kOrders:
+      return "waiting for the chief";
+    case Phase::kElsewhere:
+      return "between two loops";
+  }
+  return "";
+}
+
+// The first lines that differ.
+std::pair<std::string, std::string> FirstDifference(const std::string& a, const std::string& b) {
+  const std::vector<std::string> lines = Split(a, '\n');
+  const std::vector<std::string> others = Split(b, '\n');
+  for (size_t i = 0; i < std::max(lines.size(), others.size()); ++i) {
+    const std::string line = i < lines.size() ? lines[i] : "";
+    const std::string other = i < others.size() ? others[i] : "";
+    if (line != other) return {line, other};
+  }
+  return {a, b};
+}
+
+std::string SecondsText(double seconds) { return fmt::format("{:.1f} s", seconds); }
+
+}  // namespace
+
+Group::Group(GroupSettings settings)
+    : settings_(std::move(settings)),
+      peers_(static_cast<size_t>(settings_.links.size)),
+      links_(settings_.links) {
+  const double now = SystemClock().Seconds();
+  for (Peer& peer : peers_) peer.heard = now;
+  last_tick_ = now;
+  links_.Listen({.frame = [this](int from, FrameKind kind,
+                                 std::string&& bytes) { OnFrame(from, kind, std::move(bytes)); },
+                 .closed = [this](int from, const std::string& why) { OnClosed(from, why); },
+                 .tick = [this] { OnTick(); }});
+}
+
+// Who leaves because of a verdict passes it on first: another may hear of this before it hears of
+// that.
+Group::~Group() {
+  std::optional<Error> verdict;
+  {
+    const std::lock_guard lock(mutex_);
+    leaves_ = true;
+    if (verdict_) verdict = verdict_->error;
+  }
+  if (verdict) Tell(*verdict);
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank != this->rank()) (void)links_.Send(rank, kLeave, {}, {}, kLastWordSecs);
+  }
+}
+
+void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    Peer& peer = At(from);
+    peer.heard = SystemClock().Seconds();
+    if (kind == kBeat) {
+      const auto beat = As<Beat>(bytes);
+      peer.step = beat.step;
+      peer.phase = beat.phase;
+      return;
+    }
+    if (kind == kLeave) peer.left = true;
+    if (kind < peer.boxes.size()) {
+      peer.boxes[kind].push_back(std::move(bytes));
+      changed_.notify_all();
+      return;
+    }
+  }
+  if (kind == kVote) settings_.vote(As<int>(bytes));
+  if (kind == kVerdict) Set(VerdictIn(bytes));
+  changed_.notify_all();
+}
+
+void Group::OnClosed(int from, const std::string& why) {
+  bool is_lost = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Peer& peer = At(from);
+    peer.closed = true;
+    is_lost = !peer.left && !leaves_;
+  }
+  if (is_lost) Lose(from, why);
+  changed_.notify_all();
+}
+
+void Group::OnTick() {
+  const double now = SystemClock().Seconds();
+  const bool was_absent = now - std::exchange(last_tick_, now) > kAbsentSecs;
+  std::optional<std::pair<int, double>> silent;
+  std::optional<Error> overdue;
+  {
+    const std::lock_guard lock(mutex_);
+    for (int rank = 0; rank < size(); ++rank) {
+      Peer& peer = At(rank);
+      if (was_absent) peer.heard = now;
+      if (rank == this->rank() || peer.left || peer.closed) continue;
+      if (now - peer.heard > settings_.peer_secs) silent = {rank, now - peer.heard};
+    }
+    if (verdict_ && !leaves_ && now - verdict_->since > kLeaveSecs) overdue = verdict_->error;
+  }
+  if (silent) Lose(silent->first, "nothing was heard of it for " + SecondsText(silent->second));
+  if (overdue) settings_.end(*overdue);
+  if (const int kind = settings_.asked_to_stop(); kind != 0 && !is_chief() && !voted_) {
+    voted_ = true;
+    (void)links_.Send(0, kVote, BytesOf(kind), {}, kLastWordSecs);
+  }
+  if (now - last_beat_ < kBeatSecs) return;
+  last_beat_ = now;
+  const Beat beat{.step = step_, .phase = phase_};
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank != this->rank()) links_.SendIfReady(rank, kBeat, BytesOf(beat));
+  }
+}
+
+void Group::Lose(int rank, const std::string& why) {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const Peer& peer = At(rank);
+    text = fmt::format(
+        "process {} of {} (pid {}) is lost: {}; {} ago it was at step {}, {}; process {} was at "
+        "step {}, {}",
+        rank, size(), links_.pid_of(rank), why, SecondsText(SystemClock().Seconds() - peer.heard),
+        peer.step, TextOf(peer.phase), this->rank(), step_.load(), TextOf(phase_));
+  }
+  Judge(Error(Code::kLost, text, "the same command goes on from the newest checkpoint"));
+  links_.HangUp(rank);
+}
+
+void Group::Set(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (verdict_ || leaves_) return;
+  verdict_ = Verdict{error, SystemClock().Seconds()};
+  changed_.notify_all();
+}
+
+void Group::Judge(const Error& error) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (verdict_ || leaves_) return;
+  }
+  Set(error);
+  Tell(error);
+}
+
+void Group::Tell(const Error& error) {
+  const auto code = static_cast<int>(error.code());
+  const std::string text = error.message() + '\0' + error.faults().front().hint;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == this->rank()) continue;
+    (void)links_.Send(rank, kVerdict, BytesOf(code), text, kLastWordSecs);
+  }
+}
+
+void Group::Fail(const Error& error) {
+  Judge(Error(error.code(), fmt::format("process {}: {}", rank(), error.message()),
+              error.faults().front().hint));
+}
+
+double Group::StepLimit() const {
+  if (settings_.step_secs > 0) return settings_.step_secs;
+  return std::max(kLeastStepSecs, kSteps * step_seconds_);
+}
+
+void Group::AtStep(int64_t step, double seconds) {
+  step_ = step;
+  // A mean that forgets: the limit is a matter of its size alone.
+  constexpr double kNew = 0.1;
+  step_seconds_ = step_seconds_ == 0 ? seconds : (1 - kNew) * step_seconds_ + kNew * seconds;
+}
+
+void Group::Send(int to, Channel channel, std::string_view head, std::string_view body) {
+  if (links_.Send(to, static_cast<FrameKind>(channel), head, body, kSendSecs)) return;
+  // The thread that reads finds out why.
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::duration<double>(kLeaveSecs),
+                    [this] { return verdict_.has_value(); });
+  if (verdict_) throw Error(verdict_->error);
+  throw Error(Code::kLost, fmt::format("process {} has left", to));
+}
+
+std::string Group::Receive(int from, Channel channel) {
+  std::unique_lock lock(mutex_);
+  std::deque<std::string>& box = At(from).boxes[static_cast<size_t>(channel)];
+  const double begin = SystemClock().Seconds();
+  while (box.empty()) {
+    if (verdict_) throw Error(verdict_->error);
+    if (At(from).closed || At(from).left) {
+      throw Error(Code::kLost, fmt::format("process {} has left", from));
+    }
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
+    const double waited = SystemClock().Seconds() - begin;
+    if (channel != Channel::kData || !box.empty() || waited < StepLimit()) continue;
+    lock.unlock();
+    Lose(from, fmt::format("its part of the step did not come for {}", SecondsText(waited)));
+    lock.lock();
+  }
+  std::string bytes = std::move(box.front());
+  box.pop_front();
+  return bytes;
+}
+
+void Group::Order(std::string_view order) {
+  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kOrders, order);
+}
+
+void Group::Agree(const std::string& what, const std::string& value) {
+  if (!is_chief()) {
+    Send(0, Channel::kReports, value);
+    (void)Receive(0, Channel::kReports);  // an answer comes where all agree
+    return;
+  }
+  for (int rank = 1; rank < size(); ++rank) {
+    const std::string other = Receive(rank, Channel::kReports);
+    if (other == value) continue;
+    const auto [here, there] = FirstDifference(value, other);
+    const Error error(Code::kUsage,
+                      fmt::format("process {} has another {} than process 0: '{}', here '{}'", rank,
+                                  what, there, here),
+                      "the processes of a group are the same program with the same job and files");
+    Judge(error);
+    throw Error(error);
+  }
+  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kReports, {});
+}
+
+void Group::AwaitLeaving(double seconds) {
+  std::unique_lock lock(mutex_);
+  leaves_ = true;
+  changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] {
+    for (int rank = 0; rank < size(); ++rank) {
+      if (rank != this->rank() && !At(rank).left && !At(rank).closed) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace tpuest

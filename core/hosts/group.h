@@ -1,0 +1,127 @@
+#pragma once
+// A group is the processes of one job: what they tell each other, and what becomes of all of them
+// when one is lost.
+//
+// Process 0, the chief, decides: it alone reads and writes the run's folder, and gives the others
+// orders. A worker does what it is told, on its own replicas:
+//
+//   orders    chief to worker    what comes next (core/estimator/train/orders.h)
+//   data      each to each       partial sums and sums, in the order of the programs (group_sum.h)
+//   reports   worker to chief    answers to an order that asks
+//   beats     each to each       every second: the step that a process is at, and what it does
+//   votes     worker to chief    a signal asks to stop: the chief decides at which step
+//   verdict   each to each       why all leave, with the exit code: once, the first stands
+//
+// Nothing waits for ever. A link that is closed, nothing heard for peer_secs, or no data for
+// step_secs is a verdict, that names the process, its last step and what was waited for. Every
+// wait ends with it; a process whose thread does not come back within two seconds is ended.
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/hosts/links.h"
+
+namespace tpuest {
+
+enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3 };
+
+// What a process does, for the others' messages.
+enum class Phase : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
+
+struct GroupSettings {
+  LinkSettings links;
+  double peer_secs = 10;  // without a word of a process: it is lost
+  double step_secs = 0;   // without its part of a step; 0: 20 times a step, at least a minute
+  // The kind of stop that was asked for in this process, as StopSignal::Kind; 0: none.
+  std::function<int()> asked_to_stop = [] { return 0; };
+  // In the chief: a worker was asked. Called by another thread.
+  std::function<void(int kind)> vote = [](int /*kind*/) {};
+  // Ends this process, which has not left in time after a verdict. Called by another thread.
+  std::function<void(const Error& verdict)> end = [](const Error& /*verdict*/) {};
+};
+
+class Group {
+ public:
+  // Waits until all are there. Throws what Links' constructor throws.
+  explicit Group(GroupSettings settings);
+  // Tells the others that this process leaves in order.
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  [[nodiscard]] int rank() const { return settings_.links.rank; }
+  [[nodiscard]] int size() const { return settings_.links.size; }
+  [[nodiscard]] bool is_chief() const { return rank() == 0; }
+
+  // All of these throw the verdict, once there is one.
+  void Send(int to, Channel channel, std::string_view head, std::string_view body = {});
+  // The next of that process in that channel; waits for it.
+  [[nodiscard]] std::string Receive(int from, Channel channel);
+  // To every worker.
+  void Order(std::string_view order);
+  // Error kUsage in every process, with both values, where they are not the same everywhere.
+  // All call it at the same place.
+  void Agree(const std::string& what, const std::string& value);
+
+  // For the others' messages, and for how long a step may take.
+  void At(Phase phase) { phase_ = phase; }
+  void AtStep(int64_t step, double seconds);
+
+  // The verdict that this process's own error is for all others; the first verdict stands.
+  void Fail(const Error& error);
+  // Waits until every other process has left, at most so long. From now on none is missed.
+  void AwaitLeaving(double seconds);
+
+ private:
+  struct Peer {
+    std::array<std::deque<std::string>, 4> boxes;  // by Channel
+    double heard = 0;                              // when, last
+    int64_t step = 0;
+    Phase phase = Phase::kPreparing;
+    bool left = false;  // in order
+    bool closed = false;
+  };
+  struct Verdict {
+    Error error;
+    double since = 0;
+  };
+
+  void OnFrame(int from, FrameKind kind, std::string&& bytes);
+  void OnClosed(int from, const std::string& why);
+  void OnTick();
+  // Sets the verdict and tells the others.
+  void Judge(const Error& error);
+  void Tell(const Error& verdict);
+  void Set(const Error& error);
+  void Lose(int rank, const std::string& why);
+  [[nodiscard]] double StepLimit() const;
+  [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }
+
+  GroupSettings settings_;
+  std::mutex mutex_;  // for what follows
+  std::condition_variable changed_;
+  std::vector<Peer> peers_;
+  std::optional<Verdict> verdict_;
+  bool leaves_ = false;
+
+  std::atomic<Phase> phase_ = Phase::kPreparing;
+  std::atomic<int64_t> step_ = 0;
+  std::atomic<double> step_seconds_ = 0;
+  // Of the thread that reads.
+  double last_beat_ = 0;
+  double last_tick_ = 0;
+  bool voted_ = false;
+  Links links_;  // the last: it is gone first
+};
+
+}  // namespace tpuest

@@ -1,0 +1,277 @@
+// Groups whose processes are threads of this one.
+
+#include "core/hosts/group.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/random.h"
+#include "core/hosts/group_sum.h"
+#include "core/sharding/tree.h"
+
+namespace tpuest {
+namespace {
+
+class Folder {
+ public:
+  Folder() : path_(MakeTemporaryFolder("group_test")) {}
+  ~Folder() { RemoveTree(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+// Limits that a busy machine does not come to, but where one is to be reached.
+GroupSettings SettingsFor(const Folder& folder, int rank, int size) {
+  return {.links = {.rank = rank, .size = size, .folder = folder.path(), .rendezvous_secs = 120},
+          .peer_secs = 120,
+          .step_secs = 120};
+}
+
+// What each process threw; "" where it ended in order.
+using Body = std::function<void(Group& group)>;
+std::vector<std::string> RunGroup(int size, const Body& body,
+                                  const std::function<void(GroupSettings&)>& change = {}) {
+  const Folder folder;
+  std::vector<std::string> thrown(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        GroupSettings settings = SettingsFor(folder, rank, size);
+        if (change) change(settings);
+        Group group(std::move(settings));
+        body(group);
+      } catch (const Error& error) {
+        thrown[static_cast<size_t>(rank)] =
+            fmt::format("{}: {}", static_cast<int>(error.code()), error.message());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return thrown;
+}
+
+const std::vector<std::string> kAllWell(8);
+
+bool EndedWell(const std::vector<std::string>& thrown) {
+  for (const std::string& text : thrown) {
+    if (!text.empty()) MESSAGE(text);
+  }
+  return std::vector<std::string>(kAllWell.begin(), kAllWell.begin() + std::ssize(thrown)) ==
+         thrown;
+}
+
+// Replica r's part of element i: numbers whose sum depends on the order of the additions.
+float PartOf(int replica, int64_t element) {
+  const auto words = Philox({.seed = 1, .name = static_cast<uint64_t>(replica)}, 0,
+                            static_cast<uint64_t>(element));
+  return std::ldexp(UniformFloat(words[0]) - 0.5F, static_cast<int>(words[1] % 40) - 20);
+}
+
+std::vector<float> SumInOneProcess(int replicas, int64_t elements) {
+  std::vector<float> sums;
+  for (int64_t i = 0; i < elements; ++i) {
+    std::vector<float> parts;
+    for (int r = 0; r < replicas; ++r) parts.push_back(PartOf(r, i));
+    sums.push_back(TreeSum<float>(parts));
+  }
+  return sums;
+}
+
+std::vector<float> PartialSums(const Collective& collective, int64_t elements) {
+  std::vector<float> sums;
+  for (const ReplicaRange& range : collective.parts()) {
+    for (int64_t i = 0; i < elements; ++i) {
+      std::vector<float> parts;
+      for (int r = range.first; r < range.end(); ++r) parts.push_back(PartOf(r, i));
+      sums.push_back(TreeSum<float>(parts));
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("a sum over the processes of a group has the bits of one process's") {
+  const std::vector<std::pair<int, int>> replicas_and_processes = {{8, 2},  {8, 4},  {6, 3},
+                                                                   {12, 2}, {12, 3}, {5, 5}};
+  for (const auto& [replicas, processes] : replicas_and_processes) {
+    const int64_t most = 1003;
+    const std::vector<float> expected = SumInOneProcess(replicas, most);
+    std::atomic<int> wrong = 0;
+    const auto thrown = RunGroup(processes, [&, replicas = replicas](Group& group) {
+      GroupSum sum(group, replicas);
+      for (const int64_t elements : {most, int64_t{1}, int64_t{0}}) {
+        const std::vector<float> parts = PartialSums(sum, elements);
+        std::vector<float> whole(static_cast<size_t>(elements), -1.0F);
+        std::vector<int64_t> ranks(sum.parts().size(), group.rank());
+        int64_t all_ranks = 0;
+        const SharedSum sums[] = {{.dtype = DType::kFloat,
+                                   .elements = elements,
+                                   .parts = reinterpret_cast<const char*>(parts.data()),
+                                   .sum = reinterpret_cast<char*>(whole.data())},
+                                  {.dtype = DType::kInt64,
+                                   .elements = 1,
+                                   .parts = reinterpret_cast<const char*>(ranks.data()),
+                                   .sum = reinterpret_cast<char*>(&all_ranks)}};
+        sum.Sum(sums);
+        for (int64_t i = 0; i < elements; ++i) {
+          const auto at = static_cast<size_t>(i);
+          if (std::bit_cast<uint32_t>(whole[at]) != std::bit_cast<uint32_t>(expected[at])) ++wrong;
+        }
+        const auto parts_of_each = static_cast<int64_t>(sum.parts().size());
+        if (all_ranks != parts_of_each * group.size() * (group.size() - 1) / 2) ++wrong;
+      }
+    });
+    CHECK(EndedWell(thrown));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("votes are of all, and the chief gathers in the order of the processes") {
+  std::atomic<int> right = 0;
+  const auto thrown = RunGroup(3, [&](Group& group) {
+    GroupSum sum(group, 6);
+    if (sum.HoldsInAll(true)) ++right;
+    if (!sum.HoldsInAll(group.rank() != 1)) ++right;
+    const std::vector<std::string> all =
+        sum.Gather(std::string(3, static_cast<char>('a' + group.rank())));
+    if (group.is_chief() && all == std::vector<std::string>{"aaa", "bbb", "ccc"}) ++right;
+    if (!group.is_chief() && all.empty()) ++right;
+  });
+  CHECK(EndedWell(thrown));
+  CHECK(right == 9);
+}
+
+TEST_CASE("large messages cross without waiting for each other") {
+  const auto thrown = RunGroup(3, [&](Group& group) {
+    const std::string large(8 << 20, static_cast<char>(group.rank()));
+    for (int other = 0; other < 3; ++other) {
+      if (other != group.rank()) group.Send(other, Channel::kData, "head", large);
+    }
+    for (int other = 0; other < 3; ++other) {
+      if (other == group.rank()) continue;
+      const std::string got = group.Receive(other, Channel::kData);
+      Check(got == "head" + std::string(8 << 20, static_cast<char>(other)));
+    }
+  });
+  CHECK(EndedWell(thrown));
+}
+
+TEST_CASE("what differs between processes is refused in all of them, with both values") {
+  const auto thrown = RunGroup(3, [](Group& group) {
+    group.Agree("build", "1");
+    group.Agree("job", group.rank() == 2 ? "rate: 1\nsteps: 7\n" : "rate: 1\nsteps: 8\n");
+  });
+  const std::string told =
+      "2: process 2 has another job than process 0: 'steps: 7', here 'steps: 8'";
+  CHECK(thrown == std::vector<std::string>{told, told, told});
+}
+
+TEST_CASE("the error of one process ends all with its code") {
+  const auto thrown = RunGroup(3, [](Group& group) {
+    if (group.rank() == 1) {
+      const Error error(Code::kData, "data.csv: line 3 is damaged");
+      group.Fail(error);
+      throw Error(error);
+    }
+    (void)group.Receive(group.is_chief() ? 2 : 0, Channel::kData);
+  });
+  const std::string told = "3: process 1: data.csv: line 3 is damaged";
+  CHECK(thrown == std::vector<std::string>{told, "3: data.csv: line 3 is damaged", told});
+}
+
+TEST_CASE("a process that does not do its part of a step is named by those that wait for it") {
+  std::atomic<bool> over = false;
+  const auto thrown = RunGroup(
+      2,
+      [&](Group& group) {
+        if (group.rank() == 1) {
+          group.AtStep(41, 0.1);
+          group.At(Phase::kInput);
+          (void)group.Receive(0, Channel::kOrders);
+        }
+        try {
+          (void)group.Receive(1, Channel::kData);
+        } catch (const Error&) {
+          over = true;
+          throw;
+        }
+      },
+      [](GroupSettings& settings) { settings.step_secs = 1.5; });
+  CHECK(over);
+  for (const std::string& text : thrown) {
+    CHECK(text.starts_with("7: process 1 of 2 (pid "));
+    CHECK(text.find("is lost: its part of the step did not come for ") != std::string::npos);
+    CHECK(text.find("it was at step 41, waiting for its input") != std::string::npos);
+  }
+}
+
+TEST_CASE("a group's processes are told apart at the door") {
+  SUBCASE("one that never comes is named") {
+    const Folder folder;
+    GroupSettings settings = SettingsFor(folder, 1, 3);
+    settings.links.rendezvous_secs = 0.1;
+    try {
+      const Group group(settings);
+      FAIL("there is no other process");
+    } catch (const Error& error) {
+      CHECK(error.code() == Code::kLost);
+      CHECK(error.message() ==
+            fmt::format("processes 0, 2 of 3 did not come to {} within 0.1 s", folder.path()));
+    }
+  }
+  SUBCASE("a number that is taken, and another size") {
+    const Folder folder;
+    std::exception_ptr first;
+    std::thread chief([&] {
+      try {
+        const Group group(SettingsFor(folder, 0, 2));
+      } catch (...) {
+        first = std::current_exception();
+      }
+    });
+    const auto is_there = [&] {
+      const std::vector<std::string> names = ListDirectory(folder.path());
+      return std::find(names.begin(), names.end(), "0") != names.end();
+    };
+    while (!is_there()) std::this_thread::yield();
+    const auto text_of = [&](int rank, int size) -> std::string {
+      try {
+        const Group group(SettingsFor(folder, rank, size));
+      } catch (const Error& error) {
+        return fmt::format("{}: {}", static_cast<int>(error.code()), error.message());
+      }
+      return "";
+    };
+    CHECK(text_of(0, 2) ==
+          fmt::format("2: {}: process 0 of this group is there already", folder.path()));
+    CHECK(text_of(1, 3) == "2: process 1 is one of 3, process 0 one of 2");
+    chief.join();
+    REQUIRE(first != nullptr);
+    CHECK_THROWS_AS(std::rethrow_exception(first), Error);
+  }
+  SUBCASE("a folder that others may enter") {
+    const Folder folder;
+    REQUIRE(::chmod(folder.path().c_str(), 0750) == 0);
+    CHECK_THROWS_AS(Group(SettingsFor(folder, 0, 2)), Error);
+  }
+}
+
+}  // namespace tpuest
