@@ -61,6 +61,7 @@ class Validator {
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
     CheckPreemption();
+    CheckGroupDeadlines();
     const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
     if (!(evaluator_secs > 0)) {
       faults_.Say(
@@ -88,6 +89,20 @@ class Validator {
           fmt::format("grace_secs is {}; expected more than 0", NumberText(*preemption.grace_secs)),
           "a minute, or less than it takes until the machine is gone");
     }
+  }
+
+  void CheckGroupDeadlines() {
+    const DeadlineOptions& deadlines = job_.tpuest.deadlines;
+    const auto check = [this](const std::string& name, double value, double least) {
+      if (value >= least) return;
+      faults_.Say(
+          "tpuest.deadlines." + name,
+          fmt::format("{} is {}; expected at least {}", name, NumberText(value), NumberText(least)),
+          "busy machines need some time to answer");
+    };
+    check("rendezvous_secs", deadlines.rendezvous_secs, 1);
+    check("peer_secs", deadlines.peer_secs, 2);
+    if (deadlines.step_secs != 0) check("step_secs", deadlines.step_secs, 1);
   }
 
   void CheckColumns() {

@@ -52,10 +52,22 @@ struct PredictOptions {
 
 // Deadlines are in seconds.
 struct DeadlineOptions {
+  double rendezvous_secs = 300;
+  double peer_secs = 10;
+  double step_secs = 0;
   double evaluator_secs = 600;
 
   template <class V>
   void Visit(V& v) {
+    v("rendezvous_secs", rendezvous_secs,
+      {.help = "processes of a group wait so long for each other at the start", .tpuest = true});
+    v("peer_secs", peer_secs,
+      {.help = "a process of a group that is silent for so long is lost", .tpuest = true});
+    v("step_secs", step_secs,
+      {.help =
+           "a process of a group that has not done its part of a step in so long is lost; 0: 20 "
+           "times what a step takes, at least a minute",
+       .tpuest = true});
     v("evaluator_secs", evaluator_secs,
       {.help = "a process that follows a run ends after so long without a trainer and a checkpoint",
        .tpuest = true});

@@ -4,6 +4,7 @@
 #include "cli/run/tf_config.h"
 #include "cli/shell/invocation.h"
 #include "cli/shell/json.h"
+#include "core/hosts/group.h"
 #include "core/hosts/launch.h"
 
 namespace tpuest::cli {
@@ -17,8 +18,17 @@ struct Job;
 // kUsage where they do not agree.
 [[nodiscard]] ProcessPlace ThisProcess(const TfConfig& config);
 
-// Error kUsage for a command that trains as one of several processes.
-void CheckTrainsAlone(const ProcessPlace& place, const Invocation& invocation);
+// What the coordinator of a group of one machine begins with: unix:FOLDER, in which its processes
+// have their sockets.
+inline constexpr const char* kLocalGroup = "unix:";
+
+// Whether this command trains as one of a group's processes. Error kUsage for one of several that
+// have no folder in which they meet.
+[[nodiscard]] bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation);
+// Error kUsage for what cannot be trained in so many processes.
+void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation);
+// How this process finds the others, and waits for them.
+[[nodiscard]] GroupSettings SettingsOf(const Job& job, const ProcessPlace& place);
 
 // Whether a command that reads a run (evaluate, predict, export) is left to process 0, which has
 // its result: it says so. Tasks of a cluster in TF_CONFIG are started one by one, so each does what

@@ -2,6 +2,7 @@
 
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
+#include "cli/run/local_group.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 
@@ -10,11 +11,14 @@ namespace {
 
 struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
   std::optional<std::string> name;  // --name of evaluate
+  std::optional<int> processes;     // that train
 };
 
 void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareCheckpoint(flags, to);
   DeclareEvaluationName(flags, to.name);
+  flags.Integer("--processes", to.processes, 1,
+                "train in so many processes of this machine, which share --threads");
   DeclarePredictionFlags(flags, to);
   DeclareExportFlags(flags, to);
 }
@@ -33,6 +37,11 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
     throw Error(Code::kUsage, "the job has no mode",
                 "mode: train, or name the command: tpuest train ...");
   }
+  const bool trains = *mode == "train" || *mode == "train_and_evaluate";
+  if (invocation.processes && !trains) {
+    throw Error(Code::kUsage, fmt::format("--processes: mode is {}, which one process does", *mode),
+                "mode: train and train_and_evaluate take several");
+  }
   if (*mode == "evaluate") {
     auto named = Named<EvaluateInvocation>(invocation, *mode);
     named.name = invocation.name;
@@ -47,6 +56,10 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
     auto named = Named<ExportInvocation>(invocation, *mode);
     static_cast<ExportFlags&>(named) = invocation;
     return Export(named, sources);
+  }
+  if (invocation.processes.value_or(1) > 1) {
+    return RunLocalGroup(invocation, *mode == "train" ? "train" : "train-and-evaluate",
+                         *invocation.processes, sources);
   }
   if (*mode == "train") return Train(Named<Invocation>(invocation, *mode), sources);
   return TrainAndEvaluate(Named<Invocation>(invocation, "train-and-evaluate"), sources);

@@ -8,11 +8,12 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/host/build_info.h"
+#include "cli/host/cpu_features.h"
 #include "cli/host/signals.h"
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
-#include "cli/run/input_files.h"
 #include "cli/run/process.h"
 #include "cli/run/record/json.h"
 #include "core/backend/cpu/program.h"
@@ -21,6 +22,8 @@
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saver.h"
+#include "core/estimator/train/input_files.h"
+#include "core/estimator/train/orders.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
@@ -92,6 +95,15 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   return overrides;
 }
 
+// The keys that change bits, a line each.
+std::string BitsOf(const Job& job) {
+  std::string text;
+  for (const config::FlatValue& value : FlatJob(job)) {
+    if (value.changes_bits) text += fmt::format("{}: {}\n", value.path, value.text);
+  }
+  return text;
+}
+
 }  // namespace
 
 void CheckNoArguments(const Invocation& invocation) {
@@ -142,12 +154,13 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .log = log(),
                            .clock = clock_,
                            .stop = process_stop,
-                           .progress = &console_,
+                           .progress = is_worker() ? nullptr : &console_,
                            .fsync = loaded_->job.tpuest.fsync,
                            .device = device_.backend(),
                            .device_options = DeviceOptionsOf(loaded_->job.tpuest),
                            .hparams = HParamsOf(loaded_->tree),
-                           .dry_run = invocation.dry_run};
+                           .dry_run = invocation.dry_run || is_worker(),
+                           .group = group_.get()};
   estimator_ =
       std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), loaded_->job.estimator, home);
   ListBadRecords();
@@ -161,7 +174,7 @@ void Session::ListBadRecords() {
   for (auto& [name, input] : loaded_->job.input_fns) {
     input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
       const std::lock_guard lock(bad_records_mutex_);
-      if (invocation_.dry_run) {
+      if (invocation_.dry_run || is_worker()) {
         log().Warning("{} of {} records are bad and left out", bad.size(), records);
         return;
       }
@@ -181,8 +194,67 @@ void Session::LogOverrides() {
 void Session::ReadEnvironment() {
   task_ = ReadTfConfig(RulesOf(job()));
   CheckTask(task_, invocation_);
-  CheckTrainsAlone(ThisProcess(task_), invocation_);
+  const ProcessPlace place = ThisProcess(task_);
+  if (TrainsInGroup(place, invocation_)) JoinGroup(place);
   ApplyTfConfig(task_, loaded_->job.estimator.run_config, log());
+}
+
+// Once the group is there an error of this process ends all of it.
+void Session::JoinGroup(const ProcessPlace& place) {
+  if (!job().train_spec) return;  // the command says so
+  CheckGroup(job(), place, invocation_);
+  GroupSettings settings = SettingsOf(job(), place);
+  settings.links.gives_up = [] { return process_stop.requested(); };
+  settings.asked_to_stop = [] { return static_cast<int>(process_stop.kind()); };
+  settings.vote = [](int kind) { process_stop.Request(static_cast<StopSignal::Kind>(kind)); };
+  settings.end = [](const Error& verdict) {
+    fmt::print(stderr, "error: {}\n", verdict.message());
+    std::fflush(stderr);
+    _exit(static_cast<int>(verdict.code()));
+  };
+  group_ = std::make_unique<Group>(std::move(settings));
+  try {
+    const BuildInfo& build = ThisBuild();
+    group_->Agree("build", fmt::format("{} {} {}", build.version, build.commit, build.compiler));
+    group_->Agree("processor", CpuText());
+    group_->Agree("job", BitsOf(job()));
+  } catch (const Error& error) {
+    LeaveGroup(error);
+    throw;
+  }
+}
+
+void Session::LeaveGroup(const Error& error) noexcept {
+  if (group_ == nullptr) return;
+  try {
+    group_->Fail(error);
+  } catch (const std::exception&) {
+    // The others see that this process is gone.
+  }
+}
+
+// All is saved: a process that is lost now loses nothing.
+void Session::EndGroup(int exit_code) {
+  constexpr double kPatienceSecs = 10;
+  if (group_ == nullptr) return;
+  try {
+    GiveOrder(*group_, EndOrder{.exit_code = exit_code});
+  } catch (const Error& error) {
+    log().Warning("{}, after the last step", error.message());
+  }
+  group_->AwaitLeaving(kPatienceSecs);
+}
+
+int Session::FollowChief() {
+  try {
+    return estimator_->FollowChief(MakeJobInputFn(job(), job().train_spec->input_fn)).exit_code;
+  } catch (const Error& error) {
+    LeaveGroup(error);
+    throw;
+  } catch (const std::exception& error) {
+    LeaveGroup(Error(Code::kInternal, error.what()));
+    throw;
+  }
 }
 
 std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
@@ -296,11 +368,14 @@ int Session::Run(const std::function<int()>& body) {
     const int exit_code = body();
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
     if (exit_code == 0) NoteDone();
+    EndGroup(exit_code);
     return exit_code;
   } catch (const Error& error) {
     NoteFailure(error.code(), error.faults());
+    LeaveGroup(error);
     throw;
   } catch (const std::exception& error) {
+    LeaveGroup(Error(Code::kInternal, error.what()));
     NoteFailure(Code::kInternal, {{error.what(), "", "", {}, 0}});
     throw;
   }

@@ -17,6 +17,8 @@
 #include "config/diagnostics.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/estimator.h"
+#include "core/hosts/group.h"
+#include "core/hosts/launch.h"
 
 namespace tpuest::cli {
 
@@ -54,6 +56,10 @@ class Session {
   // True where model_dir's state file names a checkpoint that is there, or that should be.
   [[nodiscard]] bool HasCheckpoint() const;
 
+  // Whether another process of this group decides, and this one only computes its replicas.
+  [[nodiscard]] bool is_worker() const { return group_ != nullptr && !group_->is_chief(); }
+  // As such a process: makes the steps that the chief orders, and returns its exit code.
+  int FollowChief();
   // Runs `body` and returns its exit code. Where a run has started, its outcome is put into
   // run.json, and the faults that it throws into the log; they are thrown on.
   int Run(const std::function<int()>& body);
@@ -82,10 +88,14 @@ class Session {
   // Keeps what tells the input's files apart. A run that goes on keeps what it began with, and
   // other files are warned of.
   void NoteInput(const std::vector<std::string>& files);
+  // Ends the group with this exit code, or leaves it because of an error.
+  void EndGroup(int exit_code);
+  void LeaveGroup(const Error& error) noexcept;
   // Makes inputs tell bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
   void ReadEnvironment();
+  void JoinGroup(const ProcessPlace& place);
   void WriteJob();
   void StartRun(int64_t begin_step);
   [[nodiscard]] RunStart StartAt(int64_t begin_step) const;
@@ -102,6 +112,7 @@ class Session {
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
   Device device_;
+  std::unique_ptr<Group> group_;  // nullptr: this process trains alone, or not at all
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;
   std::optional<RunFolder> folder_;  // empty until a run has started

@@ -26,6 +26,7 @@ void TellEnd(Log& log, const TrainResult& result) {
 
 int Train(const Invocation& invocation, config::Sources& sources) {
   Session session(invocation, sources);
+  if (session.is_worker()) return session.FollowChief();
   return session.Run([&] {
     if (!session.job().train_spec) {
       throw Error(Code::kUsage, "train needs a train_spec",

@@ -64,6 +64,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
   ShareHeap();
   if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
   Session session(invocation, sources);
+  if (session.is_worker()) return session.FollowChief();
   return session.Run([&] {
     if (!session.job().train_spec) {
       throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",

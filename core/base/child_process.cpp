@@ -42,7 +42,7 @@ struct Prepared {
   const char* program;
   char* const* words;
   int input;
-  int output;
+  int output;  // of both; -1: as they are
   bool supervised;
   pid_t parent;
 };
@@ -58,8 +58,10 @@ void Become(const Prepared& prepared) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(prepared.input, STDIN_FILENO);
-  dup2(prepared.output, STDOUT_FILENO);
-  dup2(prepared.output, STDERR_FILENO);
+  if (prepared.output >= 0) {
+    dup2(prepared.output, STDOUT_FILENO);
+    dup2(prepared.output, STDERR_FILENO);
+  }
   execvp(prepared.program, prepared.words);
 }
 
@@ -99,10 +101,11 @@ ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervise
   const OpenFile input("/dev/null", O_RDONLY);
   std::optional<OpenFile> log;
   if (call.log) log.emplace(*call.log, O_WRONLY | O_CREAT | O_APPEND);
+  const int output = log ? log->number() : STDERR_FILENO;
   const Prepared prepared{.program = call.program.c_str(),
                           .words = pointers.data(),
                           .input = input.number(),
-                          .output = log ? log->number() : STDERR_FILENO,
+                          .output = call.speaks_for_itself ? -1 : output,
                           .supervised = call.supervised,
                           .parent = getpid()};
   const std::string what = Join(call.words, " ");

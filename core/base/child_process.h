@@ -17,6 +17,8 @@ struct ProgramCall {
   std::string program = words.at(0);  // a path, or a name that PATH finds
   // stdout and stderr are added to this file; nullopt: both go to this process's stderr.
   std::optional<std::string> log = std::nullopt;
+  // stdout and stderr are this process's, whatever `log` says.
+  bool speaks_for_itself = false;
   // In a process group of its own, and sent SIGTERM when the thread that starts it ends.
   bool supervised = false;
 };

@@ -17,6 +17,7 @@
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/train/trainer.h"
 #include "core/estimator/train_and_evaluate.h"
+#include "core/hosts/group_sum.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
@@ -63,6 +64,9 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   }
   LogPlaces(context);
   context.threads = ThreadsOf(config);
+  if (home.group != nullptr) {
+    context.collective = std::make_shared<GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
+  }
   return context;
 }
 
@@ -200,6 +204,10 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
   result.evaluations = runner.results();
   result.exports = runner.exports();
   return result;
+}
+
+TrainResult Estimator::FollowChief(const InputFn& input_fn) {
+  return impl_->trainer.FollowChief(input_fn);
 }
 
 EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 
+#include "core/backend/collective.h"
 #include "core/backend/cpu/arena.h"
 #include "core/backend/cpu/fusion.h"
 #include "core/backend/cpu/planner.h"
@@ -17,6 +18,7 @@
 namespace tpuest {
 namespace {
 
+constexpr size_t kSharedAlignment = 64;     // bytes, of a sum's partial sums
 constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task computes
 
 // The memory that string results point into; results keep it alive.
@@ -43,6 +45,8 @@ class CpuProgram final : public Program {
   CpuProgram(const ProgramSpec& spec, const CompileOptions& options, VariableStore& variables)
       : options_(options),
         variables_(variables),
+        here_(options.collective == nullptr ? ReplicaRange{0, options.replicas}
+                                            : options.collective->share()),
         team_(options.threads),
         bound_(Bind(spec, options)) {
     ScheduleOptions schedule_options{options.replicas, options.cut_rows, {}};
@@ -81,7 +85,7 @@ class CpuProgram final : public Program {
   }
 
   [[nodiscard]] MemoryUse memory() const override {
-    const auto replicas = static_cast<size_t>(options_.replicas);
+    const auto replicas = static_cast<size_t>(here_.count);
     return {plan_.constant_bytes, plan_.global_bytes, plan_.replica_bytes * replicas,
             plan_.block_bytes * static_cast<size_t>(team_.threads()),
             plan_.parts_bytes * replicas * static_cast<size_t>(schedule_.blocks)};
@@ -96,7 +100,7 @@ class CpuProgram final : public Program {
   // Allocates everything in one piece: what all share, replicas, threads, and parts by replica and
   // block. Nothing is allocated after this but results and strings.
   void Allocate() {
-    const auto replicas = static_cast<size_t>(options_.replicas);
+    const auto replicas = static_cast<size_t>(here_.count);
     const auto threads = static_cast<size_t>(team_.threads());
     replicas_at_ = plan_.global_bytes;
     blocks_at_ = replicas_at_ + replicas * plan_.replica_bytes;
@@ -104,8 +108,34 @@ class CpuProgram final : public Program {
     const size_t parts = replicas * static_cast<size_t>(schedule_.blocks);
     arena_ = std::make_unique<Arena>(parts_at_ + parts * plan_.parts_bytes);
     bases_.assign(threads, std::vector<char*>(kFirstFeed + bound_.feeds.size(), nullptr));
+    if (options_.collective != nullptr) AllocateShared();
   }
 
+  // The partial sums of a phase's sums over replicas, and the sums that are rounded at the end, one
+  // behind the other. All phases use the same memory.
+  void AllocateShared() {
+    size_t most = 0;
+    for (const PhasePlan& phase : plan_.phases) {
+      size_t bytes = 0;
+      for (const SumJob& sum : phase.sums) bytes += SharedBytes(sum);
+      most = std::max(most, bytes);
+    }
+    shared_ = std::make_unique<Arena>(most);
+  }
+
+  // Each partial sum begins at a multiple of kSharedAlignment.
+  [[nodiscard]] size_t SharedBytes(const SumJob& sum) const {
+    if (!sum.over_replicas) return 0;
+    const bool is_rounded = AddedIn(sum.dtype) != sum.dtype;
+    const size_t sums = options_.collective->parts().size() + (is_rounded ? 1 : 0);
+    const size_t bytes = sums * static_cast<size_t>(sum.elements) * SizeOf(AddedIn(sum.dtype));
+    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+  }
+
+  // Replicas are counted from this process's first one, here and below.
+  [[nodiscard]] size_t IndexAmongAll(int replica) const {
+    return static_cast<size_t>(here_.first) + static_cast<size_t>(replica);
+  }
   [[nodiscard]] char* OfReplica(int replica) const {
     return arena_->data() + replicas_at_ + static_cast<size_t>(replica) * plan_.replica_bytes;
   }
@@ -149,6 +179,7 @@ class CpuProgram final : public Program {
     for (size_t i = 0; i < bound_.fetches.size(); ++i) {
       result.fetches.push_back(Fetch(bound_.fetches[i], plan_.fetches[i]));
     }
+    if (options_.collective != nullptr) GatherFetches(result);
     return result;
   }
 
@@ -174,7 +205,7 @@ class CpuProgram final : public Program {
     const int blocks = static_cast<int>(schedule_.blocks);
     switch (phase.level) {
       case Level::kBlock:
-        team_.ForEach(options_.replicas * blocks, [&](int i, int thread) {
+        team_.ForEach(here_.count * blocks, [&](int i, int thread) {
           const int block = i % blocks;
           const Task task = MakeTask(thread, i / blocks, block);
           const bool is_last = block + 1 == blocks;
@@ -208,8 +239,8 @@ class CpuProgram final : public Program {
   }
 
   void RunReplicaStages(size_t phase) {
-    if (options_.replicas == 1) return RunStages(phase);
-    team_.ForEach(options_.replicas, [&](int replica, int thread) {
+    if (here_.count == 1) return RunStages(phase);
+    team_.ForEach(here_.count, [&](int replica, int thread) {
       const Task task = MakeTask(thread, replica, 0);
       for (const Stage& stage : stages_[phase]) {
         for (const WorkPart& part : stage.parts) part.Run(task);
@@ -218,7 +249,7 @@ class CpuProgram final : public Program {
   }
 
   void RunReplicas(const std::vector<Kernel>& kernels) {
-    team_.ForEach(options_.replicas, [&](int replica, int thread) {
+    team_.ForEach(here_.count, [&](int replica, int thread) {
       RunKernels(kernels, MakeTask(thread, replica, 0));
     });
   }
@@ -230,7 +261,7 @@ class CpuProgram final : public Program {
   // bases_ is one list a thread, filled anew for each task; a Task points into it, so a thread has
   // one task at a time.
   Task MakeTask(int thread, int replica, int block) {
-    const auto r = static_cast<size_t>(replica);
+    const size_t fed = IndexAmongAll(replica);
     const auto t = static_cast<size_t>(thread);
     std::vector<char*>& bases = bases_[t];
     bases[kGlobalArena] = arena_->data();
@@ -239,13 +270,13 @@ class CpuProgram final : public Program {
     bases[kParts] = PartsOf(replica, block);
     bases[kSums] = PartsOf(replica, 0);
     for (size_t f = 0; f < feeds_->size(); ++f) {
-      bases[kFirstFeed + f] = const_cast<char*>(static_cast<const char*>((*feeds_)[f][r].raw()));
+      bases[kFirstFeed + f] = const_cast<char*>(static_cast<const char*>((*feeds_)[f][fed].raw()));
     }
     Task task;
     task.locations = plan_.locations.data();
     task.bases = bases.data();
     task.thread = thread;
-    task.replica = replica;
+    task.replica = here_.first + replica;
     task.replicas = options_.replicas;
     task.row_begin = static_cast<size_t>(block * schedule_.block_rows);
     task.rows = static_cast<size_t>(schedule_.RowsOf(block));
@@ -260,7 +291,7 @@ class CpuProgram final : public Program {
   // outside of a task.
   const void* AddressOf(Buffer buffer, int replica, int block) {
     const Task::Location& location = plan_.locations[static_cast<size_t>(buffer.id)];
-    const auto r = static_cast<size_t>(replica);
+    const size_t fed = IndexAmongAll(replica);
     const char* base = nullptr;
     switch (location.base) {
       case kAbsolute:
@@ -281,7 +312,7 @@ class CpuProgram final : public Program {
       default:
         Check(location.base >= kFirstFeed, "a block's buffer is read from outside");
         base = static_cast<const char*>(
-            (*feeds_)[static_cast<size_t>(location.base - kFirstFeed)][r].raw());
+            (*feeds_)[static_cast<size_t>(location.base - kFirstFeed)][fed].raw());
     }
     return base + location.offset;
   }
@@ -289,9 +320,11 @@ class CpuProgram final : public Program {
   // Adds in parallel over ranges of elements, which no thread count changes. Ranges of all sums are
   // one list of tasks, so that small sums do not wait for each other.
   void RunSums(const std::vector<SumJob>& sums) {
+    const std::vector<SharedSum> shared = SharedSumsOf(sums);
+    const int partial = shared.empty() ? 1 : static_cast<int>(options_.collective->parts().size());
     std::vector<std::pair<const SumJob*, std::pair<int, int64_t>>> tasks;
     for (const SumJob& sum : sums) {
-      const int results = sum.over_replicas ? 1 : options_.replicas;
+      const int results = sum.over_replicas ? partial : here_.count;
       for (int r = 0; r < results; ++r) {
         for (int64_t at = 0; at < sum.elements; at += kTaskElements) {
           tasks.push_back({&sum, {r, at}});
@@ -301,51 +334,144 @@ class CpuProgram final : public Program {
     team_.ForEach(static_cast<int>(tasks.size()), [&](int i, int /*thread*/) {
       const auto& [sum, where] = tasks[static_cast<size_t>(i)];
       const int64_t end = std::min(where.second + kTaskElements, sum->elements);
-      RunSum(*sum, where.first, where.second, end);
+      if (sum->over_replicas && !shared.empty()) {
+        RunPartialSum(*sum, shared[SharedIndex(sums, *sum)], where.first, where.second, end);
+      } else {
+        RunSum(*sum, where.first, where.second, end);
+      }
     });
+    if (shared.empty()) return;
+    options_.collective->Sum(shared);
+    for (const SumJob& sum : sums) {
+      if (sum.over_replicas) RoundShared(sum, shared[SharedIndex(sums, sum)]);
+    }
+  }
+
+  // What the other processes add to, in the order of the sums over replicas; none without them.
+  std::vector<SharedSum> SharedSumsOf(const std::vector<SumJob>& sums) {
+    std::vector<SharedSum> shared;
+    if (options_.collective == nullptr) return shared;
+    char* memory = shared_->data();
+    for (const SumJob& sum : sums) {
+      if (!sum.over_replicas) continue;
+      const DType dtype = AddedIn(sum.dtype);
+      const size_t parts = options_.collective->parts().size();
+      const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(dtype);
+      auto* const out = const_cast<char*>(static_cast<const char*>(AddressOf(sum.out, 0, 0)));
+      shared.push_back({.dtype = dtype,
+                        .elements = sum.elements,
+                        .parts = memory,
+                        .sum = dtype == sum.dtype ? out : memory + parts * bytes});
+      memory += SharedBytes(sum);
+    }
+    return shared;
+  }
+
+  // The place of a sum among those over replicas.
+  static size_t SharedIndex(const std::vector<SumJob>& sums, const SumJob& sum) {
+    size_t index = 0;
+    for (const SumJob* at = sums.data(); at != &sum; ++at) index += at->over_replicas ? 1 : 0;
+    return index;
+  }
+
+  // Adds the replicas of one of this process's parts of the tree.
+  void RunPartialSum(const SumJob& sum, const SharedSum& shared, int part, int64_t begin,
+                     int64_t end) {
+    const ReplicaRange& range = options_.collective->parts()[static_cast<size_t>(part)];
+    const int first = range.first - here_.first;
+    if (sum.over_blocks) AddBlocks(sum, first, range.count, begin, end);
+    const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(shared.dtype);
+    auto* const to = const_cast<char*>(shared.parts) + static_cast<size_t>(part) * bytes;
+    UnroundedTreeSum(
+        sum.dtype, range.count, [&](int r) { return AddressOf(sum.in, first + r, 0); }, to, begin,
+        end);
+  }
+
+  void RoundShared(const SumJob& sum, const SharedSum& shared) {
+    if (shared.dtype == sum.dtype) return;
+    const auto* const from = reinterpret_cast<const float*>(shared.sum);
+    auto* const to = static_cast<bfloat16*>(const_cast<void*>(AddressOf(sum.out, 0, 0)));
+    for (int64_t i = 0; i < sum.elements; ++i) to[i] = bfloat16(from[i]);
+  }
+
+  // Adds the blocks of these replicas, in place in each one's first block.
+  void AddBlocks(const SumJob& sum, int first, int count, int64_t begin, int64_t end) {
+    const int blocks = static_cast<int>(schedule_.blocks);
+    for (int r = first; r < first + count; ++r) {
+      const auto part = [&](int b) { return AddressOf(sum.in, r, b); };
+      TreeSum(sum.dtype, blocks, part, const_cast<void*>(part(0)), begin, end);
+    }
   }
 
   void RunSum(const SumJob& sum, int replica, int64_t begin, int64_t end) {
-    const int blocks = static_cast<int>(schedule_.blocks);
     auto* const out = const_cast<void*>(AddressOf(sum.out, replica, 0));
-    const auto part = [&](int r) {
-      return [this, &sum, r](int b) { return AddressOf(sum.in, r, b); };
-    };
     if (!sum.over_replicas) {
-      TreeSum(sum.dtype, blocks, part(replica), out, begin, end);
+      TreeSum(
+          sum.dtype, static_cast<int>(schedule_.blocks),
+          [&](int b) { return AddressOf(sum.in, replica, b); }, out, begin, end);
       return;
     }
-    // Blocks first, in place in the first block's part: the replica's own tree is complete.
-    if (sum.over_blocks) {
-      for (int r = 0; r < options_.replicas; ++r) {
-        auto* const whole = const_cast<void*>(AddressOf(sum.in, r, 0));
-        TreeSum(sum.dtype, blocks, part(r), whole, begin, end);
-      }
-    }
+    // Blocks first: each replica's own tree is complete.
+    if (sum.over_blocks) AddBlocks(sum, 0, here_.count, begin, end);
     TreeSum(
-        sum.dtype, options_.replicas, [&](int r) { return AddressOf(sum.in, r, 0); }, out, begin,
-        end);
+        sum.dtype, here_.count, [&](int r) { return AddressOf(sum.in, r, 0); }, out, begin, end);
   }
 
   // Every replica's value is looked at: then the mean over them is finite too.
   bool GuardIsFinite() {
-    for (int r = 0; r < options_.replicas; ++r) {
+    bool is_finite = true;
+    for (int r = 0; r < here_.count; ++r) {
       const Tensor value = CopyOut(bound_.guard, plan_.guard, r);
-      if (!std::isfinite(value.AsDouble(0))) return false;
+      is_finite = is_finite && std::isfinite(value.AsDouble(0));
     }
-    return true;
+    return options_.collective == nullptr ? is_finite : options_.collective->HoldsInAll(is_finite);
   }
 
   // A result leaves as a copy: the next step writes over the arena. What all replicas share is
   // copied once, and the tensors of the others are the same one.
   std::vector<Tensor> Fetch(const Value& value, Buffer buffer) {
-    const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
-    const bool shared = node.result_level >= Level::kGlobal;
+    const bool shared = IsShared(value);
     std::vector<Tensor> tensors;
     for (int r = 0; r < options_.replicas; ++r) {
-      tensors.push_back(shared && r > 0 ? tensors[0] : CopyOut(value, buffer, r));
+      const bool is_there = r > 0 && (shared || r >= here_.count);
+      tensors.push_back(is_there ? tensors[0] : CopyOut(value, buffer, r));
     }
     return tensors;
+  }
+  [[nodiscard]] bool IsShared(const Value& value) const {
+    return schedule_.nodes[static_cast<size_t>(value.node->id())].result_level >= Level::kGlobal;
+  }
+
+  // Puts the fetches of the other processes' replicas into the chief's result: each sends those of
+  // its own, one behind the other.
+  void GatherFetches(StepResult& result) {
+    std::string own;
+    for (size_t i = 0; i < bound_.fetches.size(); ++i) {
+      if (IsShared(bound_.fetches[i])) continue;
+      Check(bound_.fetches[i].dtype() != DType::kString, "strings do not go between processes");
+      for (int r = 0; r < here_.count; ++r) {
+        const Tensor& tensor = result.fetches[i][static_cast<size_t>(r)];
+        own.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
+      }
+    }
+    if (own.empty()) return;
+    const std::vector<std::string> all = options_.collective->Gather(own);
+    for (size_t process = 1; process < all.size(); ++process) {
+      PutFetches(all[process], static_cast<int>(process) * here_.count, result);
+    }
+  }
+  void PutFetches(std::string_view from, int first, StepResult& result) const {
+    for (size_t i = 0; i < bound_.fetches.size(); ++i) {
+      const Value& value = bound_.fetches[i];
+      if (IsShared(value)) continue;
+      for (int r = 0; r < here_.count; ++r) {
+        Tensor tensor(value.dtype(), value.shape());
+        Check(tensor.bytes() <= from.size(), "results of another program were gathered");
+        if (tensor.bytes() > 0) std::memcpy(tensor.raw(), from.data(), tensor.bytes());
+        from.remove_prefix(tensor.bytes());
+        result.fetches[i][static_cast<size_t>(first) + static_cast<size_t>(r)] = std::move(tensor);
+      }
+    }
   }
 
   // A string is copied as a view, so the result holds on to all memory that it may point into.
@@ -367,12 +493,14 @@ class CpuProgram final : public Program {
 
   const CompileOptions options_;
   VariableStore& variables_;
+  const ReplicaRange here_;  // all replicas, or this process's share of them
   ThreadTeam team_;
   BoundGraph bound_;
   Schedule schedule_;
   CpuPlan plan_;
   std::vector<std::vector<Stage>> stages_;  // by phase; they point into plan_
   std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Arena> shared_;  // partial sums for other processes
   size_t replicas_at_ = 0;
   size_t blocks_at_ = 0;
   size_t parts_at_ = 0;

@@ -64,7 +64,7 @@ class ChunkTree {
 
 // Walks the tree chunk by chunk. A chunk is read whole before it is written, so dst may be one of
 // the arrays.
-template <class T>
+template <class T, class To = T>
 void SumTyped(int count, const std::function<const void*(int)>& array, void* dst, int64_t begin,
               int64_t end) {
   using Sum = typename Accumulator<T>::type;
@@ -72,8 +72,8 @@ void SumTyped(int count, const std::function<const void*(int)>& array, void* dst
   for (int64_t at = begin; at < end; at += kChunk) {
     const int64_t size = std::min(kChunk, end - at);
     ChunkTree<T>(array, at, size).Add(0, count, total, 0);
-    T* const to = static_cast<T*>(dst) + at;
-    for (int64_t i = 0; i < size; ++i) to[i] = ConvertTo<T>(total[i]);
+    To* const to = static_cast<To*>(dst) + at;
+    for (int64_t i = 0; i < size; ++i) to[i] = ConvertTo<To>(total[i]);
   }
 }
 
@@ -95,6 +95,14 @@ void TreeSum(DType dtype, int count, const std::function<const void*(int)>& arra
     default:
       Check(false, "no sum of {}", NameOf(dtype));
   }
+}
+
+DType AddedIn(DType dtype) { return dtype == DType::kBfloat16 ? DType::kFloat : dtype; }
+
+void UnroundedTreeSum(DType dtype, int count, const std::function<const void*(int)>& array,
+                      void* dst, int64_t begin, int64_t end) {
+  if (dtype != DType::kBfloat16) return TreeSum(dtype, count, array, dst, begin, end);
+  SumTyped<bfloat16, float>(count, array, dst, begin, end);
 }
 
 }  // namespace tpuest

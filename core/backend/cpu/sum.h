@@ -15,4 +15,10 @@ namespace tpuest {
 void TreeSum(DType dtype, int count, const std::function<const void*(int)>& array, void* dst,
              int64_t begin, int64_t end);
 
+// The type that arrays of a type are added in: float for bfloat16, all others their own.
+[[nodiscard]] DType AddedIn(DType dtype);
+// The same, with the sums in that type, for a sum that goes on elsewhere.
+void UnroundedTreeSum(DType dtype, int count, const std::function<const void*(int)>& array,
+                      void* dst, int64_t begin, int64_t end);
+
 }  // namespace tpuest

@@ -18,6 +18,8 @@
 
 namespace tpuest {
 
+class Group;
+
 // The surroundings of an Estimator; the caller keeps them alive.
 struct EstimatorHome {
   const OpRegistry& registry;
@@ -33,6 +35,8 @@ struct EstimatorHome {
   // Every call goes as far as its first step or batch, with all the errors that come before, and
   // writes nothing; a temporary model_dir is not made.
   bool dry_run = false;
+  // The processes that the replicas of training are spread over; nullptr: this one has all.
+  Group* group = nullptr;
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};

@@ -1,9 +1,11 @@
 #pragma once
 // The state that train, evaluate and predict of one Estimator share.
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "core/backend/collective.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/contract/calls.h"
 #include "core/estimator/options/options.h"
@@ -17,7 +19,8 @@ struct EstimatorContext {
   std::string model_dir;
   bool model_dir_is_temporary = false;
   int threads = 1;
-  std::optional<uint64_t> seed;  // settled by the first mode that runs
+  std::optional<uint64_t> seed;                      // settled by the first mode that runs
+  std::shared_ptr<Collective> collective = nullptr;  // of home.group, for training
 
   // The contents of model_dir's newest checkpoint while the run that saved it evaluates it. They
   // share the trainer's variables, so they are gone before the next step.

@@ -157,6 +157,7 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
   for (const Value& value : cut_.device_to_after) add(value, device_shapes_[Find(value).index]);
   CompileOptions options = args.options;
   options.replicas = 1;
+  options.collective = nullptr;
   after_ = backend.Compile(spec, options, variables);
 }
 

@@ -15,7 +15,14 @@ CompileOptions CompileOptionsOf(const EstimatorContext& context) {
           .threads = context.threads,
           .seed = context.seed.value_or(0),
           .steps_per_call = StepsPerCall(*context.options.run_config.tpu_config.loop),
-          .device = context.home.device_options};
+          .device = context.home.device_options,
+          .collective = context.collective.get()};
+}
+
+// For what the chief computes without the other processes.
+CompileOptions Alone(CompileOptions options) {
+  options.collective = nullptr;
+  return options;
 }
 
 [[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
@@ -64,7 +71,7 @@ struct TrainStep::Sized {
   Sized(const TrainStep& step, std::shared_ptr<const BuiltModel> of)
       : model(std::move(of)),
         weights(step.context_.home.backend, step.variables_, *model),
-        distributions(step.context_.home.backends(), step.variables_, *model, step.options_,
+        distributions(step.context_.home.backends(), step.variables_, *model, Alone(step.options_),
                       step.broadcast_),
         fetches(FetchesOf(model->spec, weights)),
         args({.graph = *model->graph,

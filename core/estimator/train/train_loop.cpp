@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "core/estimator/hooks/train_hooks.h"
+#include "core/estimator/train/orders.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
@@ -88,12 +89,15 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   summaries_.clear();
   const int64_t last = step_ + iterations;
   while (step_ < last && !diverged_ && !args_.context.home.stop.requested()) {
+    Note(Phase::kInput);
     const size_t left = trace != nullptr ? 1 : static_cast<size_t>(last - step_);
     std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left), whole_chunks_);
     if (items.empty()) break;
+    Note(Phase::kStep);
     RunChunk(items, std::exchange(trace, nullptr));
     ReportProgress();
   }
+  Note(Phase::kElsewhere);
   if (args_.context.options.use_tpu) {
     length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
   }
@@ -114,9 +118,10 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
   std::optional<int64_t> steps_per_call;
   std::span<InfeedItem> left(items);
   while (!left.empty() && !diverged_) {
+    const std::span<InfeedItem> next = left.first(StepsOfCall(left.size()));
+    OrderSteps(next);
     const StepsMade made =
-        args_.step.Run(left.first(StepsOfCall(left.size())),
-                       {.with_rare_summaries = RareSummariesAreDue(), .trace = trace});
+        args_.step.Run(next, {.with_rare_summaries = RareSummariesAreDue(), .trace = trace});
     steps_per_call = made.steps_per_call();
     Record(made, left, waited / count);
     left = left.subspan(made.size());
@@ -125,11 +130,25 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
   if (trace == nullptr) SizeChunk(steps_per_call, (clock.Seconds() - begin) / count);
 }
 
+void TrainLoop::OrderSteps(std::span<const InfeedItem> items) {
+  Group* const group = args_.context.home.group;
+  if (group == nullptr) return;
+  group->AtStep(step_, step_seconds_);
+  GiveOrder(*group, StepsOrder{.global_step = step_,
+                               .steps = static_cast<int64_t>(items.size()),
+                               .after = items.back().batch.after});
+}
+
 void TrainLoop::SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds) {
+  step_seconds_ = step_seconds;
   whole_chunks_ = steps_per_call.has_value();
   const double seconds = steps_per_call ? kDeviceChunkSeconds : kChunkSeconds;
   const auto most = steps_per_call ? static_cast<double>(*steps_per_call) : double{kMaxChunk};
   chunk_ = static_cast<size_t>(std::clamp(seconds / std::max(step_seconds, 1e-9), 1.0, most));
+}
+
+void TrainLoop::Note(Phase phase) const {
+  if (args_.context.home.group != nullptr) args_.context.home.group->At(phase);
 }
 
 bool TrainLoop::RareSummariesAreDue() const {

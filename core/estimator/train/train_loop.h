@@ -11,6 +11,7 @@
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/infeed.h"
 #include "core/estimator/step/train_step.h"
+#include "core/hosts/group.h"
 #include "core/io/events/event_writer.h"
 
 namespace tpuest {
@@ -57,6 +58,9 @@ class TrainLoop {
   // `trace` (may be nullptr) gets the events of the first step.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
+  // Tells the workers of home.group, if there are any, to make the steps of these items, too.
+  void OrderSteps(std::span<const InfeedItem> items);
+  void Note(Phase phase) const;
   // Records the steps that were made on these items. Each waited `waited` seconds for its batch.
   void Record(const StepsMade& made, std::span<const InfeedItem> items, double waited);
   void RecordStep(const StepValues& values);
@@ -87,6 +91,7 @@ class TrainLoop {
   int64_t loop_begin_ = 0;  // global step before the loop that runs
   int64_t next_loop_begin_ = 0;
   size_t chunk_ = 1;                 // steps that are taken from the infeed at once
+  double step_seconds_ = 0;          // of the last chunk
   bool whole_chunks_ = false;        // the device wants all of them at once
   std::vector<StepRecord> records_;  // of the loop that runs
   std::vector<float> summaries_;     // of all records

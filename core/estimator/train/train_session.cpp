@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/train/orders.h"
 #include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
 
@@ -96,6 +97,10 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
   MakeHooks(args.user);
 }
 
+void TrainSession::Comparison::BeforeSave(int64_t /*global_step*/) {
+  CompareVariables(*session_.context_.home.group, session_.variables_.tensors());
+}
+
 void TrainSession::WriteGraph() {
   WriteFileAtomically(GraphPath(context_.model_dir), ToGraphDefText(*model_.graph),
                       context_.home.fsync);
@@ -121,7 +126,11 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     saver_hook = own.get();
     add(std::move(own));
   }
-  if (saver_hook != nullptr) saver_hook->SetListeners(user.saving_listeners);
+  if (saver_hook != nullptr) {
+    std::vector<CheckpointSaverListener*> listeners = user.saving_listeners;
+    if (context_.home.group != nullptr) listeners.insert(listeners.begin(), &comparison_);
+    saver_hook->SetListeners(std::move(listeners));
+  }
   for (const auto& hook : spec.training_chief_hooks) hooks_.push_back(hook.get());
   if (config_.log_step_count_steps) {
     add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, context_.home.log,

@@ -44,6 +44,16 @@ class TrainSession {
 
  private:
   void MakeHooks(const TrainHooks& user);
+  // Before a checkpoint: the variables of all processes are the same.
+  class Comparison final : public CheckpointSaverListener {
+   public:
+    explicit Comparison(TrainSession& session) : session_(session) {}
+    void BeforeSave(int64_t global_step) override;
+
+   private:
+    TrainSession& session_;
+  };
+
   void WriteGraph();
   [[nodiscard]] int64_t Period() const;
   // Calls the hooks up to the first step.
@@ -69,6 +79,7 @@ class TrainSession {
   std::vector<std::unique_ptr<SessionRunHook>> own_hooks_;
   std::vector<SessionRunHook*> hooks_;
   std::vector<CheckpointSaverListener*> listeners_;
+  Comparison comparison_{*this};
 };
 
 // Removes the lines after a step, which no run that goes on from it believes, and warns of damaged

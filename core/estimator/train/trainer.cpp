@@ -1,6 +1,8 @@
 #include "core/estimator/train/trainer.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/leftovers.h"
@@ -11,6 +13,7 @@
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/contract/wrapped_stream.h"
 #include "core/estimator/step/scaffold.h"
+#include "core/estimator/train/input_files.h"
 #include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
@@ -63,6 +66,17 @@ void CheckListeners(const TrainHooks& hooks, bool saves) {
       "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
       "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
       .Key("run_config.save_checkpoints_steps");
+}
+
+// What is gone once it is read cannot be read by several processes.
+void CheckEachCanRead(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    if (std::filesystem::is_regular_file(file, ignored)) continue;
+    throw Error(Code::kUsage, fmt::format("{}: is read by one process, not by several", file),
+                "a file is read by all");
+  }
 }
 
 }  // namespace
@@ -135,16 +149,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   cut_ = plan.resume.cut;
   is_restored_ = plan.newest.has_value();
   plan.resume.seed = context_.Seed(plan.resume.seed);
-  std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kTrain,
-                                                                 .batch_size = plan.batch_size,
-                                                                 .seed = *plan.resume.seed,
-                                                                 .threads = context_.threads});
-  if (const auto& strategy = context_.options.run_config.train_distribute) {
-    context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
-                           strategy->type, strategy->num_replicas,
-                           plan.batch_size / strategy->num_replicas, plan.batch_size);
-    stream = std::make_unique<FullBatches>(std::move(stream), plan.batch_size);
-  }
+  const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, *plan.resume.seed);
   TrainStep& step = StepFor(stream->spec());
   const BuiltModel& model = step.model();
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
@@ -160,6 +165,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   // Nothing was written so far: a job that cannot run leaves no trace.
   if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
+  StartWorkers(*stream);
   RemoveLeftovers(context_.model_dir);
   Infeed infeed(*std::move(infeed_args));
   TrainSession session(
@@ -167,6 +173,29 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   TrainResult result = session.Run(infeed);
   rollback.position = session.position();
   return result;
+}
+
+std::unique_ptr<BatchStream> Trainer::OpenInput(const InputFn& input_fn, uint64_t seed) {
+  const int64_t batch_size = context_.BatchSize(Mode::kTrain);
+  std::unique_ptr<BatchStream> stream = context_.Open(
+      input_fn,
+      {.mode = Mode::kTrain, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
+  if (context_.home.group != nullptr) CheckEachCanRead(stream->files());
+  const auto& strategy = context_.options.run_config.train_distribute;
+  if (!strategy) return stream;
+  context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
+                         strategy->type, strategy->num_replicas,
+                         batch_size / strategy->num_replicas, batch_size);
+  return std::make_unique<FullBatches>(std::move(stream), batch_size);
+}
+
+void Trainer::StartWorkers(const BatchStream& stream) {
+  Group* const group = context_.home.group;
+  if (group == nullptr) return;
+  GiveOrder(*group,
+            StartOrder{
+                .seed = *context_.seed, .position = starts_at_, .variables = variables_.tensors()});
+  group->Agree("input", InputFilesText(stream.files()));
 }
 
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
@@ -253,11 +282,13 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
 
 std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainLength& length,
                                              TrainStep& step, BatchStream& stream) {
-  if (plan.resume.position != StreamPosition()) stream.Seek(plan.resume.position);
+  starts_at_ = plan.resume.position;
+  if (starts_at_ != StreamPosition()) stream.Seek(starts_at_);
   std::optional<Batch> first = stream.Next();
   // A run that ended with its input is complete: another one reads the input again.
   if (!first && !context_.options.use_tpu && plan.resume.position != StreamPosition()) {
     if (!length.steps && HasSaved(length, *plan.newest)) return std::nullopt;
+    starts_at_ = {};
     stream.Seek({});
     first = stream.Next();
   }

@@ -7,6 +7,7 @@
 #include "core/base/files.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/train_step.h"
+#include "core/estimator/train/orders.h"
 #include "core/estimator/train/train_session.h"
 
 namespace tpuest {
@@ -23,6 +24,9 @@ class Trainer {
   // where another process trains in model_dir; kCheckpoint where the newest checkpoint does not fit
   // the model; and what the model_fn, the input and TrainLoop::Run throw.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
+  // In a worker of home.group: makes the steps that the chief orders, until that ends the run. See
+  // worker.cpp. Throws what the input throws, and the group's verdict.
+  TrainResult FollowChief(const InputFn& input_fn);
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
@@ -49,6 +53,12 @@ class Trainer {
   TrainResult RunOnce(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
                       std::optional<SavedState> newest, std::unique_ptr<FileLock>& lock,
                       Rollback& rollback);
+  // The training's stream.
+  [[nodiscard]] std::unique_ptr<BatchStream> OpenInput(const InputFn& input_fn, uint64_t seed);
+  // Tells the workers of home.group where the run starts, if there are any.
+  void StartWorkers(const BatchStream& stream);
+  // A worker's steps from one start on; returns the order that follows them.
+  [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start);
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
@@ -68,6 +78,7 @@ class Trainer {
   std::unique_ptr<TrainStep> step_;
   std::optional<int64_t> goal_;
   bool is_restored_ = false;
+  StreamPosition starts_at_;   // where the run's input was read from
   std::optional<CutRun> cut_;  // of the checkpoint that the run goes on from, if it is an extra
 };
 

@@ -1,4 +1,4 @@
-#include "cli/run/input_files.h"
+#include "core/estimator/train/input_files.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/io/crc32c.h"
 
-namespace tpuest::cli {
+namespace tpuest {
 namespace {
 
 constexpr int64_t kMostRead = 100;
@@ -41,4 +41,4 @@ std::string InputFilesText(const std::vector<std::string>& paths) {
                      WithCommas(bytes), Crc32c(beginnings));
 }
 
-}  // namespace tpuest::cli
+}  // namespace tpuest

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace tpuest::cli {
+namespace tpuest {
 
 // "2 files, 34,567 bytes, crc32c 1a2b3c4d": how many there are, all their bytes, and the checksum
 // of the first 4 KiB of each of the first 100. Empty where none is a file on disk.
 [[nodiscard]] std::string InputFilesText(const std::vector<std::string>& paths);
 
-}  // namespace tpuest::cli
+}  // namespace tpuest

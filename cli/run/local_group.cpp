@@ -1,0 +1,208 @@
+#include "cli/run/local_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/host/signals.h"
+#include "cli/job/job.h"
+#include "cli/run/process.h"
+#include "cli/run/session.h"
+#include "core/base/child_process.h"
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/estimator/step/estimator_context.h"
+#include "core/hosts/shares.h"
+
+namespace tpuest::cli {
+namespace {
+
+StopSignal group_stop;  // signal handlers set it
+
+// Where a group's processes meet, and where workers' words are kept.
+class GroupFolder {
+ public:
+  GroupFolder() : path_(MakeTemporaryFolder("tpuest-group")) {}
+  ~GroupFolder() {
+    try {
+      RemoveTree(path_);
+    } catch (const Error&) {
+      // It is a temporary one.
+    }
+  }
+  GroupFolder(const GroupFolder&) = delete;
+  GroupFolder& operator=(const GroupFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string LogOf(int rank) const {
+    return JoinPath(path_, fmt::format("{}.log", rank));
+  }
+
+ private:
+  const std::string path_;
+};
+
+std::string ColorWord(Toggle toggle) {
+  if (toggle == Toggle::kAuto) return "auto";
+  return toggle == Toggle::kAlways ? "always" : "never";
+}
+
+std::string ProgressWord(Toggle toggle) {
+  if (toggle == Toggle::kAuto) return "auto";
+  return toggle == Toggle::kAlways ? "on" : "off";
+}
+
+std::string FormatWord(LogFormat format) {
+  if (format == LogFormat::kText) return "text";
+  return format == LogFormat::kTensorFlow ? "tf" : "json";
+}
+
+std::vector<std::string> WordsFor(const Invocation& invocation, const std::string& command,
+                                  const std::optional<int>& threads) {
+  std::vector<std::string> words = {"tpuest", command, *invocation.job};
+  const auto add = [&words](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  for (const std::string& file : invocation.set_files) add({"--set-file", file});
+  words.insert(words.end(), invocation.overrides.begin(), invocation.overrides.end());
+  for (const KeyFlag& given : invocation.key_flags) add({given.key + "=" + given.value});
+  if (invocation.model_dir) add({"--model-dir", *invocation.model_dir});
+  if (invocation.fold) add({"--fold", *invocation.fold});
+  if (threads) add({"--threads", std::to_string(*threads)});
+  if (invocation.dry_run) add({"--dry-run"});
+  if (invocation.json) add({"--json"});
+  if (invocation.quiet) add({"--quiet"});
+  if (invocation.verbose) add({"--verbose"});
+  add({"--log-format", FormatWord(invocation.log_format), "--color", ColorWord(invocation.color),
+       "--progress", ProgressWord(invocation.progress)});
+  return words;
+}
+
+// The processes of a group that runs.
+class LocalGroup {
+ public:
+  LocalGroup(const std::vector<std::string>& words, int processes) {
+    setenv("TPUEST_NUM_PROCESSES", std::to_string(processes).c_str(), 1);
+    setenv("TPUEST_COORDINATOR", (kLocalGroup + folder_.path()).c_str(), 1);
+    for (int rank = 0; rank < processes; ++rank) {
+      setenv("TPUEST_PROCESS_ID", std::to_string(rank).c_str(), 1);
+      children_.emplace_back(
+          ProgramCall{.words = words,
+                      .program = kThisProgram,
+                      .log = rank == 0 ? std::nullopt : std::optional(folder_.LogOf(rank)),
+                      .speaks_for_itself = rank == 0,
+                      .supervised = true});
+    }
+    ends_.resize(children_.size());
+  }
+
+  // Waits until all have ended. `stop_signals` are those that the chief saves and leaves at.
+  void Await(const std::vector<std::string>& stop_signals) {
+    while (true) {
+      size_t running = 0;
+      for (size_t i = 0; i < children_.size(); ++i) {
+        if (!ends_[i]) ends_[i] = children_[i].Poll();
+        if (!ends_[i]) ++running;
+      }
+      if (running == 0) return;
+      PassOn(stop_signals);
+      EndLateOnes();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  // The chief's code. Where it was killed, what a worker says of that; where none had come to know,
+  // which process ended first.
+  [[nodiscard]] int Verdict() const {
+    const ProcessEnd& chief = *ends_.front();
+    if (chief.signal == 0) return chief.code;
+    for (size_t i = 1; i < ends_.size(); ++i) {
+      if (ends_[i]->signal != 0 || ends_[i]->code == 0) continue;
+      const std::string said = ReadFile(folder_.LogOf(static_cast<int>(i)));
+      const size_t error = said.find("error: ");
+      if (error == std::string::npos) continue;
+      fmt::print(stderr, "{}", said.substr(error));
+      return ends_[i]->code;
+    }
+    const ProcessEnd& first = *ends_[first_lost_];
+    throw Error(Code::kLost,
+                fmt::format("process {} of {} ended with {} before the others knew it", first_lost_,
+                            ends_.size(),
+                            first.signal != 0 ? fmt::format("signal {}", first.signal)
+                                              : fmt::format("exit code {}", first.code)),
+                "the same command goes on from the newest checkpoint");
+  }
+
+ private:
+  // To the chief alone, which decides for all at which step they stop.
+  void PassOn(const std::vector<std::string>& stop_signals) {
+    if (!group_stop.requested() || std::exchange(passed_on_, true)) return;
+    const bool interrupted = group_stop.kind() == StopSignal::Kind::kInterrupted;
+    for (const std::string& name : stop_signals) {
+      if ((name == "SIGINT") != interrupted) continue;
+      return children_.front().Signal(*SignalNamed(name));
+    }
+  }
+
+  // One that ends takes the others with it. One that was stopped, or still waits for all to come,
+  // does not know.
+  void EndLateOnes() {
+    constexpr double kAfterEndSecs = 40;
+    constexpr double kAfterFailureSecs = 5;
+    for (size_t i = 0; i < ends_.size() && !failed_; ++i) {
+      if (!ends_[i]) continue;
+      if (!first_end_) first_end_ = SystemClock().Seconds();
+      if (ends_[i]->ShellCode() == 0) continue;
+      failed_ = true;
+      first_lost_ = i;
+      first_end_ = SystemClock().Seconds();
+    }
+    if (!first_end_) return;
+    const double since = SystemClock().Seconds() - *first_end_;
+    if (since < (failed_ ? kAfterFailureSecs : kAfterEndSecs)) return;
+    for (size_t i = 0; i < children_.size(); ++i) {
+      if (!ends_[i]) children_[i].Signal(SIGKILL);
+    }
+  }
+
+  const GroupFolder folder_;
+  std::vector<ChildProcess> children_;
+  std::vector<std::optional<ProcessEnd>> ends_;
+  std::optional<double> first_end_;  // when one ended; once one has failed, when that was
+  bool failed_ = false;
+  size_t first_lost_ = 0;  // of those that failed
+  bool passed_on_ = false;
+};
+
+}  // namespace
+
+int RunLocalGroup(const Invocation& invocation, const std::string& command, int processes,
+                  config::Sources& sources) {
+  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
+  if (place.is_one_of_several()) {
+    throw Error(Code::kUsage,
+                fmt::format("--processes {}: this is {} already", processes, PlaceText(place)),
+                "--processes starts a group of its own, on one machine");
+  }
+  CheckGroup(loaded.job, {.rank = 0, .size = processes}, invocation);
+  const auto& session_config = loaded.job.estimator.run_config.session_config;
+  std::optional<int> threads = invocation.threads;
+  if (!threads && session_config.intra_op_parallelism_threads == 0) {
+    threads = std::max(1, ThreadsOf(loaded.job.estimator.run_config) / processes);
+  }
+  const std::vector<std::string>& signals = loaded.job.tpuest.preemption.signals;
+  HandleSignals(group_stop, signals, std::nullopt);
+  LocalGroup group(WordsFor(invocation, command, threads), processes);
+  group.Await(signals);
+  return group.Verdict();
+}
+
+}  // namespace tpuest::cli

@@ -1,0 +1,191 @@
+#include "core/estimator/train/orders.h"
+
+#include <cstring>
+#include <vector>
+
+#include "core/kernels/fingerprint.h"
+
+namespace tpuest {
+namespace {
+
+enum class OrderKind : int32_t { kStart, kSteps, kCompare, kEnd };
+
+// An order as bytes: numbers as the processor has them, texts and tensors behind their length.
+class OrderWriter {
+ public:
+  template <class T>
+  void Number(T value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void Text(std::string_view text) {
+    Number(static_cast<uint64_t>(text.size()));
+    bytes_ += text;
+  }
+  void Position(const StreamPosition& position) {
+    Number(position.epoch);
+    Number(position.records);
+  }
+  void Variable(const std::string& name, const Tensor& value) {
+    Check(value.dtype() != DType::kString, "variable {} has strings", name);
+    Text(name);
+    Number(value.dtype());
+    Number(static_cast<int32_t>(value.shape().rank()));
+    for (const int64_t dim : value.shape().dims()) Number(dim);
+    Text({static_cast<const char*>(value.raw()), value.bytes()});
+  }
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+class OrderReader {
+ public:
+  explicit OrderReader(std::string_view bytes) : left_(bytes) {}
+
+  template <class T>
+  [[nodiscard]] T Number() {
+    T value{};
+    std::memcpy(&value, Take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  [[nodiscard]] std::string_view Text() { return Take(Number<uint64_t>()); }
+  [[nodiscard]] StreamPosition Position() {
+    const auto epoch = Number<int64_t>();
+    return {.epoch = epoch, .records = Number<int64_t>()};
+  }
+  void Variable(std::map<std::string, Tensor>& variables) {
+    const std::string name(Text());
+    const auto dtype = Number<DType>();
+    std::vector<int64_t> dims(static_cast<size_t>(Number<int32_t>()));
+    for (int64_t& dim : dims) dim = Number<int64_t>();
+    Tensor value(dtype, Shape(dims));
+    const std::string_view bytes = Text();
+    Check(bytes.size() == value.bytes(), "{} came with {} bytes", name, bytes.size());
+    if (!bytes.empty()) std::memcpy(value.raw(), bytes.data(), bytes.size());
+    variables.emplace(name, std::move(value));
+  }
+
+ private:
+  std::string_view Take(size_t bytes) {
+    Check(bytes <= left_.size(), "an order ends too early");
+    const std::string_view taken = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
+    return taken;
+  }
+
+  std::string_view left_;
+};
+
+void Write(OrderWriter& writer, const StartOrder& order) {
+  writer.Number(OrderKind::kStart);
+  writer.Number(order.seed);
+  writer.Position(order.position);
+  writer.Number(static_cast<uint64_t>(order.variables.size()));
+  for (const auto& [name, value] : order.variables) writer.Variable(name, value);
+}
+
+void Write(OrderWriter& writer, const StepsOrder& order) {
+  writer.Number(OrderKind::kSteps);
+  writer.Number(order.global_step);
+  writer.Number(order.steps);
+  writer.Position(order.after);
+}
+
+void Write(OrderWriter& writer, const CompareOrder& /*order*/) {
+  writer.Number(OrderKind::kCompare);
+}
+
+void Write(OrderWriter& writer, const EndOrder& order) {
+  writer.Number(OrderKind::kEnd);
+  writer.Number(order.exit_code);
+}
+
+TrainOrder Read(OrderReader& reader) {
+  switch (reader.Number<OrderKind>()) {
+    case OrderKind::kStart: {
+      StartOrder order{.seed = reader.Number<uint64_t>(), .position = {}, .variables = {}};
+      order.position = reader.Position();
+      for (auto left = reader.Number<uint64_t>(); left > 0; --left) {
+        reader.Variable(order.variables);
+      }
+      return order;
+    }
+    case OrderKind::kSteps: {
+      StepsOrder order{.global_step = reader.Number<int64_t>(), .steps = 0, .after = {}};
+      order.steps = reader.Number<int64_t>();
+      order.after = reader.Position();
+      return order;
+    }
+    case OrderKind::kCompare:
+      return CompareOrder();
+    case OrderKind::kEnd:
+      return EndOrder{.exit_code = reader.Number<int>()};
+  }
+  Check(false, "there is no such order");
+  return EndOrder();
+}
+
+// The fingerprint of each variable by itself: the first that differs is named.
+std::string Fingerprints(const std::map<std::string, Tensor>& variables) {
+  OrderWriter writer;
+  for (const auto& [name, value] : variables) {
+    writer.Text(name);
+    writer.Number(Fingerprint64({static_cast<const char*>(value.raw()), value.bytes()}));
+  }
+  return writer.bytes();
+}
+
+// The first variable that two processes do not have alike.
+std::string FirstDifference(std::string_view here, std::string_view there) {
+  OrderReader mine(here);
+  OrderReader other(there);
+  const size_t common = std::min(here.size(), there.size());
+  for (size_t at = 0; at < common;) {
+    const std::string_view name = mine.Text();
+    const bool is_same_name = other.Text() == name;
+    if (!is_same_name || mine.Number<uint64_t>() != other.Number<uint64_t>()) {
+      return std::string(name);
+    }
+    at += sizeof(uint64_t) + name.size() + sizeof(uint64_t);
+  }
+  return "one that the other lacks";
+}
+
+}  // namespace
+
+void GiveOrder(Group& group, const TrainOrder& order) {
+  OrderWriter writer;
+  std::visit([&writer](const auto& given) { Write(writer, given); }, order);
+  group.Order(writer.bytes());
+}
+
+TrainOrder TakeOrder(Group& group) {
+  group.At(Phase::kOrders);
+  const std::string bytes = group.Receive(0, Channel::kOrders);
+  OrderReader reader(bytes);
+  return Read(reader);
+}
+
+void ReportVariables(Group& group, const std::map<std::string, Tensor>& variables) {
+  group.Send(0, Channel::kReports, Fingerprints(variables));
+}
+
+void CompareVariables(Group& group, const std::map<std::string, Tensor>& variables) {
+  GiveOrder(group, CompareOrder());
+  const std::string mine = Fingerprints(variables);
+  for (int rank = 1; rank < group.size(); ++rank) {
+    const std::string other = group.Receive(rank, Channel::kReports);
+    if (other == mine) continue;
+    const Error error(Code::kLost,
+                      fmt::format("the variable {} of process {} is not that of process 0",
+                                  FirstDifference(mine, other), rank),
+                      "a machine that computes wrong, or processors of two kinds; the same command "
+                      "goes on from the newest checkpoint");
+    group.Fail(error);
+    throw Error(error);
+  }
+}
+
+}  // namespace tpuest

@@ -1,0 +1,53 @@
+#pragma once
+// What the chief of a group tells the processes that train beside it (core/hosts/group.h). A worker
+// makes the steps that it is told to make, on its own replicas; all else is the chief's: where a
+// run begins and ends, how steps fall into loops, hooks, events, checkpoints, evaluations.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/estimator/contract/contract.h"
+#include "core/hosts/group.h"
+
+namespace tpuest {
+
+// Training begins, or goes on at another place after a rollback.
+struct StartOrder {
+  uint64_t seed = 0;
+  StreamPosition position;  // of the input
+  std::map<std::string, Tensor> variables;
+};
+
+// Steps of one call of the step's program. Fewer are made where the last of them diverges, or where
+// the next batch has another shape: in all processes alike.
+struct StepsOrder {
+  int64_t global_step = 0;  // before them
+  int64_t steps = 0;
+  StreamPosition after;  // the last one's batch: the worker's batches must end there, too
+};
+
+// The variables are compared: a worker reports its fingerprint.
+struct CompareOrder {};
+
+// The run is over.
+struct EndOrder {
+  int exit_code = 0;
+};
+
+using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EndOrder>;
+
+// To all workers.
+void GiveOrder(Group& group, const TrainOrder& order);
+// The next one; waits for it.
+[[nodiscard]] TrainOrder TakeOrder(Group& group);
+
+// In a worker: the answer to a CompareOrder.
+void ReportVariables(Group& group, const std::map<std::string, Tensor>& variables);
+// In the chief: compares the variables of all processes. Error kLost, in every process, that names
+// the first one whose variables differ.
+void CompareVariables(Group& group, const std::map<std::string, Tensor>& variables);
+
+}  // namespace tpuest

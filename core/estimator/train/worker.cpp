@@ -1,0 +1,107 @@
+// A process that trains beside the chief: it makes the steps that it is told to make.
+//
+//   order   Start    opens the input, takes over the chief's variables, seeks
+//           Steps    the next batches, one call of the step's program: its own replicas' part
+//           Compare  reports fingerprints of the variables
+//           End      leaves with the chief's exit code
+//
+// What holds:
+//   - The variables are the chief's after every order: each process applies the same sums.
+//   - Nothing is written, no hook is called, nothing is decided here.
+
+#include "core/estimator/train/input_files.h"
+#include "core/estimator/train/orders.h"
+#include "core/estimator/train/trainer.h"
+
+namespace tpuest {
+namespace {
+
+// The batches that wait for their steps.
+class WorkerInput {
+ public:
+  explicit WorkerInput(InfeedArgs args) : infeed_(std::move(args)) {}
+
+  // The next batches. Error kData where the input ends before, or where they are not those that
+  // the chief has.
+  std::span<InfeedItem> Next(const StepsOrder& order) {
+    const auto count = static_cast<size_t>(order.steps);
+    while (items_.size() < count) {
+      std::vector<InfeedItem> more = infeed_.Take(count - items_.size());
+      if (more.empty()) {
+        throw Error(Code::kData, fmt::format("the input ends at step {}, that of process 0 does "
+                                             "not",
+                                             order.global_step + Signed(items_.size())));
+      }
+      for (InfeedItem& item : more) items_.push_back(std::move(item));
+    }
+    const StreamPosition& after = items_[count - 1].batch.after;
+    if (!(after == order.after)) {
+      throw Error(Code::kData,
+                  fmt::format("the batch of step {} ends at record {} of epoch {}, that of process "
+                              "0 at record {} of epoch {}",
+                              order.global_step + order.steps, after.records, after.epoch,
+                              order.after.records, order.after.epoch),
+                  "all processes read the same input");
+    }
+    return {items_.data(), count};
+  }
+  void Drop(size_t count) { items_.erase(items_.begin(), items_.begin() + Signed(count)); }
+
+ private:
+  static int64_t Signed(size_t value) { return static_cast<int64_t>(value); }
+
+  Infeed infeed_;
+  std::vector<InfeedItem> items_;
+};
+
+}  // namespace
+
+TrainResult Trainer::FollowChief(const InputFn& input_fn) {
+  Group& group = *context_.home.group;
+  TrainOrder order = TakeOrder(group);
+  while (const auto* const start = std::get_if<StartOrder>(&order)) {
+    order = TrainShare(input_fn, *start);
+  }
+  const auto* const end = std::get_if<EndOrder>(&order);
+  Check(end != nullptr, "an order to make steps came before one to start");
+  return {.stopped_because = "the chief left", .exit_code = end->exit_code};
+}
+
+TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start) {
+  Group& group = *context_.home.group;
+  group.At(Phase::kPreparing);
+  context_.seed = start.seed;
+  const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
+  TrainStep& step = StepFor(stream->spec());
+  for (const auto& [name, value] : start.variables) variables_.Set(name, value);
+  group.Agree("input", InputFilesText(stream->files()));
+  if (start.position != StreamPosition()) stream->Seek(start.position);
+  std::optional<Batch> first = stream->Next();
+  if (first) (void)step.ProgramFor(step.ShapesOf(*first));
+  const StopSignal never;  // the chief says when to stop
+  WorkerInput input({.stream = *stream,
+                     .clock = context_.home.clock,
+                     .stop = never,
+                     .first = std::move(first),
+                     .limit = std::nullopt,
+                     .ahead = std::nullopt,
+                     .step = &step});
+  while (true) {
+    TrainOrder order = TakeOrder(group);
+    if (std::holds_alternative<CompareOrder>(order)) {
+      ReportVariables(group, variables_.tensors());
+      continue;
+    }
+    const auto* const steps = std::get_if<StepsOrder>(&order);
+    if (steps == nullptr) return order;
+    group.At(Phase::kInput);
+    const std::span<InfeedItem> items = input.Next(*steps);
+    group.At(Phase::kStep);
+    const StepsMade made = step.Run(items, {});
+    const auto count = static_cast<double>(made.size());
+    group.AtStep(steps->global_step + static_cast<int64_t>(made.size()), made.seconds() / count);
+    input.Drop(made.size());
+  }
+}
+
+}  // namespace tpuest
