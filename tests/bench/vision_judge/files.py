@@ -24,7 +24,8 @@ def counts_of(here, config, weights):
               "features": ["image"], "labels": "label", "repeat": -1}
     here.write_job({
         "version": 1, "name": "counts", "use_tpu": False, "train_batch_size": 1, "run_config": {"model_dir": "counted"},
-        "input_fns": {"train": shapes}, "model": imported(config, ["predictions"]),
+        "input_fns": {"train": shapes}, "model": imported(config, head={"type": "compile", "outputs": [
+            {"name": "predictions", "loss": "sparse_categorical_crossentropy"}]}),
         "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 0.1}, "train_spec": {"input_fn": "train", "max_steps": 1}})
     return document["parameters"], here.json("plan", "job.yaml")["parameters"], document["variables"]
 
