@@ -42,6 +42,19 @@ TEST_CASE("formulas are Python's") {
   CHECK(Answer("4 in stages and 5 not in stages and 'nv' in name") == "true");
   CHECK(Answer("none") == "none");
   CHECK(Answer("true != false") == "true");
+  CHECK(Answer("1 < 2 < 3 and not 3 > 2 > 2") == "true");
+  CHECK(Answer("6 & 3 | 8 ^ 1") == "11");
+  CHECK(Answer("name[:4] + name[-1]") == "conv2");
+  CHECK(Answer("stages[1:] + stages[::-1]") == "[4, 6, 6, 4, 3]");
+  CHECK(Answer("(1, 2) + (3,)") == "[1, 2, 3]");
+}
+
+TEST_CASE("a part is computed only where Python computes it") {
+  CHECK(Answer("0 if alpha < 1 else 1 // 0") == "0");
+  CHECK(Answer("false and 1 // 0 == 0") == "false");
+  CHECK(Answer("true or 1 // 0 == 0") == "true");
+  CHECK(Answer("1 if true else fitlers") ==
+        "there is no parameter 'fitlers' 'fitlers' did you mean 'filters'?");
 }
 
 TEST_CASE("make_divisible gives the channels of MobileNet") {
@@ -55,6 +68,13 @@ TEST_CASE("make_divisible gives the channels of MobileNet") {
 
 TEST_CASE("what is no formula is refused where it goes wrong") {
   CHECK(Answer("2 *") == "a value is missing at the end '' ");
+  CHECK(Answer("2 x") == "'x' does not go on a formula 'x' ");
+  CHECK(Answer("2x") == "'x' does not go on a number 'x' a product takes *");
+  CHECK(Answer("filters = 3") == "'=' does not go on a formula '=' == compares");
+  CHECK(Answer("max(1, b=2)") == "max takes no argument by name 'max' ");
+  CHECK(Answer("stages[0, 1]") == "a list has one index '[' ");
+  CHECK(Answer("stages[::0]") == "the stride of a slice is 0 '[' ");
+  CHECK(Answer("lambda a: a").starts_with("'lambda' is no part of a formula"));
   CHECK(Answer("2 $ 3") == "'$' does not go on a formula '$' ");
   CHECK(Answer("fitlers + 1") ==
         "there is no parameter 'fitlers' 'fitlers' did you mean 'filters'?");
