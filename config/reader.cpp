@@ -203,6 +203,14 @@ void TreeReader::StoreString(const Node& node, const ScalarText& scalar, const V
     return Mistyped(node, TypeText(*value.type, field),
                     near ? fmt::format("did you mean '{}'?", *near) : "");
   }
+  if (value.type->formula) {
+    // The text stands as it is, behind its quote if it has one, unless something was put in.
+    const bool verbatim = scalar.text == node.text && scalar.text.find('\n') == std::string::npos;
+    Formula& formula = *static_cast<Formula*>(value.at);
+    formula.place = ValueSpan(node).place;
+    formula.verbatim = verbatim && node.width > 0;
+    if (formula.verbatim && node.quoted) ++formula.place.column;
+  }
   *static_cast<std::string*>(value.at) =
       field.input_path ? ResolvedInput(scalar.text, node) : scalar.text;
 }

@@ -3,6 +3,7 @@
 // schema and writing are plain functions, compiled once, and a struct costs one short template.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/formula_text.h"
 #include "core/base/visit.h"
 
 namespace tpuest::config {
@@ -83,6 +85,9 @@ struct Type {
   std::string_view type_key = "type";         // kTypeKey
   void (*members)(void*, std::vector<Member>&) = nullptr;
   Place* (*place)(void*) = nullptr;
+
+  // kString: a Formula, which begins with its text.
+  bool formula = false;
 
   // kVariant holds one of several types.
   std::span<const Type* const> alternatives;
@@ -303,6 +308,10 @@ consteval Type MakeType() {
     return {.kind = Kind::kNumber, .make = &Make<T>};
   } else if constexpr (std::is_same_v<T, std::string>) {
     return {.kind = Kind::kString, .make = &Make<T>};
+  } else if constexpr (std::is_same_v<T, Formula>) {
+    // A pointer to one is a pointer to its text.
+    static_assert(std::is_standard_layout_v<Formula> && offsetof(Formula, text) == 0);
+    return {.kind = Kind::kString, .make = &Make<T>, .formula = true};
   } else if constexpr (std::is_same_v<T, Period>) {
     return {.kind = Kind::kPeriod, .make = &Make<T>};
   } else if constexpr (std::is_same_v<T, Raw>) {

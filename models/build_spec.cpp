@@ -12,6 +12,17 @@
 namespace tpuest::models {
 namespace {
 
+// Puts the features that formulas of metrics name beside the head's tensors.
+void AddNamedFeatures(const SpecParts& parts, nn::Tensors& tensors) {
+  const std::vector<std::string> names = nn::NamesInMetrics(parts.metrics);
+  const auto named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& [name, value] : parts.inputs.features) {
+    if (named(name) || named("features")) tensors.emplace(nn::FeatureKey(name), value);
+  }
+}
+
 // The head's metrics, those of the job in the place of its own of the same name.
 nn::MetricBuilders MetricsOf(const nn::HeadOutputs& outputs,
                              const std::vector<nn::ExtraMetric>& extra) {
@@ -206,7 +217,8 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   if (parts.mode != Mode::kPredict) {
     head_inputs.labels = parts.inputs.labels;
     head_inputs.example_weight = parts.inputs.example_weight;
-    if (!head_inputs.labels.valid()) {
+    head_inputs.has_loss = true;
+    if (!head_inputs.labels.valid() && !std::holds_alternative<nn::CustomHead>(parts.head)) {
       throw Error(Code::kUsage, "You must provide a labels Tensor. Given: None.",
                   "the input_fn's `labels` names them");
     }
@@ -214,7 +226,8 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
     const Value decay = nn::WeightDecayLoss(graph, parts.l2_weight_decay);
     if (decay.valid()) head_inputs.regularization_losses.push_back(decay);
   }
-  const nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
+  nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
+  if (parts.mode != Mode::kPredict) AddNamedFeatures(parts, outputs.metric_tensors);
 
   TPUEstimatorSpec spec{.mode = parts.mode,
                         .predictions = outputs.predictions,

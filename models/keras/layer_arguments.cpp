@@ -85,6 +85,8 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
         using T = decltype(copy);
         if constexpr (std::is_same_v<T, nn::SharedLayer> || std::is_same_v<T, nn::NestedModel>) {
           RefuseLayer(copy.place, "layer", "is no layer of its own");
+        } else if constexpr (std::is_same_v<T, nn::Lambda>) {
+          RefuseLayer(copy.place, T::kType, "Keras keeps such a layer as Python's code");
         } else if constexpr (!requires { T::kAliases; }) {
           RefuseLayer(copy.place, T::kType, "Keras has no such layer");
         } else {

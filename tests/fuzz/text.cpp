@@ -1,5 +1,5 @@
 // The small languages of strings: periods, numbers, literals, tensors' names, gates, distributions,
-// folds, patterns of names, CSV's numbers. The first byte chooses one.
+// folds, patterns of names, CSV's numbers, formulas. The first byte chooses one.
 
 #include "core/base/text.h"
 
@@ -10,13 +10,16 @@
 #include "cli/job/lines.h"
 #include "cli/many/sweep/draws.h"
 #include "cli/run/eval_gates.h"
+#include "config/formula/expression.h"
 #include "config/scalars.h"
 #include "config/yaml_reader.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/options/iterations_per_loop.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/checkpoint_state.h"
+#include "core/nn/formula/formula.h"
 #include "core/nn/name_patterns.h"
+#include "core/ops/all_ops.h"
 #include "data/csv/columns.h"
 #include "data/examples/parse_example_text.h"
 #include "data/fold_options.h"
@@ -113,8 +116,26 @@ void FlowValues(std::string_view text) {
   (void)config::ParseFlowValue(argument, kKey.size(), {"command line", 1, 1}, {});
 }
 
+// A formula over parameters, and over tensors of a batch and of an example.
+void Formulas(std::string_view text) {
+  try {
+    (void)config::Evaluate(text, {{"x", {int64_t{3}}}, {"r", {0.5}}, {"s", {std::string("ab")}}});
+  } catch (const config::FormulaError& error) {
+    Check(!error.message.empty() && error.message.size() < 4096, "a message says nothing");
+  }
+  static const OpRegistry registry(ops::AllOps());
+  for (const bool rows : {false, true}) {
+    Graph graph(registry);
+    const nn::FormulaNames names{.values = {{"x", graph.Placeholder(DType::kFloat, {2, 3}, "x")},
+                                            {"n", graph.Placeholder(DType::kInt32, {2}, "n")},
+                                            {"s", graph.Placeholder(DType::kString, {2}, "s")}},
+                                 .rows = rows};
+    Takes([&] { (void)nn::BuildFormula(graph, {std::string(text)}, names); });
+  }
+}
+
 constexpr std::array kLanguages = {Periods, Numbers,  Strings,    Literals,   Names, Gates,
-                                   Draws,   Patterns, CsvNumbers, FlowValues, Folds};
+                                   Draws,   Patterns, CsvNumbers, FlowValues, Folds, Formulas};
 
 }  // namespace
 

@@ -20,6 +20,7 @@ LAYERS = {
         {'type': 'softmax', 'axis': 1}, {'type': 'thresholded_re_lu', 'theta': 0.3},
         {'type': 'zero_padding2d'}, {'type': 'cropping2d'}, {'type': 'up_sampling2d'}, {'type': 'permute', 'dims': [2, 1, 3]},
         {'type': 'reverse', 'axis': 2},
+        {'type': 'lambda', 'value': 'x * 0.5'},
         {'type': 'rescaling', 'scale': 2.0}, {'type': 'gaussian_noise', 'stddev': 0.3},
         {'type': 'gaussian_dropout', 'rate': 0.3}, {'type': 'alpha_dropout', 'rate': 0.3},
         {'type': 'activity_regularization', 'l1': 0.1}, {'type': 'spatial_dropout2d', 'rate': 0.3},
@@ -60,6 +61,10 @@ METRICS = [
     {'type': 'precision_at_recall', 'recall': 0.6, 'num_thresholds': 20},
     {'type': 'recall_at_precision', 'precision': 0.6, 'num_thresholds': 20},
 ]
+# Formulas of metrics, for every head: those that name what a head has not are refused.
+METRIC_FORMULAS = {'labels': ['1.0 - labels', '1 - labels', '0 * labels'],
+                   'predictions': ['1.0 - logistic', '2.0 * predictions', '0 * class_ids', 'logits[:, ::-1]'],
+                   'weights': ['square(x[:, 0]) + 0.1', 'cast(labels, float32) + 0.5'], 'value': ['2.0 * logits']}
 HEADS = [
     ({'type': 'MultiClassHead', 'n_classes': 3, 'weight_column': 'w'}, 'y'),
     ({'type': 'BinaryClassHead', 'weight_column': 'w'}, 'yes'),
@@ -108,6 +113,7 @@ def model_fixtures():
                    'heads': [{'type': 'BinaryClassHead', 'name': 'yes'}, {'type': 'RegressionHead', 'name': 'price'}]}),
                ['x', 'yes', 'price'], ['x'], {'yes': 'yes', 'price': 'price'}, ROWS)}
     yield from metric_fixtures()
+    yield from custom_fixtures()
     yield from compiled_fixtures()
     image = [{'op': 'reshape', 'in': 'image', 'shape': [784]}, {'op': 'cast', 'in': 'image', 'dtype': 'float32'},
              {'op': 'rescaling', 'in': 'image', 'scale': 0.004}]
@@ -225,15 +231,44 @@ def compiled_fixtures():
                'head': {'type': 'BinaryClassHead'}}), ['x', 'yes'], ['x'], 'yes', ROWS)}
 
 
+def custom_fixtures():
+    """A head of formulas, and each kind of output of its exports."""
+    outputs = [{'type': 'PredictOutput', 'value': 'logits'}, {'type': 'PredictOutput', 'outputs': {'a': 'logits'}},
+               {'type': 'ClassificationOutput', 'scores': 'logits', 'classes': 'as_string(logits)'},
+               {'type': 'RegressionOutput', 'value': 'logits'}]
+    values = {'loss': ['square(logits - labels)'], 'predictions': [{'half': 'logits / 2'}], 'value': ['2.0 * logits'],
+              'outputs': [{'b': 'logits'}], 'scores': ['2.0 * logits'], 'classes': ["as_string(2.0 * logits)"],
+              'export_outputs': [{}]}
+    yield {'name': 'CustomHead', 'shows': ('head', 'CustomHead', 'type'), 'focus': [('model', 'head')], 'values': values,
+           'job': with_rows(job_of(model__layers=[{'type': 'dense', 'units': 1}],
+                                   model__head={'type': 'CustomHead', 'loss': 'abs(logits - labels)'}),
+                            ['x', 'price'], ['x'], 'price', ROWS)}
+    for output in outputs:
+        head = {'type': 'CustomHead', 'loss': 'abs(logits - labels)', 'predictions': {'y': 'logits'},
+                'export_outputs': {'serving_default': output}}
+        yield {'name': ' '.join([output['type'], *output]), 'shows': ('export_outputs', output['type'], 'type'), 'focus': [('model', 'head')],
+               'values': values, 'job': with_rows(job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head=head),
+                                                  ['x', 'price'], ['x'], 'price', ROWS)}
+
+
 def metric_fixtures():
     yield from of_types('metrics', METRICS, lambda s: with_rows(
         job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'BinaryClassHead'},
-               model__metrics=[s]), ['x', 'yes'], ['x'], 'yes', ROWS), [('model', 'metrics', 0)], commands=RUN_ONLY)
+               model__metrics=[s]), ['x', 'yes'], ['x'], 'yes', ROWS), [('model', 'metrics', 0)], commands=RUN_ONLY, values=METRIC_FORMULAS)
+    # Predictions that no threshold parts, so that it counts who is wrong.
+    mixed = 'sigmoid(cast(labels, float32) + 3.0 * sin(77.0 * x[:, :1]))'
+    for kind, least in [('auc', {}), ('recall', {}), ('sensitivity_at_specificity', {'specificity': 0.6}),
+                        ('specificity_at_sensitivity', {'sensitivity': 0.6}), ('recall_at_precision', {'precision': 0.3})]:
+        yield {'name': f'{kind} of mixed', 'focus': [('model', 'metrics', 0)], 'commands': RUN_ONLY,
+               'values': {'weights': ['square(x[:, 0]) + 0.1', 'exp(5.0 * x[:, 1])', 'exp(9.0 * sin(31.0 * x[:, 2]))']}, 'job': with_rows(job_of(
+                   model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'BinaryClassHead'},
+                   model__metrics=[{'type': kind, 'predictions': mixed, **least}]), ['x', 'yes'], ['x'], 'yes', ROWS)}
     for kind in ('mean_absolute_error', 'mean_squared_error', 'root_mean_squared_error'):
         yield from of_types('metrics', [{'type': kind}], lambda s: with_rows(
             job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'RegressionHead'},
                    model__metrics=[s]), ['x', 'price'], ['x'], 'price', ROWS), [('model', 'metrics', 0)],
-            commands=RUN_ONLY)
+            commands=RUN_ONLY, values=METRIC_FORMULAS)
     yield from of_types('metrics', [{'type': 'accuracy', 'name': 'right'}, {'type': 'recall_at_k', 'k': 2},
-                                    {'type': 'mean', 'values': 'logits'}],
-                        lambda s: job_of(model__metrics=[s]), [('model', 'metrics', 0)], commands=RUN_ONLY)
+                                    {'type': 'mean', 'values': 'logits'},
+                                    {'type': 'mean', 'value': 'logits'}],
+                        lambda s: job_of(model__metrics=[s]), [('model', 'metrics', 0)], commands=RUN_ONLY, values=METRIC_FORMULAS)

@@ -3,6 +3,7 @@
 # Key, or its owner and itself: values to try.
 VALUES = {
     'name': ['another'],
+    'lambda value': ['x + 1.0'],
     'shared_axes': [[1], [1, 2]],
     'axis': [1, 2, [1, 2]],
     'axes': [2, [1, 2]],

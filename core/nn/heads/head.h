@@ -26,6 +26,7 @@ struct HeadInputs {
   std::map<std::string, Value> features;  // for weight_column
   Labels<Value> labels;                   // [B] or [B, label dimension]; not valid() in PREDICT
   Value example_weight;                   // [B]; not valid() unless the batch has padding
+  bool has_loss = false;                  // not in PREDICT: of a head that needs no labels
   int replicas = 1;
   std::vector<Value> regularization_losses;  // float32 [] each, added to the loss
 };

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/nn/heads/binary_class_head.h"
+#include "core/nn/heads/custom_head.h"
 #include "core/nn/heads/keras_head.h"
 #include "core/nn/heads/logistic_regression_head.h"
 #include "core/nn/heads/mean_squared_error.h"
@@ -20,7 +21,7 @@ namespace tpuest::nn {
 
 using AnyHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
                              PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError,
-                             MultiHead, KerasHead>;
+                             MultiHead, KerasHead, CustomHead>;
 
 // Builds predictions, loss and metrics. Errors carry the head's place; a head throws Error kUsage
 // for options, logits, labels and weights that do not fit it.

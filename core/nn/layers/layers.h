@@ -10,6 +10,7 @@
 #include "core/nn/layers/dense_layer.h"
 #include "core/nn/layers/embedding_layer.h"
 #include "core/nn/layers/image_layers.h"
+#include "core/nn/layers/lambda_layer.h"
 #include "core/nn/layers/merge_layers.h"
 #include "core/nn/layers/noise_layers.h"
 #include "core/nn/layers/normalization_layers.h"
@@ -35,7 +36,7 @@ using Layer = std::variant<
     GaussianNoise, GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D,
     MaxPooling3D, AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing,
     CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
-    RandomContrast, RandomBrightness, SharedLayer, NestedModel>;
+    RandomContrast, RandomBrightness, Lambda, SharedLayer, NestedModel>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {

@@ -52,6 +52,11 @@ std::vector<std::string> InRow(const Layer& layer) {
     if (found != by_argument.end()) row.push_back(found->second);
   }
   if (row.size() == by_argument.size() && row.size() == arguments.size()) return row;
+  // A formula knows its inputs by any names.
+  if (std::holds_alternative<Lambda>(layer)) {
+    for (const auto& [argument, input] : by_argument) row.push_back(input);
+    return row;
+  }
   Refuse(PlaceOf(layer),
          arguments.empty() ? "this layer's inputs have no names"
                            : "this layer's inputs are " + Join(arguments, " and "),

@@ -1,7 +1,9 @@
 #include "core/nn/metrics/extra_metrics.h"
 
+#include <set>
 #include <utility>
 
+#include "core/nn/formula/formula.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 
@@ -106,7 +108,20 @@ Plan PlanOf(const RootMeanSquaredErrorOptions& options) {
           }};
 }
 
+// The mean of a formula's value.
+constexpr const char* kMeanOf = "mean of";
+
 Plan PlanOf(const MeanOptions& options) {
+  if (options.values.empty() == options.value.empty()) {
+    throw Error(Code::kUsage, "mean takes `values` or `value`",
+                "value: a formula of what it is the mean of");
+  }
+  if (options.values.empty()) {
+    const std::string own = options.name.empty() ? "mean" : options.name;
+    return {own, kMeanOf, "", [own](Graph& graph, const Tensors& t) {
+              return MeanMetric(graph, own, t.at(kMeanOf), WeightsOf(t));
+            }};
+  }
   const std::string name = options.name.empty() ? options.values + "/mean" : options.name;
   return {name, options.values, "a head that has those values",
           [options, name](Graph& graph, const Tensors& t) {
@@ -149,12 +164,94 @@ Plan PlanOf(const TradeoffOptions<tradeoff>& options) {
           }};
 }
 
+// The value of a metric's formula as rows [batch, n], in float32 if `real`.
+Value RowsOf(Graph& graph, const Formula& formula, const FormulaNames& names, bool real) {
+  const Value value = BuildFormula(graph, formula, names);
+  const Shape& shape = value.shape();
+  if (!shape.known_rank() || shape.rank() == 0) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("a metric is about examples, found {} {}", NameOf(value.dtype()), shape.Text()),
+        "it takes the mean over the batch by itself")
+        .At(formula.place);
+  }
+  if (value.dtype() == DType::kString) {
+    throw Error(Code::kUsage, "a metric is about numbers, found string").At(formula.place);
+  }
+  const Value rows = shape.rank() == 1   ? ops::ExpandDims(value, -1)
+                     : shape.rank() == 2 ? value
+                                         : ops::FlattenRows(value);
+  return real ? ops::Cast(rows, DType::kFloat) : rows;
+}
+
+constexpr std::string_view kFeaturePrefix = "features/";
+constexpr std::string_view kLabelPrefix = "labels/";
+
+// What formulas of metrics may name: features, and the head's tensors before them.
+FormulaNames NamesOf(const Tensors& tensors) {
+  FormulaNames names;
+  for (const auto& [key, value] : tensors) {
+    if (key.starts_with(kFeaturePrefix)) {
+      names.groups["features"].emplace(key.substr(kFeaturePrefix.size()), value);
+    } else if (key.starts_with(kLabelPrefix)) {
+      names.groups["labels"].emplace(key.substr(kLabelPrefix.size()), value);
+    } else {
+      names.values.emplace(key, value);
+    }
+  }
+  for (const auto& [name, value] : names.groups["features"]) names.values.emplace(name, value);
+  std::erase_if(names.groups, [](const auto& group) { return group.second.empty(); });
+  return names;
+}
+
+const Formula* MeanOf(const MeanOptions& options) {
+  return options.value.empty() ? nullptr : &options.value;
+}
+template <class Options>
+const Formula* MeanOf(const Options& /*options*/) {
+  return nullptr;
+}
+
+// The tensors with what formulas say in the place of the head's own. `predictions` is the tensor
+// that the metric reads.
+template <class Options>
+Tensors WithFormulas(Graph& graph, const Options& options, const std::string& predictions,
+                     const Tensors& tensors) {
+  constexpr bool kKeepsType = std::is_same_v<Options, AccuracyOptions>;
+  const FormulaNames names = NamesOf(tensors);
+  Tensors with = tensors;
+  const MetricFormulas& of = options.of;
+  if (!of.labels.empty()) with["labels"] = RowsOf(graph, of.labels, names, !kKeepsType);
+  if (!of.predictions.empty()) {
+    with[predictions] = RowsOf(graph, of.predictions, names, !kKeepsType);
+    if constexpr (std::is_same_v<Options, RecallAtKOptions>) with["logits"] = with[predictions];
+  }
+  if (const Formula* const mean = MeanOf(options)) {
+    with[kMeanOf] = RowsOf(graph, *mean, names, true);
+  }
+  if (!of.weights.empty()) {
+    const Value weights = RowsOf(graph, of.weights, names, true);
+    const Value real = WeightsOf(tensors);
+    with["weights"] = real.valid() ? ops::Mul(weights, real) : weights;
+  }
+  return with;
+}
+
+template <class Options>
+bool HasTensor(const Options& options, const std::string& tensor, const Tensors& tensors) {
+  if (!options.of.predictions.empty()) {
+    return tensors.contains("labels") || !options.of.labels.empty();
+  }
+  return tensors.contains(tensor) || MeanOf(options) != nullptr;
+}
+
 template <class Options>
 void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& builders) {
   try {
     Plan plan = PlanOf(options);
-    if (!tensors.contains(plan.tensor)) {
-      throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head));
+    if (!HasTensor(options, plan.tensor, tensors)) {
+      throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head),
+                  "predictions: and labels: may be formulas");
     }
     if (plan.name == "loss" || plan.name == "global_step") {
       throw Error(Code::kUsage,
@@ -166,13 +263,38 @@ void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& 
       throw Error(Code::kUsage, fmt::format("two metrics are called '{}'", plan.name),
                   "give one of them another name");
     }
+    if (!options.of.all().empty() || MeanOf(options) != nullptr) {
+      plan.build = [options, tensor = plan.tensor, build = std::move(plan.build)](
+                       Graph& graph, const Tensors& t) {
+        return build(graph, WithFormulas(graph, options, tensor, t));
+      };
+    }
     builders.emplace(plan.name, std::move(plan.build));
   } catch (Error& error) {
+    if (error.faults().front().place.line > 0) throw;
     throw std::move(error).At(options.place);
   }
 }
 
 }  // namespace
+
+std::vector<std::string> NamesInMetrics(const std::vector<ExtraMetric>& extra) {
+  std::set<std::string> names;
+  for (const ExtraMetric& metric : extra) {
+    std::visit(
+        [&](const auto& options) {
+          std::vector<const Formula*> formulas = options.of.all();
+          if (const Formula* const mean = MeanOf(options)) formulas.push_back(mean);
+          for (const Formula* const formula : formulas) {
+            for (const std::string& name : NamesIn(*formula)) names.insert(name);
+          }
+        },
+        metric);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string FeatureKey(const std::string& feature) { return std::string(kFeaturePrefix) + feature; }
 
 MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra, const Tensors& tensors) {
   MetricBuilders builders;

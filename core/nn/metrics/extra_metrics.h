@@ -8,12 +8,38 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "core/nn/metrics/metrics.h"
 
 namespace tpuest::nn {
 
 inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
+
+// Formulas (core/nn/formula/formula.h) of what a metric compares, instead of the head's own: of
+// `labels`, `logits` and the head's other tensors, and of features. A row an example, each.
+struct MetricFormulas {
+  Formula labels = {};
+  Formula predictions = {};
+  Formula weights = {};
+
+  [[nodiscard]] std::vector<const Formula*> all() const {
+    std::vector<const Formula*> given;
+    for (const Formula* const formula : {&labels, &predictions, &weights}) {
+      if (!formula->empty()) given.push_back(formula);
+    }
+    return given;
+  }
+};
+
+// Visits them, and the name, of a metric of labels and predictions.
+template <class V, class Options>
+void VisitMetric(V& v, Options& options, std::string_view name) {
+  v("labels", options.of.labels, {.help = "formula; default: the head's labels"});
+  v("predictions", options.of.predictions, {.help = "formula; default: what the head predicts"});
+  v("weights", options.of.weights, {.help = "formula of numbers that weigh the examples"});
+  v("name", options.name, {.help = name});
+}
 
 // The metrics that take a name alone: the mean of "label is class_ids", and of the named error of
 // predictions.
@@ -28,10 +54,11 @@ template <PlainMetric metric>
 struct PlainOptions {
   static constexpr std::string_view kType = NameOf(metric);
   std::string name{kType};
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = kMetricNameHelp});
+    VisitMetric(v, *this, kMetricNameHelp);
   }
 };
 using AccuracyOptions = PlainOptions<PlainMetric::kAccuracy>;
@@ -57,11 +84,12 @@ struct ThresholdOptions {
   static constexpr std::string_view kType = NameOf(metric);
   double threshold = 0.5;
   std::string name{kType};
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
     v("threshold", threshold, {.help = "a probability above it is a positive"});
-    v("name", name, {.help = kMetricNameHelp});
+    VisitMetric(v, *this, kMetricNameHelp);
   }
 };
 using PrecisionOptions = ThresholdOptions<ThresholdMetric::kPrecision>;
@@ -76,11 +104,12 @@ struct RecallAtKOptions {
   static constexpr std::string_view kAliases[] = {"in_top_k", "top_k_categorical_accuracy"};
   int64_t k = 0;
   std::string name;
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
     v("k", k, {.help = "how many classes", .required = true});
-    v("name", name, {.help = "in results; default: recall_at_<k>"});
+    VisitMetric(v, *this, "in results; default: recall_at_<k>");
   }
 };
 
@@ -91,6 +120,7 @@ struct AucOptions {
   int64_t num_thresholds = 200;
   std::string summation_method = "interpolation";
   std::string name = "auc";
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
@@ -99,23 +129,27 @@ struct AucOptions {
     v("summation_method", summation_method,
       {.help = "how the curve runs between points",
        .values = {"interpolation", "minoring", "majoring", "trapezoidal"}});
-    v("name", name, {.help = kMetricNameHelp});
+    VisitMetric(v, *this, kMetricNameHelp);
   }
 };
 
-// The mean of one of the head's tensors, weighed by the examples' weights.
+// The mean of one of the head's tensors, or of a formula's value, weighed by the examples' weights.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
   std::string values;
   std::string name;
+  Formula value = {};
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
     v("values", values,
-      {.help = "of what",
-       .required = true,
-       .values = {"labels", "logits", "predictions", "probabilities", "logistic", "class_ids"}});
-    v("name", name, {.help = "in results; default: <values>/mean"});
+      {.help = "of which of the head's tensors; \"\": of `value`",
+       .values = {"", "labels", "logits", "predictions", "probabilities", "logistic",
+                  "class_ids"}});
+    v("value", value, {.help = "formula of what"});
+    v("weights", of.weights, {.help = "formula of numbers that weigh the examples"});
+    v("name", name, {.help = "in results; default: <values>/mean, or mean"});
   }
 };
 
@@ -142,12 +176,13 @@ struct TradeoffOptions {
   double least = 0;
   int64_t num_thresholds = 200;
   std::string name{kType};
+  MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
     v(NamesOf(tradeoff).least, least, {.help = NamesOf(tradeoff).help, .required = true});
     v("num_thresholds", num_thresholds, {.help = "among which it is looked for"});
-    v("name", name, {.help = kMetricNameHelp});
+    VisitMetric(v, *this, kMetricNameHelp);
   }
 };
 
@@ -162,9 +197,15 @@ using ExtraMetric = std::variant<
     TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
     TradeoffOptions<Tradeoff::kPrecisionAtRecall>, TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
 
-// The metrics' builders by name. `tensors` are the head's. Throws Error kUsage, at the metric's
-// place, if the head does not have what the metric is about, two metrics have one name, or
-// arguments cannot be.
+// The names that the metrics' formulas read.
+[[nodiscard]] std::vector<std::string> NamesInMetrics(const std::vector<ExtraMetric>& extra);
+
+// The key under which a metric's tensors have a feature.
+[[nodiscard]] std::string FeatureKey(const std::string& feature);
+
+// The metrics' builders by name. `tensors` are the head's, and the features that formulas name.
+// Throws Error kUsage, at the metric's place, if the head does not have what the metric is about,
+// two metrics have one name, or arguments cannot be.
 [[nodiscard]] MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra,
                                                  const Tensors& tensors);
 

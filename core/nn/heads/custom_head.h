@@ -1,0 +1,86 @@
+#pragma once
+// A head that formulas say: loss, predictions and outputs of an export of one's own model_fn.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/formula_text.h"
+#include "core/base/visit.h"
+#include "core/nn/heads/head.h"
+
+namespace tpuest::nn {
+
+// tf.estimator.export.PredictOutput(outputs): one tensor, called "output", or a dict of them.
+struct PredictOutputOptions {
+  static constexpr std::string_view kType = "PredictOutput";
+  Formula value;
+  std::map<std::string, Formula> outputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("value", value, {.help = "formula of the one tensor, which is called output"});
+    v("outputs", outputs, {.help = "formulas of several, by name"});
+  }
+};
+
+// ClassificationOutput(scores, classes), one of both at least: float32 and strings.
+struct ClassificationOutputOptions {
+  static constexpr std::string_view kType = "ClassificationOutput";
+  Formula scores;
+  Formula classes;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("scores", scores, {.help = "formula of the classes' scores"});
+    v("classes", classes, {.help = "formula of the classes' names: strings, as as_string gives"});
+  }
+};
+
+// RegressionOutput(value).
+struct RegressionOutputOptions {
+  static constexpr std::string_view kType = "RegressionOutput";
+  Formula value;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("value", value, {.help = "formula of the numbers", .required = true});
+  }
+};
+
+using ExportOutputOptions =
+    std::variant<PredictOutputOptions, ClassificationOutputOptions, RegressionOutputOptions>;
+
+// The names in its formulas (core/nn/formula/formula.h): `logits`, what the last layer gives;
+// `labels`, or labels['NAME'] of a dict; each feature, and features['NAME']; in the loss and the
+// outputs of an export each prediction too, and predictions['NAME']. The loss is a number of the
+// batch, or losses of examples, [B] or [B, ...], of which it is the mean.
+struct CustomHead {
+  static constexpr std::string_view kType = "CustomHead";
+  Formula loss;
+  std::map<std::string, Formula> predictions;
+  std::map<std::string, ExportOutputOptions> export_outputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("loss", loss,
+      {.help = "formula of one number of the batch, or of one an example, of which it is the mean",
+       .required = true});
+    v("predictions", predictions, {.help = "formulas by name; {}: logits"});
+    v("export_outputs", export_outputs,
+      {.help = "signatures by name; {}: the predictions", .changes_bits = false});
+  }
+
+  // Not known before the layers are built.
+  [[nodiscard]] int64_t logits_dimension() const { return 1; }
+  [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
+};
+
+}  // namespace tpuest::nn

@@ -1,0 +1,33 @@
+#pragma once
+// A layer that is a formula.
+
+#include <string>
+#include <vector>
+
+#include "core/base/formula_text.h"
+#include "core/nn/layers/layer.h"
+
+namespace tpuest::nn {
+
+// The formula's value (core/nn/formula/formula.h), of tensors [batch, ...]. Its one input is `x`;
+// of a list of inputs x[0], x[1], ...; inputs that `inputs` names have these names. Floating ones
+// come in the compute dtype, all others as they are.
+struct Lambda {
+  static constexpr std::string_view kType = "lambda";
+  static constexpr std::string_view kAliases[] = {"Lambda"};
+  static constexpr bool kTakesIntegers = true;
+  Formula value;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("value", value, {.help = "formula of x, or of the names in `inputs`", .required = true});
+    VisitName(v, *this, "default: lambda, lambda_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
+};
+
+}  // namespace tpuest::nn

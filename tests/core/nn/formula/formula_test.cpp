@@ -1,0 +1,216 @@
+#include "core/nn/formula/formula.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/base/files.h"
+#include "core/graph/gradient.h"
+#include "tests/core/nn/near.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+// x [2, 3] = 1..6, y [2, 1] = 10, 20, n int32 [2] = 7, -3, ok bool [2], words [2].
+struct Fixture {
+  Session session;
+  FormulaNames names;
+
+  Fixture() {
+    Graph& graph = session.graph();
+    names.values = {{"x", session.Const({2, 3}, {1, 2, 3, 4, 5, 6})},
+                    {"y", session.Const({2, 1}, {10, 20})},
+                    {"n", session.Ints({2}, {7, -3})},
+                    {"d", graph.Constant(Tensor::Of<double>({2}, {0.5, 2}))},
+                    {"ok", graph.Constant(Tensor::Of<bool>({2}, {true, false}))},
+                    {"words", graph.Constant(Tensor::Strings({2}, {"abc", "de"}))}};
+    names.lists = {{"all", {names.values.at("x"), names.values.at("y")}}};
+    names.groups = {{"features", {{"odd name", names.values.at("y")}}}};
+  }
+
+  Value Build(const std::string& text) {
+    return BuildFormula(session.graph(), {text, {"job.yaml", 3, 10}}, names);
+  }
+  std::vector<float> Gives(const std::string& text) { return session.Floats(Build(text)); }
+  std::string Type(const std::string& text) {
+    const Value value = Build(text);
+    return fmt::format("{} {}", NameOf(value.dtype()), value.shape().Text());
+  }
+  // The column of the fault, what it is, and the way out.
+  std::string Says(const std::string& text) {
+    try {
+      (void)Build(text);
+    } catch (const Error& error) {
+      const Fault& fault = error.faults().front();
+      return fmt::format("{}: {} ({})", fault.place.column - 10, fault.message, fault.hint);
+    }
+    return "nothing was thrown";
+  }
+};
+
+using Floats = std::vector<float>;
+
+TEST_CASE("operators bind as Python's and broadcast as NumPy's") {
+  Fixture f;
+  CHECK(f.Gives("x + y") == Floats{11, 12, 13, 24, 25, 26});
+  CHECK(f.Gives("-x ** 2 + 2 * x") == Floats{1, 0, -3, -8, -15, -24});
+  CHECK(f.Gives("2 ** 3 * x[0]") == Floats{8, 16, 24});
+  CHECK(f.Gives("n // 2") == Floats{3, -2});
+  CHECK(f.Gives("n % 4") == Floats{3, 1});
+  CHECK(f.Gives("x[0] / 2 - 1") == Floats{-0.5, 0, 0.5});
+  CHECK(f.Gives("where(x > 2 and x <= 5, x, 0)") == Floats{0, 0, 3, 4, 5, 0});
+  CHECK(f.Gives("cast((x > 2) & (x <= 5) | (x == 1), float32)") == Floats{1, 0, 1, 1, 1, 0});
+  CHECK(f.Gives("cast(2 < x <= 4, float32)") == Floats{0, 0, 1, 1, 0, 0});
+  CHECK(f.Gives("cast(not ok, int32)") == Floats{0, 1});
+  CHECK(f.Gives("cast(n in [7, 8], int32)") == Floats{1, 0});
+  CHECK(f.Gives("cast(n not in [7, 8], int32)") == Floats{0, 1});
+  CHECK(f.Gives("cast(words == 'abc', int32)") == Floats{1, 0});
+  CHECK(f.Gives("x[0] if true else y") == Floats{1, 2, 3});
+  CHECK(f.Gives("n if ok else -n") == Floats{7, 3});
+  CHECK(std::isnan(f.Gives("where(ok, nan, [1.0, 2.0])")[0]));
+}
+
+TEST_CASE("numbers take the type of the tensor beside them") {
+  Fixture f;
+  CHECK(f.Type("x * 2") == "float32 [2,3]");
+  CHECK(f.Type("d * 2") == "float64 [2]");
+  CHECK(f.Type("n * 2") == "int32 [2]");
+  CHECK(f.Type("n / 2") == "float64 [2]");
+  CHECK(f.Type("n > 2") == "bool [2]");
+  CHECK(f.Type("1.5") == "float32 []");
+  CHECK(f.Type("[1, 2]") == "int32 [2]");
+  CHECK(f.Type("3000000000") == "int64 []");
+  CHECK(f.Type("exp(1)") == "float32 []");
+  CHECK(f.Type("[[1, 2.5], [3, 4]]") == "float32 [2,2]");
+  CHECK(f.Type("argmax(x, -1)") == "int64 [2]");
+  CHECK(f.Type("tf.argmax(x, axis=1, output_type=tf.int32)") == "int32 [2]");
+}
+
+TEST_CASE("an index is NumPy's") {
+  Fixture f;
+  CHECK(f.Gives("x[1]") == Floats{4, 5, 6});
+  CHECK(f.Gives("x[:, 0]") == Floats{1, 4});
+  CHECK(f.Gives("x[-1, 1:]") == Floats{5, 6});
+  CHECK(f.Gives("x[:, ::-1]") == Floats{3, 2, 1, 6, 5, 4});
+  CHECK(f.Gives("x[..., 2]") == Floats{3, 6});
+  CHECK(f.Type("x[:, None, :]") == "float32 [2,1,3]");
+  CHECK(f.Type("x[:1]") == "float32 [1,3]");
+  CHECK(f.Gives("x[argmax(y[:, 0])]") == Floats{4, 5, 6});
+  CHECK(f.Gives("all[1] * 2") == Floats{20, 40});
+  CHECK(f.Gives("features['odd name'] + 1") == Floats{11, 21});
+  CHECK(f.Gives("[3, 4, 5][-1] * x[0]") == Floats{5, 10, 15});
+}
+
+TEST_CASE("functions have TensorFlow's names and arguments") {
+  Fixture f;
+  CHECK(f.Gives("mean(x)") == Floats{3.5});
+  CHECK(f.Gives("tf.reduce_sum(x, axis=1)") == Floats{6, 15});
+  CHECK(f.Type("reduce_max(x, [0], keepdims=True)") == "float32 [1,3]");
+  CHECK(f.Gives("max(x, 3)") == Floats{3, 3, 3, 4, 5, 6});
+  CHECK(f.Gives("min(x)") == Floats{1});
+  CHECK(f.Gives("max(1, 2.5) * x[0]") == Floats{2.5, 5, 7.5});
+  CHECK(Near(f.Gives("log1p(x[0])"), {std::log(2.0), std::log(3.0), std::log(4.0)}));
+  CHECK(Near(f.Gives("tf.math.reduce_std(x)"), {1.707825127659933}));
+  CHECK(Near(f.Gives("reduce_logsumexp(x, 1)"), {3.4076059644443806, 6.4076059644443806}));
+  CHECK(Near(f.Gives("tf.nn.softmax(x, axis=0)[:, 0]"), {0.04742587, 0.95257413}));
+  CHECK(f.Gives("one_hot(n, 8)[0]") == Floats{0, 0, 0, 0, 0, 0, 0, 1});
+  CHECK(f.Gives("concat([x, y], 1)[1]") == Floats{4, 5, 6, 20});
+  CHECK(f.Gives("stack([n, n + 1], axis=1)") == Floats{7, 8, -3, -2});
+  CHECK(f.Gives("reshape(x, [3, -1])[2]") == Floats{5, 6});
+  CHECK(f.Gives("clip_by_value(x, 2, 4)") == Floats{2, 2, 3, 4, 4, 4});
+  CHECK(f.Gives("gather([10.0, 20.0, 30.0], [2, 0])") == Floats{30, 10});
+  CHECK(f.Gives("top_k(x, 2)[1]") == Floats{2, 1, 2, 1});
+  CHECK(Near(f.Gives("swish(x)[0]"), {0.7310585786, 1.7615941560, 2.8577223804}));
+  CHECK(f.Gives("matmul(x, y, transpose_a=True)") == Floats{90, 120, 150});
+  CHECK(f.Type("tf.strings.to_hash_bucket_fast(words, 10)") == "int64 [2]");
+}
+
+TEST_CASE("an op of the registry is a function by its own name") {
+  Fixture f;
+  CHECK(f.Gives("squared_difference(x, y)[0]") == Floats{81, 64, 49});
+  CHECK(f.Gives("floor_div(n, 2)") == Floats{3, -2});
+  CHECK(f.Gives("bucketize(x, boundaries=[2.0, 5.0])") == Floats{0, 1, 1, 1, 2, 2});
+  CHECK(f.Type("as_string(n, width=4, fill='0')") == "string [2]");
+  CHECK(f.Gives("add_n([y, y, y])") == Floats{30, 60});
+  bool listed = false;
+  for (const FormulaFunction& function : FormulaFunctions(f.session.graph().registry())) {
+    listed = listed || (function.names == "log1p" && function.parameters == "x");
+    CHECK(function.names.find("variable") == std::string::npos);
+  }
+  CHECK(listed);
+}
+
+TEST_CASE("the manual lists the functions that there are") {
+  Fixture f;
+  std::string table = "| function | arguments |\n|---|---|\n";
+  for (const FormulaFunction& function : FormulaFunctions(f.session.graph().registry())) {
+    std::string names = "`";
+    for (const char c : function.names) names += c == ' ' ? "`, `" : std::string(1, c);
+    table += fmt::format("| {}` | `{}` |\n", names, function.parameters);
+  }
+  const std::string page = ReadFile(SOURCE_ROOT "/docs/formulas.md");
+  const bool listed = page.find(table) != std::string::npos;
+  if (!listed) MESSAGE("docs/formulas.md lacks this table:\n" << table);
+  CHECK(listed);
+}
+
+TEST_CASE("a formula has a gradient") {
+  Fixture f;
+  const Value x = f.names.values.at("x");
+  const auto slope = [&](const std::string& text) {
+    const std::vector<Value> xs = {x};
+    return f.session.Floats(ToDense(Gradients(f.Build(text), xs)[0]));
+  };
+  CHECK(slope("sum(x ** 2)") == Floats{2, 4, 6, 8, 10, 12});
+  CHECK(slope("x[1, 2] * 3") == Floats{0, 0, 0, 0, 0, 3});
+  CHECK(slope("sum(where(x > 2, x, 0))") == Floats{0, 0, 1, 1, 1, 1});
+}
+
+TEST_CASE("rows: a formula is about one example, whatever the batch") {
+  Fixture f;
+  f.names.rows = true;
+  CHECK(f.Gives("sum(x)") == Floats{6, 15});
+  CHECK(f.Gives("x[0]") == Floats{1, 4});
+  CHECK(f.Gives("x[1:] + y") == Floats{12, 13, 25, 26});
+  CHECK(f.Gives("x * cast(n, float32)") == Floats{7, 14, 21, -12, -15, -18});
+  CHECK(f.Gives("cast(n, float32) * x") == Floats{7, 14, 21, -12, -15, -18});
+  CHECK(f.Gives("x - mean(x)") == Floats{-1, 0, 1, -1, 0, 1});
+  CHECK(f.Gives("cast(n, float32) + [1.0, 2.0]") == Floats{8, 9, -2, -1});
+  CHECK(f.Gives("stack([n, n])") == Floats{7, 7, -3, -3});
+  CHECK(f.Gives("concat([x, y], 0)") == Floats{1, 2, 3, 10, 4, 5, 6, 20});
+  CHECK(f.Gives("argmax(x)") == Floats{2, 2});
+  CHECK(f.Type("reshape(x, [3, 1])") == "float32 [2,3,1]");
+  CHECK(f.Type("one_hot(n, 4)") == "float32 [2,4]");
+  CHECK(f.Says("1 + 1") == "2: this is the same for every example (it is about no column)");
+  CHECK(f.Says("mean(n, 0)") == "8: mean: there is no axis 0 in 0 axes ()");
+  CHECK(f.Says("matmul(x, x)").find("is not known of single examples") != std::string::npos);
+}
+
+TEST_CASE("what is wrong is told at its place") {
+  Fixture f;
+  CHECK(f.Says("x + wrods").ends_with("there is no 'wrods' (did you mean 'words'?)"));
+  CHECK(f.Says("sigmod(x)") == "0: there is no function 'sigmod' (did you mean 'sigmoid'?)");
+  CHECK(f.Says("x + n") ==
+        "2: '+' takes tensors of one type, found float32 and int32 (cast(x, float32) converts)");
+  CHECK(f.Says("n * 0.5") ==
+        "2: 0.5 does not become int32 (cast(x, float32) makes the other one real)");
+  CHECK(f.Says("mean(x, axs=1)") == "12: mean has no argument 'axs' (did you mean 'axis'?)");
+  CHECK(f.Says("mean(x, 2)") == "8: mean: there is no axis 2 in 2 axes ()");
+  CHECK(f.Says("x > 1 & x < 3").starts_with("6: '&' takes truths"));
+  CHECK(f.Says("x and ok").starts_with("2: 'and' takes truths, found float32 [2,3] and bool [2]"));
+  CHECK(f.Says("x[y > 1]").starts_with("4: a mask changes how many there are"));
+  CHECK(f.Says("x[0.5]") == "2: an index takes an integer, found a number ()");
+  CHECK(f.Says("cast(x, flaot32)") == "8: there is no 'flaot32' (did you mean 'float32'?)");
+  CHECK(f.Says("features").starts_with("0: 'features' is several tensors"));
+  CHECK(f.Says("features['odd']") == "9: there is no 'odd' in features (did you mean 'odd name'?)");
+  CHECK(f.Says("x +").starts_with("3: a value is missing at the end"));
+  CHECK(f.Says("sigmoid").ends_with("(the function is sigmoid(...))"));
+  CHECK(f.Says("x[0] + [1, 2]").starts_with("5: "));
+  CHECK(f.Says("float(x)") == "0: float is of numbers (cast(x, float32) converts tensors)");
+  CHECK(f.Says("all") == "0: this is a list of several tensors (x[0] picks one)");
+  CHECK(f.Says("lambda q: q").starts_with("0: 'lambda' is no part of a formula"));
+}
+
+}  // namespace
+}  // namespace tpuest::nn
