@@ -62,6 +62,11 @@ class Validator {
     }
     CheckPreemption();
     CheckGroupDeadlines();
+    if (job_.tpuest.on_nan.max_skips < 0) {
+      faults_.Say("tpuest.on_nan.max_skips",
+                  fmt::format("max_skips is {}; expected at least 0", job_.tpuest.on_nan.max_skips),
+                  "0 ends the run at the first such step, as policy: stop does");
+    }
     const double evaluator_secs = job_.tpuest.deadlines.evaluator_secs;
     if (!(evaluator_secs > 0)) {
       faults_.Say(

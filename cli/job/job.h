@@ -94,6 +94,7 @@ struct PreemptionOptions {
 struct TpuestOptions {
   std::string resume = "auto";
   PreemptionOptions preemption;
+  OnNanOptions on_nan;
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
@@ -112,6 +113,9 @@ struct TpuestOptions {
        .changes_bits = false});
     v("preemption", preemption,
       {.help = "signals that a run saves and leaves at", .tpuest = true, .changes_bits = false});
+    v("on_nan", on_nan,
+      {.help = "what follows a step whose loss or result is not finite, which is never applied",
+       .tpuest = true});
     v("fsync", fsync,
       {.help = "flush checkpoints to the disk before they count",
        .tpuest = true,

@@ -161,8 +161,9 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .hparams = HParamsOf(loaded_->tree),
                            .dry_run = invocation.dry_run || is_worker(),
                            .group = group_.get()};
-  estimator_ =
-      std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), loaded_->job.estimator, home);
+  EstimatorOptions options = loaded_->job.estimator;
+  options.on_nan = loaded_->job.tpuest.on_nan;
+  estimator_ = std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), std::move(options), home);
   ListBadRecords();
 }
 

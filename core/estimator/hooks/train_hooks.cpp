@@ -223,7 +223,7 @@ void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
   const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
   throw Error(
       Code::kDiverged, message,
-      fmt::format("{}{}; try a lower learning rate, clipping, or run_config.on_nan", step, saved));
+      fmt::format("{}{}; try a lower learning rate, clipping, or tpuest.on_nan", step, saved));
 }
 
 StopAtStepHook::StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,

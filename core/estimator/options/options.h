@@ -113,7 +113,6 @@ struct RunConfig {
   double keep_checkpoint_every_n_hours = 10000;
   std::optional<KeepBest> keep_best;
   std::optional<int64_t> log_step_count_steps = 100;
-  std::string on_nan = "stop";
   bool checkpoint_save_graph_def = true;
   std::string checkpoint_format = "saver";
   std::optional<DistributionStrategy> train_distribute;
@@ -147,11 +146,6 @@ struct RunConfig {
     v("log_step_count_steps", log_step_count_steps,
       {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none",
        .changes_bits = false});
-    v("on_nan", on_nan,
-      {.help = "a step whose loss or result is not finite is never applied: the run stops, goes on "
-               "without its batch, or goes back to the newest checkpoint and on without its batch",
-       .tpuest = true,
-       .values = {"stop", "skip_step", "rollback"}});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
       {.help = "write graph.pbtxt, .meta and the graph event", .changes_bits = false});
     v("checkpoint_format", checkpoint_format,
@@ -172,7 +166,26 @@ struct RunConfig {
   void Resolve();
 };
 
-// The arguments of TPUEstimator.
+// What follows a step whose loss or result is not finite, which is never applied.
+struct OnNanOptions {
+  std::string policy = "stop";
+  int64_t max_skips = 10;
+
+  template <class V>
+  void Visit(V& v) {
+    v("policy", policy,
+      {.help = "the run stops, goes on without the step's batch, or goes back to the newest "
+               "checkpoint and on without its batch",
+       .tpuest = true,
+       .values = {"stop", "skip_step", "rollback"}});
+    v("max_skips", max_skips,
+      {.help = "batches that are left out in a row, or ways back to one checkpoint, before the run "
+               "stops all the same",
+       .tpuest = true});
+  }
+};
+
+// The arguments of TPUEstimator, and what goes beyond them.
 struct EstimatorOptions {
   bool use_tpu = true;
   std::optional<int64_t> train_batch_size;
@@ -186,6 +199,7 @@ struct EstimatorOptions {
   bool export_to_cpu = true;
   int export_saved_model_api_version = 1;
   RunConfig run_config;
+  OnNanOptions on_nan;  // tpuest.on_nan of a job
 
   template <class V>
   void Visit(V& v) {

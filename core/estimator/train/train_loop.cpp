@@ -182,13 +182,12 @@ void TrainLoop::Record(const StepsMade& made, std::span<const InfeedItem> items,
 
 // Weights under which every batch fails do not get better by leaving batches out.
 void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
-  constexpr int kMostInARow = 10;
   const DivergedStep step{
       .loss = values.loss, .variable = values.not_finite, .records = RecordsOf(batch)};
-  const std::string& on_nan = args_.context.options.run_config.on_nan;
-  const bool skips = on_nan == "skip_step" && ++skipped_in_a_row_ <= kMostInARow;
-  const bool rolls_back =
-      on_nan == "rollback" && args_.may_roll_back && !args_.saver.last_regular_prefix().empty();
+  const OnNanOptions& on_nan = args_.context.options.on_nan;
+  const bool skips = on_nan.policy == "skip_step" && ++skipped_in_a_row_ <= on_nan.max_skips;
+  const bool rolls_back = on_nan.policy == "rollback" && args_.may_roll_back &&
+                          !args_.saver.last_regular_prefix().empty();
   if (!skips && !rolls_back) {
     diverged_ = step;
     return;

@@ -97,7 +97,7 @@ class TrainLoop {
   std::vector<float> summaries_;     // of all records
   std::optional<DivergedStep> diverged_;
   bool rolls_back_ = false;
-  int skipped_in_a_row_ = 0;
+  int64_t skipped_in_a_row_ = 0;
   bool input_ended_ = false;
   double waited_ = 0;  // seconds for batches, as far as records tell
   // The status line shows rates since the window was opened; they change once it is kRateSeconds

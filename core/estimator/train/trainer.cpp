@@ -142,7 +142,6 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
 TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
                              const TrainHooks& hooks, std::optional<SavedState> newest,
                              std::unique_ptr<FileLock>& lock, Rollback& rollback) {
-  constexpr int kMostRollbacks = 10;
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   if (rollback.times > 0) plan.resume.position = rollback.position;
@@ -153,7 +152,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   TrainStep& step = StepFor(stream->spec());
   const BuiltModel& model = step.model();
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
-  plan.may_roll_back = plan.saves && rollback.times < kMostRollbacks;
+  plan.may_roll_back = plan.saves && rollback.times < context_.options.on_nan.max_skips;
   CheckListeners(hooks, plan.saves);
   LoadVariables(model, plan);
   if (model.scaffold) {
@@ -298,7 +297,7 @@ std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainL
   if (runs) args.ahead = step.ProgramFor(step.ShapesOf(*first))->steps_per_call();
   args.first = std::move(first);
   // Batches that are left out are none of the goal's steps.
-  const bool leaves_out = context_.options.run_config.on_nan != "stop";
+  const bool leaves_out = context_.options.on_nan.policy != "stop";
   if (plan.goal && !leaves_out) args.limit = *plan.goal - GlobalStep();
   args.step = &step;
   return args;

@@ -44,7 +44,7 @@ class Trainer {
   struct Rollback {
     std::string prefix;       // the newest checkpoint
     StreamPosition position;  // behind the batch that is left out
-    int times = 0;            // in a row, to this checkpoint
+    int64_t times = 0;        // in a row, to this checkpoint
   };
   // Runs to the end, however often it is rolled back.
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,

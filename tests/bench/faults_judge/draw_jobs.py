@@ -96,6 +96,7 @@ def averaged(random, job):
 
 
 def run_config(random):
+    """The section, and what goes with it into `tpuest`."""
     config = {"model_dir": "run", "tf_random_seed": random.randint(1, 9),
               "save_checkpoints_steps": random.choice([2, 3, 5, 7]),
               "save_summary_steps": random.choice([1, 4, 100]),
@@ -103,9 +104,10 @@ def run_config(random):
               "keep_checkpoint_max": random.choice([None, 1, 2, 2, 5])}
     if random.random() < 0.2:
         config["checkpoint_format"] = "checkpoint"
+    tpuest = {}
     if random.random() < 0.15:
-        config["on_nan"] = random.choice(["skip_step", "rollback"])
-    return config
+        tpuest["on_nan"] = {"policy": random.choice(["skip_step", "rollback"])}
+    return config, tpuest
 
 
 def loops(random, job):
@@ -158,7 +160,8 @@ def evaluation(random, job):
 
 def job(random):
     """(command, job, files) of a case."""
-    drawn = {"version": 1, "name": "drawn", "run_config": run_config(random)}
+    config, tpuest = run_config(random)
+    drawn = {"version": 1, "name": "drawn", "run_config": config}
     loops(random, drawn)
     length = random.choice(["max_steps", "max_steps", "max_steps", "steps", "end"])
     with_end = length == "end" and not drawn["use_tpu"]
@@ -179,5 +182,5 @@ def job(random):
         evaluation(random, drawn)
     drawn["predict"] = {"input_fn": "eval"}
     drawn["tpuest"] = {"fsync": random.random() < 0.5,
-                       "data_errors": {"policy": "skip", "max_fraction": 0.2}}
+                       "data_errors": {"policy": "skip", "max_fraction": 0.2}, **tpuest}
     return command, drawn, files

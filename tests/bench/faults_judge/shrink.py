@@ -23,7 +23,7 @@ def with_value(case, path, value):
 
 OPTIONAL = [("job", "summaries"), ("job", "train_spec", "hooks"), ("job", "run_config", "keep_best"),
             ("job", "eval_spec", "exporters"), ("job", "eval_spec", "every_steps"),
-            ("job", "run_config", "checkpoint_format"), ("job", "run_config", "on_nan"),
+            ("job", "run_config", "checkpoint_format"), ("job", "tpuest", "on_nan"),
             ("job", "optimizer", "exponential_moving_average"),
             ("job", "input_fns", "train", "shuffle"), ("job", "model", "dropout")]
 

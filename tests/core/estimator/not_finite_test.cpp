@@ -98,7 +98,7 @@ TEST_CASE("on_nan: skip_step goes on without the batch, on any number of shards"
     const auto train = [&](const std::string& to, std::initializer_list<int64_t> until) {
       Home home;
       EstimatorOptions options = Options(folder.File(to), shards);
-      options.run_config.on_nan = "skip_step";
+      options.on_nan.policy = "skip_step";
       for (const int64_t max_steps : until) {
         Estimator estimator(LinearModel(), options, home.get());
         const RangeOptions range{.count = 100, .nan_at = 13};
@@ -122,7 +122,7 @@ TEST_CASE("on_nan: rollback goes back to the newest checkpoint, and on behind th
     TemporaryFolder folder;
     Home home;
     EstimatorOptions options = Options(folder.path(), shards);
-    options.run_config.on_nan = "rollback";
+    options.on_nan.policy = "rollback";
     options.run_config.save_checkpoints_steps = 2;
     options.run_config.tpu_config.iterations_per_loop = 1;
     Estimator estimator(LinearModel(), options, home.get());
@@ -134,13 +134,34 @@ TEST_CASE("on_nan: rollback goes back to the newest checkpoint, and on behind th
   }
 }
 
+TEST_CASE("max_skips is how many batches in a row are left out") {
+  for (const char* const policy : {"skip_step", "rollback"}) {
+    for (const int64_t max_skips : {0, 1, 2}) {
+      CAPTURE(policy);
+      CAPTURE(max_skips);
+      TemporaryFolder folder;
+      Home home;
+      EstimatorOptions options = Options(folder.path());
+      options.on_nan = {.policy = policy, .max_skips = max_skips};
+      Estimator estimator(LinearModel(), options, home.get());
+      const RangeOptions range{.count = 100, .nan_at = 13};
+      const auto train = [&] { estimator.Train(RangeInput(range), {.max_steps = 10}); };
+      if (max_skips == 0) {
+        CHECK(ErrorOf(train).code() == Code::kDiverged);
+      } else {
+        CHECK_NOTHROW(train());
+      }
+    }
+  }
+}
+
 TEST_CASE("batches that fail one after the other end the run whatever on_nan says") {
   for (const char* const on_nan : {"skip_step", "rollback"}) {
     CAPTURE(on_nan);
     TemporaryFolder folder;
     Home home;
     EstimatorOptions options = Options(folder.path());
-    options.run_config.on_nan = on_nan;
+    options.on_nan.policy = on_nan;
     Estimator estimator(Overflowing(), options, home.get());
     const Error error = ErrorOf([&] { estimator.Train(RangeInput({}), {.max_steps = 4}); });
     CHECK(error.code() == Code::kDiverged);
