@@ -60,7 +60,11 @@ std::vector<int64_t> Batched(const Arguments& a, const Tensored& x, std::vector<
   const std::vector<int64_t>& from = x.value.shape().dims();
   const Shape example(std::vector<int64_t>(from.begin() + 1, from.end()));
   int64_t known = 1;
-  for (const int64_t dim : dims) known *= std::max<int64_t>(dim, 1);
+  for (const int64_t dim : dims) {
+    if (__builtin_mul_overflow(known, std::max<int64_t>(dim, 1), &known)) {
+      a.Fail(1, "the shape has more elements than can be counted");
+    }
+  }
   for (int64_t& dim : dims) {
     if (dim != -1) continue;
     if (!example.fully_known()) a.Fail(1, "the shape of an example is not known");
