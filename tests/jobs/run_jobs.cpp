@@ -69,7 +69,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -133,22 +135,27 @@ class Report {
  public:
   void Add(const std::string& name, const std::vector<std::string>& faults) {
     const std::lock_guard lock(mutex_);
-    ++(faults.empty() ? passed_ : failed_);
-    fmt::print("{:<6} {}\n", faults.empty() ? "passed" : "FAILED", name);
-    for (const std::string& fault : faults) fmt::print("{}\n", fault);
+    if (faults.empty()) {
+      ++passed_;
+      fmt::print("passed {}\n", name);
+    } else {
+      const std::string text = fmt::format("FAILED {}\n{}\n", name, fmt::join(faults, "\n"));
+      fmt::print("{}", text);
+      failed_.push_back(text);
+    }
     std::fflush(stdout);
   }
-  // The exit code.
+  // Says again what failed, where a long log's end is all that is read. Returns the exit code.
   [[nodiscard]] int Close() const {
-    fmt::print("jobs: {} passed, {} failed\n", passed_, failed_);
-    if (failed_ > 0) return 1;
+    fmt::print("{}jobs: {} passed, {} failed\n", fmt::join(failed_, ""), passed_, failed_.size());
+    if (!failed_.empty()) return 1;
     return passed_ > 0 ? 0 : kSkipped;
   }
 
  private:
   std::mutex mutex_;
   int passed_ = 0;
-  int failed_ = 0;
+  std::vector<std::string> failed_;
 };
 
 bool MatchesAny(const std::string& name, const std::vector<std::string>& patterns) {
