@@ -90,8 +90,8 @@ class InternalError : public std::exception {
 }  // namespace tpuest
 
 // Check(condition) or Check(condition, "format", args...): holds unless tpuest itself is wrong.
-#define Check(condition, ...)                                                               \
-  do {                                                                                      \
-    if (!(condition)) [[unlikely]]                                                          \
-      ::tpuest::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+#define Check(condition, ...)                                                                    \
+  do {                                                                                           \
+    if (!(condition)) [[unlikely]]                                                               \
+      ::tpuest::CheckFailed(__FILE_NAME__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)
