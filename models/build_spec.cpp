@@ -39,13 +39,18 @@ EvalMetrics EvalMetricsOf(const nn::HeadOutputs& outputs, nn::MetricBuilders bui
           .tensors = outputs.metric_tensors};
 }
 
-// The averages that stand in for the trained variables outside of training, if there are.
-std::optional<nn::KeptAverage> UsedAverage(const SpecParts& parts) {
-  const nn::KeptAverage average = parts.job.optimizer && parts.optimizers.empty()
-                                      ? nn::KeptAverage{nn::AverageOf(*parts.job.optimizer), ""}
-                                      : nn::AverageOf(parts.optimizers);
-  if (average.options == nullptr || !average.options->use_in_eval) return std::nullopt;
-  return average;
+// The averages that stand in for trained variables outside of training: what these are restored
+// from.
+std::map<std::string, std::string> UsedAverages(const SpecParts& parts) {
+  const Graph& graph = parts.layers.graph;
+  const std::vector<nn::KeptAverage> averages = parts.job.optimizer && parts.optimizers.empty()
+                                                    ? nn::AveragesOf(graph, *parts.job.optimizer)
+                                                    : nn::AveragesOf(graph, parts.optimizers);
+  std::map<std::string, std::string> names;
+  for (const nn::KeptAverage& average : averages) {
+    if (average.options->use_in_eval) names.merge(nn::AveragesToRestore(average));
+  }
+  return names;
 }
 
 // The whole model as what servers gather requests for: it runs from its features on.
@@ -232,11 +237,10 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   TPUEstimatorSpec spec{.mode = parts.mode,
                         .predictions = outputs.predictions,
                         .export_outputs = outputs.export_outputs};
-  const auto average = UsedAverage(parts);
-  if (parts.mode != Mode::kTrain && average) {
-    spec.scaffold_fn = [&graph, scope = average->slot_scope] {
-      return Scaffold{.restore_names = nn::AveragesToRestore(graph, scope)};
-    };
+  if (parts.mode != Mode::kTrain) {
+    if (auto names = UsedAverages(parts); !names.empty()) {
+      spec.scaffold_fn = [names = std::move(names)] { return Scaffold{.restore_names = names}; };
+    }
   }
   if (parts.mode == Mode::kPredict) {
     if (parts.params.use_tpu) spec.inference_on_tpu = WholeModel(parts);

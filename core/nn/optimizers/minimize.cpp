@@ -21,11 +21,17 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, bool mean,
        ApplyTrainOptimizer(graph, optimizer, {}, std::move(trained), options, result)) {
     updates.push_back(node);
   }
-  result.node = TrainOpAfter(graph, updates, {AverageOf(optimizer), ""});
+  result.node = TrainOpAfter(graph, updates, AveragesOf(graph, optimizer));
   return result;
 }
 
 }  // namespace
+
+std::vector<KeptAverage> AveragesOf(const Graph& graph, const AnyOptimizer& optimizer) {
+  const ExponentialMovingAverage* const average = AverageOf(optimizer);
+  if (average == nullptr) return {};
+  return {{average, "", TrainedVariables(graph)}};
+}
 
 TrainOp Minimize(Value loss, const AnyOptimizer& optimizer, const MinimizeOptions& options) {
   return std::visit(

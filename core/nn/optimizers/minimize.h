@@ -50,13 +50,12 @@ struct OptimizerPart {
   OptimizerNames names = {};  // of tf.train's; Keras' are training/...
 };
 
-// The average that one of the parts keeps of all variables, and the scope of its shadows. Error
-// kUsage, at its place, for a second.
-struct KeptAverage {
-  const ExponentialMovingAverage* options = nullptr;  // nullptr: there is none
-  std::string slot_scope;
-};
-[[nodiscard]] KeptAverage AverageOf(std::span<const OptimizerPart> parts);
+// The averages that optimizers keep: one of all variables that are trained, and those of a model's
+// parts, each of its own.
+[[nodiscard]] std::vector<KeptAverage> AveragesOf(const Graph& graph,
+                                                  const AnyOptimizer& optimizer);
+[[nodiscard]] std::vector<KeptAverage> AveragesOf(const Graph& graph,
+                                                  std::span<const OptimizerPart> parts);
 
 // Updates the variables of each part of a model by an optimizer of its own, the gradients computed
 // once, as mean over replicas. A variable belongs to the first part whose scope it stands under, or

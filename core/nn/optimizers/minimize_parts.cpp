@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/nn/global_step.h"
@@ -136,18 +137,17 @@ void CheckOptions(const PartOptimizer& optimizer) {
 
 }  // namespace
 
-KeptAverage AverageOf(std::span<const OptimizerPart> parts) {
-  KeptAverage only;
-  for (const OptimizerPart& part : parts) {
-    const ExponentialMovingAverage* const average = AverageOf(part.optimizer);
-    if (average == nullptr) continue;
-    if (only.options != nullptr) {
-      Refuse(PlaceOf(part.optimizer), "another optimizer of the model averages all variables, too",
-             "leave out one exponential_moving_average");
-    }
-    only = {average, part.names.slot_scope};
+std::vector<KeptAverage> AveragesOf(const Graph& graph, std::span<const OptimizerPart> parts) {
+  std::vector<KeptAverage> averages;
+  const std::vector<const Variable*> trained = TrainedVariables(graph);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const ExponentialMovingAverage* const options = AverageOf(parts[i].optimizer);
+    if (options == nullptr) continue;
+    averages.push_back({options, parts[i].names.slot_scope, {}});
+    std::copy_if(trained.begin(), trained.end(), std::back_inserter(averages.back().variables),
+                 [&](const Variable* variable) { return PartOf(parts, *variable) == i; });
   }
-  return only;
+  return averages;
 }
 
 TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
@@ -180,7 +180,7 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     result.gradient_norm = GlobalNorm(summed);
   }
   result.gradients = ByVariable(all);
-  result.node = TrainOpAfter(graph, updates, AverageOf(parts));
+  result.node = TrainOpAfter(graph, updates, AveragesOf(graph, parts));
   return result;
 }
 

@@ -1,7 +1,5 @@
 #include "core/nn/optimizers/moving_average.h"
 
-#include <vector>
-
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
@@ -17,14 +15,6 @@ Value ValueAfter(const Variable& variable, Node* updated) {
   const Value value = ops::ReadVariableOp(variable.handle);
   value.node->AddControlInput(updated);
   return value;
-}
-
-std::vector<const Variable*> TrainedVariables(const Graph& graph) {
-  std::vector<const Variable*> trained;
-  for (const auto& variable : graph.variables()) {
-    if (variable->trainable && !variable->local) trained.push_back(variable.get());
-  }
-  return trained;
 }
 
 // The share that a shadow takes of its variable, float32 []: 1 - decay, as assign_moving_average
@@ -45,16 +35,24 @@ std::string AverageName(std::string_view variable, std::string_view slot_scope) 
   return SlotName(variable, kAverageSlot, {.slot_scope = std::string(slot_scope)});
 }
 
-Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
-                    std::string_view slot_scope, Node* updated) {
+std::vector<const Variable*> TrainedVariables(const Graph& graph) {
+  std::vector<const Variable*> trained;
+  for (const auto& variable : graph.variables()) {
+    if (variable->trainable && !variable->local) trained.push_back(variable.get());
+  }
+  return trained;
+}
+
+Node* ApplyAverages(Graph& graph, const KeptAverage& average, Node* updated) {
+  const ExponentialMovingAverage& options = *average.options;
   if (!(options.decay >= 0 && options.decay <= 1)) {
     throw Error(Code::kUsage,
                 fmt::format("exponential_moving_average: decay is {}, expected 0 to 1",
                             NumberText(options.decay)));
   }
   std::vector<std::pair<const Variable*, const Variable*>> pairs;
-  for (const Variable* const variable : TrainedVariables(graph)) {
-    pairs.emplace_back(variable, graph.AddVariable(AverageName(variable->name, slot_scope),
+  for (const Variable* const variable : average.variables) {
+    pairs.emplace_back(variable, graph.AddVariable(AverageName(variable->name, average.slot_scope),
                                                    variable->dtype, variable->shape,
                                                    variable->initial_value, {.trainable = false}));
   }
@@ -69,11 +67,10 @@ Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
   return ops::NoOp(graph, updates, "apply");
 }
 
-std::map<std::string, std::string> AveragesToRestore(const Graph& graph,
-                                                     std::string_view slot_scope) {
+std::map<std::string, std::string> AveragesToRestore(const KeptAverage& average) {
   std::map<std::string, std::string> names;
-  for (const Variable* const variable : TrainedVariables(graph)) {
-    names[variable->name] = AverageName(variable->name, slot_scope);
+  for (const Variable* const variable : average.variables) {
+    names[variable->name] = AverageName(variable->name, average.slot_scope);
   }
   return names;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/visit.h"
 #include "core/graph/graph.h"
@@ -35,14 +36,23 @@ inline constexpr std::string_view kAverageSlot = "ExponentialMovingAverage";
 // "dense/kernel/part_0/ExponentialMovingAverage".
 [[nodiscard]] std::string AverageName(std::string_view variable, std::string_view slot_scope = "");
 
-// Moves the shadows, shadow -= (1 - decay) * (shadow - variable), of all trainable variables, with
-// their values after `updated`, which is where num_updates is read too. A shadow starts as its
-// variable does. Throws Error kUsage for a decay outside 0 to 1.
-[[nodiscard]] Node* ApplyAverages(Graph& graph, const ExponentialMovingAverage& options,
-                                  std::string_view slot_scope, Node* updated);
+// The average that an optimizer keeps of the variables that it trains, and the scope of its
+// shadows.
+struct KeptAverage {
+  const ExponentialMovingAverage* options = nullptr;
+  std::string slot_scope;
+  std::vector<const Variable*> variables;
+};
 
-// TensorFlow's variables_to_restore: what each trainable variable is restored from, by name.
-[[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const Graph& graph,
-                                                                   std::string_view slot_scope);
+// The variables that are trained, in the graph's order.
+[[nodiscard]] std::vector<const Variable*> TrainedVariables(const Graph& graph);
+
+// Moves the shadows, shadow -= (1 - decay) * (shadow - variable), with the variables' values after
+// `updated`, which is where num_updates is read too. A shadow starts as its variable does. Throws
+// Error kUsage for a decay outside 0 to 1.
+[[nodiscard]] Node* ApplyAverages(Graph& graph, const KeptAverage& average, Node* updated);
+
+// TensorFlow's variables_to_restore: what each of the variables is restored from, by name.
+[[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const KeptAverage& average);
 
 }  // namespace tpuest::nn

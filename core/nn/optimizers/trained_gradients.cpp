@@ -200,12 +200,15 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
   return updates;
 }
 
-Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates, const KeptAverage& average) {
-  Node* last = AdvanceGlobalStep(graph, updates);
-  if (average.options != nullptr) {
-    last = ApplyAverages(graph, *average.options, average.slot_scope, last);
+Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
+                   const std::vector<KeptAverage>& averages) {
+  Node* const advanced = AdvanceGlobalStep(graph, updates);
+  std::vector<Node*> last;
+  for (const KeptAverage& average : averages) {
+    last.push_back(ApplyAverages(graph, average, advanced));
   }
-  return ops::NoOp(graph, {last}, "train_op");
+  if (last.empty()) last.push_back(advanced);
+  return ops::NoOp(graph, last, "train_op");
 }
 
 }  // namespace tpuest::nn

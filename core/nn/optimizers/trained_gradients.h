@@ -60,6 +60,6 @@ void ClipByValue(Trained& trained, double most);
 
 // The train_op: global_step += 1 after `updates`, then the averages, if there are.
 [[nodiscard]] Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
-                                 const KeptAverage& average);
+                                 const std::vector<KeptAverage>& averages);
 
 }  // namespace tpuest::nn

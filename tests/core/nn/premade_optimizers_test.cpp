@@ -68,15 +68,19 @@ TEST_CASE("a part's gradients are clipped by their own norm") {
   CHECK(parts["linear/b"] == 0);
 }
 
-TEST_CASE("one optimizer of a model averages its variables, not two") {
+// As an ExponentialMovingAverage in an optimizer's apply_gradients is of the variables it is given.
+TEST_CASE("each optimizer of a model averages the variables that it trains") {
   const ExponentialMovingAverage average{.decay = 0.5};
   const GradientDescentOptimizer averaging{.learning_rate = 1.0,
                                            .gradients = {.exponential_moving_average = average}};
   const GradientDescentOptimizer plain{.learning_rate = 1.0};
   PremadeParts parts(plain, averaging, {});
-  CHECK(parts["dnn/a/ExponentialMovingAverage"] == doctest::Approx(1 - 1.25));
-  CHECK_THROWS_WITH(PremadeParts(averaging, averaging, {}),
-                    doctest::Contains("averages all variables"));
+  CHECK(parts["linear/b/ExponentialMovingAverage"] == doctest::Approx(2 - 1.25));
+  CHECK(parts.Names() == std::vector<std::string>{"dnn/a", "global_step", "linear/b",
+                                                  "linear/b/ExponentialMovingAverage"});
+  PremadeParts both(averaging, averaging, {});
+  CHECK(both["dnn/a/ExponentialMovingAverage"] == doctest::Approx(1 - 1.25));
+  CHECK(both["linear/b/ExponentialMovingAverage"] == doctest::Approx(2 - 1.25));
 }
 
 }  // namespace
