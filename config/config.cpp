@@ -16,6 +16,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
     Node above = ReadLayers(ReadJobFile(set_file), set_file, of_files, sources, faults);
     if (above.kind == Node::Kind::kMap) tree.root = Merged(std::move(tree.root), std::move(above));
   }
+  tree.others = layers.others;
   tree.names["name"] = std::filesystem::path(file).stem().string();
   std::vector<AppliedOverride> applied;
   if (tree.root.kind == Node::Kind::kMap) {
@@ -30,7 +31,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   if (layers.import_sections) layers.import_sections(tree, sources, faults);
   if (layers.model_files) ExpandModel(tree, layers.model_files, sources, faults);
   sources.SetJob(tree);
-  ReadInto(tree, section, faults);
+  for (std::string& note : ReadInto(tree, section, faults)) tree.notes.push_back(std::move(note));
   std::vector<Fault> all = faults.Take();
   SortByPlace(all);
   if (!all.empty()) throw Error(Code::kUsage, std::move(all));

@@ -34,6 +34,13 @@ size_t Distance(const std::string& a, const std::string& b) {
   return from.size() + to.size() - 2 * CommonSteps(from, to);
 }
 
+// True for a key path that a section's pattern (OtherKey) is about.
+bool Fits(std::string_view pattern, const std::vector<std::string>& path) {
+  const std::vector<std::string> steps = PathSteps(pattern);
+  return std::equal(steps.begin(), steps.end(), path.begin(), path.end(),
+                    [](const std::string& a, const std::string& b) { return a == "*" || a == b; });
+}
+
 // The structs of a variant that have the key: "MomentumOptimizer".
 std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key) {
   std::vector<std::string> names;
@@ -49,6 +56,25 @@ std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key)
 
 }  // namespace
 
+const OtherKey* OtherNames::Find(const std::vector<std::string>& section, std::string_view type,
+                                 std::string_view key) const {
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const OtherKey& other) {
+    if (other.key != key) return false;
+    if (other.sections.empty()) return section.empty();
+    const std::vector<std::string> places = Split(other.sections, ' ');
+    return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+      return (!type.empty() && place == type) || Fits(place, section);
+    });
+  });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+std::string_view OtherNames::AnswerTo(std::string_view type) const {
+  const auto found = std::find_if(types.begin(), types.end(),
+                                  [&](const OtherType& other) { return other.name == type; });
+  return found == types.end() ? "" : found->answer;
+}
+
 void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vector<Member>& members,
                            const Type* of) {
   const bool top = &node == &tree_.root;
@@ -62,7 +88,9 @@ void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vect
       UnknownKey(child, value, members, of);
     } else if (of == nullptr) {
       const Type& type = *value.type;
-      if (!IsNameOf(type, child.text)) Mistyped(child, fmt::format("'{}'", type.name), "");
+      if (!IsNameOf(type, child.text))
+        Mistyped(child, fmt::format("'{}'", type.name),
+                 std::string(tree_.others.AnswerTo(child.text)));
     }
   }
 }
@@ -71,6 +99,13 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
                             const std::vector<Member>& members, const Type* of) {
   constexpr size_t kMostUnknownKeys = 50;
   if (reported_.size() > kMostUnknownKeys) return;
+  const OtherKey* const other = tree_.others.Find(PathSteps(path_), section.type->name, child.key);
+  const std::string path = path_.empty() ? child.key : path_ + "." + child.key;
+  if (other != nullptr && other->is_accepted) {
+    const std::string note = fmt::format("{} is left out: {}", path, other->answer);
+    if (reported_.insert(note).second) notes_.push_back(note);
+    return;
+  }
   const std::string id = fmt::format("{}:{}:{} unknown key", child.key_place.file,
                                      child.key_place.line, child.key_place.column);
   // An alias is read wherever it is used; its fault is one. A file with so many is no job.
@@ -88,7 +123,9 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
   const std::optional<std::string> near = Nearest(child.key, keys);
   const std::vector<std::string> types =
       of == nullptr ? std::vector<std::string>() : TypesWithKey(*of, child.key);
-  if (!types.empty()) {
+  if (other != nullptr) {
+    hint = other->answer;
+  } else if (!types.empty()) {
     hint = fmt::format("'{}' is an option of {}, not of {}", child.key, Join(types, ", "),
                        section.type->name);
   } else if (hint.empty() && near) {
@@ -100,8 +137,7 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
     hint = fmt::format("known here: {}", Join(keys, ", "));
   }
   const std::string message = fmt::format("unknown key '{}'{}", child.key, InPath());
-  faults_.Add({message, hint, path_.empty() ? child.key : path_ + "." + child.key, child.key_place,
-               child.key_width});
+  faults_.Add({message, hint, path, child.key_place, child.key_width});
 }
 
 // A hint where else the job has a key of that name: next to this section, or anywhere; empty if

@@ -24,6 +24,7 @@ struct Layers {
   std::vector<Override> overrides;
   FindModelFile model_files;
   ImportSections import_sections;
+  OtherNames others = {};
 };
 
 // Puts `above` over `below`: a map's keys one by one, everything else whole. A section whose

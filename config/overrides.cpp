@@ -135,6 +135,8 @@ class Overrider {
     if (fitting.size() == 1) return fitting.front();
     const int width = static_cast<int>(key.size());
     if (fitting.empty()) {
+      // The reader answers it.
+      if (const std::optional<std::string> other = PathOfOtherKey(steps)) return *other;
       throw Fail(place, place.column, width, fmt::format("unknown key '{}'", key),
                  NearestPath(key, paths));
     }
@@ -145,6 +147,25 @@ class Overrider {
         place, place.column, width,
         fmt::format("'{}' stands for more than one key; write one of them", key),
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+  // The whole path of a key of tree_.others, of which these are all or the last steps.
+  [[nodiscard]] std::optional<std::string> PathOfOtherKey(std::vector<std::string> steps) const {
+    if (steps.empty()) return std::nullopt;
+    const std::string path = Join(steps, ".");
+    const std::string key = std::move(steps.back());
+    steps.pop_back();
+    const Node* const section = FindNode(tree_, Join(steps, "."));
+    const Node* const type = section == nullptr ? nullptr : section->Find("type");
+    if (tree_.others.Find(steps, type == nullptr ? "" : type->text, key) != nullptr) return path;
+    for (const OtherKey& other : tree_.others.keys) {
+      const std::string whole = fmt::format("{}.{}", other.sections, other.key);
+      if (other.key == key && whole.ends_with("." + path) &&
+          !TypesAt(*defaults_.type, PathSteps(other.sections)).empty()) {
+        return whole;
+      }
+    }
+    return std::nullopt;
   }
 
   // A hint, "did you mean 'train_spec.max_steps'?", for the path whose last steps are all nearly
@@ -176,9 +197,13 @@ class Overrider {
                                 const std::vector<const Type*>& types) {
     const std::string text = override.text.substr(start);
     const Origin origin{Origin::Kind::kOverride, override.origin};
+    const bool formula =
+        std::any_of(types.begin(), types.end(), [](const Type* type) { return type->formula; }) &&
+        !text.starts_with('{') && !text.starts_with('[');
     const bool strings =
-        !types.empty() && std::all_of(types.begin(), types.end(),
-                                      [](const Type* type) { return type->kind == Kind::kString; });
+        formula || (!types.empty() && std::all_of(types.begin(), types.end(), [](const Type* type) {
+          return type->kind == Kind::kString;
+        }));
     // YAML reads nothing as null, which for many a key means "without a bound".
     if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
       throw Fail(place, 1, static_cast<int>(start),

@@ -277,12 +277,13 @@ void TreeReader::ReadSection(const Node& node, const Value& value, const Type* o
   CheckKeys(node, value, members, of);
 }
 
-void ReadInto(const Tree& tree, const Value& section, Faults& faults) {
+std::vector<std::string> ReadInto(const Tree& tree, const Value& section, Faults& faults) {
   TreeReader reader(tree, section);
   reader.ReadRoot();
   std::vector<Fault> found = reader.TakeFaults();
   SortByPlace(found);
   faults.AddAll(std::move(found));
+  return reader.TakeNotes();
 }
 
 }  // namespace tpuest::config

@@ -19,8 +19,8 @@ namespace tpuest::config {
 
 // Fills the section from the tree; what the tree does not name keeps its value. Faults carry
 // place, width and key path and are added in the order of the lines; the value is of no use if
-// there are any.
-void ReadInto(const Tree& tree, const Value& section, Faults& faults);
+// there are any. Returns a note for each key of tree.others that was left out.
+std::vector<std::string> ReadInto(const Tree& tree, const Value& section, Faults& faults);
 
 template <class T>
 void Read(const Tree& tree, T& section, Faults& faults) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,34 @@ struct Node {
 // The origin of a node's value as a reader is shown it: "job.yaml:14", "command line".
 [[nodiscard]] std::string OriginText(const Node& node);
 
+// Names that a job has not, though its users know them from elsewhere: each is answered by what to
+// do instead, where unknown ones are reported (key_check.cpp).
+struct OtherKey {
+  // The sections where it would stand, with spaces between: key paths, where * is any step ("" is
+  // the top level), and names of types.
+  std::string_view sections;
+  std::string_view key;
+  std::string_view answer;
+  // Nothing that it could say is lost: it is left out, and a note says so.
+  bool is_accepted = false;
+};
+
+struct OtherType {
+  std::string_view name;
+  std::string_view answer;
+};
+
+struct OtherNames {
+  std::span<const OtherKey> keys = {};
+  std::span<const OtherType> types = {};
+
+  // The key of a section at that path and of that type ("": of none), or nullptr.
+  [[nodiscard]] const OtherKey* Find(const std::vector<std::string>& section, std::string_view type,
+                                     std::string_view key) const;
+  // The answer to a type's name; "" if there is none.
+  [[nodiscard]] std::string_view AnswerTo(std::string_view type) const;
+};
+
 // Looks up an environment variable.
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 [[nodiscard]] std::optional<std::string> ProcessEnvironment(const std::string& name);
@@ -61,6 +90,7 @@ struct Tree {
   // `name`.
   std::map<std::string, std::string> names;
   Environment environment = ProcessEnvironment;
+  OtherNames others;               // of keys and types that there are not
   std::vector<std::string> notes;  // to be told when the job runs
 };
 

@@ -31,6 +31,7 @@ class TreeReader {
 
   void ReadRoot();
   [[nodiscard]] std::vector<Fault> TakeFaults() { return faults_.Take(); }
+  [[nodiscard]] std::vector<std::string> TakeNotes() { return std::move(notes_); }
 
  private:
   // Appends to the key paths until destroyed.
@@ -97,6 +98,7 @@ class TreeReader {
   const Tree& tree_;
   Value root_;
   Faults faults_;
+  std::vector<std::string> notes_;
   std::set<std::string> reported_;  // places and messages: an alias is read wherever it is used
   std::string path_;                // "model.layers[1]"
   std::string schema_path_;         // "model.layers[]", as SchemaKey::path has it

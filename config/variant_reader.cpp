@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "config/tree_reader.h"
 #include "config/variant.h"
@@ -12,6 +13,23 @@ namespace tpuest::config {
 namespace {
 
 using Kind = Type::Kind;
+
+bool TakesNumbers(const Type& variant) {
+  return !AlternativesOf(variant, Kind::kInteger).empty() ||
+         !AlternativesOf(variant, Kind::kNumber).empty() ||
+         !AlternativesOf(variant, Kind::kPeriod).empty();
+}
+
+// True for a text that is meant as a formula where numbers and names of types stand beside one: it
+// names something, and is not a word alone.
+bool LooksLikeFormula(std::string_view text) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return std::any_of(text.begin(), text.end(), is_letter) &&
+         !std::all_of(text.begin(), text.end(), in_word) && NumberHint(text).empty();
+}
 
 // The alternative for a plain scalar, by the kind of its value; the variant's size if none.
 size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
@@ -44,13 +62,10 @@ size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
   const size_t named = NamedAlternative(variant, scalar.text);
   const std::vector<size_t> strings = AlternativesOf(variant, Kind::kString);
   if (named != none && (scalar.plain || strings.empty())) return named;
-  return strings.empty() ? none : strings.front();
-}
-
-bool TakesNumbers(const Type& variant) {
-  return !AlternativesOf(variant, Kind::kInteger).empty() ||
-         !AlternativesOf(variant, Kind::kNumber).empty() ||
-         !AlternativesOf(variant, Kind::kPeriod).empty();
+  if (strings.empty()) return none;
+  const bool formula = variant.alternatives[strings.front()]->formula;
+  return formula && TakesNumbers(variant) && !LooksLikeFormula(scalar.text) ? none
+                                                                            : strings.front();
 }
 
 }  // namespace
@@ -136,8 +151,9 @@ void TreeReader::ReadTypedSection(const Node& node, const Node& type, const Valu
 }
 
 void TreeReader::UnknownType(const Node& node, const std::string& text, const Type& variant) {
+  const std::string_view answer = tree_.others.AnswerTo(text);
   Report(node, fmt::format("unknown {} '{}'", TypeKey(variant), text),
-         ChoiceHint(text, TypeNames(variant)));
+         answer.empty() ? ChoiceHint(text, TypeNames(variant)) : std::string(answer));
 }
 
 // Reads `accuracy` for `{type: accuracy}`.

@@ -6,6 +6,7 @@
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
+#include "cli/job/tensorflow_names.h"
 #include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
@@ -242,6 +243,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   config::Layers with_models = layers;
   with_models.model_files = FindModel;
   with_models.import_sections = ImportKerasModels;
+  with_models.others = TensorFlowNames();
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   for (auto& [name, input] : loaded.job.input_fns) {

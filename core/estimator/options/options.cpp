@@ -105,6 +105,10 @@ void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use
         "ParameterServerStrategy is not there: workers that update variables on their own "
         "never give the same bits twice",
         "MultiWorkerMirroredStrategy sums the gradients of all workers at each step");
+  } else if (type == "TPUStrategy" || type == "OneDeviceStrategy") {
+    faults.Expect(false, key + ".type", fmt::format("{} is not named here", type),
+                  type == "TPUStrategy" ? "use_tpu: true, and run_config.tpu_config"
+                                        : "without a strategy there is one replica");
   } else if (std::find(std::begin(kStrategies), std::end(kStrategies), type) ==
              std::end(kStrategies)) {
     faults.Expect(false, key + ".type", fmt::format("'{}' is no strategy of tf.distribute", type),

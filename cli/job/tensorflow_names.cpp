@@ -1,0 +1,170 @@
+#include "cli/job/tensorflow_names.h"
+
+namespace tpuest::cli {
+namespace {
+
+using config::OtherKey;
+using config::OtherType;
+
+constexpr bool kAccepted = true;
+
+constexpr std::string_view kTop;
+constexpr std::string_view kConfig = "run_config";
+constexpr std::string_view kTpu = "run_config.tpu_config";
+constexpr std::string_view kSession = "run_config.session_config";
+constexpr std::string_view kEvaluate = "eval_spec eval_spec.*";
+constexpr std::string_view kExport = "export";
+constexpr std::string_view kPremade =
+    "LinearClassifier LinearRegressor LinearEstimator DNNClassifier DNNRegressor DNNEstimator "
+    "DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNLinearCombinedEstimator "
+    "BaselineClassifier BaselineRegressor BaselineEstimator";
+constexpr std::string_view kEmbeddings = "embedding_column shared_embedding_columns";
+constexpr std::string_view kHeads = "BinaryClassHead MultiClassHead MultiLabelHead RegressionHead";
+constexpr std::string_view kTrainOptimizers =
+    "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer AdamOptimizer RMSPropOptimizer "
+    "FtrlOptimizer LARSOptimizer";
+constexpr std::string_view kKerasOptimizers = "SGD Adam Adagrad RMSprop Ftrl";
+constexpr std::string_view kSchedules =
+    "exponential_decay natural_exp_decay inverse_time_decay polynomial_decay piecewise_constant "
+    "cosine_decay cosine_decay_restarts";
+constexpr std::string_view kSources = "TFRecordDataset";
+constexpr std::string_view kCsv = "make_csv_dataset";
+
+constexpr std::string_view kOneProgram = "not needed: every op runs where the step runs";
+constexpr std::string_view kProcesses =
+    "`tpuest run --processes N` or a launcher's variables say which processes there are";
+constexpr std::string_view kPartitions =
+    "not needed for what fits in memory; variables are not divided over processes";
+constexpr std::string_view kNotDivided = "a replica is one core: models are not divided over cores";
+
+constexpr OtherKey kOtherKeys[] = {
+    // TPUEstimator, Estimator
+    {kTop, "model_fn", "`model:` is the model_fn: a type with its arguments"},
+    {kTop, "model_dir", "run_config.model_dir, or --model-dir DIR"},
+    {kTop, "config", "`run_config:` is the RunConfig"},
+    {kTop, "embedding_config_spec",
+     "tables are the model's variables: embedding_column and shared_embedding_columns"},
+    // Estimator's methods
+    {kEvaluate, "checkpoint_path", "evaluate --checkpoint PATH or STEP"},
+    {kExport, "input_receiver_fn_map", "experimental_mode names the modes that are exported"},
+    // RunConfig
+    {kConfig, "master", "a TPU is named by --device tpu"},
+    {kConfig, "evaluation_master", "an evaluator is a process of its own: evaluate --follow"},
+    {kConfig, "cluster", kProcesses},
+    {kConfig, "device_fn", kOneProgram},
+    {kConfig, "protocol", "processes of one machine speak over sockets of its own", kAccepted},
+    {kConfig, "experimental_distribute", "train_distribute and eval_distribute name strategies"},
+    {kConfig, "experimental_max_worker_delay_secs", "all workers begin at once", kAccepted},
+    {kConfig, "session_creation_timeout_secs",
+     "there is no session to wait for; tpuest.deadlines bounds how long processes wait", kAccepted},
+    // TPUConfig
+    {kTpu, "num_cores_per_replica", kNotDivided},
+    {kTpu, "input_partition_dims", kNotDivided},
+    {kTpu, "tpu_job_name", "there is no cluster whose jobs have names", kAccepted},
+    {kTpu, "initial_infeed_sleep_secs", "the first step waits for its batch", kAccepted},
+    {kTpu, "experimental_allow_per_host_v2_parallel_get_next",
+     "batches are made ahead by num_parallel_calls workers", kAccepted},
+    {kTpu, "experimental_feed_hook", "rows come from an input_fn; train_spec.hooks names hooks"},
+    // ConfigProto
+    {kSession, "device_count", "--device names the device, num_shards how many replicas it has"},
+    {kSession, "inter_op_parallelism_threads",
+     "ops of one step run one after the other, each on intra_op_parallelism_threads", kAccepted},
+    {kSession, "use_per_session_threads", "there is one session", kAccepted},
+    {kSession, "session_inter_op_thread_pool", "there is one session", kAccepted},
+    {kSession, "placement_period", kOneProgram, kAccepted},
+    {kSession, "device_filters", kOneProgram, kAccepted},
+    {kSession, "gpu_options", "a plugin's options are its environment's"},
+    {kSession, "allow_soft_placement", kOneProgram, kAccepted},
+    {kSession, "log_device_placement", kOneProgram, kAccepted},
+    {kSession, "graph_options", "precision and fusion have keys of their own: `plan` tells them"},
+    {kSession, "operation_timeout_in_ms", "tpuest.deadlines.step_secs bounds a step"},
+    {kSession, "rpc_options", kProcesses},
+    {kSession, "cluster_def", kProcesses},
+    {kSession, "isolate_session_state", "there is one session", kAccepted},
+    {kSession, "share_cluster_devices_in_session", "there is one session", kAccepted},
+    {kSession, "experimental", "none of its fields has a meaning here"},
+    // premade estimators
+    {kPremade, "model_dir", "run_config.model_dir, or --model-dir DIR"},
+    {kPremade, "config", "`run_config:` is the RunConfig"},
+    {kPremade, "warm_start_from", "warm_start_from stands at the top level"},
+    {kPremade, "partitioner", kPartitions},
+    {kPremade, "input_layer_partitioner", kPartitions},
+    // feature columns
+    {"categorical_column_with_vocabulary_file", "file_format", "files of words, a word a line"},
+    {kEmbeddings, "ckpt_to_load_from",
+     "warm_start_from: {ckpt_to_initialize_from: , vars_to_warm_start: } takes a table"},
+    {kEmbeddings, "tensor_name_in_ckpt",
+     "warm_start_from.var_name_to_prev_var_name names a table of another name"},
+    {kEmbeddings, "use_safe_embedding_lookup",
+     "an example without a value gives zeros, as with the safe lookup", kAccepted},
+    {"sequence_numeric_column", "dtype", "the feature's own"},
+    // heads
+    {kHeads, "loss_fn", "head: {type: CustomHead, loss: FORMULA}"},
+    // optimizers and schedules
+    {kTrainOptimizers, "use_locking", "updates of one variable do not run at once", kAccepted},
+    {kTrainOptimizers, "name", "slots are named after the optimizer's type"},
+    {"FtrlOptimizer", "accum_name", "slots are named after the optimizer's type"},
+    {"FtrlOptimizer", "linear_name", "slots are named after the optimizer's type"},
+    {kKerasOptimizers, "name", "slots are named after the optimizer's type"},
+    {"Adam", "amsgrad", "Adam without it"},
+    {kSchedules, "global_step", "a schedule is of the global step", kAccepted},
+    {"piecewise_constant", "x", "a schedule is of the global step", kAccepted},
+    {kSchedules, "name", "its summary is learning_rate", kAccepted},
+    // tf.data
+    {kSources, "name", "an input_fn's name is its key", kAccepted},
+    {kCsv, "batch_size", "train_batch_size, eval_batch_size and predict_batch_size"},
+    {kCsv, "num_epochs", "repeat, beside the source"},
+    {kCsv, "shuffle", "shuffle, beside the source"},
+    {kCsv, "shuffle_buffer_size", "shuffle.buffer_size, beside the source"},
+    {kCsv, "shuffle_seed", "shuffle.seed, beside the source"},
+    {kCsv, "prefetch_buffer_size", "prefetch, beside the source"},
+    {kCsv, "num_parallel_reads", "num_parallel_calls, beside the source"},
+    {kCsv, "sloppy", "batches come in order, however many workers make them"},
+    {kCsv, "ignore_errors", "tpuest.data_errors says what becomes of bad records"},
+    {kCsv, "encoding", "bytes are taken as they are; UTF-8 is told from what is none"},
+    {"input_fns.*", "shard",
+     "the processes of a group share the rows by themselves; stages: [shard: ...] is Dataset.shard",
+     kAccepted},
+    // exporters and hooks
+    {"BestExporter", "event_file_pattern", "the best is kept in the run's own files"},
+    {"BestExporter", "compare_fn", "compare: {metric: , mode: }"},
+    {"CheckpointSaverHook", "checkpoint_dir", "run_config.model_dir"},
+    {"CheckpointSaverHook", "saver", "run_config says how many checkpoints are kept"},
+    {"CheckpointSaverHook", "checkpoint_basename", "checkpoints are called model.ckpt-STEP"},
+    {"CheckpointSaverHook SummarySaverHook", "scaffold", "the run's own"},
+    {"CheckpointSaverHook", "listeners", "train_spec.saving_listeners"},
+    {"CheckpointSaverHook", "save_graph_def", "run_config.checkpoint_save_graph_def"},
+    {"LoggingTensorHook", "formatter", "ExecHook gets values, and prints them its own way"},
+    {"StepCounterHook SummarySaverHook", "summary_writer", "output_dir names another folder"},
+    {"SummarySaverHook", "summary_op", "`summaries:` names what is recorded"},
+    {"ProfilerHook", "show_dataflow", "a trace has no arrows between ops", kAccepted},
+    {"ProfilerHook", "show_memory", "`plan` tells the memory of a step", kAccepted},
+    {"NanTensorHook", "loss_tensor", "the loss, and all that is trained", kAccepted},
+};
+
+constexpr OtherType kOtherTypes[] = {
+    {"AdadeltaOptimizer", "AdagradOptimizer and RMSPropOptimizer have rates by variable, too"},
+    {"AdagradDAOptimizer", "FtrlOptimizer has l1_regularization_strength, too"},
+    {"ProximalAdagradOptimizer", "FtrlOptimizer has l1_regularization_strength, too"},
+    {"ProximalGradientDescentOptimizer", "FtrlOptimizer has l1_regularization_strength, too"},
+    {"Adadelta", "Adagrad and RMSprop have rates by variable, too"},
+    {"Adamax", "Adam is the same with another norm"},
+    {"Nadam", "Adam is the same without Nesterov's look ahead"},
+    {"linear_cosine_decay", "a formula of step says it: learning_rate: \"...\""},
+    {"piecewise_constant_decay", "piecewise_constant"},
+    {"noisy_linear_cosine_decay", "a schedule without noise: cosine_decay"},
+    {"FinalOpsHook", "an ExecHook on end gets the last values"},
+    {"FeedFnHook", "rows come from an input_fn"},
+    {"GlobalStepWaiterHook", "a run begins when it is started"},
+    {"TextLineDataset", "make_csv_dataset with one column"},
+    {"FixedLengthRecordDataset", "idx, or convert to TFRecords"},
+    {"FixedLenSequenceFeature", "VarLenFeature"},
+    {"SparseFeature", "VarLenFeature, and weighted_categorical_column for its values"},
+    {"RaggedFeature", "VarLenFeature"},
+};
+
+}  // namespace
+
+config::OtherNames TensorFlowNames() { return {kOtherKeys, kOtherTypes}; }
+
+}  // namespace tpuest::cli
