@@ -236,6 +236,7 @@ std::string TypeText(const Type& type, const Field& field) {
     case Kind::kVariant:
       return VariantText(type, field);
   }
+  if (type.formula) return "a formula";
   if (field.values.empty()) return "a string";
   std::vector<std::string> words;
   for (const std::string_view word : field.values) words.push_back(fmt::format("'{}'", word));

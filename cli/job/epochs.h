@@ -1,14 +1,18 @@
 #pragma once
 // Finds out whether options speak of epochs anywhere: only then the input is asked for its size,
-// which may mean reading all of it.
+// which may mean reading all of it. A learning rate's formula may name them.
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "core/base/visit.h"
+#include "core/nn/formula/formula.h"
+#include "core/nn/optimizers/schedules.h"
 
 namespace tpuest::cli {
 
@@ -20,6 +24,13 @@ class EpochFinder {
     Look(field);
   }
   void Look(Period& period) { found_ |= period.unit == Period::Unit::kEpochs; }
+  void Look(nn::LearningRate& rate) {
+    if (const auto* const formula = std::get_if<Formula>(&rate)) {
+      formulas_.push_back(*formula);
+    } else {
+      std::visit([this](auto& alternative) { Look(alternative); }, rate);
+    }
+  }
   template <class T>
   void Look(std::optional<T>& field) {
     if (field) Look(*field);
@@ -36,10 +47,19 @@ class EpochFinder {
   void Look(T& field) {
     if constexpr (requires { field.Visit(*this); }) field.Visit(*this);
   }
-  [[nodiscard]] bool found() const { return found_; }
+  // Throws Error kUsage for a rate that is no formula.
+  [[nodiscard]] bool found() const {
+    return found_ || std::any_of(formulas_.begin(), formulas_.end(), [](const Formula& formula) {
+             const std::vector<std::string> names = nn::NamesIn(formula);
+             return std::find(names.begin(), names.end(), "epoch") != names.end();
+           });
+  }
+  // The learning rates that are formulas.
+  [[nodiscard]] const std::vector<Formula>& formulas() const { return formulas_; }
 
  private:
   bool found_ = false;
+  std::vector<Formula> formulas_;
 };
 
 }  // namespace tpuest::cli

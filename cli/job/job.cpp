@@ -10,6 +10,7 @@
 #include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
+#include "core/ops/all_ops.h"
 #include "core/sharding/batch_size.h"
 #include "data/pipeline/input_fn.h"
 #include "models/model_files.h"
@@ -77,6 +78,7 @@ class Validator {
     }
     if (job_.predict.input_fn) CheckInput("predict.input_fn", *job_.predict.input_fn);
     for (const auto& [name, options] : job_.input_fns) CheckInputFn(name, options);
+    CheckRates();
     return faults_.Take();
   }
 
@@ -188,6 +190,21 @@ class Validator {
 
   void CheckInputFn(const std::string& name, const InputFnOptions& options) {
     faults_.Catch([&] { std::ignore = MakeInputFn(options, name); });
+  }
+
+  // Learning rates that are formulas.
+  void CheckRates() {
+    EpochFinder finder;
+    std::optional<nn::AnyOptimizer> optimizer = job_.optimizer;
+    models::AnyModel model = job_.model;
+    finder.Look(optimizer);
+    finder.Look(model);
+    for (const Formula& formula : finder.formulas()) {
+      const OpRegistry registry(ops::AllOps());
+      Graph graph(registry);
+      faults_.Catch(
+          [&] { std::ignore = nn::LearningRateAt(graph, formula, /*steps_per_epoch=*/1.0); });
+    }
   }
 
   const Job& job_;

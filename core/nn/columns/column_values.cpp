@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/text.h"
+#include "core/nn/columns/normalizer.h"
 #include "core/nn/job_place.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
@@ -25,15 +26,6 @@ Value AtLeastMatrix(Value x, const std::string& key) {
                                           x.shape().Text()));
   }
   return x.shape().rank() == 1 ? ops::ExpandDims(x, -1) : x;
-}
-
-Value Normalized(Value x, const std::optional<Normalizer>& normalizer) {
-  if (!normalizer) return x;
-  if (const auto* const z = std::get_if<ZScore>(&*normalizer)) {
-    return ops::RealDiv(ops::Sub(x, z->mean), z->std);
-  }
-  const auto& m = std::get<MinMax>(*normalizer);
-  return ops::RealDiv(ops::Sub(x, m.min), m.max - m.min);
 }
 
 Value Zero(Value like) { return like.graph().ScalarOf(like.dtype(), 0); }
@@ -411,7 +403,8 @@ Value ColumnValues::Numbers(const NumericColumn& column) const {
                             "numbers. key: {}, dtype: string",
                             column.key));
   }
-  const int64_t n = Shape(DimsOf(column.shape, column.key)).elements();
+  const std::vector<int64_t> dims = DimsOf(column.shape, column.key);
+  const int64_t n = Shape(dims).elements();
   int64_t found = 1;
   for (int axis = 1; axis < feature.shape().rank(); ++axis) {
     found = feature.shape().dim(axis) == kUnknownDim ? -1 : found * feature.shape().dim(axis);
@@ -424,7 +417,15 @@ Value ColumnValues::Numbers(const NumericColumn& column) const {
         "give the column the feature's `shape`");
   }
   Value x = ops::Cast(feature, DType::kFloat);
-  if (x.shape().rank() != 2 || found < 0) x = ops::Reshape(x, Shape({kUnknownDim, n}));
+  const auto flat = [&](Value of) { return ops::Reshape(of, Shape({kUnknownDim, n})); };
+  if (dims.size() > 1 && column.normalizer_fn &&
+      std::holds_alternative<Formula>(*column.normalizer_fn)) {
+    // Its axes are the column's.
+    std::vector<int64_t> batched = dims;
+    batched.insert(batched.begin(), kUnknownDim);
+    return flat(Normalized(ops::Reshape(x, Shape(batched)), column.normalizer_fn));
+  }
+  if (x.shape().rank() != 2 || found < 0) x = flat(x);
   return Normalized(x, column.normalizer_fn);
 }
 

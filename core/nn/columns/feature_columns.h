@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "core/nn/initializers.h"
 
@@ -49,9 +50,11 @@ struct MinMax {
   }
 };
 
-using Normalizer = std::variant<ZScore, MinMax>;
+// A formula is of `x`, the column's numbers [batch] + shape, and keeps their shape.
+using Normalizer = std::variant<Formula, ZScore, MinMax>;
 
-inline constexpr std::string_view kNormalizerHelp = "applied to the values, after default_value";
+inline constexpr std::string_view kNormalizerHelp =
+    "applied to the values, after default_value; a formula of x";
 inline constexpr std::string_view kKeyHelp = "the feature that is read";
 
 // The feature as float32 [B] + shape.
@@ -92,7 +95,7 @@ struct SequenceNumericColumn {
     v("key", key, {.help = kKeyHelp, .required = true});
     v("shape", shape, {.help = "of one step"});
     v("default_value", default_value, {.help = "fills a step that a list ends within"});
-    v("normalizer_fn", normalizer_fn, {.help = "applied to the values"});
+    v("normalizer_fn", normalizer_fn, {.help = "applied to the values; a formula of x"});
   }
 };
 

@@ -26,7 +26,8 @@ struct KerasOptions {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate,
-      {.help = "a number or a schedule; null: the model's default, else Keras's"});
+      {.help =
+           "a number, a formula of step, or a schedule; null: the model's default, else Keras's"});
     v("decay", decay, {.help = "the rate is divided by 1 + decay * step"});
     v("clipvalue", clipvalue, {.help = "largest element of a gradient"});
     v("clipnorm", clipnorm, {.help = "largest norm of a gradient"});

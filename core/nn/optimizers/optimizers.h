@@ -46,7 +46,7 @@ struct GradientOptions {
   }
 };
 
-inline constexpr std::string_view kLearningRateHelp = "a number or a schedule";
+inline constexpr std::string_view kLearningRateHelp = "a number, a formula of step, or a schedule";
 
 // Gradient descent: w -= lr g. No slots.
 struct GradientDescentOptimizer {

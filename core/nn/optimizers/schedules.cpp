@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/base/text.h"
+#include "core/nn/formula/formula.h"
 #include "core/nn/global_step.h"
 #include "core/nn/job_place.h"
 #include "core/ops/array.h"
@@ -216,6 +217,19 @@ Value Rate(const Schedule& schedule, const ScheduleStep& at) {
 }
 
 Value Rate(double rate, const ScheduleStep& at) { return at.Number(rate); }
+
+Value Rate(const Formula& formula, const ScheduleStep& at) {
+  FormulaNames names{.values = {{"step", at.step}, {"global_step", at.global_step}}};
+  if (at.steps_per_epoch) names.values["epoch"] = ops::RealDiv(at.step, *at.steps_per_epoch);
+  const Value rate = BuildFormula(at.graph, formula, names);
+  const bool number = IsFloating(rate.dtype()) || IsInteger(rate.dtype());
+  if (!number || rate.shape() != Shape({})) {
+    throw Error(Code::kUsage, fmt::format("a learning rate is one number, and this is {} {}",
+                                          NameOf(rate.dtype()), rate.shape().Text()))
+        .At(formula.place);
+  }
+  return ops::Cast(rate, DType::kFloat);
+}
 
 }  // namespace
 

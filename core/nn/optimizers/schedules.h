@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "core/graph/graph.h"
 
@@ -191,14 +192,16 @@ struct CosineDecayRestarts {
   }
 };
 
+// A formula (core/nn/formula/formula.h) is of `step` (float32), `global_step` (int64) and, where
+// the length of an epoch is known, `epoch` (float32, epochs done): "0.1 * min(1, step / 500)".
 using LearningRate =
-    std::variant<double, ConstantRate, ExponentialDecay, NaturalExpDecay, InverseTimeDecay,
+    std::variant<double, Formula, ConstantRate, ExponentialDecay, NaturalExpDecay, InverseTimeDecay,
                  PolynomialDecay, PiecewiseConstant, CosineDecay, CosineDecayRestarts>;
 
 // The rate at the start of the step, float32 [], as a function of `step` (int64 []; global_step if
 // it is not valid). `steps_per_epoch` resolves epochs. Throws Error kUsage if it is missing where
-// epochs are given, for a time where steps are meant, for counts below 1 and for boundaries that do
-// not fit the values.
+// epochs are given, for a time where steps are meant, for counts below 1, for boundaries that do
+// not fit the values and for a formula that is not one number.
 [[nodiscard]] Value LearningRateAt(Graph& graph, const LearningRate& rate,
                                    std::optional<double> steps_per_epoch = {}, Value step = {});
 

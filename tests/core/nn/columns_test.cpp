@@ -245,6 +245,27 @@ TEST_CASE("numbers are normalised") {
   columns["n"] =
       NumericColumn{.key = "n", .shape = int64_t{2}, .normalizer_fn = MinMax{.min = -1, .max = 9}};
   CHECK(Near(ValuesOf(columns, "n"), {0.2, 0.6, 0.3, 0, 0.1, 0.1, 0.4, 1.1}));
+  columns["n"] = NumericColumn{
+      .key = "n", .shape = int64_t{2}, .normalizer_fn = Formula{"(x - [[1, 2]]) * 2 + x[:, :1]"}};
+  CHECK(Near(ValuesOf(columns, "n"), {1, 7, 4, -4, -2, -4, 7, 19}));
+}
+
+TEST_CASE("a normalizer that is a formula keeps shape and type") {
+  const auto fault = [](const char* formula) {
+    FeatureColumns columns;
+    columns["n"] =
+        NumericColumn{.key = "n", .shape = int64_t{2}, .normalizer_fn = Formula{formula}};
+    try {
+      (void)ValuesOf(columns, "n");
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  CHECK(fault("reduce_mean(x, 1)") ==
+        "normalizer_fn gives float32 [4], and its column is float32 [4,2]");
+  CHECK(fault("x > 0") == "normalizer_fn gives bool [4,2], and its column is float32 [4,2]");
+  CHECK(fault("log1p(y)") == "there is no 'y'");
 }
 
 std::string FaultOf(const FeatureColumns& columns) {

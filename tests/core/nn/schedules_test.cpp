@@ -40,6 +40,25 @@ TEST_CASE("a number is the same rate at every step") {
   CHECK(Near(RatesAt(ConstantRate{.learning_rate = 0.5}, {0, 100}), {0.5, 0.5}));
 }
 
+// The first two are TensorFlow 2.15's of the same text with step = tf.cast(global_step,
+// tf.float32).
+TEST_CASE("a formula is of the step and the epoch") {
+  CHECK(Near(RatesAt(Formula{"0.1 * min(1, step / 500)"}, {0, 1, 250, 500, 9000}),
+             {0, 0.0002, 0.05, 0.1, 0.1}, 1e-7));
+  CHECK(Near(RatesAt(Formula{"0.5 * 0.9 ** floor(step / 10) if global_step < 30 else 1e-3"}),
+             {0.5, 0.5, 0.5, 0.45, 0.45, 0.405, 1e-3}, 1e-7));
+  CHECK(Near(RatesAt(Formula{"0.2 / (1 + epoch)"}, {0, 30, 60}, 30.0), {0.2, 0.1, 0.2 / 3}, 1e-7));
+  CHECK(Near(RatesAt(Formula{"global_step // 3"}, {0, 7}), {0, 2}));
+}
+
+TEST_CASE("a formula that is no rate is refused") {
+  CHECK(MessageOf(Formula{"0.1 * steps"}) == "there is no 'steps'");
+  CHECK(MessageOf(Formula{"0.1 * epoch"}) == "there is no 'epoch'");
+  CHECK(MessageOf(Formula{"stack([step, step])"}) ==
+        "a learning rate is one number, and this is float32 [2]");
+  CHECK(MessageOf(Formula{"step < 3"}) == "a learning rate is one number, and this is bool []");
+}
+
 TEST_CASE("exponential decay is TensorFlow's") {
   CHECK(
       Near(RatesAt(ExponentialDecay{.learning_rate = 0.1, .decay_steps = {10}, .decay_rate = 0.96}),
