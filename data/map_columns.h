@@ -9,7 +9,8 @@
 
 namespace tpuest {
 
-// The columns that an op reads and writes; common to all of them.
+// The columns that an op reads and writes; common to all of them. `in` is empty where a formula
+// names what is read.
 struct MapColumns {
   static constexpr std::string_view kTypeKey = "op";
   std::string in;

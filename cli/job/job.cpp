@@ -318,8 +318,11 @@ std::string ServedInput(const Job& job) {
       .Key("predict.input_fn");
 }
 
-InputFn MakeJobInputFn(const Job& job, const std::string& name) {
-  InputFn input = MakeInputFn(job.input_fns.at(name), name);
+InputFn MakeJobInputFn(const Job& job, const std::string& name,
+                       std::vector<std::string> forwarded) {
+  InputFnOptions options = job.input_fns.at(name);
+  options.forwarded = std::move(forwarded);
+  InputFn input = MakeInputFn(std::move(options), name);
   const auto ranges = models::LabelRangesOf(job.model);
   return ranges.valid() ? WithLabelCheck(std::move(input), ranges) : input;
 }

@@ -34,7 +34,9 @@ struct PredictOutput {
 
 struct PredictOptions {
   std::optional<std::string> input_fn;
+  std::string checkpoint_path = "latest";
   std::optional<std::vector<std::string>> predict_keys;
+  std::vector<std::string> forward_features;
   bool yield_single_examples = true;
   std::vector<AnyPredictHook> hooks;
   PredictOutput output;
@@ -42,7 +44,10 @@ struct PredictOptions {
   template <class V>
   void Visit(V& v) {
     v("input_fn", input_fn, {.help = "one of input_fns; null: the eval_spec's"});
+    v("checkpoint_path", checkpoint_path, {.help = "latest, best, a step or a prefix"});
     v("predict_keys", predict_keys, {.help = "predictions that are written; null: all"});
+    v("forward_features", forward_features,
+      {.help = "columns of the input that are written beside the predictions"});
     v("yield_single_examples", yield_single_examples,
       {.help = "true: a row an example; false: a row a batch"});
     v("hooks", hooks, {.help = "SessionRunHooks of a prediction, in this order"});
@@ -236,7 +241,8 @@ struct Job {
 [[nodiscard]] ModelFn MakeModelFnForShapes(const Job& job);
 // The input `name` of the job's input_fns, which has to be there; its labels are held to those that
 // the model takes.
-[[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name);
+[[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name,
+                                     std::vector<std::string> forwarded = {});
 
 // The job's EvalSpecs, in its order; none where it has no eval_spec. They point into the job.
 [[nodiscard]] std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job);

@@ -37,8 +37,10 @@ std::string InputName(const Job& job) {
 
 InputFn PredictInput(const Job& job, const std::optional<std::string>& file) {
   const std::string name = InputName(job);
-  if (!file) return MakeJobInputFn(job, name);
-  return MakeInputFn(WithFile(job.input_fns.at(name), *file, name), name);
+  if (!file) return MakeJobInputFn(job, name, job.predict.forward_features);
+  InputFnOptions options = job.input_fns.at(name);
+  options.forwarded = job.predict.forward_features;
+  return MakeInputFn(WithFile(std::move(options), *file, name), name);
 }
 
 bool Ends(const std::string& path, std::initializer_list<std::string_view> endings) {
@@ -113,7 +115,7 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
     std::optional<PredictionWriter> writer;
     if (!invocation.dry_run) writer.emplace(path, format);
     PredictArgs args;
-    args.checkpoint = session.Checkpoint();
+    args.checkpoint = session.Checkpoint(options.checkpoint_path);
     args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
     args.yield_single_examples = options.yield_single_examples;
     args.limit = invocation.limit;

@@ -8,7 +8,13 @@ namespace {
 // The columns of a row by name: predictions and forwarded features together.
 std::map<std::string, Tensor> Columns(const PredictionRow& row) {
   std::map<std::string, Tensor> columns = row.values;
-  columns.insert(row.forwarded.begin(), row.forwarded.end());
+  for (const auto& [name, column] : row.forwarded) {
+    if (columns.try_emplace(name, column).second) continue;
+    throw Error(Code::kUsage, fmt::format("'{}' is a prediction and a column of the input", name),
+                "predict_keys can leave the prediction out; a map op can give the column another "
+                "name")
+        .Key("predict.forward_features");
+  }
   return columns;
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/ops/array.h"
+#include "data/examples/map_nodes.h"
 
 namespace tpuest {
 namespace {
@@ -69,19 +71,6 @@ void Append(MappedColumn& mapped, ColumnPlan& column) {
   }
 }
 
-// Lengthens the chain of column `in` and stores it as `out`. `name` is the op's own.
-void Apply(const MapOptions& op, const std::string& key, const std::string& name, Table& table) {
-  const MapColumns& names = ColumnsOf(op);
-  ColumnPlan column = Find(table, names.in, key + ".in");
-  MappedColumn mapped = ResolveMap(op, column.spec, key, name);
-  Append(mapped, column);
-  column.spec = std::move(mapped.spec);
-  const std::string& out = names.out.value_or(names.in);
-  column.spec.name = out;
-  column.spec.key = key;
-  table[out] = std::move(column);
-}
-
 // Images of a batch have one size.
 void CheckSizes(const ColumnPlan& column) {
   if (column.images.empty() || column.spec.shape.fully_known()) return;
@@ -93,6 +82,124 @@ void CheckSizes(const ColumnPlan& column) {
                        : "put a resize, random_crop or resize_with_crop_or_pad behind it")
       .Key(column.spec.key);
 }
+
+// The columns at one point after the other, and the graph of those that formulas make.
+class ColumnTable {
+ public:
+  ColumnTable(const std::vector<TensorSpec>& columns, const std::string& key) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      ColumnPlan column;
+      column.spec = columns[i];
+      // Errors about a column name the key that made it: the source, parse_example or a map step.
+      if (column.spec.key.empty()) column.spec.key = key + ".source";
+      column.input = i;
+      column.input_name = columns[i].name;
+      column.input_dtype = columns[i].dtype;
+      table_[columns[i].name] = std::move(column);
+    }
+  }
+
+  void ApplyAll(const std::vector<KeyedMap>& ops, const std::string& key) {
+    std::map<std::string_view, int> seen;  // ops of each kind
+    for (const KeyedMap& keyed : ops) {
+      const std::string_view kind = OpName(*keyed.op);
+      const std::string name = fmt::format("{}.{}.{}", key, kind, seen[kind]++);
+      const std::string op_key = fmt::format("{}.{}", key, keyed.key);
+      if (const auto* const expr = std::get_if<ExprMap>(keyed.op)) {
+        Store(*expr->out, op_key, Computed(expr->value, op_key));
+      } else {
+        Apply(*keyed.op, op_key, name);
+      }
+    }
+  }
+
+  // The column that a formula gives.
+  [[nodiscard]] ColumnPlan Computed(const Formula& formula, const std::string& key) {
+    if (!graph_) graph_ = std::make_shared<ColumnGraph>();
+    std::map<std::string, Value> columns;
+    ColumnPlan column;
+    for (const std::string& name : ColumnsIn(formula, Names())) {
+      const ColumnPlan& read = table_.at(name);
+      columns[name] = ValueOf(read, key);
+      column.is_drawn = column.is_drawn || read.is_drawn;
+    }
+    column.computed = ops::Identity(FormulaNodes(graph_->graph, formula, columns));
+    column.spec = SpecOf(column.computed);
+    if (!column.spec.shape.fully_known()) {
+      throw Error(Code::kUsage,
+                  fmt::format("the formula gives {} {}: the size of a column is known "
+                              "before records are read",
+                              NameOf(column.spec.dtype), column.spec.shape.Text()))
+          .At(formula.place);
+    }
+    return column;
+  }
+
+  [[nodiscard]] const ColumnPlan& At(const std::string& name, const std::string& key) const {
+    return Find(table_, name, key);
+  }
+  [[nodiscard]] const Table& columns() const { return table_; }
+  [[nodiscard]] std::shared_ptr<ColumnGraph> graph() const { return graph_; }
+
+ private:
+  [[nodiscard]] std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& [name, column] : table_) names.insert(name);
+    return names;
+  }
+
+  void Store(const std::string& name, const std::string& key, ColumnPlan column) {
+    column.spec.name = name;
+    column.spec.key = key;
+    table_[name] = std::move(column);
+  }
+
+  // Lengthens the chain of column `in` and stores it as `out`. `name` is the op's own.
+  void Apply(const MapOptions& op, const std::string& key, const std::string& name) {
+    const MapColumns& names = ColumnsOf(op);
+    ColumnPlan column = Find(table_, names.in, key + ".in");
+    MappedColumn mapped = ResolveMap(op, column.spec, key, name);
+    column.is_drawn = column.is_drawn || IsRandom(op);
+    if (column.computed.valid()) {
+      if (mapped.image) {
+        throw Error(Code::kUsage, fmt::format("{} of \"{}\": ops on images stand before formulas",
+                                              OpName(op), names.in))
+            .Key(key);
+      }
+      column.computed = MapNodes(op, column.spec, column.computed);
+    } else {
+      Append(mapped, column);
+    }
+    column.spec = std::move(mapped.spec);
+    Store(names.out.value_or(names.in), key, std::move(column));
+  }
+
+  // A column in the graph: what a formula made, or a placeholder of what is read, the same for each
+  // use.
+  [[nodiscard]] Value ValueOf(const ColumnPlan& column, const std::string& key) {
+    if (column.computed.valid()) return column.computed;
+    if (column.is_list()) {
+      throw Error(Code::kUsage,
+                  fmt::format("\"{}\" is lists of any length, which formulas do not take",
+                              column.spec.name),
+                  "a FixedLenFeature has a size")
+          .Key(key);
+    }
+    CheckSizes(column);
+    for (size_t i = 0; i < graph_->inputs.size(); ++i) {
+      const TensorSpec& known = graph_->inputs[i].spec;
+      if (known.name == column.spec.name && known.key == column.spec.key) {
+        return graph_->placeholders[i];
+      }
+    }
+    graph_->inputs.push_back(column);
+    graph_->placeholders.push_back(ColumnPlaceholder(graph_->graph, column.spec));
+    return graph_->placeholders.back();
+  }
+
+  Table table_;
+  std::shared_ptr<ColumnGraph> graph_;
+};
 
 std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table& table,
                                       const std::string& key) {
@@ -138,35 +245,60 @@ nn::Labels<std::string> LabelsOf(const InputFnOptions& options) {
   return csv == nullptr || !csv->label_name ? nn::Labels<std::string>() : *csv->label_name;
 }
 
+InputPlan PlanFilter(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
+                     const std::string& key, std::optional<size_t> stage) {
+  ColumnTable table(columns, key);
+  table.ApplyAll(MapOf(options, stage), key);
+  Formula formula = options.filter;
+  std::string filter_key = key + ".filter";
+  if (stage) {
+    const StageOptions& o = options.stages[*stage];
+    formula = o.filter.empty() ? o.take_while : o.filter;
+    filter_key = fmt::format("{}.stages[{}]", key, *stage);
+  }
+  ColumnPlan keeps = table.Computed(formula, filter_key);
+  keeps.spec.name = "filter";
+  keeps.spec.key = filter_key;
+  const auto refuse = [&](const std::string& message) {
+    throw Error(Code::kUsage, message).At(formula.place);
+  };
+  if (keeps.spec.dtype != DType::kBool || keeps.spec.shape.rank() != 0) {
+    refuse(fmt::format("a filter is one truth an example, and this is {} {}",
+                       NameOf(keeps.spec.dtype), keeps.spec.shape.Text()));
+  }
+  if (keeps.is_drawn) refuse("a filter cannot depend on what map ops draw in each epoch anew");
+  InputPlan plan;
+  plan.graph = table.graph();
+  plan.features.push_back(std::move(keeps));
+  return plan;
+}
+
 InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
                       const std::string& key) {
-  Table table;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    ColumnPlan column;
-    column.spec = columns[i];
-    // Errors about a column name the key that made it: the source, parse_example or a map step.
-    if (column.spec.key.empty()) column.spec.key = key + ".source";
-    column.input = i;
-    column.input_name = columns[i].name;
-    column.input_dtype = columns[i].dtype;
-    table[columns[i].name] = std::move(column);
-  }
-  std::map<std::string_view, int> seen;  // ops of each kind
-  for (size_t i = 0; i < options.map.size(); ++i) {
-    const std::string_view kind = OpName(options.map[i]);
-    const std::string name = fmt::format("{}.{}.{}", key, kind, seen[kind]++);
-    Apply(options.map[i], fmt::format("{}.map[{}]", key, i), name, table);
-  }
+  ColumnTable table(columns, key);
+  table.ApplyAll(MapOf(options), key);
   InputPlan plan;
-  for (const std::string& name : FeatureNames(options, table, key)) {
-    plan.features.push_back(Find(table, name, key + ".features"));
+  for (const std::string& name : FeatureNames(options, table.columns(), key)) {
+    plan.features.push_back(table.At(name, key + ".features"));
   }
   plan.labels = LabelsOf(options).Map([&](const std::string& head, const std::string& column) {
-    return Find(table, column, key + ".labels" + (head.empty() ? "" : "." + head));
+    return table.At(column, key + ".labels" + (head.empty() ? "" : "." + head));
   });
-  if (options.id) plan.id = Find(table, *options.id, key + ".id");
+  if (options.id) plan.forwarded.push_back(table.At(*options.id, key + ".id"));
+  for (const std::string& name : options.forwarded) {
+    if (name == options.id) continue;
+    const std::string forward_key = "predict.forward_features";
+    plan.forwarded.push_back(table.At(name, forward_key));
+    if (!plan.forwarded.back().is_list()) continue;
+    throw Error(Code::kUsage, fmt::format("\"{}\" is lists of any length, which are not carried "
+                                          "along",
+                                          name))
+        .Key(forward_key);
+  }
   for (const ColumnPlan& column : plan.features) CheckSizes(column);
   for (const auto& [head, column] : plan.labels) CheckSizes(column);
+  for (const ColumnPlan& column : plan.forwarded) CheckSizes(column);
+  plan.graph = table.graph();
   return plan;
 }
 

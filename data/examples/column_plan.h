@@ -3,15 +3,19 @@
 // record is read.
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/graph/graph.h"
+#include "core/ops/all_ops.h"
 #include "data/examples/map_step.h"
 
 namespace tpuest {
 
-// A column of the batch as a chain of steps on a column of the source (or of parse_example).
+// A column of the batch as a chain of steps on a column of the source (or of parse_example), or as
+// a value of the plan's graph.
 struct ColumnPlan {
   struct Stage {
     std::shared_ptr<const MapStep> step;
@@ -32,15 +36,28 @@ struct ColumnPlan {
   // Behind the stages, from the first op on images on; `image_input` is what that op reads.
   std::vector<ImageStage> images;
   TensorSpec image_input;
+  // Valid: what a formula made, [?, ...], in InputPlan::graph; there is no chain then.
+  Value computed = {};
+  bool is_drawn = false;  // it depends on a random op
 
   // True for lists of any length: their values are told from fillers by a tensor beside them.
   [[nodiscard]] bool is_list() const { return images.empty() && !spec.shape.fully_known(); }
 };
 
+// Columns that formulas make, and what they read.
+struct ColumnGraph {
+  OpRegistry registry{ops::AllOps()};
+  Graph graph{registry};
+  std::vector<ColumnPlan> inputs;   // chains
+  std::vector<Value> placeholders;  // of the inputs, [?, ...]
+  std::mutex mutex;                 // of who compiles it
+};
+
 struct InputPlan {
-  std::vector<ColumnPlan> features;  // sorted by name
+  std::shared_ptr<ColumnGraph> graph;  // nullptr: all columns are chains
+  std::vector<ColumnPlan> features;    // sorted by name
   nn::Labels<ColumnPlan> labels;
-  std::optional<ColumnPlan> id;
+  std::vector<ColumnPlan> forwarded;  // the id and others that are carried along
 
   [[nodiscard]] StreamSpec spec() const;
 };
@@ -48,6 +65,13 @@ struct InputPlan {
 // The columns of the labels, by head: `labels`, or what a CSV source's label_name says; none
 // without either.
 [[nodiscard]] nn::Labels<std::string> LabelsOf(const InputFnOptions& options);
+
+// Plans the batch that has the truth of the filter, or of a stage's formula, bool [rows], as its
+// only feature. Throws as PlanColumns, for a formula that is no truth, and where it depends on what
+// is drawn.
+[[nodiscard]] InputPlan PlanFilter(const InputFnOptions& options,
+                                   const std::vector<TensorSpec>& columns, const std::string& key,
+                                   std::optional<size_t> stage = std::nullopt);
 
 // Plans the batch. `columns` are those of the source or of parse_example; `key` is the input_fn's
 // key path. Throws Error kUsage, at the job's keys, for a name that no column has and for ops that

@@ -1,5 +1,6 @@
 #include "data/examples/map_nodes.h"
 
+#include "core/nn/formula/formula.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/parsing.h"
@@ -70,6 +71,11 @@ Value Nodes(const NormalizeMap& o, const TensorSpec& /*spec*/, Value x) {
   return ops::Cast(ops::RealDiv(ops::Sub(wide, mean), std), x.dtype());
 }
 
+// Its nodes are a formula's, of several columns: MapGraph builds them.
+Value Nodes(const ExprMap& o, const TensorSpec& /*spec*/, Value /*x*/) {
+  throw Error(Code::kInternal, "a formula has no node of one column").At(o.value.place);
+}
+
 // Images are decoded and drawn for in the input workers; a receiver takes them as the model does.
 Value Nodes(const ImageMap& /*o*/, const TensorSpec& spec, Value /*x*/) {
   throw Error(Code::kUsage,
@@ -90,6 +96,23 @@ Value RawNodes(Value x, DType dtype, const Shape& shape, bool little_endian) {
   const DType stored = dtype == DType::kBool ? DType::kUint8 : dtype;
   const Value numbers = ops::Reshape(ops::DecodeRaw(x, stored, little_endian), Batched(shape));
   return ops::Cast(numbers, dtype);
+}
+
+Value FormulaNodes(Graph& graph, const Formula& formula,
+                   const std::map<std::string, Value>& columns) {
+  nn::FormulaNames names{.rows = true};
+  names.values.insert(columns.begin(), columns.end());
+  names.groups["features"] = columns;
+  return nn::BuildFormula(graph, formula, names);
+}
+
+Value ColumnPlaceholder(Graph& graph, const TensorSpec& column) {
+  return graph.Placeholder(column.dtype, Batched(column.shape), "column");
+}
+
+TensorSpec SpecOf(Value column) {
+  const std::vector<int64_t>& dims = column.shape().dims();
+  return {.name = "", .dtype = column.dtype(), .shape = Shape({dims.begin() + 1, dims.end()})};
 }
 
 }  // namespace tpuest

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/kernels/fingerprint.h"
+#include "core/nn/formula/formula.h"
 
 namespace tpuest {
 namespace {
@@ -317,6 +318,45 @@ const MapColumns& ColumnsOf(const MapOptions& options) {
   return std::visit([](const auto& o) -> const MapColumns& { return o; }, options);
 }
 
+std::vector<KeyedMap> MapOf(const InputFnOptions& options, std::optional<size_t> end) {
+  std::vector<KeyedMap> ops;
+  const auto add = [&](const std::vector<MapOptions>& map, const std::string& key) {
+    for (size_t i = 0; i < map.size(); ++i) ops.push_back({&map[i], fmt::format("{}[{}]", key, i)});
+  };
+  if (options.stages.empty()) add(options.map, "map");
+  for (size_t i = 0; i < end.value_or(options.stages.size()); ++i) {
+    add(options.stages[i].map, fmt::format("stages[{}].map", i));
+  }
+  return ops;
+}
+
+std::set<std::string> ColumnsIn(const Formula& formula, const std::set<std::string>& columns) {
+  std::set<std::string> found;
+  for (const std::string& name : nn::NamesIn(formula)) {
+    if (name == "features") return columns;
+    if (columns.contains(name)) found.insert(name);
+  }
+  return found;
+}
+
+std::set<std::string> InputsOf(const MapOptions& options, const std::set<std::string>& columns) {
+  const auto* const expr = std::get_if<ExprMap>(&options);
+  if (expr == nullptr) return {ColumnsOf(options).in};
+  return ColumnsIn(expr->value, columns);
+}
+
+bool IsRandom(const MapOptions& options) {
+  return std::visit(
+      []<class Op>(const Op& /*o*/) {
+        return std::is_same_v<Op, DecodeRandomCropMap> || std::is_same_v<Op, RandomCropMap> ||
+               std::is_same_v<Op, DistortedBoxMap> || std::is_same_v<Op, FlipLeftRightMap> ||
+               std::is_same_v<Op, FlipUpDownMap> || std::is_same_v<Op, RandomBrightnessMap> ||
+               std::is_same_v<Op, RandomContrastMap> || std::is_same_v<Op, RandomSaturationMap> ||
+               std::is_same_v<Op, RandomHueMap>;
+      },
+      options);
+}
+
 std::string_view OpName(const MapOptions& options) {
   return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kType; }, options);
 }
@@ -325,8 +365,10 @@ MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec, const
                         const std::string& name) {
   const Refusal refuse(options, spec, key);
   return std::visit(
-      [&]<class Op>(const Op& o) {
-        if constexpr (std::is_base_of_v<ImageMap, Op>) {
+      [&]<class Op>(const Op& o) -> MappedColumn {
+        if constexpr (std::is_same_v<Op, ExprMap>) {
+          refuse("a formula is of several columns");
+        } else if constexpr (std::is_base_of_v<ImageMap, Op>) {
           return ResolveImage(o, spec, name, refuse);
         } else {
           constexpr bool kTakesStrings =

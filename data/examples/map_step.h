@@ -3,7 +3,10 @@
 // MapNodes (map_nodes.h) gives the same bits as nodes of a graph.
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/estimator/contract/contract.h"
 #include "data/images/image_op.h"
@@ -48,6 +51,23 @@ struct MappedColumn {
                                       const std::string& key, const std::string& name = "");
 // The columns that the op reads and writes.
 [[nodiscard]] const MapColumns& ColumnsOf(const MapOptions& options);
+// The map ops of an input_fn in their order, each with its key below the input_fn's: those of
+// `map`, or of all stages, or of the stages before number `end`.
+struct KeyedMap {
+  const MapOptions* op = nullptr;  // in the options
+  std::string key;                 // "map[0]", "stages[2].map[0]"
+};
+[[nodiscard]] std::vector<KeyedMap> MapOf(const InputFnOptions& options,
+                                          std::optional<size_t> end = std::nullopt);
+// The names of the columns that the op reads, of those that there are.
+[[nodiscard]] std::set<std::string> InputsOf(const MapOptions& options,
+                                             const std::set<std::string>& columns);
+// True for ops that draw random numbers.
+[[nodiscard]] bool IsRandom(const MapOptions& options);
+// The columns that a formula over an example names: of `columns`, all of them where it names
+// `features` as a whole. Throws Error kUsage, at the formula, for what is no formula.
+[[nodiscard]] std::set<std::string> ColumnsIn(const Formula& formula,
+                                              const std::set<std::string>& columns);
 // The op's name in a job: "cast".
 [[nodiscard]] std::string_view OpName(const MapOptions& options);
 

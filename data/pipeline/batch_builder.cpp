@@ -33,9 +33,22 @@ int64_t EpochOf(const Drawn& drawn, int64_t row) {
 BatchBuilder::BatchBuilder(const BuildContext& context, TensorPool& pool)
     : context_(context), pool_(pool) {
   const InputPlan& plan = context.plan;
-  for (const ColumnPlan& column : plan.features) columns_.push_back(Writer(column));
-  for (const auto& [head, column] : plan.labels) columns_.push_back(Writer(column));
-  if (plan.id) columns_.push_back(Writer(*plan.id));
+  for (const ColumnPlan& column : plan.features) outputs_.push_back(OutputFor(column));
+  for (const auto& [head, column] : plan.labels) outputs_.push_back(OutputFor(column));
+  for (const ColumnPlan& column : plan.forwarded) outputs_.push_back(OutputFor(column));
+  if (computed_.empty()) return;
+  graph_inputs_ = columns_.size();
+  for (const ColumnPlan& input : plan.graph->inputs) columns_.push_back(Writer(input));
+  program_.emplace(plan.graph, computed_);
+}
+
+BatchBuilder::Output BatchBuilder::OutputFor(const ColumnPlan& plan) {
+  if (plan.computed.valid()) {
+    computed_.push_back(plan.computed);
+    return {computed_.size() - 1, true};
+  }
+  columns_.push_back(Writer(plan));
+  return {columns_.size() - 1, false};
 }
 
 BatchBuilder::Column BatchBuilder::Writer(const ColumnPlan& plan) const {
@@ -94,18 +107,28 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
   // Padding is a real row, so that no op of the model meets a value that data do not have.
   for (int64_t row = drawn.rows; row < rows; ++row) AddRow(drawn, 0);
 
-  // The writers stand in this order since the constructor made them.
-  size_t next = 0;
-  for (; next < context_.plan.features.size(); ++next) {
-    batch.features.push_back(columns_[next].writer->Finish());
-    if (context_.plan.features[next].is_list()) {
-      batch.present.push_back(columns_[next].writer->Present());
-    }
+  std::vector<Tensor> read;
+  for (const Column& column : columns_) read.push_back(column.writer->Finish());
+  std::vector<Tensor> computed;
+  if (program_) {
+    computed =
+        program_->Run({read.begin() + static_cast<ptrdiff_t>(graph_inputs_), read.end()}, rows);
   }
-  batch.labels = context_.plan.labels.Map(
-      [&](const ColumnPlan& /*column*/) { return columns_[next++].writer->Finish(); });
-  if (context_.plan.id) {
-    batch.forwarded[context_.plan.id->spec.name] = columns_[next].writer->Finish();
+  // The outputs stand in this order since the constructor made them.
+  size_t next = 0;
+  const auto take = [&] {
+    const Output& output = outputs_[next++];
+    return std::move((output.is_computed ? computed : read)[output.index]);
+  };
+  for (const ColumnPlan& feature : context_.plan.features) {
+    if (feature.is_list()) {
+      batch.present.push_back(columns_[outputs_[next].index].writer->Present());
+    }
+    batch.features.push_back(take());
+  }
+  batch.labels = context_.plan.labels.Map([&](const ColumnPlan& /*column*/) { return take(); });
+  for (const ColumnPlan& column : context_.plan.forwarded) {
+    batch.forwarded[column.spec.name] = take();
   }
   if (rows > drawn.rows) batch.example_weight = ExampleWeight(rows, drawn.rows);
   return batch;

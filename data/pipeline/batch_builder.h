@@ -1,10 +1,12 @@
 #pragma once
 // Makes a batch of the records that were drawn for it: reads, parses and maps each row straight
-// into the batch's tensors.
+// into the batch's tensors; what formulas make is computed for all rows at once.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "data/examples/column_program.h"
 #include "data/examples/column_writer.h"
 #include "data/examples/example_parser.h"
 #include "data/pipeline/sampler.h"
@@ -37,11 +39,21 @@ class BatchBuilder {
     std::unique_ptr<ColumnWriter> writer;
     size_t input = 0;  // index of the column that is read
   };
+  // A column of the batch: what a writer or the program made.
+  struct Output {
+    size_t index = 0;
+    bool is_computed = false;
+  };
+  [[nodiscard]] Output OutputFor(const ColumnPlan& plan);
   [[nodiscard]] Column Writer(const ColumnPlan& plan) const;
 
   const BuildContext& context_;
   TensorPool& pool_;
-  std::vector<Column> columns_;  // features, then labels, then id
+  std::vector<Column> columns_;  // what is read, then the graph's inputs
+  size_t graph_inputs_ = 0;      // the first of these
+  std::vector<Value> computed_;  // of the graph
+  std::vector<Output> outputs_;  // features, then labels, then what is forwarded
+  std::optional<ColumnProgram> program_;
   Row row_;
   ParsedExample parsed_;
 };

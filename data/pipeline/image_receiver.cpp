@@ -55,6 +55,9 @@ ServedImage FindImage(const InputFnOptions& options, const std::vector<TensorSpe
   const TensorSpec& feature = plan.features.front().spec;
   const size_t column = columns.Last(feature.name);
   const std::vector<size_t> path = columns.Path(column);
+  if (path.front() >= read.size()) {
+    RefuseImages(key, fmt::format("'{}', which a formula makes", columns.spec(path.front()).name));
+  }
   for (size_t i = 0; i < path.size(); ++i) {
     const TensorSpec& spec = columns.spec(path[i]);
     if (IsImage(spec)) return {feature, column, path[i]};
@@ -188,13 +191,14 @@ ServingInputReceiverFn ImageBytesReceiverFn(InputFnOptions options, const std::s
   return [receiver](Graph& graph) { return receiver->Build(graph); };
 }
 
-InputFn ImageFilesInputFn(InputFnOptions options, std::string name) {
+InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name) {
   if (!options.parse_example.empty()) return {};
+  InputFnOptions original = options;
   const std::string key = "input_fns." + name;
   const std::vector<TensorSpec> read = SourceColumns(options, key);
   const MapGraph columns(options, read);
   const ServedImage served = FindImage(options, read, columns, key);
-  const size_t root = columns.Root(served.column);
+  const size_t root = *columns.Roots(served.column).begin();
   if (read[root].dtype != DType::kUint8) return {};
   const auto files = [root, image = columns.spec(served.image)](AnySource source) -> AnySource {
     return std::make_shared<PngSource>(std::get<std::shared_ptr<IndexedSource>>(source), root,
@@ -205,10 +209,12 @@ InputFn ImageFilesInputFn(InputFnOptions options, std::string name) {
   rename.in = SerializedColumn().name;
   rename.out = kImageBytes;
   options.map = {rename};
+  options.stages.clear();
   options.features = {kImageBytes};
   options.labels.reset();
   options.id.reset();
-  return MakeWrappedInputFn(std::move(options), std::move(name), WrapSource(files));
+  options.forwarded.clear();
+  return MakeWrappedInputFn(std::move(options), name, WrapSource(files), std::move(original));
 }
 
 }  // namespace tpuest

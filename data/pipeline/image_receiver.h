@@ -24,6 +24,6 @@ namespace tpuest {
 
 // The input_fn's records as what such a receiver takes, one feature each: PNG files of the source's
 // images. An empty InputFn where the source has no images of bytes.
-[[nodiscard]] InputFn ImageFilesInputFn(InputFnOptions options, std::string name);
+[[nodiscard]] InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name);
 
 }  // namespace tpuest

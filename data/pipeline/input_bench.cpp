@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "data/examples/map_step.h"
 #include "data/pipeline/input_fn.h"
 #include "data/sources/open_source.h"
 
@@ -108,12 +109,22 @@ class Bench {
     cut.features.clear();
     cut.labels.reset();
     cut.id.reset();
+    cut.forwarded.clear();
     cut.map.clear();
+    cut.filter = {};
+    cut.stages.clear();
     cut.shuffle.reset();
     stages_.emplace_back(cut.parse_example.empty() ? "batch" : "parse", cut);
-    if (!options_.map.empty()) {
-      cut.map = options_.map;
-      stages_.emplace_back("map", cut);
+    for (const KeyedMap& keyed : MapOf(options_)) cut.map.push_back(*keyed.op);
+    if (!cut.map.empty()) stages_.emplace_back("map", cut);
+    if (!options_.filter.empty()) {
+      cut.filter = options_.filter;
+      stages_.emplace_back("filter", cut);
+    }
+    if (!options_.stages.empty()) {
+      cut.map.clear();
+      cut.stages = options_.stages;
+      stages_.emplace_back("stages", cut);
     }
     if (options_.shuffle) {
       cut.shuffle = options_.shuffle;

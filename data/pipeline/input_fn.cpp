@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/nn/formula/formula.h"
 #include "data/examples/example_parser.h"
+#include "data/pipeline/filter.h"
 #include "data/pipeline/fold.h"
 #include "data/pipeline/pipeline.h"
+#include "data/pipeline/stages.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -15,14 +18,28 @@ namespace {
 // and never change; a streamed source is opened for each stream, since only one thread may read it.
 class Input {
  public:
-  Input(InputFnOptions options, std::string name, WrapSource wrap = nullptr)
-      : options_(std::move(options)), key_("input_fns." + std::move(name)), wrap_(std::move(wrap)) {
+  Input(const InputFnOptions& options, const std::string& name)
+      : Input(options, name, nullptr, options) {}
+  // The filter is that of `original`.
+  Input(InputFnOptions options, const std::string& name, WrapSource wrap, InputFnOptions original)
+      : options_(std::move(options)),
+        key_("input_fns." + name),
+        wrap_(std::move(wrap)),
+        original_(std::move(original)) {
     CheckStages();
     SetCacheFile();
     if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
+    if (!original_.parse_example.empty()) {
+      original_parser_.emplace(original_.parse_example, ParseKey());
+    }
     const auto columns = wrap_ ? std::optional(std::vector{SerializedColumn()})
                                : KnownColumns(options_.source, SourceKey());
     if (columns) known_spec_ = Plan(*columns).spec();
+    if (columns && !wrap_) {
+      CheckFilters(*columns);
+    } else {
+      CheckFormulas();
+    }
   }
 
   [[nodiscard]] static std::unique_ptr<BatchStream> Open(const std::shared_ptr<Input>& self,
@@ -65,10 +82,25 @@ class Input {
                   "a file keeps what image_dataset_from_directory decodes")
           .Key(key_ + ".cache");
     }
+    if (!options_.stages.empty()) CheckOwnStages();
     // These throw for what is wrong, before a file is touched.
     (void)Workers(1);
     (void)Prefetch(1);
     if (options_.shuffle) (void)Window();
+  }
+
+  void CheckOwnStages() const {
+    const auto refuse_beside = [&](bool is_set, const char* name) {
+      if (!is_set) return;
+      throw Error(Code::kUsage, fmt::format("{} and stages: the order would not be known", name),
+                  fmt::format("- {}: ... in stages", name))
+          .Key(key_ + "." + name);
+    };
+    refuse_beside(!options_.map.empty(), "map");
+    refuse_beside(!options_.filter.empty(), "filter");
+    refuse_beside(options_.shuffle.has_value(), "shuffle");
+    refuse_beside(options_.repeat.has_value(), "repeat");
+    CheckStageList(options_.stages, key_ + ".stages");
   }
 
   void SetCacheFile() {
@@ -111,6 +143,32 @@ class Input {
     }
     return PlanColumns(options_, parser_->columns(), key_);
   }
+  [[nodiscard]] FilterContext FilterOf(const std::vector<TensorSpec>& source_columns, int workers,
+                                       std::optional<size_t> stage = std::nullopt) const {
+    return {.plan = PlanFilter(original_,
+                               original_parser_ ? original_parser_->columns() : source_columns,
+                               key_, stage),
+            .parser = original_parser_ ? &*original_parser_ : nullptr,
+            .workers = workers,
+            .key = key_ + ".filter"};
+  }
+  [[nodiscard]] bool HasFormula(size_t stage) const {
+    return !original_.stages[stage].filter.empty() || !original_.stages[stage].take_while.empty();
+  }
+  // What can be told without the columns.
+  void CheckFormulas() const {
+    if (!original_.filter.empty()) nn::CheckFormula(original_.filter);
+    for (const StageOptions& stage : original_.stages) {
+      if (!stage.filter.empty()) nn::CheckFormula(stage.filter);
+      if (!stage.take_while.empty()) nn::CheckFormula(stage.take_while);
+    }
+  }
+  void CheckFilters(const std::vector<TensorSpec>& columns) const {
+    if (!original_.filter.empty()) (void)FilterOf(columns, 1);
+    for (size_t i = 0; i < original_.stages.size(); ++i) {
+      if (HasFormula(i)) (void)FilterOf(columns, 1, i);
+    }
+  }
 
   [[nodiscard]] SampleOptions Sampling(const InputContext& context) const {
     SampleOptions sampling;
@@ -125,17 +183,64 @@ class Input {
     return sampling;
   }
 
-  [[nodiscard]] AnySource Source() {
+  [[nodiscard]] AnySource Source(int workers) {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
     AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
-    // After skip and take, before whatever wraps the records: folds count records of the job.
+    // After skip and take, before whatever wraps the records: folds count records of the
+    // job.
     if (options_.fold) source = TakeFold(std::move(source), *options_.fold, SourceKey());
+    const std::vector<TensorSpec> columns =
+        std::visit([](const auto& opened) { return opened->columns(); }, source);
+    if (!original_.filter.empty()) {
+      source = KeepRecords(std::move(source), FilterOf(columns, workers));
+    }
+    FindTruths(source, columns, workers);
     if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
       opened_ = *indexed;
     }
     return source;
+  }
+
+  // What the stages' formulas say of the records.
+  void FindTruths(const AnySource& source, const std::vector<TensorSpec>& columns, int workers) {
+    if (original_.stages.empty()) return;
+    const auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
+    if (indexed == nullptr) {
+      throw Error(Code::kUsage,
+                  "stages need records that can be read in any order; compressed files are read "
+                  "front to back",
+                  "cache: memory")
+          .Key(key_ + ".stages");
+    }
+    truths_.resize(original_.stages.size());
+    for (size_t i = 0; i < original_.stages.size(); ++i) {
+      if (!HasFormula(i)) continue;
+      truths_[i] =
+          std::make_shared<const Truths>(TruthsOf(**indexed, FilterOf(columns, workers, i)));
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Sampler> Stages(const IndexedSource& source,
+                                                const InputContext& context,
+                                                PipelineOptions& options) const {
+    const std::optional<int64_t> batch = original_.stages.back().batch;
+    if (batch && context.mode == Mode::kTrain && *batch != context.batch_size) {
+      throw Error(Code::kUsage,
+                  fmt::format("batch is {}, and training asks for batches of {}", *batch,
+                              context.batch_size),
+                  "train_batch_size says how many; leave the stage out, or give it the same number")
+          .Key(fmt::format("{}.stages[{}].batch", key_, original_.stages.size() - 1));
+    }
+    const StageContext stages{source.size(), context.seed, truths_};
+    options.epoch_size = CountOf(original_.stages, stages);
+    options.endless = !options.epoch_size;
+    if (options.epoch_size == 0) {
+      throw Error(Code::kData, fmt::format("the stages give none of {} records", source.size()))
+          .Key(key_ + ".stages");
+    }
+    return MakeSampler(original_.stages, stages);
   }
 
   [[nodiscard]] std::unique_ptr<BatchStream> OpenStream(std::shared_ptr<const void> keep,
@@ -154,13 +259,14 @@ class Input {
     build.seed = context.seed;
     build.parser = parser_ ? &*parser_ : nullptr;
     std::unique_ptr<Sampler> sampler;
-    AnySource source = Source();
+    AnySource source = Source(options.workers);
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
       build.source = indexed->get();
       build.files = &(*indexed)->files();
       build.plan = Plan((*indexed)->columns());
       options.epoch_size = (*indexed)->size();
-      sampler = MakeSampler((*indexed)->size(), sampling);
+      sampler = original_.stages.empty() ? MakeSampler((*indexed)->size(), sampling)
+                                         : Stages(**indexed, context, options);
     } else {
       auto& streamed = std::get<std::unique_ptr<StreamedSource>>(source);
       if (sampling.order == SampleOptions::Order::kPermutation) RefusePermutation();
@@ -183,7 +289,10 @@ class Input {
   InputFnOptions options_;
   std::string key_;
   WrapSource wrap_;  // may be empty
+  InputFnOptions original_;
   std::optional<ExampleParser> parser_;
+  std::optional<ExampleParser> original_parser_;
+  std::vector<std::shared_ptr<const Truths>> truths_;  // of the stages, once the source is open
   std::optional<StreamSpec> known_spec_;
   std::mutex mutex_;
   std::shared_ptr<IndexedSource> opened_;
@@ -191,12 +300,15 @@ class Input {
 
 }  // namespace
 
-InputFn MakeInputFn(InputFnOptions options, std::string name) {
-  return MakeWrappedInputFn(std::move(options), std::move(name), nullptr);
+InputFn MakeInputFn(InputFnOptions options, const std::string& name) {
+  InputFnOptions original = options;
+  return MakeWrappedInputFn(std::move(options), name, nullptr, std::move(original));
 }
 
-InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap) {
-  auto input = std::make_shared<Input>(std::move(options), std::move(name), std::move(wrap));
+InputFn MakeWrappedInputFn(InputFnOptions options, const std::string& name, WrapSource wrap,
+                           InputFnOptions original) {
+  auto input =
+      std::make_shared<Input>(std::move(options), name, std::move(wrap), std::move(original));
   return [input](const InputContext& context) { return Input::Open(input, context); };
 }
 
@@ -205,6 +317,7 @@ std::optional<StreamSpec> KnownSpec(const InputFnOptions& options, const std::st
 }
 
 std::optional<int64_t> KnownSize(const InputFnOptions& options, const std::string& name) {
+  if (!options.filter.empty() || !options.stages.empty()) return std::nullopt;
   const auto records = KnownSize(options.source, fmt::format("input_fns.{}.source", name));
   return records && options.fold ? SizeOfFold(*options.fold, *records) : records;
 }

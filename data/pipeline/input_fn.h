@@ -18,12 +18,14 @@ namespace tpuest {
 // contents. The stream's order is a pure function of (seed, epoch, index), whatever the threads. An
 // error of a worker is thrown by the Next() that would have returned its batch, and by every later
 // one until Seek.
-[[nodiscard]] InputFn MakeInputFn(InputFnOptions options, std::string name);
+[[nodiscard]] InputFn MakeInputFn(InputFnOptions options, const std::string& name);
 
-// Makes an InputFn over what `wrap` makes of the opened source: one column of strings,
-// SerializedColumn(). Otherwise as MakeInputFn.
+// Makes an InputFn over what `wrap`, where there is one, makes of the opened source: one column of
+// strings, SerializedColumn(). The records are those that the filter of `original` keeps. Otherwise
+// as MakeInputFn.
 using WrapSource = std::function<AnySource(AnySource)>;
-[[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, std::string name, WrapSource wrap);
+[[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, const std::string& name,
+                                         WrapSource wrap, InputFnOptions original);
 
 // The stream's columns, where they can be told without a file (not for idx). Throws as above.
 [[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,

@@ -2,6 +2,7 @@
 // An input_fn's map steps as nodes of a graph, for receivers of exports.
 
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,58 +22,70 @@ namespace tpuest {
 class MapGraph {
  public:
   MapGraph(const InputFnOptions& options, const std::vector<TensorSpec>& read)
-      : options_(options), read_(read.size()) {
+      : map_(MapOf(options)), read_(read.size()) {
     for (size_t i = 0; i < read.size(); ++i) {
       specs_.push_back(read[i]);
       newest_[read[i].name] = i;
     }
-    for (const MapOptions& op : options.map) {
-      const MapColumns& names = ColumnsOf(op);
-      const size_t in = newest_.at(names.in);
-      inputs_.push_back(in);
-      newest_[names.out.value_or(names.in)] = specs_.size();
-      specs_.push_back(ResolveMap(op, specs_[in], "").spec);
-    }
+    for (const KeyedMap& keyed : map_) Add(*keyed.op);
   }
 
   [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
   // The column that has this name after all map steps.
   [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
-  // The column that is read for it, through all steps.
-  [[nodiscard]] size_t Root(size_t column) const {
-    while (column >= read_) column = inputs_[column - read_];
-    return column;
+  // The columns that are read for it, through all steps.
+  [[nodiscard]] std::set<size_t> Roots(size_t column) const {
+    if (column < read_) return {column};
+    std::set<size_t> roots;
+    for (const auto& [name, input] : inputs_[column - read_]) roots.merge(Roots(input));
+    return roots;
   }
-  // The columns from that one to this, each made of the one before.
+  // The columns to this one, each made of the one before alone: from one that is read, or that a
+  // formula makes.
   [[nodiscard]] std::vector<size_t> Path(size_t column) const {
     std::vector<size_t> path = {column};
-    for (; column >= read_; path.insert(path.begin(), column)) column = inputs_[column - read_];
+    while (column >= read_ && !IsFormula(column)) {
+      column = InputOf(column);
+      path.insert(path.begin(), column);
+    }
     return path;
   }
   // True for what a reshape made.
   [[nodiscard]] bool IsReshaped(size_t column) const {
-    return column >= read_ && std::holds_alternative<ReshapeMap>(options_.map[column - read_]);
+    return column >= read_ && std::holds_alternative<ReshapeMap>(*map_[column - read_].op);
   }
   // True if no step on the way to it computes: casts only.
   [[nodiscard]] bool OnlyCasts(size_t column) const {
-    for (; column >= read_; column = inputs_[column - read_]) {
-      if (!std::holds_alternative<CastMap>(options_.map[column - read_])) return false;
+    for (; column >= read_; column = InputOf(column)) {
+      if (!std::holds_alternative<CastMap>(*map_[column - read_].op)) return false;
     }
     return true;
   }
   // Adds the nodes that make the column, once; `built` holds the columns that are read.
   Value Build(size_t column, std::map<size_t, Value>& built) const {
     if (const auto found = built.find(column); found != built.end()) return found->second;
-    const size_t in = inputs_[column - read_];
+    if (IsFormula(column)) return built[column] = FormulaOf(column, built);
+    const size_t in = InputOf(column);
     const Value x = Build(in, built);
-    return built[column] = MapNodes(options_.map[column - read_], specs_[in], x);
+    return built[column] = MapNodes(*map_[column - read_].op, specs_[in], x);
   }
 
  private:
-  const InputFnOptions& options_;
+  [[nodiscard]] bool IsFormula(size_t column) const {
+    return column >= read_ && std::holds_alternative<ExprMap>(*map_[column - read_].op);
+  }
+  // The one column that a step reads.
+  [[nodiscard]] size_t InputOf(size_t column) const {
+    return inputs_[column - read_].begin()->second;
+  }
+  void Add(const MapOptions& op);
+  [[nodiscard]] Value FormulaOf(size_t column, std::map<size_t, Value>& built) const;
+
+  std::vector<KeyedMap> map_;  // ops of the options, which outlive this
   size_t read_;
   std::vector<TensorSpec> specs_;
-  std::vector<size_t> inputs_;  // of each map step
+  // The columns that each map step reads, by name.
+  std::vector<std::map<std::string, size_t>> inputs_;
   std::map<std::string, size_t> newest_;
 };
 

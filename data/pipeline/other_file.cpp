@@ -29,7 +29,10 @@ class OtherFile {
     for (const auto& [head, column] : LabelsOf(options_)) labels_.push_back(column);
     const std::vector<TensorSpec> columns = Columns();
     SetFeatures(columns);
-    KeepNeeded();
+    KeepNeeded(columns);
+    // Every row of that file is read.
+    options_.filter = {};
+    options_.stages.clear();
     if (!SetImages()) {
       std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
     }
@@ -59,6 +62,10 @@ class OtherFile {
     return std::get<std::shared_ptr<IndexedSource>>(source)->columns();
   }
 
+  [[nodiscard]] static std::string OutputOf(const MapOptions& step) {
+    return ColumnsOf(step).out.value_or(ColumnsOf(step).in);
+  }
+
   [[nodiscard]] bool IsLabel(const std::string& column) const {
     return std::find(labels_.begin(), labels_.end(), column) != labels_.end();
   }
@@ -69,9 +76,7 @@ class OtherFile {
     if (!options_.features.empty()) return;
     std::set<std::string> names;
     for (const TensorSpec& column : columns) names.insert(column.name);
-    for (const MapOptions& step : options_.map) {
-      names.insert(ColumnsOf(step).out.value_or(ColumnsOf(step).in));
-    }
+    for (const KeyedMap& step : MapOf(options_)) names.insert(OutputOf(*step.op));
     for (const std::string& name : names) {
       if (!IsLabel(name) && name != options_.id) options_.features.push_back(name);
     }
@@ -79,14 +84,19 @@ class OtherFile {
 
   // Keeps the map steps and parsed features that features and id are made of. From the last step
   // back: a step is needed if its result is, and then so is its input.
-  void KeepNeeded() {
+  void KeepNeeded(const std::vector<TensorSpec>& columns) {
+    std::set<std::string> all;
+    for (const TensorSpec& column : columns) all.insert(column.name);
+    const std::vector<KeyedMap> all_steps = MapOf(options_);
+    for (const KeyedMap& step : all_steps) all.insert(OutputOf(*step.op));
     needed_.insert(options_.features.begin(), options_.features.end());
     if (options_.id) needed_.insert(*options_.id);
+    needed_.insert(options_.forwarded.begin(), options_.forwarded.end());
     std::vector<MapOptions> steps;
-    for (auto step = options_.map.rbegin(); step != options_.map.rend(); ++step) {
-      const MapColumns& names = ColumnsOf(*step);
-      if (needed_.erase(names.out.value_or(names.in)) == 0) continue;
-      needed_.insert(names.in);
+    for (auto keyed = all_steps.rbegin(); keyed != all_steps.rend(); ++keyed) {
+      const MapOptions* const step = keyed->op;
+      if (needed_.erase(OutputOf(*step)) == 0) continue;
+      needed_.merge(InputsOf(*step, all));
       steps.insert(steps.begin(), *step);
     }
     options_.map = std::move(steps);

@@ -26,7 +26,7 @@ namespace {
 
 // Enough tensors for the batches that wait, that are being built, and that the reader still holds.
 size_t PoolSize(const PipelineOptions& options, const InputPlan& plan) {
-  const size_t columns = plan.features.size() + plan.labels.size() + (plan.id ? 1 : 0);
+  const size_t columns = plan.features.size() + plan.labels.size() + plan.forwarded.size();
   return columns * static_cast<size_t>(options.prefetch + options.workers + 2);
 }
 

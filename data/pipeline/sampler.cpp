@@ -128,7 +128,7 @@ class IndexedSampler final : public EpochCounter {
   }
 
   int64_t size_;
-  WindowShuffle window_;
+  WindowShuffle<int64_t> window_;
   int64_t next_ = 0;  // record that the window takes in next
 };
 
@@ -234,7 +234,7 @@ class StreamSampler final : public EpochCounter {
   }
 
   std::unique_ptr<StreamedSource> source_;
-  WindowShuffle window_;
+  WindowShuffle<int64_t> window_;
   bool begun_ = false;  // the epoch of at_
   bool more_ = false;   // next_ is a record, read ahead
   std::string_view next_;

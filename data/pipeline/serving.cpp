@@ -76,7 +76,7 @@ class ParsingReceiver {
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
       CheckLists(columns, columns.Last(feature.spec.name));
-      roots.insert(columns.Root(columns.Last(feature.spec.name)));
+      roots.merge(columns.Roots(columns.Last(feature.spec.name)));
     }
     const Value examples = ExamplesPlaceholder(graph, batch_);
     Parsed built = parser ? ParsedColumns(examples, *parser, roots)
@@ -86,7 +86,7 @@ class ParsingReceiver {
       const std::string& name = feature.spec.name;
       receiver.features[name] = columns.Build(columns.Last(name), built.values);
       if (feature.is_list()) {
-        receiver.present[name] = built.present.at(columns.Root(columns.Last(name)));
+        receiver.present[name] = built.present.at(*columns.Roots(columns.Last(name)).begin());
       }
       receiver.feature_keys[name] = feature.spec.key;
     }
@@ -121,7 +121,8 @@ class ParsingReceiver {
   // are.
   void CheckLists(const MapGraph& columns, size_t column) const {
     const TensorSpec& result = columns.spec(column);
-    const TensorSpec& read = columns.spec(columns.Root(column));
+    // Formulas take no lists.
+    const TensorSpec& read = columns.spec(*columns.Roots(column).begin());
     if (read.shape.fully_known()) return;
     const bool same = result.dtype == read.dtype ||
                       (IsInteger(result.dtype) && IsInteger(read.dtype)) ||
@@ -211,8 +212,9 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(
   };
 }
 
-InputFn SerializedInputFn(InputFnOptions options, std::string name,
+InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
                           const std::map<std::string, FeatureOptions>& spec) {
+  InputFnOptions original = options;
   const bool records =
       !options.parse_example.empty() || std::holds_alternative<TFRecordSource>(options.source);
   ReshapeMap rename;
@@ -225,16 +227,18 @@ InputFn SerializedInputFn(InputFnOptions options, std::string name,
   rename.out = kExamples;
   options.parse_example.clear();
   options.map = {rename};
+  options.stages.clear();
   options.features = {std::string(kExamples)};
   options.labels.reset();
   if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
   options.id.reset();
+  options.forwarded.clear();
   const auto encoded = [dtypes = DTypesOf(spec)](AnySource source) -> AnySource {
     return std::make_shared<EncodedSource>(std::get<std::shared_ptr<IndexedSource>>(source),
                                            dtypes);
   };
-  return MakeWrappedInputFn(std::move(options), std::move(name),
-                            records ? WrapSource() : WrapSource(encoded));
+  return MakeWrappedInputFn(std::move(options), name, records ? WrapSource() : WrapSource(encoded),
+                            std::move(original));
 }
 
 }  // namespace tpuest

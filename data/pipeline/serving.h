@@ -41,7 +41,7 @@ namespace tpuest {
 // The input_fn's records in its order, each as what such a receiver takes: one feature, `examples`
 // string []. For a TFRecordDataset it is the record's bytes, else the columns as a tf.Example,
 // numbers of the kind that `spec` asks for.
-[[nodiscard]] InputFn SerializedInputFn(InputFnOptions options, std::string name,
+[[nodiscard]] InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
                                         const std::map<std::string, FeatureOptions>& spec = {});
 
 }  // namespace tpuest

@@ -13,6 +13,7 @@
 namespace tpuest {
 
 // Draw i of epoch e is a function of (key, e, i) and the handles in the buffer alone.
+template <class Handle>
 class WindowShuffle {
  public:
   WindowShuffle(int64_t size, RandomKey key) : size_(static_cast<size_t>(size)), key_(key) {}
@@ -26,15 +27,15 @@ class WindowShuffle {
   // The next handle, or nullopt when buffer and input are empty. `pull` gives the input's next one,
   // or nullopt at its end, also if it is asked again.
   template <class Pull>
-  [[nodiscard]] std::optional<int64_t> Next(Pull pull) {
+  [[nodiscard]] std::optional<Handle> Next(Pull pull) {
     while (buffer_.size() < size_) {
-      const std::optional<int64_t> handle = pull();
+      const std::optional<Handle> handle = pull();
       if (!handle) break;
       buffer_.push_back(*handle);
     }
     if (buffer_.empty()) return std::nullopt;
     const size_t at = Uniform(buffer_.size());
-    const int64_t drawn = buffer_[at];
+    const Handle drawn = buffer_[at];
     // The last one fills the hole. The place of a handle in the buffer does not matter: each is
     // drawn with the same chance.
     buffer_[at] = buffer_.back();
@@ -55,7 +56,7 @@ class WindowShuffle {
   RandomKey key_;
   uint64_t epoch_ = 0;
   uint64_t draws_ = 0;
-  std::vector<int64_t> buffer_;
+  std::vector<Handle> buffer_;
 };
 
 }  // namespace tpuest

@@ -141,7 +141,7 @@ TEST_CASE("a window of one keeps the order, and one of any size draws uniformly"
   CHECK(Flat(Take(*Open(options))) == UpTo(20));
   // The first of 4 handles in a window of 4: each a quarter of 4000 epochs, 6 sigma = 164.
   std::vector<int> counts(4);
-  WindowShuffle window(4, {1, 2});
+  WindowShuffle<int64_t> window(4, {1, 2});
   for (int64_t epoch = 0; epoch < 4000; ++epoch) {
     int64_t next = 0;
     window.Begin(epoch);

@@ -61,6 +61,16 @@ TEST_CASE("seeking is exact in a range, at every batch, in each order") {
   CheckSeeksInEachOrder(RangeOf(17));
 }
 
+TEST_CASE("seeking is exact behind a filter, with columns that formulas make") {
+  InputFnOptions options = RangeOf(40);
+  ExprMap square;
+  square.out = "square";
+  square.value.text = "value * value";
+  options.map.emplace_back(square);
+  options.filter.text = "square % 3 == 1";
+  CheckSeeksInEachOrder(options);
+}
+
 TEST_CASE("seeking is exact in slices") {
   CheckSeeksInEachOrder(SlicesOf({{"x", {"[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]"}},
                                   {"name", {"[a, b, c, d, e, f, g, h, i, j, k]"}}}));

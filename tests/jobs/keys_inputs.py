@@ -147,7 +147,10 @@ def input_fixtures():
         return read(records, ['x'], 'y', **parsed, map=[op, *after, label])
     yield from of_types('op', ops, mapped, [('input_fns', 'train', 'map', 0)], commands=RUN_ONLY, values={
         'in': ['more', 'z2', 'y2'], 'dtype': ['int32', 'float64'], 'shape': [[4], [1, 2], [2, 1]], 'out': ['w']})
-    for op in ops:
+    expr = {'op': 'expr', 'out': 'x', 'value': 'z * 2.0 + 1.0'}
+    yield from of_types('op', [expr], mapped, [('input_fns', 'train', 'map', 0)], commands=RUN_ONLY,
+                        values={'value': ['z2 - z']})
+    for op in [*ops, expr]:
         job = mapped(op)
         job['input_fns']['train']['map'][0]['out'] = 'elsewhere'
         yield {'name': f"out of {op['op']}", 'job': job, 'focus': [('input_fns', 'train', 'map', 0)],
@@ -171,5 +174,11 @@ def input_fixtures():
                                                     'default_value': 7.0}}
     yield flat('parse', tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed),
                values={'input_fns.*.parse_example': [other]})
+    kept = tabled(records, {'z': 4}, 'y', map=[label], filter='y != 1', **parsed)
+    yield flat('filter', kept, codes=range(10), values={'input_fns.*.filter': ['y != 0', 'z[0] > 0.5']})
+    stages = [{'map': [label]}, {'repeat': 3}, {'shuffle': 4}]
+    ordered = tabled(records, {'z': 4}, 'y', stages=stages, **parsed)
+    del ordered['input_fns']['train']['shuffle']
+    yield flat('stages', ordered, codes=range(10), values={'input_fns.*.stages': [[*stages, {'skip': 3}]]})
     odd = job_of(use_tpu=False, train_batch_size=3, input_fns__train__repeat=1, train_spec__max_steps=5)
     yield flat('remainder', odd, commands=RUN_ONLY)

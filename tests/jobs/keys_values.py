@@ -78,6 +78,7 @@ VALUES = {
     'label_scaling': [{'mean': 0.5, 'std': 3.0}],
     'split': [{'part': 'train'}, {'part': 'eval'}],
     'predict_keys': [['logits']],
+    'forward_features': [['x']],
     'export_dir_base': ['elsewhere'],
     'input_fn': ['test', 'train'],
     'skip_list': [['kernel'], ['bias']],

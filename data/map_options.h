@@ -1,0 +1,146 @@
+#pragma once
+// The options of the ops under `map`. See core/base/visit.h.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/formula_text.h"
+#include "core/base/visit.h"
+#include "data/image_options.h"
+#include "data/map_columns.h"
+
+namespace tpuest {
+
+// tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
+struct DecodeRawMap : MapColumns {
+  static constexpr std::string_view kType = "decode_raw";
+  std::string out_type;
+  std::vector<int64_t> shape;
+  bool little_endian = true;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("out_type", out_type,
+      {.help = "element type of the bytes",
+       .required = true,
+       .values = {"uint8", "int8", "uint16", "int16", "int32", "int64", "bool", "float32",
+                  "float64"}});
+    v("shape", shape,
+      {.help = "of one example; the bytes must fill it", .required = true, .tpuest = true});
+    v("little_endian", little_endian, {.help = "byte order of the elements"});
+  }
+};
+
+// tf.cast; the shape stays.
+struct CastMap : MapColumns {
+  static constexpr std::string_view kType = "cast";
+  std::string dtype;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("dtype", dtype, {.help = "\"float32\", \"bfloat16\", \"int32\", ...", .required = true});
+  }
+};
+
+// tf.keras.layers.Rescaling: x * scale + offset in x's type; whole numbers become float32 first.
+struct RescalingMap : MapColumns {
+  static constexpr std::string_view kType = "rescaling";
+  double scale = 1;
+  double offset = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("scale", scale, {.help = "factor", .required = true});
+    v("offset", offset, {.help = "added after scaling"});
+  }
+};
+
+// tf.reshape of one example; the values stay as they are.
+struct ReshapeMap : MapColumns {
+  static constexpr std::string_view kType = "reshape";
+  std::vector<int64_t> shape;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("shape", shape, {.help = "of one example; one dimension may be -1", .required = true});
+  }
+};
+
+// tf.one_hot of whole numbers: adds an axis of size `depth` at the end. An index outside 0..depth-1
+// gives off_value everywhere.
+struct OneHotMap : MapColumns {
+  static constexpr std::string_view kType = "one_hot";
+  int64_t depth = 0;
+  double on_value = 1;
+  double off_value = 0;
+  std::string dtype = "float32";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("depth", depth, {.help = "number of classes", .required = true});
+    v("on_value", on_value, {.help = "at the index"});
+    v("off_value", off_value, {.help = "elsewhere"});
+    v("dtype", dtype, {.help = "of the result"});
+  }
+};
+
+// x + value in x's type; whole numbers wrap around.
+struct AddMap : MapColumns {
+  static constexpr std::string_view kType = "add";
+  double value = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("value", value, {.help = "whole for a column of whole numbers", .required = true});
+  }
+};
+
+// (x - mean) / std, one pair for all values or one for each index of the last axis; whole numbers
+// become float32 first.
+struct NormalizeMap : MapColumns {
+  static constexpr std::string_view kType = "normalize";
+  std::vector<double> mean;
+  std::vector<double> std;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitColumns(v);
+    v("mean", mean,
+      {.help = "one value, or one for each index of the last axis", .required = true});
+    v("std", std, {.help = "as many", .required = true});
+  }
+};
+
+// A column that a formula makes of the others, for one example: its names are columns, or
+// features['name'] (core/nn/formula/formula.h). Columns of lists of any length are not among them.
+struct ExprMap : MapColumns {
+  static constexpr std::string_view kType = "expr";
+  Formula value;
+
+  template <class V>
+  void Visit(V& v) {
+    v("out", out, {.help = "column that is written", .required = true});
+    v("value", value, {.help = "a formula of the columns of an example", .required = true});
+  }
+};
+
+// The ops of image_options.h work on images [height, width, channels], whose size may be unknown
+// until they are decoded.
+using MapOptions =
+    std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap,
+                 ExprMap, DecodeImageMap, DecodeRandomCropMap, DecodeCenterCropMap, ResizeMap,
+                 CentralCropMap, RandomCropMap, DistortedBoxMap, FlipLeftRightMap, FlipUpDownMap,
+                 CropOrPadMap, ResizeWithPadMap, StandardizationMap, RandomBrightnessMap,
+                 RandomContrastMap, RandomSaturationMap, RandomHueMap, ConvertImageDtypeMap>;
+
+}  // namespace tpuest

@@ -1,0 +1,40 @@
+#pragma once
+// The stages of an input_fn in an order of its own: which record comes next, as tf.data's datasets
+// give them. See stages.cpp.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/options.h"
+#include "data/pipeline/sampler.h"
+
+namespace tpuest {
+
+// For each record of the source, whether a stage's formula is true.
+using Truths = std::vector<bool>;
+
+struct StageContext {
+  int64_t records = 0;  // of the source; > 0
+  uint64_t seed = 0;    // of shuffles that name none
+  // By stage; nullptr for those without a formula.
+  std::vector<std::shared_ptr<const Truths>> truths;
+};
+
+// Throws Error kUsage, below `key` (input_fns.NAME.stages), for a stage that is none or several,
+// for numbers that cannot be, and for a batch that is not the last.
+void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key);
+
+// The examples that the stages give; nullopt where they repeat for ever, without a take behind
+// that.
+[[nodiscard]] std::optional<int64_t> CountOf(const std::vector<StageOptions>& stages,
+                                             const StageContext& context);
+
+// A position counts the examples that were drawn: to go on, the stages are run again up to it, on
+// numbers of records alone.
+[[nodiscard]] std::unique_ptr<Sampler> MakeSampler(const std::vector<StageOptions>& stages,
+                                                   const StageContext& context);
+
+}  // namespace tpuest
