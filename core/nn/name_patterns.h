@@ -1,10 +1,11 @@
 #pragma once
 // Regular expressions that pick variables by name.
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/base/pattern.h"
 
 namespace tpuest::nn {
 
@@ -13,11 +14,11 @@ class NamePatterns {
  public:
   // Throws Error kUsage for what is not a regular expression.
   explicit NamePatterns(const std::vector<std::string>& patterns);
+  // Throws Error kUsage for a pattern that takes too long.
   [[nodiscard]] bool Match(std::string_view name) const;
 
  private:
-  struct Compiled;  // <regex> is much to read for every header that has patterns
-  std::shared_ptr<const Compiled> compiled_;
+  std::vector<Pattern> patterns_;
 };
 
 }  // namespace tpuest::nn

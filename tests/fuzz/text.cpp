@@ -94,11 +94,7 @@ void Draws(std::string_view text) {
 
 void Folds(std::string_view text) { (void)cli::FoldFolder(cli::ParseFold(std::string(text))); }
 
-// A pattern may be made to take time that grows as an exponential; who writes it has himself to
-// blame.
 void Patterns(std::string_view text) {
-  constexpr size_t kMost = 40;
-  if (text.size() > kMost) return;
   (void)nn::NamePatterns({std::string(text)}).Match("dense/kernel");
 }
 

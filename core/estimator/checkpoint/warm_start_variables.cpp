@@ -1,8 +1,8 @@
 #include "core/estimator/checkpoint/warm_start_variables.h"
 
 #include <algorithm>
-#include <regex>
 
+#include "core/base/pattern.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -18,23 +18,21 @@ std::string QuotedNames(const std::vector<std::string>& names) {
 // A pattern that matches as Python's re.match does, on the name with and without TensorFlow's ":0".
 class Scope {
  public:
-  explicit Scope(const std::string& pattern) {
-    try {
-      pattern_ = std::regex(pattern);
-    } catch (const std::regex_error&) {
-      throw Error(Code::kUsage, fmt::format("'{}' is not a regular expression", pattern),
-                  "variables are picked by patterns such as 'dense.*' or '.*/bias'")
-          .Key("warm_start_from.vars_to_warm_start");
-    }
+  explicit Scope(const std::string& pattern) try : pattern_(pattern) {
+  } catch (Error& error) {
+    throw std::move(error).Key(kKey);
   }
   [[nodiscard]] bool Match(const std::string& name) const {
-    constexpr auto kFromStart = std::regex_constants::match_continuous;
-    return std::regex_search(name, pattern_, kFromStart) ||
-           std::regex_search(name + ":0", pattern_, kFromStart);
+    try {
+      return pattern_.FoundAtStart(name) || pattern_.FoundAtStart(name + ":0");
+    } catch (Error& error) {
+      throw std::move(error).Key(kKey);
+    }
   }
 
  private:
-  std::regex pattern_;
+  static constexpr const char* kKey = "warm_start_from.vars_to_warm_start";
+  Pattern pattern_;
 };
 
 Variables Pick(const WarmStartSettings& settings, const Graph& graph, Log& log) {

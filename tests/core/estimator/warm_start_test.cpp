@@ -163,7 +163,8 @@ TEST_CASE("names that no variable has are told") {
       "{'embed'}.  Perhaps you misspelled them?"));
   settings = Settings();
   settings.vars_to_warm_start = "emb(";
-  CHECK(target.Refused(settings) == "'emb(' is not a regular expression");
+  CHECK(target.Refused(settings) ==
+        "'emb(' is not a regular expression: missing closing parenthesis at character 4");
 }
 
 TEST_CASE("sizes that do not fit their vocabularies are told") {

@@ -1,0 +1,27 @@
+#pragma once
+// Regular expressions, as Perl's and Python's (with lookahead, but no code), matched in bounded time.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tpuest {
+
+// Cheap to copy; matching is safe in any thread.
+class Pattern {
+ public:
+  // Throws Error kUsage for what is not a regular expression.
+  explicit Pattern(std::string_view text);
+
+  // Python's re.search and re.match on bytes. Both throw Error kUsage where the pattern takes more
+  // steps on this text than any sensible one does: "(a+)+[bc]" takes 2^n on n times "a".
+  [[nodiscard]] bool FoundIn(std::string_view text) const;
+  [[nodiscard]] bool FoundAtStart(std::string_view text) const;
+
+ private:
+  struct Compiled;
+  [[nodiscard]] bool Found(std::string_view text, unsigned options) const;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace tpuest
