@@ -54,6 +54,11 @@ std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key)
   return names;
 }
 
+// "master: ''" and "evaluation_master: null" are what leaving them out is.
+bool AsksForNothing(const Node& node) {
+  return node.kind == Node::Kind::kNull || (node.kind == Node::Kind::kScalar && node.text.empty());
+}
+
 }  // namespace
 
 const OtherKey* OtherNames::Find(const std::vector<std::string>& section, std::string_view type,
@@ -101,6 +106,7 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
   if (reported_.size() > kMostUnknownKeys) return;
   const OtherKey* const other = tree_.others.Find(PathSteps(path_), section.type->name, child.key);
   const std::string path = path_.empty() ? child.key : path_ + "." + child.key;
+  if (other != nullptr && AsksForNothing(child)) return;
   if (other != nullptr && other->is_accepted) {
     const std::string note = fmt::format("{} is left out: {}", path, other->answer);
     if (reported_.insert(note).second) notes_.push_back(note);

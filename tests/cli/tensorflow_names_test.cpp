@@ -119,6 +119,18 @@ TEST_CASE("what is accepted is left out with a note") {
                                  "needed: every op runs where the step runs"});
 }
 
+TEST_CASE("what asks for nothing passes without a word") {
+  for (const std::string override : {"run_config={master: ''}", "run_config={evaluation_master: null}",
+                                     "optimizer={type: AdamOptimizer, use_locking: null}"}) {
+    CAPTURE(override);
+    const Answer answer = AnswerTo(override);
+    CHECK_FALSE(Holds(answer.hints, "a TPU is named"));
+    CHECK_FALSE(Holds(answer.hints, "an evaluator is"));
+    CHECK(answer.notes.empty());
+  }
+  CHECK(Holds(AnswerTo("run_config={master: local}").hints, "a TPU is named by --device tpu"));
+}
+
 TEST_CASE("each class of TensorFlow's that is no type is answered") {
   for (const OtherType& other : TensorFlowNames().types) {
     const std::string name(other.name);
