@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/flow_text.h"
+#include "config/schema.h"
 #include "config/substitute.h"
 #include "config/tree_reader.h"
 #include "core/base/text.h"
@@ -42,6 +43,10 @@ std::string ResolvedInput(const std::string& text, const Node& node) {
     return text;
   }
   return PathBeside(node.place.file, text);
+}
+
+bool MayBeLeftEmpty(const Node& node, const Value& value, const Field& field) {
+  return node.kind == Node::Kind::kNull && !node.key.empty() && NullIsEmpty(value, field);
 }
 
 }  // namespace
@@ -144,6 +149,7 @@ void TreeReader::ReadValue(const Node& node, const Value& value, const Field& fi
 }
 
 void TreeReader::ReadScalar(const Node& node, const Value& value, const Field& field) {
+  if (MayBeLeftEmpty(node, value, field)) return;
   if (node.kind != Node::Kind::kScalar) return Mistyped(node, TypeText(*value.type, field), "");
   const ScalarText scalar = TextOf(node);
   if (!scalar.valid) return;
@@ -228,6 +234,7 @@ void TreeReader::ReadOptional(const Node& node, const Value& value, const Field&
 }
 
 void TreeReader::ReadList(const Node& node, const Value& value, const Field& field) {
+  if (MayBeLeftEmpty(node, value, field)) return;
   if (node.kind != Node::Kind::kList) {
     std::string hint = "write [] for an empty list";
     if (node.kind == Node::Kind::kMap) hint = "items of a list start with '- '";

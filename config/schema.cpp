@@ -206,6 +206,12 @@ std::vector<SchemaKey> SchemaOf(const Value& defaults) {
   return lister.TakeKeys();
 }
 
+bool NullIsEmpty(const Value& value, const Field& field) {
+  if (field.required) return false;
+  if (value.type->kind == Kind::kList) return ItemsOf(value).empty();
+  return value.type->formula && static_cast<const Formula*>(value.at)->empty();
+}
+
 std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults) {
   PathLister lister;
   lister.Inside(*defaults.type, defaults.at, &tree.root, "");

@@ -18,6 +18,11 @@ int CpuDevices(const std::string& plugin, int replicas) {
 
 }  // namespace
 
+std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
+  const std::string& name = flag ? *flag : job.tpuest.device;
+  return name == "auto" ? "cpu" : name;
+}
+
 Device::Device(const std::string& name, int replicas, PjrtLogging logging) {
   if (name == "cpu") return;
   const std::string plugin = FindPjrtPlugin(name);

@@ -2,6 +2,7 @@
 // The device that --device names: the steps of a job run on it.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/job/job_fwd.h"
@@ -17,6 +18,9 @@ namespace tpuest::cli {
 // that key where this processor lacks them; and at model.precision where the CPU engine computes
 // the steps here and cannot do so in bfloat16.
 void ChooseCpuIsa(const Job& job, bool computes_here);
+
+// The device that the steps run on: the one of --device, else the one of the job; "cpu" for "auto".
+[[nodiscard]] std::string DeviceName(const std::optional<std::string>& flag, const Job& job);
 
 // Owns the plugin and its backend; it outlives the Estimator that runs on it.
 class Device {

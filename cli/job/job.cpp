@@ -7,6 +7,7 @@
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
 #include "cli/job/tensorflow_names.h"
+#include "cli/shell/invocation.h"
 #include "core/base/faults.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
@@ -62,6 +63,7 @@ class Validator {
           fmt::format("staging_bytes is {}; expected at least 1", job_.tpuest.staging_bytes),
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
+    CheckDevice();
     CheckPreemption();
     CheckGroupDeadlines();
     if (job_.tpuest.on_nan.max_skips < 0) {
@@ -83,6 +85,13 @@ class Validator {
   }
 
  private:
+  void CheckDevice() {
+    const std::string& name = job_.tpuest.device;
+    if (name == "auto" || IsDeviceName(name)) return;
+    faults_.Say("tpuest.device", fmt::format("there is no device '{}'", name),
+                fmt::format("auto, {}", kDeviceNames));
+  }
+
   void CheckPreemption() {
     const PreemptionOptions& preemption = job_.tpuest.preemption;
     for (const std::string& name : preemption.signals) {

@@ -100,6 +100,7 @@ struct TpuestOptions {
   std::string resume = "auto";
   PreemptionOptions preemption;
   OnNanOptions on_nan;
+  std::string device = "auto";
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
@@ -120,6 +121,10 @@ struct TpuestOptions {
       {.help = "signals that a run saves and leaves at", .tpuest = true, .changes_bits = false});
     v("on_nan", on_nan,
       {.help = "what follows a step whose loss or result is not finite, which is never applied",
+       .tpuest = true});
+    v("device", device,
+      {.help = "where the steps run: cpu, or the PJRT plugin of cpu-xla, cuda, tpu or pjrt:PATH; "
+               "auto: cpu; --device goes before it",
        .tpuest = true});
     v("fsync", fsync,
       {.help = "flush checkpoints to the disk before they count",

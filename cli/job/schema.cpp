@@ -85,6 +85,9 @@ class SchemaWriter {
     }
     for (const Member& member : config::MembersOf({&type, at})) {
       Json schema = Of(*member.value.type, member.value.at, member.field);
+      if (config::NullIsEmpty(member.value, member.field)) {
+        schema = AnyOf({std::move(schema), {{"type", "null"}}});
+      }
       if (!member.field.help.empty()) schema["description"] = member.field.help;
       if (member.field.required) {
         required.push_back(member.name);

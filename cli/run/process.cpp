@@ -36,10 +36,11 @@ bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation) {
 void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
   (void)ShareOf(ReplicasOf(job.estimator), static_cast<int>(place.size),
                 static_cast<int>(place.rank));
-  if (invocation.device != "cpu") {
-    throw Error(Code::kUsage,
-                fmt::format("--device {} trains in one process, this is one of {}",
-                            invocation.device, place.size),
+  const std::string device = DeviceName(invocation.device, job);
+  if (device != "cpu") {
+    throw Error(
+        Code::kUsage,
+        fmt::format("--device {} trains in one process, this is one of {}", device, place.size),
                 "--device cpu has the replicas spread over processes");
   }
 }

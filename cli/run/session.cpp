@@ -142,7 +142,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       loaded_(std::make_unique<LoadedJob>(LoadInvocationJob(invocation, sources))),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
       backend_(MakeCpuBackend()),
-      device_(invocation.device, ReplicasOf(loaded_->job.estimator),
+      device_(DeviceName(invocation.device, loaded_->job), ReplicasOf(loaded_->job.estimator),
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   ChooseCpuIsa(loaded_->job, device_.backend() == nullptr);
   const PreemptionOptions& preemption = job().tpuest.preemption;
@@ -317,6 +317,7 @@ void Session::Recorder::Begin(HookHome& home) {
 
 RunStart Session::StartAt(int64_t begin_step) const {
   return {.seed = estimator_->options().run_config.tf_random_seed.value_or(0),
+          .device = DeviceName(invocation_.device, job()),
           .input = input_,
           .length = job().train_spec->length(),
           .begin_step = begin_step};

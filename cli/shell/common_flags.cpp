@@ -22,15 +22,12 @@ void DeclareOutputFlags(FlagSet& flags, Invocation& to) {
 
 void DeclareDevice(FlagSet& flags, Invocation& to) {
   const auto read = [&to](const std::string& given) -> std::optional<std::string> {
-    const bool is_path = given.starts_with("pjrt:") && given.size() > std::string("pjrt:").size();
-    if (!is_path && given != "cpu" && given != "cpu-xla" && given != "cuda" && given != "tpu") {
-      return "cpu, cpu-xla, cuda, tpu or pjrt:PATH";
-    }
+    if (!IsDeviceName(given)) return std::string(kDeviceNames);
     to.device = given;
     return std::nullopt;
   };
   flags.Checked("--device", read, "cpu|cpu-xla|cuda|tpu|pjrt:PATH",
-                "where the steps run: here, or on a PJRT plugin");
+                "where the steps run: here, or on a PJRT plugin (tpuest.device)");
 }
 
 void DeclareRunFlags(FlagSet& flags, Invocation& to) {

@@ -40,13 +40,17 @@ struct Invocation {
   Toggle progress = Toggle::kAuto;
   std::optional<std::string> directory;  // -C
   std::optional<int> threads;
-  std::string device = "cpu";
+  std::optional<std::string> device;     // null: as tpuest.device of the job says
 
   // Flags of commands that run a job.
   std::optional<std::string> checkpoint;
   std::optional<std::string> fold;  // "1/5"
   std::vector<KeyFlag> key_flags;   // over `overrides`
 };
+
+// What --device and tpuest.device may name.
+inline constexpr std::string_view kDeviceNames = "cpu, cpu-xla, cuda, tpu or pjrt:PATH";
+[[nodiscard]] bool IsDeviceName(std::string_view name);
 
 // Tells whether a word of the command line is a job file, by its ending.
 [[nodiscard]] bool IsJobFile(const std::string& argument);

@@ -99,7 +99,7 @@ std::vector<std::string> SweepRun::WordsOf(const Trial& trial) const {
   if (const std::optional<int> threads = ThreadsOfTrial()) {
     words.insert(words.end(), {"--threads", fmt::format("{}", *threads)});
   }
-  if (invocation_.device != "cpu") words.insert(words.end(), {"--device", invocation_.device});
+  if (invocation_.device) words.insert(words.end(), {"--device", *invocation_.device});
   if (invocation_.verbose) words.emplace_back("--verbose");
   return words;
 }

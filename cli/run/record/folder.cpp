@@ -111,7 +111,6 @@ void RunFolder::WriteStart(const Invocation& invocation, const RunStart& start,
                            double wall_seconds) {
   command_line_ = invocation.command_line;
   overrides_ = invocation.overrides;
-  device_ = invocation.device;
   start_ = start;
   begin_ = wall_seconds;
   WriteRun();

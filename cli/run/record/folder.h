@@ -19,6 +19,7 @@ namespace tpuest::cli {
 // The facts of a run that run.json keeps of its start.
 struct RunStart {
   int64_t seed = 0;
+  std::string device;
   std::string input;  // tells the files apart that it is trained on
   TrainLength length;
   int64_t begin_step = 0;
