@@ -41,7 +41,8 @@ template <class T>
 [[nodiscard]] std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults);
 
 // Whether null stands for an option that is empty where it is left out: `hooks:` with nothing below
-// it is as good as no `hooks:`. So for lists and formulas with no default; the value is the default.
+// it is as good as no `hooks:`. So for lists and formulas with no default; the value is the
+// default.
 [[nodiscard]] bool NullIsEmpty(const Value& value, const Field& field);
 
 // The type as a message says what was expected: "an integer", "a number or a section", "one of 'a',

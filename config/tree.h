@@ -52,7 +52,8 @@ struct Node {
 [[nodiscard]] std::string OriginText(const Node& node);
 
 // Names that a job has not, though its users know them from elsewhere: each is answered by what to
-// do instead, where unknown ones are reported (key_check.cpp). Null and "" ask for nothing, and pass.
+// do instead, where unknown ones are reported (key_check.cpp). Null and "" ask for nothing, and
+// pass.
 struct OtherKey {
   // The sections where it would stand, with spaces between: key paths, where * is any step ("" is
   // the top level), and names of types.

@@ -41,7 +41,7 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
     throw Error(
         Code::kUsage,
         fmt::format("--device {} trains in one process, this is one of {}", device, place.size),
-                "--device cpu has the replicas spread over processes");
+        "--device cpu has the replicas spread over processes");
   }
 }
 

@@ -40,7 +40,7 @@ struct Invocation {
   Toggle progress = Toggle::kAuto;
   std::optional<std::string> directory;  // -C
   std::optional<int> threads;
-  std::optional<std::string> device;     // null: as tpuest.device of the job says
+  std::optional<std::string> device;  // null: as tpuest.device of the job says
 
   // Flags of commands that run a job.
   std::optional<std::string> checkpoint;

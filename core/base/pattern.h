@@ -1,5 +1,6 @@
 #pragma once
-// Regular expressions, as Perl's and Python's (with lookahead, but no code), matched in bounded time.
+// Regular expressions, as Perl's and Python's (with lookahead, but no code), matched in bounded
+// time.
 
 #include <memory>
 #include <string>

@@ -120,8 +120,9 @@ TEST_CASE("what is accepted is left out with a note") {
 }
 
 TEST_CASE("what asks for nothing passes without a word") {
-  for (const std::string override : {"run_config={master: ''}", "run_config={evaluation_master: null}",
-                                     "optimizer={type: AdamOptimizer, use_locking: null}"}) {
+  for (const std::string override :
+       {"run_config={master: ''}", "run_config={evaluation_master: null}",
+        "optimizer={type: AdamOptimizer, use_locking: null}"}) {
     CAPTURE(override);
     const Answer answer = AnswerTo(override);
     CHECK_FALSE(Holds(answer.hints, "a TPU is named"));

@@ -40,7 +40,7 @@ def run_fixtures():
     square['run_config']['tpu_config']['per_host_input_for_training'] = 'PER_HOST_V2'
     yield {'name': 'batch_axis of hosts', 'job': square, 'focus': [('run_config',)], 'commands': RUN_ONLY, 'codes': range(10)}
     yield {'name': 'resume', 'job': job_of(tpuest__resume='auto'), 'focus': [('tpuest',)], 'codes': range(10),
-           'values': {'tpuest.resume': ['must'], 'tpuest.device': ['pjrt:no_plugin.so']}}
+           'values': {'tpuest.resume': ['must']}}
     yield from warm_start_fixtures()
     spread = job_of(use_tpu=False, run_config__eval_distribute={'type': 'ParameterServerStrategy', 'num_replicas': 2})
     yield {'name': 'evaluation spread', 'job': spread, 'focus': [('run_config',)], 'codes': range(10),

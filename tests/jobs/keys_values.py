@@ -145,5 +145,6 @@ EXCEPTIONS = {
     'functional input_shape': 'it is checked: what does not fit is refused (keras.yaml)',
     'functional name': 'only names in other layers show it (functional.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',
+    'tpuest.device': 'only a plugin shows it (device.yaml)',
     'tpuest.matmul_precision': 'products are whole on the CPU; it counts on an XLA plugin',
 }

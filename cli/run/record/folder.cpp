@@ -154,7 +154,7 @@ void RunFolder::WriteRun() const {
                     {"version", ThisBuild().version},
                     {"commit", ThisBuild().commit},
                     {"host", host},
-                    {"device", device_},
+                    {"device", start_.device},
                     {"cpu", CpuText()},
                     {"input", start_.input.empty() ? Json() : Json(start_.input)},
                     {"seed", start_.seed},

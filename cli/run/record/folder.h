@@ -56,7 +56,6 @@ class RunFolder {
   std::string model_dir_;
   std::string command_line_;
   std::vector<std::string> overrides_;
-  std::string device_;
   RunStart start_;
   double begin_ = 0;
   std::optional<double> end_;

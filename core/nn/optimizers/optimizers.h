@@ -31,6 +31,7 @@ struct CrossShardOptimizer {
 struct GradientOptions {
   CrossShardOptimizer cross_shard_optimizer;
   std::optional<double> clip_by_global_norm;
+  int64_t gradient_accumulation_steps = 1;
   std::optional<ExponentialMovingAverage> exponential_moving_average;
 
   template <class V>
@@ -39,6 +40,11 @@ struct GradientOptions {
       {.help = "implied where there are several replicas"});
     v("clip_by_global_norm", clip_by_global_norm,
       {.help = "largest norm of all gradients together, after the sum over replicas",
+       .tpuest = true});
+    v("gradient_accumulation_steps", gradient_accumulation_steps,
+      {.help =
+           "each such step applies the mean of the gradients since the one before; a step is one "
+           "batch and one global_step, as in Keras 3",
        .tpuest = true});
     v("exponential_moving_average", exponential_moving_average,
       {.help = "of tf.train.ExponentialMovingAverage, over all trainable variables",

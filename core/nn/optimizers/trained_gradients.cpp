@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
+#include "core/nn/optimizers/gradient_accumulation.h"
 #include "core/nn/optimizers/optimizer_updates.h"
 #include "core/nn/optimizers/unique_rows.h"
 #include "core/ops/array.h"
@@ -100,7 +101,11 @@ Node* AdvanceGlobalStep(Graph& graph, const std::vector<Node*>& updates) {
   return advance;
 }
 
-void CheckClip(const GradientOptions& gradients) {
+void CheckArguments(const GradientOptions& gradients) {
+  if (gradients.gradient_accumulation_steps < 1) {
+    throw Error(Code::kUsage, fmt::format("gradient_accumulation_steps is {}, expected at least 1",
+                                          gradients.gradient_accumulation_steps));
+  }
   if (gradients.clip_by_global_norm && !(*gradients.clip_by_global_norm > 0)) {
     throw Error(Code::kUsage, fmt::format("clip_by_global_norm is {}, expected more than 0",
                                           NumberText(*gradients.clip_by_global_norm)));
@@ -183,11 +188,18 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
         return std::pair<const GradientOptions&, const LearningRate&>(o.gradients, o.learning_rate);
       },
       optimizer);
-  CheckClip(gradients);
-  if (gradients.clip_by_global_norm || options.gradient_norm) SumInLookups(trained);
+  CheckArguments(gradients);
+  const bool is_measured = gradients.clip_by_global_norm || options.gradient_norm;
+  if (is_measured) SumInLookups(trained);
+  std::optional<GradientAccumulation> accumulation;
+  if (gradients.gradient_accumulation_steps > 1) {
+    if (is_measured) result.gradient_norm = GlobalNorm(trained);  // of the step's own
+    accumulation.emplace(graph, gradients.gradient_accumulation_steps, names, trained);
+  }
   if (gradients.clip_by_global_norm) {
-    result.gradient_norm = ClipByGlobalNorm(trained, *gradients.clip_by_global_norm);
-  } else if (options.gradient_norm) {
+    const Value norm = ClipByGlobalNorm(trained, *gradients.clip_by_global_norm);
+    if (!accumulation) result.gradient_norm = norm;
+  } else if (is_measured && !accumulation) {
     result.gradient_norm = GlobalNorm(trained);
   }
   result.learning_rate = LearningRateAt(graph, rate, options.steps_per_epoch);
@@ -197,7 +209,7 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
     updates.push_back(ApplyGradient(optimizer, update, OverReplicas(t)));
   }
   for (Node* const node : Finish(optimizer, graph, names)) updates.push_back(node);
-  return updates;
+  return accumulation ? accumulation->Finish(updates) : updates;
 }
 
 Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,

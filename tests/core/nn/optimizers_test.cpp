@@ -76,6 +76,48 @@ TEST_CASE("a decay outside 0 to 1 is refused") {
                        "exponential_moving_average: decay is 1.5, expected 0 to 1", Error);
 }
 
+// The gradient of steps that apply nothing stays the same, and so does the mean of a group's.
+TEST_CASE("with gradient_accumulation_steps each group of steps is one of every optimizer") {
+  const std::vector<AnyOptimizer> optimizers = {
+      GradientDescentOptimizer{.learning_rate = 0.1},
+      MomentumOptimizer{.learning_rate = 0.1, .momentum = 0.9, .use_nesterov = true},
+      AdamOptimizer{.learning_rate = 0.1},
+      AdagradOptimizer{.learning_rate = 0.1},
+      RMSPropOptimizer{.learning_rate = 0.1, .momentum = 0.5, .centered = true},
+      FtrlOptimizer{.learning_rate = 0.1},
+      LARSOptimizer{.learning_rate = 0.1},
+      AdamWeightDecayOptimizer{.learning_rate = 0.1, .weight_decay_rate = 0.01}};
+  for (AnyOptimizer optimizer : optimizers) {
+    CAPTURE(optimizer.index());
+    const auto gradients = [&]() -> GradientOptions& {
+      return std::visit([](auto& o) -> GradientOptions& { return o.gradients; }, optimizer);
+    };
+    gradients().clip_by_global_norm = 1.5;
+    Trained apart(optimizer, 3);
+    gradients().gradient_accumulation_steps = 4;
+    Trained together(optimizer, 3 * 4 + 1);
+    CHECK(together["global_step"] == std::vector<float>{13});
+    CHECK(together["w"] == apart["w"]);
+    for (const char* const name : {"w/Momentum", "w/Adam", "w/Adam_1", "beta1_power", "beta2_power",
+                                   "w/Adagrad", "w/RMSProp", "w/RMSProp_1", "w/RMSProp_2", "w/Ftrl",
+                                   "w/Ftrl_1", "w/LARSOptimizer", "w/adam_m", "w/adam_v"}) {
+      CAPTURE(name);
+      CHECK(together.Has(name) == apart.Has(name));
+      if (apart.Has(name)) CHECK(together[name] == apart[name]);
+    }
+    // The first of the next group: a w.
+    const std::vector<float> w = together["w"];
+    CHECK(together["w/GradientAccumulator"] == std::vector<float>{w[0], 2 * w[1], 3 * w[2]});
+  }
+}
+
+TEST_CASE("fewer than one gradient_accumulation_steps are refused") {
+  GradientDescentOptimizer optimizer{.learning_rate = 0.1};
+  optimizer.gradients.gradient_accumulation_steps = 0;
+  CHECK_THROWS_WITH_AS(Trained{optimizer}, "gradient_accumulation_steps is 0, expected at least 1",
+                       Error);
+}
+
 TEST_CASE("momentum") {
   Trained after(MomentumOptimizer{.learning_rate = 0.1, .momentum = 0.9});
   CHECK(Near(after["w"], {0.485999972, -0.124000013, -0.138999984}));
