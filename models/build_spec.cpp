@@ -136,20 +136,52 @@ Recordable RecordableOf(const SpecParts& parts, const TPUEstimatorSpec& spec,
   return of;
 }
 
-// Puts the histograms that a job asks for in the spec, and returns the tags that are scalars.
+// Puts the histograms that a job asks for in the spec, and returns the tags that are scalars; "" in
+// the place of what is none.
 std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const Graph& graph,
                                            const nn::TrainOp& train_op, TPUEstimatorSpec& spec) {
-  if (std::erase(tags, "variables") > 0) {
+  const auto takes = [&](std::string_view word) {
+    const auto found = std::find(tags.begin(), tags.end(), word);
+    if (found == tags.end()) return false;
+    found->clear();
+    return true;
+  };
+  if (takes("variables")) {
     for (const auto& variable : graph.variables()) {
       if (variable->trainable) spec.histograms[variable->name] = variable->value;
     }
   }
-  if (std::erase(tags, "gradients") > 0) {
+  if (takes("gradients")) {
     for (const auto& [name, gradient] : train_op.gradients) {
       spec.histograms["gradients/" + name] = gradient;
     }
   }
   return tags;
+}
+
+// What formulas of summaries may name: the head's tensors, features, and by their groups
+// predictions, variables and gradients.
+nn::FormulaNames SummaryNames(const SpecParts& parts, const TPUEstimatorSpec& spec,
+                              const nn::HeadOutputs& outputs, const nn::TrainOp& train_op) {
+  nn::Tensors tensors = outputs.metric_tensors;
+  for (const auto& [name, value] : parts.inputs.features) {
+    tensors.emplace(nn::FeatureKey(name), value);
+  }
+  nn::FormulaNames names = nn::MetricFormulaNames(tensors);
+  for (const auto& [name, value] : spec.predictions) names.values.emplace(name, value);
+  names.groups["predictions"] = spec.predictions;
+  for (const auto& variable : parts.layers.graph.variables()) {
+    if (variable->trainable) names.groups["variables"].emplace(variable->name, variable->value);
+  }
+  for (const auto& [name, gradient] : train_op.gradients) {
+    names.groups["gradients"].emplace(name, gradient);
+  }
+  names.values.insert_or_assign("loss", spec.loss);
+  if (spec.learning_rate.valid()) {
+    names.values.insert_or_assign("learning_rate", spec.learning_rate);
+  }
+  names.values.emplace("global_step", nn::GetOrCreateGlobalStep(parts.layers.graph)->value);
+  return names;
 }
 
 void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEstimatorSpec& spec) {
@@ -161,9 +193,16 @@ void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEsti
   spec.activations = parts.summaries.activations;
   spec.histograms = parts.summaries.histograms;
   if (train_op.gradient_norm.valid()) spec.summaries[kGradientNorm] = train_op.gradient_norm;
+  if (!parts.job.formula_summaries.empty()) {
+    AddFormulaSummaries(parts.layers.graph, parts.job.formula_summaries,
+                        SummaryNames(parts, spec, outputs, train_op), spec);
+  }
   const std::vector<std::string> recorded =
       WithoutHistograms(parts.job.summaries, parts.layers.graph, train_op, spec);
-  if (recorded.empty()) return;
+  if (std::all_of(recorded.begin(), recorded.end(),
+                  [](const std::string& tag) { return tag.empty(); })) {
+    return;
+  }
   spec.host_call =
       RecordedCall(recorded, RecordableOf(parts, spec, outputs), parts.layers.graph.registry());
   // A tag is written once: by the host_call, not by the loop's own summaries too.

@@ -16,6 +16,7 @@
 #include "core/nn/optimizers/minimize.h"
 #include "core/nn/optimizers/weight_decay.h"
 #include "core/nn/summaries.h"
+#include "models/formula_summaries.h"
 
 namespace tpuest::models {
 
@@ -26,8 +27,9 @@ struct JobContext {
   nn::FeatureColumns feature_columns;
   // Tags of scalars that a host_call records in TRAIN: loss, learning_rate, current_epoch,
   // global_norm/gradient_norm, the model's own, and metrics; "variables" and "gradients" for
-  // histograms.
+  // histograms. "" stands for an entry that is a formula.
   std::vector<std::string> summaries;
+  std::vector<FormulaSummary> formula_summaries;
 };
 
 // The tag of the epochs that are behind a step; it needs JobContext::steps_per_epoch.

@@ -70,6 +70,7 @@ HostCall RecordedCall(const std::vector<std::string>& tags, const Recordable& of
   nn::MetricBuilders metrics;
   for (size_t i = 0; i < tags.size(); ++i) {
     const std::string& tag = tags[i];
+    if (tag.empty()) continue;
     call.tags.insert(tag);
     if (const auto scalar = of.scalars.find(tag); scalar != of.scalars.end()) {
       call.tensors[tag] = ops::ExpandDims(ops::Cast(scalar->second, DType::kFloat), 0);

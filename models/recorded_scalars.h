@@ -22,8 +22,8 @@ struct Recordable {
 
 // A host_call that records these tags. A scalar leaves the device as [1], and what all replicas
 // have is averaged; of a metric its tensors leave the device, and it is computed on the rows of all
-// replicas. Throws Error kUsage at summaries.<i> for a tag that there is not, and for a metric that
-// one batch does not give.
+// replicas. An empty tag is none. Throws Error kUsage at summaries.<i> for a tag that there is not,
+// and for a metric that one batch does not give.
 [[nodiscard]] HostCall RecordedCall(const std::vector<std::string>& tags, const Recordable& of,
                                     const OpRegistry& registry);
 

@@ -220,11 +220,30 @@ class Validator {
   Faults faults_;
 };
 
+// The entries of `summaries` that are tags, "" in the place of the others.
+std::vector<std::string> SummaryTags(const Job& job) {
+  std::vector<std::string> tags;
+  for (const models::AnySummary& summary : job.summaries) {
+    const auto* const tag = std::get_if<std::string>(&summary);
+    tags.push_back(tag == nullptr ? "" : *tag);
+  }
+  return tags;
+}
+
+std::vector<models::FormulaSummary> SummaryFormulas(const Job& job) {
+  std::vector<models::FormulaSummary> formulas;
+  for (const models::AnySummary& summary : job.summaries) {
+    const auto* const formula = std::get_if<models::FormulaSummary>(&summary);
+    if (formula != nullptr) formulas.push_back(*formula);
+  }
+  return formulas;
+}
+
 // The steps of one epoch of the training input; nullopt where neither an optimizer's schedule nor
 // `summaries` speaks of epochs.
 std::optional<double> StepsPerEpoch(const Job& job) {
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
-  const auto& tags = job.summaries;
+  const std::vector<std::string> tags = SummaryTags(job);
   const bool is_recorded = std::find(tags.begin(), tags.end(), models::kCurrentEpoch) != tags.end();
   EpochFinder finder;
   std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
@@ -246,8 +265,8 @@ std::optional<double> StepsPerEpoch(const Job& job) {
 }
 
 ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
-  return models::MakeModelFn(job.model,
-                             {job.optimizer, steps_per_epoch, job.feature_columns, job.summaries});
+  return models::MakeModelFn(job.model, {job.optimizer, steps_per_epoch, job.feature_columns,
+                                         SummaryTags(job), SummaryFormulas(job)});
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ struct Job {
   nn::FeatureColumns feature_columns;
   models::AnyModel model;
   std::optional<nn::AnyOptimizer> optimizer;
-  std::vector<std::string> summaries;
+  std::vector<models::AnySummary> summaries;
   std::optional<TrainSpec> train_spec;
   std::optional<EvalSpecs> eval_spec;
   PredictOptions predict;
@@ -201,7 +201,8 @@ struct Job {
     v("summaries", summaries,
       {.help = "a host_call: what is recorded at every step of training: loss, learning_rate, "
                "current_epoch, global_norm/gradient_norm, scalars of the model by their tags, and "
-               "metrics of the batch by their names",
+               "metrics of the batch by their names; or formulas of what tf.summary shows, each "
+               "save_summary_steps",
        .tpuest = true,
        .changes_bits = false});
     v("train_spec", train_spec, {.help = "of TrainSpec"});

@@ -164,6 +164,16 @@ struct Scaffold {
 };
 using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 
+// A whole tensor that is shown where summaries are written: the rows of all replicas, or of what
+// every replica has one.
+struct ShownTensor {
+  enum class Kind { kHistogram, kImage, kText };
+  std::string tag;
+  Kind kind = Kind::kHistogram;
+  Value value;       // numbers; [batch, height, width, 1, 3 or 4]; texts
+  int64_t most = 3;  // images of the batch
+};
+
 class SessionRunHook;
 using SpecHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
@@ -195,6 +205,7 @@ struct TPUEstimatorSpec {
   // Whole tensors, looked at when summaries are written: see nn::Summaries.
   std::map<std::string, Value> activations;
   std::map<std::string, Value> histograms;
+  std::vector<ShownTensor> shown;
   // The labels that each head takes. Others are Error kData, by row; without a range any label will
   // do.
   nn::Labels<nn::LabelRange> label_ranges;

@@ -1,5 +1,6 @@
 #include "core/estimator/step/distributions.h"
 
+#include "core/estimator/step/image_summary.h"
 #include "core/sharding/split.h"
 
 namespace tpuest {
@@ -9,6 +10,7 @@ std::vector<Value> FetchesOf(const TPUEstimatorSpec& spec) {
   std::vector<Value> fetches;
   for (const auto& [name, value] : spec.activations) fetches.push_back(value);
   for (const auto& [tag, value] : spec.histograms) fetches.push_back(value);
+  for (const ShownTensor& shown : spec.shown) fetches.push_back(shown.value);
   return fetches;
 }
 
@@ -16,6 +18,21 @@ float FractionOfZeros(const Tensor& tensor) {
   int64_t zeros = 0;
   for (int64_t i = 0; i < tensor.elements(); ++i) zeros += tensor.AsDouble(i) == 0 ? 1 : 0;
   return static_cast<float>(zeros) / static_cast<float>(tensor.elements());
+}
+
+void AddShown(const ShownTensor& shown, const Tensor& whole, std::vector<SummaryValue>& summaries) {
+  switch (shown.kind) {
+    case ShownTensor::Kind::kHistogram:
+      summaries.push_back({.tag = shown.tag, .value = HistogramOf(whole)});
+      return;
+    case ShownTensor::Kind::kText:
+      summaries.push_back({.tag = shown.tag, .value = whole, .plugin_name = "text"});
+      return;
+    case ShownTensor::Kind::kImage:
+      for (SummaryValue& image : ImageSummaries(shown.tag, whole, shown.most)) {
+        summaries.push_back(std::move(image));
+      }
+  }
 }
 
 }  // namespace
@@ -47,6 +64,10 @@ std::vector<SummaryValue> Distributions::Compute(const Batch& batch) {
   for (const auto& [tag, value] : model_.spec.histograms) {
     const Tensor& of_first = result.fetches[program->DeviceIndex(fetch++)].front();
     summaries.push_back({.tag = tag, .value = HistogramOf(of_first)});
+  }
+  for (const ShownTensor& shown : model_.spec.shown) {
+    const size_t wanted = fetch++;
+    AddShown(shown, program->Finish(feeds, result, {&wanted, 1}).front(), summaries);
   }
   return summaries;
 }

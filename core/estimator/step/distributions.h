@@ -23,7 +23,7 @@ class Distributions {
 
  private:
   const BuiltModel& model_;
-  std::vector<Value> fetches_;  // activations, then histograms, each in the order of their tags
+  std::vector<Value> fetches_;  // activations and histograms in the order of their tags, then shown
   StepPrograms programs_;
 };
 

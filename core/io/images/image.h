@@ -96,4 +96,7 @@ void DecodeAndCrop(std::string_view bytes, int channels, const CropWindow& windo
 // Pixels as a JPEG file of this quality (1..100), colour at half resolution; channels 1 or 3.
 [[nodiscard]] std::string EncodeJpeg(const DecodedImage& image, int quality);
 
+// Pixels as a PNG file; channels 1 to 4.
+[[nodiscard]] std::string EncodePng(const DecodedImage& image);
+
 }  // namespace tpuest

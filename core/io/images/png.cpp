@@ -138,10 +138,34 @@ void DecodePng(std::string_view bytes, int channels, DecodedImage& image) {
   reader.Read(image);
 }
 
+std::string EncodePng(const DecodedImage& image) {
+  constexpr png_uint_32 kFormats[] = {PNG_FORMAT_GRAY, PNG_FORMAT_GA, PNG_FORMAT_RGB,
+                                      PNG_FORMAT_RGBA};
+  Check(image.channels >= 1 && image.channels <= 4);
+  png_image png = {};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = kFormats[image.channels - 1];
+  png_alloc_size_t size = 0;
+  std::string file;
+  for (int pass = 0; pass < 2; ++pass) {  // the first one tells the size
+    void* const to = pass == 0 ? nullptr : file.data();
+    if (png_image_write_to_memory(&png, to, &size, 0, image.pixels.data(), 0, nullptr) == 0) {
+      throw Error(Code::kResource, fmt::format("no PNG could be made: {}", png.message));
+    }
+    file.resize(size);
+  }
+  return file;
+}
+
 #else
 
 ImageHeader PngHeader(std::string_view) { throw WithoutDecoder(ImageFormat::kPng, "libpng-dev"); }
 void DecodePng(std::string_view, int, DecodedImage&) {
+  throw WithoutDecoder(ImageFormat::kPng, "libpng-dev");
+}
+std::string EncodePng(const DecodedImage&) {
   throw WithoutDecoder(ImageFormat::kPng, "libpng-dev");
 }
 

@@ -3,7 +3,6 @@
 #include <set>
 #include <utility>
 
-#include "core/nn/formula/formula.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 
@@ -187,23 +186,6 @@ Value RowsOf(Graph& graph, const Formula& formula, const FormulaNames& names, bo
 constexpr std::string_view kFeaturePrefix = "features/";
 constexpr std::string_view kLabelPrefix = "labels/";
 
-// What formulas of metrics may name: features, and the head's tensors before them.
-FormulaNames NamesOf(const Tensors& tensors) {
-  FormulaNames names;
-  for (const auto& [key, value] : tensors) {
-    if (key.starts_with(kFeaturePrefix)) {
-      names.groups["features"].emplace(key.substr(kFeaturePrefix.size()), value);
-    } else if (key.starts_with(kLabelPrefix)) {
-      names.groups["labels"].emplace(key.substr(kLabelPrefix.size()), value);
-    } else {
-      names.values.emplace(key, value);
-    }
-  }
-  for (const auto& [name, value] : names.groups["features"]) names.values.emplace(name, value);
-  std::erase_if(names.groups, [](const auto& group) { return group.second.empty(); });
-  return names;
-}
-
 const Formula* MeanOf(const MeanOptions& options) {
   return options.value.empty() ? nullptr : &options.value;
 }
@@ -218,7 +200,7 @@ template <class Options>
 Tensors WithFormulas(Graph& graph, const Options& options, const std::string& predictions,
                      const Tensors& tensors) {
   constexpr bool kKeepsType = std::is_same_v<Options, AccuracyOptions>;
-  const FormulaNames names = NamesOf(tensors);
+  const FormulaNames names = MetricFormulaNames(tensors);
   Tensors with = tensors;
   const MetricFormulas& of = options.of;
   if (!of.labels.empty()) with["labels"] = RowsOf(graph, of.labels, names, !kKeepsType);
@@ -295,6 +277,22 @@ std::vector<std::string> NamesInMetrics(const std::vector<ExtraMetric>& extra) {
 }
 
 std::string FeatureKey(const std::string& feature) { return std::string(kFeaturePrefix) + feature; }
+
+FormulaNames MetricFormulaNames(const Tensors& tensors) {
+  FormulaNames names;
+  for (const auto& [key, value] : tensors) {
+    if (key.starts_with(kFeaturePrefix)) {
+      names.groups["features"].emplace(key.substr(kFeaturePrefix.size()), value);
+    } else if (key.starts_with(kLabelPrefix)) {
+      names.groups["labels"].emplace(key.substr(kLabelPrefix.size()), value);
+    } else {
+      names.values.emplace(key, value);
+    }
+  }
+  for (const auto& [name, value] : names.groups["features"]) names.values.emplace(name, value);
+  std::erase_if(names.groups, [](const auto& group) { return group.second.empty(); });
+  return names;
+}
 
 MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra, const Tensors& tensors) {
   MetricBuilders builders;

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/formula_text.h"
 #include "core/base/visit.h"
+#include "core/nn/formula/formula.h"
 #include "core/nn/metrics/metrics.h"
 
 namespace tpuest::nn {
@@ -202,6 +203,9 @@ using ExtraMetric = std::variant<
 
 // The key under which a metric's tensors have a feature.
 [[nodiscard]] std::string FeatureKey(const std::string& feature);
+
+// What formulas of metrics may name: features, and the head's tensors before them.
+[[nodiscard]] FormulaNames MetricFormulaNames(const Tensors& tensors);
 
 // The metrics' builders by name. `tensors` are the head's, and the features that formulas name.
 // Throws Error kUsage, at the metric's place, if the head does not have what the metric is about,

@@ -1,0 +1,139 @@
+#include "models/formula_summaries.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "core/graph/cut.h"
+#include "core/ops/elementwise.h"
+
+namespace tpuest::models {
+namespace {
+
+// The formulas of an entry by their keys.
+std::vector<std::pair<std::string_view, const Formula*>> FormulasOf(const FormulaSummary& summary) {
+  std::vector<std::pair<std::string_view, const Formula*>> given = {
+      {"scalar", &summary.scalar},
+      {"histogram", &summary.histogram},
+      {"image", &summary.image},
+      {"text", &summary.text}};
+  std::erase_if(given, [](const auto& formula) { return formula.second->empty(); });
+  return given;
+}
+
+// What tf.summary makes of a name: other characters become _, and leading slashes go.
+std::string CleanTag(const std::string& name) {
+  std::string tag = name;
+  for (char& c : tag) {
+    const bool stays = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
+                       c == '-' || c == '/';
+    if (!stays) c = '_';
+  }
+  tag.erase(0, std::min(tag.find_first_not_of('/'), tag.size()));
+  return tag.empty() ? "summary" : tag;
+}
+
+class Adder {
+ public:
+  Adder(Graph& graph, const nn::FormulaNames& names, TPUEstimatorSpec& spec)
+      : graph_(graph), names_(names), spec_(spec) {
+    for (const auto& [tag, value] : spec.summaries) tags_.insert(tag);
+    for (const auto& [tag, value] : spec.histograms) tags_.insert(tag);
+    for (const std::string reserved : {"loss", "learning_rate"}) tags_.insert(reserved);
+  }
+
+  void Add(const FormulaSummary& summary) {
+    const auto given = FormulasOf(summary);
+    if (given.size() != 1) {
+      throw Error(Code::kUsage, "a summary is one formula", "{scalar: \"mean(abs(logits))\"}")
+          .At(summary.place);
+    }
+    const auto& [kind, formula] = given.front();
+    const Value value = nn::BuildFormula(graph_, *formula, names_);
+    const std::string tag = Unique(CleanTag(summary.name.empty() ? formula->text : summary.name));
+    if (kind == "scalar") {
+      spec_.summaries[tag] = Scalar(value, *formula);
+      return;
+    }
+    ShownTensor shown{.tag = tag, .value = value};
+    if (kind == "histogram") CheckNumbers(value, *formula);
+    if (kind == "image") {
+      CheckImages(value, *formula);
+      if (summary.max_outputs < 1) {
+        throw Error(Code::kUsage,
+                    fmt::format("max_outputs must be > 0, given: {}", summary.max_outputs))
+            .At(summary.place);
+      }
+      shown.kind = ShownTensor::Kind::kImage;
+      shown.most = summary.max_outputs;
+    }
+    if (kind == "text") {
+      if (value.dtype() != DType::kString) {
+        Refuse(value, *formula, "texts", "as_string(x) makes texts");
+      }
+      shown.kind = ShownTensor::Kind::kText;
+    }
+    spec_.shown.push_back(std::move(shown));
+  }
+
+ private:
+  // A name that is taken gets a number, as a scope of TensorFlow's.
+  std::string Unique(const std::string& tag) {
+    std::string unique = tag;
+    for (int i = 1; !tags_.insert(unique).second; ++i) unique = fmt::format("{}_{}", tag, i);
+    return unique;
+  }
+
+  [[noreturn]] static void Refuse(const Value& value, const Formula& formula,
+                                  std::string_view expected, const std::string& hint = "") {
+    throw Error(Code::kUsage,
+                fmt::format("the summary is {} {}, expected {}", NameOf(value.dtype()),
+                            value.shape().Text(), expected),
+                hint)
+        .At(formula.place);
+  }
+
+  static void CheckNumbers(const Value& value, const Formula& formula) {
+    if (value.dtype() == DType::kString) Refuse(value, formula, "numbers");
+  }
+
+  [[nodiscard]] Value Scalar(const Value& value, const Formula& formula) const {
+    CheckNumbers(value, formula);
+    if (value.shape() != Shape()) {
+      Refuse(value, formula, "one number", "mean(...) makes one of many");
+    }
+    const Value real = ops::Cast(value, DType::kFloat);
+    if (CutGraph(graph_, {real}, {}).PartOf(*real.node) != Part::kDevice) {
+      throw Error(Code::kUsage, "a scalar of every step is no matter of the host's texts",
+                  "histogram: shows such numbers")
+          .At(formula.place);
+    }
+    return real;
+  }
+
+  static void CheckImages(const Value& value, const Formula& formula) {
+    const Shape& shape = value.shape();
+    const bool is_image = shape.known_rank() && shape.rank() == 4 &&
+                          (shape.dim(3) == 1 || shape.dim(3) == 3 || shape.dim(3) == 4);
+    const bool is_pixel = value.dtype() == DType::kUint8 || IsFloating(value.dtype());
+    if (is_image && is_pixel) return;
+    Refuse(value, formula, "[batch, height, width, 1, 3 or 4] of uint8 or real numbers",
+           "reshape(x, [-1, 28, 28, 1]), cast(x, float32)");
+  }
+
+  Graph& graph_;
+  const nn::FormulaNames& names_;
+  TPUEstimatorSpec& spec_;
+  std::set<std::string> tags_;
+};
+
+}  // namespace
+
+void AddFormulaSummaries(Graph& graph, const std::vector<FormulaSummary>& summaries,
+                         const nn::FormulaNames& names, TPUEstimatorSpec& spec) {
+  Adder adder(graph, names, spec);
+  for (const FormulaSummary& summary : summaries) adder.Add(summary);
+}
+
+}  // namespace tpuest::models

@@ -1,0 +1,46 @@
+#pragma once
+// `summaries:` of a job that are formulas: what tf.summary is called with in a model_fn.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/formula_text.h"
+#include "core/estimator/contract/contract.h"
+#include "core/nn/formula/formula.h"
+
+namespace tpuest::models {
+
+// One of the formulas is given (core/nn/formula/formula.h).
+struct FormulaSummary {
+  Formula scalar = {};
+  Formula histogram = {};
+  Formula image = {};
+  Formula text = {};
+  std::string name;
+  int64_t max_outputs = 3;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("scalar", scalar, {.help = "formula of one number of the batch", .tpuest = true});
+    v("histogram", histogram, {.help = "formula of numbers", .tpuest = true});
+    v("image", image, {.help = "formula of [batch, height, width, 1, 3 or 4]", .tpuest = true});
+    v("text", text, {.help = "formula of texts", .tpuest = true});
+    v("name", name, {.help = "tag of the events; default: the formula", .tpuest = true});
+    v("max_outputs", max_outputs, {.help = "images of a batch that are written", .tpuest = true});
+  }
+};
+
+// An entry of `summaries:`: a tag that the model has, or a formula.
+using AnySummary = std::variant<std::string, FormulaSummary>;
+
+// Builds the formulas, and puts scalars in spec.summaries and the others in spec.shown, under the
+// tags that tf.compat.v1.summary gives. Throws Error kUsage, at its place, for an entry without one
+// formula, for what BuildFormula refuses, and for values of another type or shape.
+void AddFormulaSummaries(Graph& graph, const std::vector<FormulaSummary>& summaries,
+                         const nn::FormulaNames& names, TPUEstimatorSpec& spec);
+
+}  // namespace tpuest::models
