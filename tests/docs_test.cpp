@@ -216,6 +216,16 @@ TEST_CASE("every link leads to a page and a heading") {
   CHECK(Listed(BrokenLinks(Documentation())) == "");
 }
 
+TEST_CASE("a program that a page shows is the file that a test builds") {
+  const auto shows = [](const std::string& page, const std::string& file) {
+    return ReadFile(std::string(SOURCE_ROOT "/") + page)
+               .find("```cpp\n" + ReadFile(std::string(SOURCE_ROOT "/") + file) + "```") !=
+           std::string::npos;
+  };
+  CHECK(shows("docs/developing.md", "tests/models/own_model.cpp"));
+  CHECK(shows("docs/runs.md", "tests/core/estimator/example_hook.cpp"));
+}
+
 TEST_CASE("every path that is named is there") {
   CHECK(Listed(PathFaults(Documentation(), Tree())) == "");
 }

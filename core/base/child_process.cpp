@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,9 +19,28 @@
 namespace tpuest {
 namespace {
 
+// A new file in memory alone.
+int MemoryFile() {
+  const int number = ::memfd_create("child", MFD_CLOEXEC);
+  if (number >= 0) return number;
+  throw Error(Code::kResource,
+              fmt::format("no file in memory for a program ({})", strerror(errno)));
+}
+
 // A file of the parent's that the child takes over under another number.
 class OpenFile {
  public:
+  // A file of the memory's, with these contents.
+  explicit OpenFile(const std::string& contents) : number_(MemoryFile()) {
+    const auto size = static_cast<ssize_t>(contents.size());
+    if (::write(number_, contents.data(), contents.size()) == size &&
+        ::lseek(number_, 0, SEEK_SET) == 0) {
+      return;
+    }
+    ::close(number_);
+    throw Error(Code::kResource,
+                fmt::format("no memory for a program's input ({})", strerror(errno)));
+  }
   OpenFile(const std::string& path, int flags)
       : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
     if (number_ >= 0) return;
@@ -41,8 +61,10 @@ class OpenFile {
 struct Prepared {
   const char* program;
   char* const* words;
+  char* const* variables;  // the whole environment
   int input;
-  int output;  // of both; -1: as they are
+  int output;  // stdout; -1: as it is
+  int errors;  // stderr; -1: as it is
   bool supervised;
   pid_t parent;
 };
@@ -58,10 +80,10 @@ void Become(const Prepared& prepared) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   dup2(prepared.input, STDIN_FILENO);
-  if (prepared.output >= 0) {
-    dup2(prepared.output, STDOUT_FILENO);
-    dup2(prepared.output, STDERR_FILENO);
-  }
+  // Before stdout is another: they may be one.
+  if (prepared.errors >= 0) dup2(prepared.errors, STDERR_FILENO);
+  if (prepared.output >= 0) dup2(prepared.output, STDOUT_FILENO);
+  environ = const_cast<char**>(prepared.variables);
   execvp(prepared.program, prepared.words);
 }
 
@@ -98,14 +120,25 @@ ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervise
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  const OpenFile input("/dev/null", O_RDONLY);
+  std::vector<std::string> added = call.variables;
+  std::vector<char*> variables;
+  for (std::string& variable : added) variables.push_back(variable.data());
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    variables.push_back(*variable);  // of two of one name the first holds
+  }
+  variables.push_back(nullptr);
+  const OpenFile input(call.input);
+  if (call.answers) output_ = MemoryFile();
   std::optional<OpenFile> log;
   if (call.log) log.emplace(*call.log, O_WRONLY | O_CREAT | O_APPEND);
   const int output = log ? log->number() : STDERR_FILENO;
+  const int errors = call.speaks_for_itself ? -1 : output;
   const Prepared prepared{.program = call.program.c_str(),
                           .words = pointers.data(),
+                          .variables = variables.data(),
                           .input = input.number(),
-                          .output = call.speaks_for_itself ? -1 : output,
+                          .output = call.answers ? output_ : errors,
+                          .errors = errors,
                           .supervised = call.supervised,
                           .parent = getpid()};
   const std::string what = Join(call.words, " ");
@@ -159,11 +192,13 @@ ChildProcess::~ChildProcess() {
     Wait();
   }
   if (from_ >= 0) ::close(from_);
+  if (output_ >= 0) ::close(output_);
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       from_(std::exchange(other.from_, -1)),
+      output_(std::exchange(other.output_, -1)),
       supervised_(other.supervised_) {}
 
 std::optional<std::string> ChildProcess::Answer(double deadline_secs) {
@@ -191,6 +226,16 @@ std::optional<ProcessEnd> ChildProcess::Poll() {
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   pid_ = -1;
   return EndOf(status);
+}
+
+std::string ChildProcess::Output() const {
+  std::string text;
+  char buffer[4096];
+  off_t at = 0;
+  for (ssize_t size = 0; (size = ::pread(output_, buffer, sizeof buffer, at)) > 0; at += size) {
+    text.append(buffer, static_cast<size_t>(size));
+  }
+  return text;
 }
 
 ProcessEnd ChildProcess::Wait() {

@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// A program and its arguments. Its input is empty.
+// A program and its arguments.
 struct ProgramCall {
   std::vector<std::string> words;     // as the program gets them: its name, then its arguments
   std::string program = words.at(0);  // a path, or a name that PATH finds
@@ -19,6 +19,11 @@ struct ProgramCall {
   std::optional<std::string> log = std::nullopt;
   // stdout and stderr are this process's, whatever `log` says.
   bool speaks_for_itself = false;
+  // "NAME=value", which stand in its environment beside this process's.
+  std::vector<std::string> variables = {};
+  std::string input = {};  // all that its input has
+  // stdout is kept for Output; stderr goes where it would.
+  bool answers = false;
   // In a process group of its own, and sent SIGTERM when the thread that starts it ends.
   bool supervised = false;
 };
@@ -56,13 +61,16 @@ class ChildProcess {
   [[nodiscard]] std::optional<ProcessEnd> Poll();
   // Once, unless Poll has had it.
   ProcessEnd Wait();
+  // What a program that `answers` has written to stdout, once it has ended.
+  [[nodiscard]] std::string Output() const;
 
  private:
   // The errno of a machine that refuses; 0: it runs.
   [[nodiscard]] int Start(const std::function<void(int to)>& body);
 
-  pid_t pid_ = -1;  // -1: ended, or moved from
-  int from_ = -1;   // where the child speaks
+  pid_t pid_ = -1;   // -1: ended, or moved from
+  int from_ = -1;    // where the child speaks
+  int output_ = -1;  // what it writes to, where it answers
   bool supervised_ = false;
 };
 

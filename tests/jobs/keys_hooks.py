@@ -27,6 +27,14 @@ def hook_fixtures():
         {**limits[2], 'metric_name': 'loss', 'run_every_secs': None, 'run_every_steps': 1},
         {**limits[3], 'metric_name': 'loss', 'run_every_secs': None, 'run_every_steps': 1},
     ]
+    early = {'type': 'make_early_stopping_hook', 'should_stop_fn': 'accuracy >= 0.0'}
+    condition = {'type': 'ConditionHook', 'when': 'step >= 3'}
+    hooks += [
+        {**early, 'run_every_secs': None, 'run_every_steps': 1}, {**early, 'run_every_secs': None, 'run_every_steps': 1, 'eval': 'a'},
+        {**early, 'run_every_secs': 1e-6}, {'type': 'make_stop_at_checkpoint_step_hook', 'last_step': 6},
+        {**condition, 'do': 'stop'}, {**condition, 'do': 'command', 'command': ['touch', 'conditioned']},
+        {**condition, 'when': 'int(2000 * loss_average) % 2 == 0', 'do': 'save'},
+    ]
     first_of = {hook['type']: i for i, hook in reversed(list(enumerate(hooks)))}
     for i, hook in enumerate(hooks):
         rate = -0.1 if hook.get('metric_name') == 'loss' and 'increase' in hook['type'] else 0.1
@@ -41,6 +49,9 @@ def hook_fixtures():
     yield {'name': 'nan', 'job': nan, 'focus': [('train_spec', 'hooks', 0)], 'commands': [['train']], 'codes': range(10)}
     failing = {'type': 'ExecHook', 'on': ['begin'], 'command': ['false']}
     yield {'name': 'failing', 'job': job_of(train_spec__hooks=[failing]), 'focus': [('train_spec', 'hooks', 0)],
+           'commands': RUN_ONLY, 'codes': range(10)}
+    failing = {**condition, 'do': 'command', 'command': ['false']}
+    yield {'name': 'failing condition', 'job': job_of(train_spec__hooks=[failing]), 'focus': [('train_spec', 'hooks', 0)],
            'commands': RUN_ONLY, 'codes': range(10)}
     for command in ('touch', 'false'):
         listener = {'type': 'CheckpointSaverListener', 'after_save': [command, 'heard']}

@@ -107,6 +107,9 @@ VALUES = {
     'run_config.eval_distribute.type': ['CentralStorageStrategy', 'MultiWorkerMirroredStrategy'],
     'l2_weight_decay.exclude': [['.*bias']], 'exclude': [['.*bias']],
     'perm': [[0, 1, 2, 3]],
+    'should_stop_fn': ['accuracy > 2'],
+    'when': ['step >= 4'],
+    'average_steps': [1, 2],
     'eval': ['b'], 'eval_dir': ['elsewhere'],
     'checkpoint_path': ['run/model.ckpt-2'],
     'linear_feature_columns': [['numbers', 'ids']],
@@ -120,9 +123,13 @@ VALUES = {
 # Keys whose change leaves no trace that two runs could be compared by.
 TIME = 'only time shows it, and a test that waits would be slow or unsure'
 SPEED = 'how the work is split, or read ahead; the values and their order do not depend on it'
+PLUGIN = 'it takes a library (tests/core/estimator/plugin_hook_test.cpp)'
 EXCEPTIONS = {
     'version': 'only 1 is legal',
     'CheckpointSaverListener type': 'the only listener',
+    'plugin type': PLUGIN,
+    'plugin path': PLUGIN,
+    'plugin arguments': PLUGIN,
     'eval_spec.start_delay_secs': TIME,
     'eval_spec.*.start_delay_secs': TIME,
     'tpuest.deadlines.evaluator_secs': TIME,

@@ -16,6 +16,7 @@ constexpr const char* kSeed = "tpuest/seed";
 constexpr const char* kPosition = "tpuest/stream_position";
 constexpr const char* kCut = "tpuest/cut";
 constexpr const char* kLooks = "tpuest/looks";
+constexpr const char* kConditions = "tpuest/conditions";
 
 // The int64s of an entry, or nullptr where there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
@@ -174,6 +175,11 @@ std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
     std::copy(point.looks.begin(), point.looks.end(), looks.data<int64_t>());
     entries.push_back({kLooks, std::move(looks)});
   }
+  if (!point.conditions.empty()) {
+    Tensor numbers(DType::kDouble, {static_cast<int64_t>(point.conditions.size())});
+    std::copy(point.conditions.begin(), point.conditions.end(), numbers.data<double>());
+    entries.push_back({kConditions, std::move(numbers)});
+  }
   return entries;
 }
 
@@ -195,6 +201,11 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   if (looks != tensors.end() && looks->second.dtype() == DType::kInt64) {
     const int64_t* const steps = looks->second.data<int64_t>();
     point.looks.assign(steps, steps + looks->second.elements());
+  }
+  const auto conditions = tensors.find(kConditions);
+  if (conditions != tensors.end() && conditions->second.dtype() == DType::kDouble) {
+    const double* const numbers = conditions->second.data<double>();
+    point.conditions.assign(numbers, numbers + conditions->second.elements());
   }
   return point;
 }

@@ -9,8 +9,10 @@
 //   tpuest/cut              int64 [2]  in what a stop request alone saved: the step of the last
 //                                      checkpoint before it, the step that the cut loop began at
 //   tpuest/looks            int64 [n]  of a run that is not complete: the steps of the last looks
-//   of
-//                                      the hooks that count steps between looks, -1: there was none
+//                                      of the hooks that count steps between looks, -1: there was
+//                                      none
+//   tpuest/conditions       float64 [3 n]  of a run that is not complete: of each ConditionHook the
+//                                      steps so far, the average of their losses, and its truths
 
 #include <cstdint>
 #include <map>
@@ -50,11 +52,13 @@ struct ResumePoint {
   // Only a stop request made this checkpoint: it is an extra, which no run without the request has.
   std::optional<CutRun> cut;
   std::vector<int64_t> looks;
+  std::vector<double> conditions;
 
   // The run has made its last step: another one begins anew.
   void Complete() {
     goal.reset();
     looks.clear();
+    conditions.clear();
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -65,6 +66,9 @@ class RunContext {
   void LimitIterations(int64_t iterations) {
     if (iterations < iterations_) iterations_ = iterations;
   }
+  // The saver's hook, if there is one, saves after this loop though it is not due.
+  void RequestSave() { wants_save_ = true; }
+  [[nodiscard]] bool wants_save() const { return wants_save_; }
   // The first step of the loop leaves its events there.
   void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
   [[nodiscard]] StepTrace* trace() const { return trace_; }
@@ -79,6 +83,7 @@ class RunContext {
   int64_t global_step_;
   int64_t iterations_ = 0;
   std::optional<std::string> stop_reason_;
+  bool wants_save_ = false;
   StepTrace* trace_ = nullptr;
 };
 
@@ -110,8 +115,12 @@ struct HookHome {
   // Only a training run has these.
   EventWriter* events = nullptr;  // the events in model_dir
   Saver* saver = nullptr;
-  ResumePoint* resume = nullptr;      // the run's position, which a checkpoint is saved with
-  size_t looks = 0;                   // of resume->looks, those that hooks have taken for their own
+  ResumePoint* resume = nullptr;  // the run's position, which a checkpoint is saved with
+  size_t looks = 0;               // of resume->looks, those that hooks have taken for their own
+  size_t conditions = 0;          // likewise, of those that keep resume->conditions
+  std::optional<StepRecord> last_step;  // the last one that was made, without its summaries
+  // Of an evaluation, at its end.
+  const std::map<std::string, Tensor>* metrics = nullptr;
   bool loops_end_at_periods = false;  // iterations_per_loop: auto
 };
 
@@ -139,6 +148,9 @@ class SessionRunHook {
   [[nodiscard]] virtual int64_t NextLook(int64_t global_step) const {
     return Period() > 0 ? (global_step / Period() + 1) * Period() : global_step + 1;
   }
+  // Whether it is called before the run's saver, so that a checkpoint has what it keeps of the
+  // loop's steps.
+  [[nodiscard]] virtual bool IsBeforeSaver() const { return false; }
 
  protected:
   static constexpr int64_t kNeverLooks = std::numeric_limits<int64_t>::max();

@@ -78,7 +78,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   hooks.Begin(saved.has_value(), batch_size);
   Run(infeed, args, hooks, result);
   Publish(args, result);
-  hooks.End();
+  hooks.End(&result.metrics);
   return result;
 }
 

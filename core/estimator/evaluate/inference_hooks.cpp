@@ -38,12 +38,18 @@ void InferenceHooks::BeforeBatch() {
 
 bool InferenceHooks::AfterBatch(const std::optional<float>& loss) {
   RunValues values{.global_step = global_step_};
+  const StepRecord batch{.step = ++batches_, .loss = loss.value_or(0)};
+  if (loss) {
+    values.steps = {&batch, 1};
+    home_.last_step = batch;
+  }
   if (loss && !std::isfinite(*loss)) values.diverged = DivergedStep{.loss = *loss};
   for (SessionRunHook* const hook : hooks_) hook->AfterRun(run_, values);
   return run_.stop_reason().has_value();
 }
 
-void InferenceHooks::End() {
+void InferenceHooks::End(const std::map<std::string, Tensor>* metrics) {
+  home_.metrics = metrics;
   for (SessionRunHook* const hook : hooks_) hook->End(global_step_);
 }
 

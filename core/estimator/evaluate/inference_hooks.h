@@ -1,7 +1,9 @@
 #pragma once
 // The hooks of an evaluation or a prediction, called around every batch.
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/estimator/contract/hooks.h"
@@ -21,8 +23,8 @@ class InferenceHooks {
   void BeforeBatch();
   // Returns whether a hook wants no batch after this one. `loss` is nullopt in a prediction.
   [[nodiscard]] bool AfterBatch(const std::optional<float>& loss);
-  // Ends the hooks, once the results are written.
-  void End();
+  // Ends the hooks, once the results are written; an evaluation has metrics.
+  void End(const std::map<std::string, Tensor>* metrics = nullptr);
 
  private:
   std::vector<SessionRunHook*> hooks_;
@@ -30,6 +32,7 @@ class InferenceHooks {
   HookGraph graph_;
   HookHome home_;
   RunContext run_;
+  int64_t batches_ = 0;
 };
 
 }  // namespace tpuest

@@ -1,5 +1,6 @@
 #include "core/estimator/hooks/early_stopping.h"
 
+#include <cctype>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saver.h"
+#include "core/estimator/hooks/condition_hook.h"
 #include "core/io/events/event_reader.h"
 
 namespace tpuest {
@@ -84,6 +86,26 @@ bool ImprovementEnded(const EvalMetricsBySteps& metrics, const ImprovementRule& 
         "configured for early stopping.",
         rule.higher_is_better ? "increase" : "decrease", rule.metric_name, step - best_step,
         rule.max_steps_without_improvement);
+    return true;
+  }
+  return false;
+}
+
+bool FormulaStops(const EvalMetricsBySteps& metrics, const Formula& should_stop, int64_t min_steps,
+                  Log& log) {
+  for (const auto& [step, values] : metrics) {
+    if (step < min_steps) continue;
+    config::Parameters numbers;
+    for (const auto& [name, value] : values) {
+      std::string word = name;
+      for (char& c : word) {
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+      }
+      numbers.insert_or_assign(word, config::Literal{value});
+    }
+    numbers.insert_or_assign("global_step", config::Literal{step});
+    if (!Holds(should_stop, numbers)) continue;
+    log.Info("At step {}, {} holds for early stopping.", step, should_stop.text);
     return true;
   }
   return false;

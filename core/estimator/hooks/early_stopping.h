@@ -48,6 +48,12 @@ struct ImprovementRule {
 [[nodiscard]] bool ImprovementEnded(const EvalMetricsBySteps& metrics, const ImprovementRule& rule,
                                     Log& log);
 
+// The rule of make_early_stopping_hook: whether the formula holds for an evaluation, over its
+// metrics by their names, with _ for what no name has, and global_step; it is logged. Error kUsage,
+// at its place in the formula, for a name that an evaluation lacks.
+[[nodiscard]] bool FormulaStops(const EvalMetricsBySteps& metrics, const Formula& should_stop,
+                                int64_t min_steps, Log& log);
+
 // tf.estimator.experimental.make_early_stopping_hook. Evaluations of global steps past the one that
 // the run goes on from count only if they were made since it began.
 class EarlyStoppingHook final : public SessionRunHook {

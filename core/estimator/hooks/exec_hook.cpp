@@ -1,6 +1,9 @@
 #include "core/estimator/hooks/exec_hook.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/base/child_process.h"
 #include "core/base/text.h"
@@ -19,11 +22,79 @@ std::string WithValues(std::string text,
   return text;
 }
 
-// Runs the command and returns what went wrong; "" for exit code 0.
-std::string FaultOf(const std::vector<std::string>& words, const std::string& text) {
+std::string JsonOf(const RunEvent& event, const HookHome& home, const std::string& checkpoint) {
+  nlohmann::ordered_json json = {{"event", event.name},
+                                 {"global_step", event.global_step},
+                                 {"model_dir", home.model_dir},
+                                 {"checkpoint", checkpoint}};
+  if (event.last) {
+    json["loss"] = event.last->loss;
+    if (event.last->learning_rate) json["learning_rate"] = *event.last->learning_rate;
+  }
+  if (event.metrics != nullptr) {
+    json["metrics"] = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : *event.metrics) {
+      if (value.elements() == 1 && value.dtype() != DType::kString) {
+        json["metrics"][name] = value.AsDouble(0);
+      }
+    }
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::string> VariablesOf(const RunEvent& event, const HookHome& home,
+                                     const std::string& checkpoint) {
+  std::vector<std::string> variables = {fmt::format("TPUEST_EVENT={}", event.name),
+                                        fmt::format("TPUEST_GLOBAL_STEP={}", event.global_step),
+                                        "TPUEST_MODEL_DIR=" + home.model_dir,
+                                        "TPUEST_CHECKPOINT=" + checkpoint};
+  if (!event.last) return variables;
+  variables.push_back("TPUEST_LOSS=" + NumberText(event.last->loss));
+  if (event.last->learning_rate) {
+    variables.push_back("TPUEST_LEARNING_RATE=" + NumberText(*event.last->learning_rate));
+  }
+  return variables;
+}
+
+// The reason in a line {"stop": REASON}; nullopt for any other line.
+std::optional<std::string> StopIn(const std::string& line) {
+  if (line.empty() || line.front() != '{') return std::nullopt;
+  const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("stop") || !json["stop"].is_string()) {
+    return std::nullopt;
+  }
+  return json["stop"].get<std::string>();
+}
+
+// Takes the answer out of what a command printed; the rest goes to stderr.
+std::optional<std::string> AnswerIn(const std::string& output) {
+  std::optional<std::string> reason;
+  for (size_t begin = 0; begin < output.size();) {
+    const size_t end = std::min(output.find('\n', begin), output.size() - 1) + 1;
+    const std::string line = output.substr(begin, end - begin);
+    begin = end;
+    if (auto stop = StopIn(line)) {
+      reason = std::move(stop);
+    } else {
+      std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::string CommandRunner::Fault(const std::vector<std::string>& words, const RunEvent& event,
+                                 const std::string& checkpoint, std::string& output) const {
+  const std::string text = Join(words, " ");
   ProcessEnd end;
   try {
-    end = ChildProcess(ProgramCall{.words = words}).Wait();
+    ChildProcess child(ProgramCall{.words = words,
+                                   .variables = VariablesOf(event, *home_, checkpoint),
+                                   .input = JsonOf(event, *home_, checkpoint),
+                                   .answers = true});
+    end = child.Wait();
+    output = child.Output();
   } catch (const Error& error) {
     return error.message();
   }
@@ -31,36 +102,58 @@ std::string FaultOf(const std::vector<std::string>& words, const std::string& te
   return end.code == 0 ? "" : fmt::format("'{}' ended with exit code {}", text, end.code);
 }
 
-}  // namespace
-
-void CommandRunner::Run(const std::vector<std::string>& command, int64_t global_step) const {
-  if (command.empty()) return;
-  const std::string checkpoint = CheckpointAt(home_->model_dir, global_step);
-  std::vector<std::string> arguments;
-  for (const std::string& argument : command) {
-    arguments.push_back(WithValues(argument, {{"{model_dir}", home_->model_dir},
-                                              {"{checkpoint}", checkpoint},
-                                              {"{global_step}", std::to_string(global_step)}}));
+std::optional<std::string> CommandRunner::Run(const std::vector<std::string>& command,
+                                              const RunEvent& event) const {
+  if (command.empty()) return std::nullopt;
+  const std::string checkpoint = CheckpointAt(home_->model_dir, event.global_step);
+  std::vector<std::string> words;
+  for (const std::string& word : command) {
+    words.push_back(WithValues(word, {{"{model_dir}", home_->model_dir},
+                                      {"{checkpoint}", checkpoint},
+                                      {"{global_step}", std::to_string(event.global_step)}}));
   }
-  const std::string text = Join(arguments, " ");
-  home_->log.Info("{}: {}", name_, text);
-  const std::string fault = FaultOf(arguments, text);
-  if (fault.empty()) return;
+  home_->log.Info("{}: {}", name_, Join(words, " "));
+  std::string output;
+  const std::string fault = Fault(words, event, checkpoint, output);
+  std::optional<std::string> reason = AnswerIn(output);
+  if (reason) home_->log.Info("{}: the command ends the run: {}", name_, *reason);
+  if (fault.empty()) return reason;
   const std::string message = fmt::format("{}: {}", name_, fault);
   if (check_) throw Error(Code::kGate, message, "check: false makes this a warning");
   home_->log.Warning("{}", message);
+  return reason;
 }
 
 bool ExecHook::Has(std::string_view moment) const {
   return std::find(options_.on.begin(), options_.on.end(), moment) != options_.on.end();
 }
 
+void ExecHook::Begin(HookHome& home) {
+  runner_.Attach(home);
+  home_ = &home;
+  wants_stop_.reset();
+}
+
+std::optional<std::string> ExecHook::RunAt(std::string_view moment, int64_t global_step) const {
+  if (!Has(moment)) return std::nullopt;
+  RunEvent event{.name = moment, .global_step = global_step, .metrics = home_->metrics};
+  if (event.metrics == nullptr) event.last = home_->last_step;
+  return runner_.Run(options_.command, event);
+}
+
 void ExecHook::AfterCreateSession(const SessionInfo& session) {
-  if (Has("begin")) runner_.Run(options_.command, session.global_step);
+  wants_stop_ = RunAt("begin", session.global_step);
+}
+
+void ExecHook::BeforeRun(RunContext& context) {
+  if (!wants_stop_) return;
+  context.LimitIterations(0);
+  context.RequestStop(*wants_stop_);
 }
 
 void ExecHook::End(int64_t global_step) {
-  if (Has("end") || Has("evaluated")) runner_.Run(options_.command, global_step);
+  std::ignore = RunAt("evaluated", global_step);
+  std::ignore = RunAt("end", global_step);
 }
 
 CheckpointSaverListener* ExecHook::listener() {
@@ -68,25 +161,25 @@ CheckpointSaverListener* ExecHook::listener() {
 }
 
 std::optional<std::string> ExecHook::Listener::AfterSave(int64_t global_step) {
-  hook_.runner_.Run(hook_.options_.command, global_step);
-  return std::nullopt;
+  return hook_.RunAt("checkpoint_saved", global_step);
 }
 
 void ExecListener::AfterCreateSession(const SessionInfo& session) {
-  runner_.Run(options_.begin, session.global_step);
+  std::ignore = runner_.Run(options_.begin, {.name = "begin", .global_step = session.global_step});
 }
 
 void ExecListener::Listener::BeforeSave(int64_t global_step) {
-  hook_.runner_.Run(hook_.options_.before_save, global_step);
+  std::ignore = hook_.runner_.Run(hook_.options_.before_save,
+                                  {.name = "before_save", .global_step = global_step});
 }
 
 std::optional<std::string> ExecListener::Listener::AfterSave(int64_t global_step) {
-  hook_.runner_.Run(hook_.options_.after_save, global_step);
-  return std::nullopt;
+  return hook_.runner_.Run(hook_.options_.after_save,
+                           {.name = "after_save", .global_step = global_step});
 }
 
 void ExecListener::Listener::End(int64_t global_step) {
-  hook_.runner_.Run(hook_.options_.end, global_step);
+  std::ignore = hook_.runner_.Run(hook_.options_.end, {.name = "end", .global_step = global_step});
 }
 
 }  // namespace tpuest

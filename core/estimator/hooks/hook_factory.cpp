@@ -1,8 +1,10 @@
 #include "core/estimator/hooks/hook_factory.h"
 
+#include "core/estimator/hooks/condition_hook.h"
 #include "core/estimator/hooks/early_stopping.h"
 #include "core/estimator/hooks/exec_hook.h"
 #include "core/estimator/hooks/logging_tensor_hook.h"
+#include "core/estimator/hooks/plugin_hook.h"
 #include "core/estimator/hooks/profiler_hook.h"
 #include "core/estimator/hooks/train_hooks.h"
 
@@ -31,6 +33,16 @@ Made Make(const ProfilerHookOptions& o) {
   return std::make_unique<ProfilerHook>(o.save_steps, o.save_secs, o.output_dir);
 }
 Made Make(const ExecHookOptions& o) { return std::make_unique<ExecHook>(o); }
+Made Make(const ConditionHookOptions& o) { return std::make_unique<ConditionHook>(o); }
+Made Make(const PluginHookOptions& o) { return std::make_unique<PluginHook>(o); }
+Made Make(const StopAtCheckpointStepOptions& o) {
+  return std::make_unique<StopAtStepHook>(std::nullopt, o.last_step);
+}
+Made Make(const EarlyStoppingFormulaOptions& o) {
+  return std::make_unique<EarlyStoppingHook>(o, [o](const EvalMetricsBySteps& metrics, Log& log) {
+    return FormulaStops(metrics, o.should_stop, o.min_steps, log);
+  });
+}
 
 template <Direction stops>
 Made Make(const StopIfCrossedOptions<stops>& o) {

@@ -19,7 +19,8 @@ void CheckpointSaverHook::AfterCreateSession(const SessionInfo& session) {
 }
 
 void CheckpointSaverHook::AfterRun(RunContext& context, const RunValues& values) {
-  if (values.diverged || values.is_cut || !IsDue(values.global_step)) return;
+  if (values.diverged || values.is_cut) return;
+  if (!IsDue(values.global_step) && !context.wants_save()) return;
   if (const auto reason = Save(values.global_step)) context.RequestStop(*reason);
 }
 

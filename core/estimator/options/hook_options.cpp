@@ -5,6 +5,7 @@
 
 #include "core/base/faults.h"
 #include "core/base/text.h"
+#include "core/nn/formula/formula.h"
 
 namespace tpuest {
 namespace {
@@ -59,7 +60,32 @@ class HookCheck {
                    "ExecHook has no command",
                    "command: [rsync, -a, \"{model_dir}/\", \"backup:/\"]");
   }
-  void operator()(const EarlyStoppingOptions& hook) { CheckShared(hook); }
+  void operator()(const ConditionHookOptions& hook) {
+    faults_.Catch([&] { nn::CheckFormula(hook.when); });
+    const bool runs = hook.action == "command";
+    faults_.Expect(runs == !hook.command.empty(), "command",
+                   runs ? "ConditionHook has no command" : "a command is of do: command",
+                   "do: command, command: [notify, \"{global_step}\"]");
+    faults_.Expect(hook.action != "save" || &moments_ == &kTrainMoments, "do",
+                   "do: save is of a training", "stop, command");
+    faults_.Expect(hook.average_steps > 0, "average_steps",
+                   fmt::format("average_steps must be positive, got {}", hook.average_steps));
+  }
+  void operator()(const PluginHookOptions& hook) {
+    faults_.Expect(!hook.path.empty(), "path", "plugin has no path", "path: libmine.so");
+  }
+  void operator()(const StopAtCheckpointStepOptions& hook) {
+    faults_.Expect(hook.last_step > 0, "last_step",
+                   fmt::format("last_step must be positive, got {}", hook.last_step));
+  }
+  void operator()(const EarlyStoppingOptions& hook) {
+    faults_.Expect(!hook.metric_name.empty(), "metric_name", "metric_name is empty");
+    CheckShared(hook);
+  }
+  void operator()(const EarlyStoppingFormulaOptions& hook) {
+    faults_.Catch([&] { nn::CheckFormula(hook.should_stop); });
+    CheckShared(hook);
+  }
 
   [[nodiscard]] std::vector<Fault> Take() { return faults_.Take(); }
 
@@ -89,7 +115,6 @@ class HookCheck {
     ExpectPositive(hook.run_every_steps, "run_every_steps");
     faults_.Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir name a folder each",
                    "leave one of them out");
-    faults_.Expect(!hook.metric_name.empty(), "metric_name", "metric_name is empty");
   }
 
   Faults faults_;

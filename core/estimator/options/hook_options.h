@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/formula_text.h"
 #include "core/base/visit.h"
 
 namespace tpuest {
@@ -143,14 +144,70 @@ struct ExecHookOptions : CommandOptions {
        .required = true,
        .tpuest = true});
     v("command", command,
-      {.help = "program and arguments; {model_dir}, {checkpoint}, {global_step} are put in",
+      {.help = "program and arguments; {model_dir}, {checkpoint}, {global_step} are put in; it "
+               "reads a line of JSON, and may answer {\"stop\": REASON}",
        .required = true,
        .tpuest = true});
     VisitCheck(v);
   }
 };
 
-// The options that the four early-stopping hooks share.
+// Does something once a formula over the numbers of the steps holds.
+struct ConditionHookOptions : CommandOptions {
+  static constexpr std::string_view kType = "ConditionHook";
+  Formula when = {};
+  std::string action;
+  std::vector<std::string> command;
+  int64_t average_steps = 100;
+
+  template <class V>
+  void Visit(V& v) {
+    v("when", when,
+      {.help = "formula over loss, loss_average, learning_rate, step and summaries by tag",
+       .required = true,
+       .tpuest = true});
+    v("do", action,
+      {.help = "what is done once it holds",
+       .required = true,
+       .tpuest = true,
+       .values = {"stop", "save", "command"}});
+    v("command", command, {.help = "of do: command, as ExecHook's", .tpuest = true});
+    v("average_steps", average_steps,
+      {.help = "of loss_average: about so many of the steps before", .tpuest = true});
+    VisitCheck(v);
+  }
+};
+
+// A shared library with the interface of core/estimator/hooks/tpuest_hook.h.
+struct PluginHookOptions {
+  static constexpr std::string_view kType = "plugin";
+  std::string path;
+  std::map<std::string, std::string> arguments;
+
+  template <class V>
+  void Visit(V& v) {
+    v("path", path,
+      {.help = "shared library with the functions of tpuest_hook.h",
+       .required = true,
+       .tpuest = true,
+       .input_path = true});
+    v("arguments", arguments, {.help = "texts by name, for the library", .tpuest = true});
+  }
+};
+
+// tf.estimator.experimental.make_stop_at_checkpoint_step_hook: every process trains, so that all of
+// them stop there.
+struct StopAtCheckpointStepOptions {
+  static constexpr std::string_view kType = "make_stop_at_checkpoint_step_hook";
+  int64_t last_step = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("last_step", last_step, {.help = "stop at this global step", .required = true});
+  }
+};
+
+// The options that the early-stopping hooks share.
 struct EarlyStoppingOptions {
   std::string metric_name;
   std::optional<std::string> eval_dir;
@@ -162,6 +219,10 @@ struct EarlyStoppingOptions {
   template <class V>
   void VisitShared(V& v) {
     v("metric_name", metric_name, {.help = "of the evaluations", .required = true});
+    VisitLooks(v);
+  }
+  template <class V>
+  void VisitLooks(V& v) {
     v("eval_dir", eval_dir, {.help = "folder of their events; null: model_dir/eval"});
     v("eval", eval, {.help = "name of the evaluation, for model_dir/eval_<name>", .tpuest = true});
     v("min_steps", min_steps, {.help = "evaluations before this global step do not count"});
@@ -213,16 +274,34 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
 using StopIfNoIncreaseHookOptions = StopIfNoBetterOptions<Direction::kHigher>;
 using StopIfNoDecreaseHookOptions = StopIfNoBetterOptions<Direction::kLower>;
 
+// tf.estimator.experimental.make_early_stopping_hook, whose function is a formula.
+struct EarlyStoppingFormulaOptions : EarlyStoppingOptions {
+  static constexpr std::string_view kType = "make_early_stopping_hook";
+  Formula should_stop = {};
+
+  template <class V>
+  void Visit(V& v) {
+    v("should_stop_fn", should_stop,
+      {.help = "formula over the metrics of an evaluation by their names (/ and others as _), and "
+               "global_step",
+       .required = true});
+    VisitLooks(v);
+  }
+};
+
 // The hooks that train_spec may name.
 using AnyHook =
     std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
                  LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
-                 NanTensorHookOptions, ExecHookOptions, StopIfHigherHookOptions,
-                 StopIfLowerHookOptions, StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions>;
+                 NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions,
+                 StopAtCheckpointStepOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
+                 StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions,
+                 EarlyStoppingFormulaOptions>;
 
 // The hooks that eval_spec and predict may name.
-using AnyEvalHook = std::variant<NanTensorHookOptions, ExecHookOptions>;
-using AnyPredictHook = std::variant<ExecHookOptions>;
+using AnyEvalHook =
+    std::variant<NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions>;
+using AnyPredictHook = std::variant<ExecHookOptions, PluginHookOptions>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {

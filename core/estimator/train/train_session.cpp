@@ -29,6 +29,21 @@ Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec
   return Find<Hook>(hooks);
 }
 
+// Keeps the last step for hooks that are called between loops.
+class LastStepHook final : public SessionRunHook {
+ public:
+  void Begin(HookHome& home) override { home_ = &home; }
+  void AfterRun(RunContext& /*context*/, const RunValues& values) override {
+    if (values.steps.empty()) return;
+    const StepRecord& last = values.steps.back();
+    home_->last_step = {.step = last.step, .loss = last.loss, .learning_rate = last.learning_rate};
+  }
+  [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
+
+ private:
+  HookHome* home_ = nullptr;
+};
+
 bool EndsLoopsAtPeriods(const EstimatorOptions& options) {
   return options.use_tpu &&
          options.run_config.tpu_config.loop->unit == IterationsPerLoopCounter::Unit::kAuto;
@@ -108,13 +123,18 @@ void TrainSession::WriteGraph() {
 }
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
-// metrics.jsonl, which TensorFlow does not have, goes first. A user's saver or NaN check takes
+// What a checkpoint has to have, and metrics.jsonl, which
+// TensorFlow does not have, go first. A user's saver or NaN check takes
 // the place of the run's own. The spec's hooks are last, its chief hooks come after the saver.
 void TrainSession::MakeHooks(const TrainHooks& user) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
     own_hooks_.push_back(std::move(hook));
   };
+  add(std::make_unique<LastStepHook>());
+  for (SessionRunHook* const hook : user.hooks) {
+    if (hook->IsBeforeSaver()) hooks_.push_back(hook);
+  }
   if (config_.log_step_count_steps) {
     add(std::make_unique<MetricsLogHook>(*config_.log_step_count_steps, metrics_, clock_));
   }
@@ -140,7 +160,8 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
   }
   listeners_ = user.saving_listeners;
-  hooks_.insert(hooks_.end(), user.hooks.begin(), user.hooks.end());
+  std::copy_if(user.hooks.begin(), user.hooks.end(), std::back_inserter(hooks_),
+               [](const SessionRunHook* hook) { return !hook->IsBeforeSaver(); });
   if (plan_.goal) {
     add(std::make_unique<StopAtStepHook>(std::nullopt, plan_.goal, plan_.goal_reason));
   }

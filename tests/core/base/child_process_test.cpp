@@ -20,6 +20,15 @@ TEST_CASE("a program is found by its name and leaves with its code") {
         4);
 }
 
+TEST_CASE("a program reads its input and its environment, and its output is kept") {
+  ChildProcess child({.words = {"sh", "-c", "cat; echo $GREETING; echo aside >&2"},
+                      .variables = {"GREETING=hello"},
+                      .input = "a line\n",
+                      .answers = true});
+  CHECK(child.Wait().code == 0);
+  CHECK(child.Output() == "a line\nhello\n");
+}
+
 TEST_CASE("a signal is told apart from a code") {
   const ProcessEnd end = ChildProcess(Shell("kill -TERM $$")).Wait();
   CHECK(end.signal == SIGTERM);
