@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "cli/job/device.h"
 #include "cli/job/job.h"
 #include "cli/shell/console.h"
 #include "config/tree.h"
