@@ -12,46 +12,13 @@
 #include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "data/data_errors.h"
+#include "data/feature_options.h"
 #include "data/fold_options.h"
 #include "data/map_options.h"
 #include "data/source_options.h"
 #include "data/stage_options.h"
 
 namespace tpuest {
-
-// ---- parse_example ----------------------------------------------------------------------------
-
-// tf.io.FixedLenFeature: [batch, shape...].
-struct FixedLenFeature {
-  static constexpr std::string_view kType = "FixedLenFeature";
-  std::vector<int64_t> shape;
-  std::string dtype;
-  std::optional<Raw> default_value;
-
-  template <class V>
-  void Visit(V& v) {
-    v("shape", shape, {.help = "of one example; [] is a scalar", .required = true});
-    v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
-    v("default_value", default_value,
-      {.help = "for records without it: one value for all elements, or all of them"});
-  }
-};
-
-// tf.io.VarLenFeature. In a batch [batch, K], K the longest list rounded up to a power of two;
-// shorter ones are filled with -1 (whole numbers), NaN (floats) or "".
-struct VarLenFeature {
-  static constexpr std::string_view kType = "VarLenFeature";
-  std::string dtype;
-
-  template <class V>
-  void Visit(V& v) {
-    v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
-  }
-};
-
-using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature>;
 
 // ---- the whole -------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 #pragma once
 // The options of sources: one struct a type, named as TensorFlow's dataset class where there is one
-// (tf.data.TFRecordDataset, tf.data.experimental.make_csv_dataset, Dataset.from_tensor_slices,
-// Dataset.range). Shapes are those of one example. See core/base/visit.h.
+// (tf.data.TFRecordDataset, tf.data.TextLineDataset, tf.data.FixedLengthRecordDataset,
+// tf.data.experimental.make_csv_dataset, Dataset.from_tensor_slices, Dataset.range). Shapes are
+// those of one example. See core/base/visit.h.
 
 #include <array>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/base/visit.h"
+#include "data/feature_options.h"
 
 namespace tpuest {
 
@@ -40,7 +42,9 @@ struct TFRecordSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("filenames", filenames,
-      {.help = "files or shell patterns; read in this order, the matches of a pattern sorted",
+      {.help = "files or shell patterns, or - alone for standard input; read in this order, the "
+               "matches "
+               "of a pattern sorted",
        .required = true,
        .input_path = true});
     VisitRange(v);
@@ -278,7 +282,97 @@ struct RangeSource : RecordRange {
   }
 };
 
-using SourceOptions = std::variant<TFRecordSource, CsvSource, IdxSource, DigitsSource, ShapesSource,
-                                   ImageFolderSource, SlicesSource, RangeSource>;
+// Files that are read whole or mapped, one after the other.
+struct FilesSource : RecordRange {
+  std::vector<std::string> filenames;
+  std::string compression_type;
+
+  template <class V>
+  void VisitFiles(V& v) {
+    v("filenames", filenames,
+      {.help = "files or shell patterns; read in this order, the matches of a pattern sorted",
+       .required = true,
+       .input_path = true});
+    v("compression_type", compression_type,
+      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+    VisitRange(v);
+  }
+};
+
+// tf.data.TextLineDataset. Column: `text`, a string [], each line without its end.
+struct TextLineSource : FilesSource {
+  static constexpr std::string_view kType = "TextLineDataset";
+
+  template <class V>
+  void Visit(V& v) {
+    VisitFiles(v);
+  }
+};
+
+// A JSON object a line. Columns: those of `features`, or the keys of the first objects.
+struct JsonLinesSource : FilesSource {
+  static constexpr std::string_view kType = "json_lines";
+  std::map<std::string, FeatureOptions> features;
+  std::optional<int64_t> num_rows_for_inference = 100;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitFiles(v);
+    v("features", features,
+      {.help = "keys that are read, and what they hold; empty: all keys of the first rows, as they "
+               "are there, 0 and \"\" where there is none"});
+    v("num_rows_for_inference", num_rows_for_inference,
+      {.help = "rows that keys and types are found from; null: all"});
+  }
+};
+
+// tf.data.FixedLengthRecordDataset. Column: `record`, a string [] of record_bytes bytes.
+struct FixedLengthSource : FilesSource {
+  static constexpr std::string_view kType = "FixedLengthRecordDataset";
+  int64_t record_bytes = 0;
+  int64_t header_bytes = 0;
+  int64_t footer_bytes = 0;
+
+  template <class V>
+  void Visit(V& v) {
+    VisitFiles(v);
+    v("record_bytes", record_bytes, {.help = "of each record", .required = true});
+    v("header_bytes", header_bytes, {.help = "left out at the start of each file"});
+    v("footer_bytes", footer_bytes, {.help = "left out at the end of each file"});
+  }
+};
+
+// NumPy's files of one array. Columns: the names in `arrays`, each [the axes behind the first].
+struct NpySource : RecordRange {
+  static constexpr std::string_view kType = "npy";
+  std::map<std::string, std::string> arrays;
+
+  template <class V>
+  void Visit(V& v) {
+    v("arrays", arrays,
+      {.help = "name of a column to the .npy file of its rows",
+       .required = true,
+       .input_path = true});
+    VisitRange(v);
+  }
+};
+
+// NumPy's archives of arrays. Columns: those of `arrays`, or all arrays of the archive.
+struct NpzSource : RecordRange {
+  static constexpr std::string_view kType = "npz";
+  std::string file;
+  std::map<std::string, std::string> arrays;
+
+  template <class V>
+  void Visit(V& v) {
+    v("file", file, {.help = "a .npz file", .required = true, .input_path = true});
+    v("arrays", arrays, {.help = "name of a column to the array of its rows; empty: all arrays"});
+    VisitRange(v);
+  }
+};
+
+using SourceOptions = std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource,
+                                   FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource,
+                                   ShapesSource, ImageFolderSource, SlicesSource, RangeSource>;
 
 }  // namespace tpuest

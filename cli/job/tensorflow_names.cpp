@@ -27,7 +27,8 @@ constexpr std::string_view kKerasOptimizers = "SGD Adam Adagrad RMSprop Ftrl";
 constexpr std::string_view kSchedules =
     "exponential_decay natural_exp_decay inverse_time_decay polynomial_decay piecewise_constant "
     "cosine_decay cosine_decay_restarts";
-constexpr std::string_view kSources = "TFRecordDataset";
+constexpr std::string_view kSources = "TFRecordDataset TextLineDataset FixedLengthRecordDataset";
+constexpr std::string_view kMapped = "TextLineDataset FixedLengthRecordDataset";
 constexpr std::string_view kCsv = "make_csv_dataset";
 
 constexpr std::string_view kOneProgram = "not needed: every op runs where the step runs";
@@ -112,6 +113,9 @@ constexpr OtherKey kOtherKeys[] = {
     {kSchedules, "name", "its summary is learning_rate", kAccepted},
     // tf.data
     {kSources, "name", "an input_fn's name is its key", kAccepted},
+    {kMapped, "buffer_size", "files are mapped", kAccepted},
+    {kMapped, "num_parallel_reads", "num_parallel_calls, beside the source, says how many read",
+     kAccepted},
     {kCsv, "batch_size", "train_batch_size, eval_batch_size and predict_batch_size"},
     {kCsv, "num_epochs", "repeat, beside the source"},
     {kCsv, "shuffle", "shuffle, beside the source"},
@@ -156,8 +160,6 @@ constexpr OtherType kOtherTypes[] = {
     {"FinalOpsHook", "an ExecHook on end gets the last values"},
     {"FeedFnHook", "rows come from an input_fn"},
     {"GlobalStepWaiterHook", "a run begins when it is started"},
-    {"TextLineDataset", "make_csv_dataset with one column"},
-    {"FixedLengthRecordDataset", "idx, or convert to TFRecords"},
     {"FixedLenSequenceFeature", "VarLenFeature"},
     {"SparseFeature", "VarLenFeature, and weighted_categorical_column for its values"},
     {"RaggedFeature", "VarLenFeature"},

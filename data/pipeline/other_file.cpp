@@ -19,9 +19,11 @@ class OtherFile {
       : options_(std::move(options)), path_(path), name_(name) {}
 
   InputFnOptions Make() {
-    if (path_ == "-" && !std::holds_alternative<CsvSource>(options_.source)) {
+    if (path_ == "-" && !TakesPipe()) {
       throw Error(Code::kUsage,
-                  fmt::format("the standard input is read as CSV, and {} reads {}", Key(), Type()),
+                  fmt::format("the standard input is read as CSV, lines, JSON lines or TFRecords, "
+                              "and {} reads {}",
+                              Key(), Type()),
                   "--input FILE");
     }
     // Features and types are told from the job's own files, before the source is pointed at another
@@ -49,8 +51,15 @@ class OtherFile {
     return std::visit([](const auto& source) { return source.kType; }, options_.source);
   }
 
-  // The columns of the job's own files, before the map steps. Only a CSV file without stated types
-  // must be opened for that; bad records were reported when the job's own input was opened.
+  [[nodiscard]] bool TakesPipe() const {
+    return std::holds_alternative<CsvSource>(options_.source) ||
+           std::holds_alternative<TextLineSource>(options_.source) ||
+           std::holds_alternative<JsonLinesSource>(options_.source) ||
+           std::holds_alternative<TFRecordSource>(options_.source);
+  }
+
+  // The columns of the job's own files, before the map steps. Only files without stated types must
+  // be opened for that; bad records were reported when the job's own input was opened.
   [[nodiscard]] std::vector<TensorSpec> Columns() const {
     std::vector<TensorSpec> columns;
     for (const auto& [feature, options] : options_.parse_example) columns.push_back({feature});
@@ -163,6 +172,44 @@ class OtherFile {
   void SetFile(TFRecordSource& source, const std::vector<TensorSpec>& /*columns*/) const {
     source.filenames = {path_};
     source.compression_type = "auto";
+    UseAll(source);
+  }
+
+  void SetFile(FilesSource& source) const {
+    source.filenames = {path_};
+    source.compression_type = "auto";
+    UseAll(source);
+  }
+  void SetFile(TextLineSource& source, const std::vector<TensorSpec>& /*columns*/) const {
+    SetFile(source);
+  }
+  void SetFile(FixedLengthSource& source, const std::vector<TensorSpec>& /*columns*/) const {
+    SetFile(source);
+  }
+
+  // Types are those of the job's own file, and what it found nothing in may be absent here, too.
+  void SetFile(JsonLinesSource& source, const std::vector<TensorSpec>& columns) const {
+    const bool is_inferred = source.features.empty();
+    for (const TensorSpec& column : columns) {
+      if (!is_inferred) break;
+      const std::string dtype(NameOf(column.dtype));
+      if (!column.shape.fully_known()) {
+        source.features[column.name] = VarLenFeature{.dtype = dtype};
+        continue;
+      }
+      FixedLenFeature feature{.shape = column.shape.dims(), .dtype = dtype};
+      feature.default_value = Raw{column.dtype == DType::kString ? "''" : "0"};
+      source.features[column.name] = std::move(feature);
+    }
+    std::erase_if(source.features,
+                  [&](const auto& feature) { return !needed_.contains(feature.first); });
+    SetFile(source);
+  }
+
+  void SetFile(NpzSource& source, const std::vector<TensorSpec>& columns) const {
+    for (const TensorSpec& column : columns) source.arrays.try_emplace(column.name, column.name);
+    std::erase_if(source.arrays, [&](const auto& array) { return !needed_.contains(array.first); });
+    source.file = path_;
     UseAll(source);
   }
 

@@ -79,8 +79,8 @@ class ParsingReceiver {
       roots.merge(columns.Roots(columns.Last(feature.spec.name)));
     }
     const Value examples = ExamplesPlaceholder(graph, batch_);
-    Parsed built = parser ? ParsedColumns(examples, *parser, roots)
-                          : Parsed{Decoded(examples, read, roots), {}};
+    Parsed built =
+        parser ? ParsedColumns(examples, *parser, roots) : Decoded(examples, read, roots);
     ServingInputReceiver receiver;
     for (const ColumnPlan& feature : plan.features) {
       const std::string& name = feature.spec.name;
@@ -97,21 +97,33 @@ class ParsingReceiver {
  private:
   // Nodes of a source's columns, from the features that hold them in tf.Examples, in the order of
   // the features' keys.
-  [[nodiscard]] std::map<size_t, Value> Decoded(Value examples, const std::vector<TensorSpec>& read,
-                                                const std::set<size_t>& roots) const {
-    if (std::holds_alternative<TFRecordSource>(options_.source)) return {{0, examples}};
+  [[nodiscard]] Parsed Decoded(Value examples, const std::vector<TensorSpec>& read,
+                               const std::set<size_t>& roots) const {
+    if (std::holds_alternative<TFRecordSource>(options_.source)) return {{{0, examples}}, {}};
     std::map<std::string, std::pair<size_t, ops::DenseFeature>> by_key;
+    std::vector<ops::VarLenFeature> lists;
+    std::vector<size_t> list_columns;
     for (const size_t root : roots) {
+      if (!read[root].shape.fully_known()) {
+        lists.push_back({.key = read[root].name, .dtype = read[root].dtype, .least_width = 0});
+        list_columns.push_back(root);
+        continue;
+      }
       const EncodedColumn encoded = EncodingOf(read[root]);
       by_key[encoded.key] = {root, {encoded.key, encoded.dtype, encoded.shape, Tensor()}};
     }
     std::vector<ops::DenseFeature> features;
     for (const auto& [key, feature] : by_key) features.push_back(feature.second);
-    const std::vector<Value> values = ops::ParseExample(examples, features);
-    std::map<size_t, Value> built;
+    const std::vector<Value> values = ops::ParseExample(examples, features, lists);
+    Parsed built;
     size_t next = 0;
     for (const auto& [key, feature] : by_key) {
-      built[feature.first] = DecodedNodes(read[feature.first], values[next++]);
+      built.values[feature.first] = DecodedNodes(read[feature.first], values[next++]);
+    }
+    for (const size_t column : list_columns) {
+      built.values[column] = values[next];
+      built.present[column] = values[next + lists.size()];
+      ++next;
     }
     return built;
   }

@@ -16,6 +16,14 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+// Sources whose records stand in files.
+bool IsOfFiles(const SourceOptions& options) {
+  return !(std::holds_alternative<DigitsSource>(options) ||
+           std::holds_alternative<ShapesSource>(options) ||
+           std::holds_alternative<SlicesSource>(options) ||
+           std::holds_alternative<RangeSource>(options));
+}
+
 }  // namespace
 
 AnySource OpenSource(const SourceOptions& options, bool cached, const std::string& key,
@@ -23,19 +31,25 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
   const auto slice = [&](std::shared_ptr<IndexedSource> source, const RecordRange& range) {
     return AnySource(Slice(std::move(source), range, key));
   };
-  return std::visit(Overloaded{
-                        [&](const TFRecordSource& o) { return OpenTFRecords(o, cached, key); },
-                        [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
-                        [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
-                        [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
-                        [&](const ImageFolderSource& o) {
-                          return slice(OpenImageFolder(o, cached, key, errors), o);
-                        },
-                        [&](const ShapesSource& o) { return slice(OpenShapes(o, key), o); },
-                        [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
-                        [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
-                    },
-                    options);
+  return std::visit(
+      Overloaded{
+          [&](const TFRecordSource& o) { return OpenTFRecords(o, cached, key); },
+          [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
+          [&](const TextLineSource& o) { return slice(OpenTextLines(o, key), o); },
+          [&](const JsonLinesSource& o) { return slice(OpenJsonLines(o, key), o); },
+          [&](const FixedLengthSource& o) { return slice(OpenFixedLength(o, key), o); },
+          [&](const NpySource& o) { return slice(OpenNpy(o, key), o); },
+          [&](const NpzSource& o) { return slice(OpenNpz(o, key), o); },
+          [&](const IdxSource& o) { return slice(OpenIdx(o, key), o); },
+          [&](const DigitsSource& o) { return slice(OpenDigits(o, cached, key), o); },
+          [&](const ImageFolderSource& o) {
+            return slice(OpenImageFolder(o, cached, key, errors), o);
+          },
+          [&](const ShapesSource& o) { return slice(OpenShapes(o, key), o); },
+          [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
+          [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
+      },
+      options);
 }
 
 std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
@@ -43,20 +57,20 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
   // Sources without files are opened: that costs nothing, and checks their options. An IDX file's
   // header alone says how many pixels an image has.
   if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
-  if (std::holds_alternative<IdxSource>(options)) return std::nullopt;
+  if (std::holds_alternative<TextLineSource>(options)) return {{TextColumn()}};
+  if (std::holds_alternative<FixedLengthSource>(options)) return {{RecordColumn()}};
+  if (const auto* json = std::get_if<JsonLinesSource>(&options))
+    return KnownJsonColumns(*json, key);
   if (const auto* folder = std::get_if<ImageFolderSource>(&options)) {
     return KnownImageColumns(*folder, key);
   }
   if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);
+  if (IsOfFiles(options)) return std::nullopt;
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
 }
 
 std::optional<int64_t> KnownSize(const SourceOptions& options, const std::string& key) {
-  const bool is_file = std::holds_alternative<TFRecordSource>(options) ||
-                       std::holds_alternative<IdxSource>(options) ||
-                       std::holds_alternative<ImageFolderSource>(options) ||
-                       std::holds_alternative<CsvSource>(options);
-  if (is_file) return std::nullopt;
+  if (IsOfFiles(options)) return std::nullopt;
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->size();
 }
 

@@ -34,6 +34,16 @@ namespace tpuest {
 // The others are read at any index. skip and take are left to OpenSource.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options,
                                                      const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenTextLines(const TextLineSource& options,
+                                                           const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenFixedLength(const FixedLengthSource& options,
+                                                             const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenJsonLines(const JsonLinesSource& options,
+                                                           const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenNpy(const NpySource& options,
+                                                     const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenNpz(const NpzSource& options,
+                                                     const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenDigits(const DigitsSource& options, bool cached,
                                                         const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenShapes(const ShapesSource& options,
@@ -42,5 +52,11 @@ namespace tpuest {
                                                         const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,
                                                        const std::string& key);
+
+// Columns that are known without a file: nullopt where types are found in the first rows.
+[[nodiscard]] std::optional<std::vector<TensorSpec>> KnownJsonColumns(
+    const JsonLinesSource& options, const std::string& key);
+[[nodiscard]] TensorSpec TextColumn();    // of TextLineDataset
+[[nodiscard]] TensorSpec RecordColumn();  // of FixedLengthRecordDataset
 
 }  // namespace tpuest

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/io/tfrecord.h"
+#include "data/sources/file_bytes.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -198,13 +199,16 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
   CheckPositive(options.buffer_size, "buffer_size", key);
   CheckPositive(options.num_parallel_reads, "num_parallel_reads", key);
   CheckRange(options, key);
-  const std::vector<std::string> paths = FindFiles(options.filenames, key + ".filenames");
+  const std::vector<std::string> paths = FindInputs(options.filenames, key);
+  // A pipe gives its bytes once, and inflates them as they are.
+  const bool is_pipe = paths.front() == "-";
   // One compressed file makes the whole a stream: an index must count records over all files.
-  if (!AnyCompressed(paths, options, key)) {
+  if (!is_pipe && !AnyCompressed(paths, options, key)) {
     return Slice(std::make_shared<MappedRecords>(paths, options.num_parallel_reads), options, key);
   }
   auto streamed = std::make_unique<StreamedRecords>(paths, options);
-  if (!cached) return streamed;
+  if (!cached && !is_pipe) return streamed;
+  // The streamed records are those between skip and take already.
   return Slice(std::make_shared<MemoryRecords>(*streamed, static_cast<size_t>(options.buffer_size)),
                {}, key);
 }

@@ -3,6 +3,7 @@ import gzip
 import os
 import pathlib
 import struct
+import zipfile
 
 IMAGES = pathlib.Path(__file__).resolve().parents[1] / 'testdata/images'
 
@@ -43,6 +44,12 @@ def tfrecord(records):
         size = struct.pack('<Q', len(record))
         out += size + struct.pack('<I', crc32c(size)) + record + struct.pack('<I', crc32c(record))
     return out
+
+
+def npy(descr, shape, elements):
+    """An array as numpy.save writes it."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header + elements
 
 
 def write_files(folder):
@@ -86,6 +93,20 @@ def write_files(folder):
     os.makedirs(f'{folder}/strays')
     write('strays/6.png', (IMAGES / 'rgba.png').read_bytes())
     os.symlink('../../strays', f'{folder}/pets/a/strays')
+    for name, order in (('', rows), ('other_', rows[::-1])):
+        write(f'{name}lines.txt', ''.join(f'line {i * i}\n' for i in order))
+        write(f'{name}rows.jsonl', ''.join(f'{{"y": {i % 2}, "a": {i * 0.5}, "b": {i * i % 7 + 0.5 if i != 3 else "null"}}}\n' for i in order))
+        write(f'{name}records.bin', b'h' + bytes(i * j % 11 for i in order for j in range(1, 5)) + b'end')
+        arrays = {'x': npy('<f4', (8, 2), struct.pack('<16f', *(i * j for i in order for j in (0.25, 0.5)))),
+                  'y': npy('<i4', (8,), struct.pack('<8i', *(i % 3 for i in order)))}
+        for array, content in arrays.items():
+            write(f'{name}{array}.npy', content)
+        with zipfile.ZipFile(f'{folder}/{name}arrays.npz', 'w') as archive:
+            archive.writestr(zipfile.ZipInfo('x.npy'), npy('<f4', (8, 2), struct.pack('<16f', *(i * j for i in order for j in (0.1, 0.3)))))
+            for array, more in (('y', 0), ('z', 1)):
+                archive.writestr(zipfile.ZipInfo(f'{array}.npy'), npy('<i4', (8,), struct.pack('<8i', *((i + more) % 3 for i in order))))
+    write('late.jsonl', ''.join(f'{{"y": {i % 2}, "a": {i if i < 3 else i + 0.5}}}\n' for i in rows))
+    write('lines.txt.gz', gzip.compress(b'a\nb\nc\n', mtime=0))
     write('images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32)))
     write('other_images.idx', struct.pack('>4I', 0x803, 8, 2, 2) + bytes(range(32, 64)))
     write('labels.idx', struct.pack('>2I', 0x801, 8) + bytes(i % 3 for i in rows))

@@ -63,6 +63,33 @@ def image_fixtures(read, flat, drawn, small):
     yield flat('folder split', read(halves, ['image'], 'label', 3, map=few), codes=range(10), values=choices)
 
 
+def file_fixtures(read, flat, tabled):
+    """Lines, JSON lines, records of so many bytes, NumPy's arrays."""
+    words = [{'op': 'expr', 'out': 'x', 'value': 'reshape(cast(to_hash_bucket_fast(text, 7), float32), [1])'},
+             {'op': 'expr', 'out': 'y', 'value': 'cast(to_hash_bucket_fast(text, 3), int32)'}]
+    lines = {'type': 'TextLineDataset', 'filenames': ['lines.txt']}
+    yield flat('lines', read(lines, ['x'], 'y', map=words), 'TextLineDataset', codes=range(10))
+    rows = {'type': 'json_lines', 'filenames': ['rows.jsonl']}
+    label = [{'op': 'cast', 'in': 'y', 'dtype': 'int32'}]
+    yield flat('json', tabled(rows, {'a': 1, 'b': 1}, 'y', map=label), 'json_lines', codes=range(10))
+    features = {name: {'type': 'FixedLenFeature', 'shape': [], 'dtype': dtype, 'default_value': 1}
+                for name, dtype in (('a', 'float32'), ('b', 'float32'), ('y', 'int64'))}
+    stated = tabled({**rows, 'features': features}, {'a': 1, 'b': 1}, 'y', map=label)
+    other = {**features, 'b': {**features['b'], 'default_value': 9}}
+    yield flat('json stated', stated, codes=range(10), values={'input_fns.*.source.features': [other], 'features': [other]})
+    late = tabled({**rows, 'filenames': ['late.jsonl']}, {'a': 1}, 'y', map=label)
+    yield flat('json late', {**late, 'use_tpu': False}, codes=range(10), values={'num_rows_for_inference': [1]})
+    fixed = {'type': 'FixedLengthRecordDataset', 'filenames': ['records.bin'], 'record_bytes': 4, 'header_bytes': 1,
+             'footer_bytes': 3}
+    numbers = [{'op': 'decode_raw', 'in': 'record', 'out': 'raw', 'out_type': 'uint8', 'shape': [4]},
+               {'op': 'cast', 'in': 'raw', 'out': 'x', 'dtype': 'float32'},
+               {'op': 'expr', 'out': 'y', 'value': 'cast(floormod(x[0], 3.0), int32)'}]
+    yield flat('fixed', read(fixed, ['x'], 'y', map=numbers), 'FixedLengthRecordDataset', codes=range(10))
+    yield flat('npy', read({'type': 'npy', 'arrays': {'x': 'x.npy', 'y': 'y.npy'}}, ['x'], 'y'), 'npy', codes=range(10))
+    yield flat('npz', read({'type': 'npz', 'file': 'arrays.npz', 'arrays': {'x': 'x', 'y': 'y'}}, ['x'], 'y'), 'npz',
+               codes=range(10))
+
+
 def input_fixtures():
     def read(source, features, labels, classes=3, **more):
         job = job_of(model__layers=[{'type': 'flatten'}, {'type': 'dense', 'units': classes}],
@@ -120,6 +147,7 @@ def input_fixtures():
                codes=range(10), values={'field_delim': [';']})
     yield flat('csv quotes', tabled({**columns, 'file_pattern': 'semicolons.csv', 'field_delim': ';'},
                                     {'a': 1, 'b': 1}, 'y'), codes=range(10))
+    yield from file_fixtures(read, flat, tabled)
     yield flat('images', read({'type': 'idx', 'images': 'images.idx', 'labels': 'labels.idx'}, ['image'], 'label',
                               map=[{'op': 'cast', 'in': 'image', 'dtype': 'float32'}]), 'idx')
     yield flat('digits', read({'type': 'digits', 'count': 12, 'seed': 2}, ['image'], 'label', 10,

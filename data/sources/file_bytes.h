@@ -1,0 +1,38 @@
+#pragma once
+// The bytes of a source's file, all at once: mapped where it is plain, in memory where it is
+// compressed or the standard input.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+#include "data/source_options.h"
+
+namespace tpuest {
+
+class FileBytes {
+ public:
+  // compression_type as jobs have it. Throws Error kData for a file that cannot be read, or is
+  // compressed otherwise.
+  FileBytes(std::string path, const std::string& compression_type);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string_view bytes() const { return mapped_ ? mapped_->bytes() : memory_; }
+  // Throws Error kData where a mapped file has become shorter while it was read.
+  void CheckWhole() const;
+
+ private:
+  std::string path_;
+  std::unique_ptr<MappedFile> mapped_;
+  std::string memory_;
+};
+
+// The files that `filenames` name: shell patterns, or "-" alone. Throws Error at key.filenames.
+[[nodiscard]] std::vector<std::string> FindInputs(const std::vector<std::string>& filenames,
+                                                  const std::string& key);
+[[nodiscard]] std::vector<std::unique_ptr<FileBytes>> OpenFiles(const FilesSource& options,
+                                                                const std::string& key);
+
+}  // namespace tpuest

@@ -1,0 +1,37 @@
+#pragma once
+// The lines of text files as records that can be read in any order: where each begins is found
+// once, at eight bytes a line.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/estimator/contract/contract.h"
+#include "data/sources/file_bytes.h"
+
+namespace tpuest {
+
+class LineFiles {
+ public:
+  // `skips_blank`: lines of nothing but white space are no records.
+  LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank);
+
+  [[nodiscard]] int64_t size() const { return starts_.back(); }
+  [[nodiscard]] std::vector<std::string> paths() const;
+  // The bytes before its "\n". Any thread. Throws Error kData for a file that has become shorter.
+  [[nodiscard]] std::string_view Line(int64_t index) const;
+  // File, and number in it.
+  [[nodiscard]] Provenance FromOf(int64_t index) const;
+  // The line and the column of a byte of a record.
+  [[nodiscard]] Place PlaceOf(int64_t index, size_t offset) const;
+
+ private:
+  std::vector<std::unique_ptr<FileBytes>> files_;
+  std::vector<std::vector<uint64_t>> offsets_;  // of each file's lines
+  std::vector<int64_t> starts_ = {0};           // index of each file's first line, and the end
+};
+
+}  // namespace tpuest

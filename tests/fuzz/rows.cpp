@@ -1,0 +1,87 @@
+// Files that rows are read from: JSON lines, lines of text, records of so many bytes, NumPy's
+// arrays, alone and in archives. The first byte chooses; every value of every row is read.
+
+#include "data/sources/open_source.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace tpuest::fuzz {
+namespace {
+
+constexpr int64_t kMostRows = 1000;  // a damaged header may tell of four billion without a byte
+
+// Sums all bytes, so that none is left unread.
+uint64_t SumOf(const Values& values, DType dtype) {
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < values.count; ++i) {
+    if (dtype == DType::kString) {
+      for (const char c : static_cast<const std::string_view*>(values.data)[i]) {
+        sum += static_cast<uint8_t>(c);
+      }
+      continue;
+    }
+    const size_t width = SizeOf(dtype);
+    const auto* const bytes =
+        static_cast<const uint8_t*>(values.data) + static_cast<size_t>(i) * width;
+    for (size_t at = 0; at < width; ++at) sum += bytes[at];
+  }
+  return sum;
+}
+
+void ReadAll(const IndexedSource& source) {
+  Row row;
+  volatile uint64_t seen = 0;  // reading must not be left out
+  for (int64_t i = 0; i < std::min(source.size(), kMostRows); ++i) {
+    Takes([&] {
+      source.Read(i, row);
+      for (size_t column = 0; column < row.columns.size(); ++column) {
+        seen = seen + SumOf(row.columns[column], source.columns()[column].dtype);
+      }
+    });
+  }
+}
+
+std::map<std::string, FeatureOptions> StatedFeatures() {
+  FixedLenFeature matrix;
+  matrix.shape = {2, 2};
+  matrix.dtype = "float32";
+  matrix.default_value = Raw{"0.5"};
+  FixedLenFeature number;
+  number.dtype = "int64";
+  return {{"m", matrix}, {"n", number}, {"w", VarLenFeature{.dtype = "string"}}};
+}
+
+}  // namespace
+
+void Run(std::string_view input) {
+  const uint8_t choice = TakeChoice(input);
+  const std::string compression = (choice & 8) != 0 ? "auto" : "";
+  switch (choice % 5) {
+    case 0: {
+      JsonLinesSource json;
+      json.filenames = {TheFiles().Put("t.jsonl", input)};
+      json.compression_type = compression;
+      if ((choice & 16) != 0) json.features = StatedFeatures();
+      if ((choice & 32) != 0) json.num_rows_for_inference = 2;
+      return ReadAll(*OpenJsonLines(json, "source"));
+    }
+    case 1: {
+      TextLineSource lines;
+      lines.filenames = {TheFiles().Put("t.txt", input)};
+      lines.compression_type = compression;
+      return ReadAll(*OpenTextLines(lines, "source"));
+    }
+    case 2: {
+      FixedLengthSource fixed;
+      fixed.filenames = {TheFiles().Put("t.bin", input)};
+      fixed.record_bytes = 1 + choice % 7;
+      fixed.header_bytes = choice / 64;
+      return ReadAll(*OpenFixedLength(fixed, "source"));
+    }
+    case 3:
+      return ReadAll(*OpenNpy({.arrays = {{"x", TheFiles().Put("x.npy", input)}}}, "source"));
+    default:
+      return ReadAll(*OpenNpz({.file = TheFiles().Put("x.npz", input)}, "source"));
+  }
+}
+
+}  // namespace tpuest::fuzz
