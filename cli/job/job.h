@@ -79,6 +79,24 @@ struct DeadlineOptions {
   }
 };
 
+// How the processes of a group on several machines know each other.
+struct ClusterOptions {
+  std::optional<std::string> token_file;
+  bool insecure = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("token_file", token_file,
+      {.help = "a file with a secret that all processes of a group have: who has it may join, and "
+               "what they say is encrypted; TPUEST_CLUSTER_TOKEN holds it itself",
+       .tpuest = true});
+    v("insecure", insecure,
+      {.help = "true: without a token anybody who reaches a process may join; else that is for one "
+               "machine alone",
+       .tpuest = true});
+  }
+};
+
 struct PreemptionOptions {
   std::vector<std::string> signals = {"SIGTERM", "SIGUSR1", "SIGHUP", "SIGINT"};
   std::optional<double> grace_secs;
@@ -107,6 +125,7 @@ struct TpuestOptions {
   std::string cpu_isa = "native";
   DataErrorOptions data_errors;
   DeadlineOptions deadlines;
+  ClusterOptions cluster;
   std::optional<FoldOptions> fold;
 
   template <class V>
@@ -148,6 +167,8 @@ struct TpuestOptions {
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
     v("deadlines", deadlines,
       {.help = "seconds after which waiting ends", .tpuest = true, .changes_bits = false});
+    v("cluster", cluster,
+      {.help = "a group of processes on several machines", .tpuest = true, .changes_bits = false});
     v("fold", fold,
       {.help = "of cross-validation: the train_spec's records without one fold are trained on, "
                "that fold is what every eval_spec evaluates",

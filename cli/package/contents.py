@@ -3,7 +3,8 @@
 A tree is a dict from paths to entries, the same below every prefix:
 
   bin/tpuest                    stripped
-  lib/tpuest/*.so*              what the program needs and glibc does not bring, found by $ORIGIN
+  lib/tpuest/tpuest_links.so    what speaks gRPC, if this build has it: the program loads it on use
+  lib/tpuest/*.so*              what both need and glibc does not bring, found by $ORIGIN
   share/...                     completions, where bash, zsh and fish look for them
   share/doc/tpuest/LICENSE, CONTENTS, licences/*
 """
@@ -25,6 +26,7 @@ COMPLETIONS = {
 # Libraries that are compiled into the program: templates and functions of headers.
 HEADERS = ('libeigen3-dev', 'nlohmann-json3-dev', 'libcli11-dev', 'librandom123-dev', 'libfast-float-dev')
 GLIBC = 'libc6'
+MODULE = 'lib/tpuest/tpuest_links.so'
 COMMON_LICENCES = Path('/usr/share/common-licenses')
 
 
@@ -91,19 +93,29 @@ def described(package: str, soname: Optional[str] = None, path: Optional[Path] =
     return Library(package, version, source, soname, path)
 
 
+def module_of(program: Path) -> Optional[Path]:
+    """What the build has put beside the program, unless it is without gRPC."""
+    path = program.parent / Path(MODULE).name
+    return path if path.exists() else None
+
+
 def shared_libraries(program: Path) -> List[Library]:
-    """What the dynamic linker finds for the program, glibc's own aside."""
+    """What the dynamic linker finds for the program and its module, glibc's own aside."""
+    found = {}
+    for path in filter(None, (program, module_of(program))):
+        for line in output('ldd', str(path)).splitlines():
+            words = line.split()
+            if '=>' not in words:
+                continue
+            if 'not found' in line:
+                raise Fault(f'{path}: {words[0]} is not found')
+            found[words[0]] = Path(words[2])
     libraries = []
-    for line in output('ldd', str(program)).splitlines():
-        words = line.split()
-        if '=>' not in words:
-            continue
-        if 'not found' in line:
-            raise Fault(f'{program}: {words[0]} is not found')
-        package = package_of(Path(words[2]))
+    for soname, path in sorted(found.items()):
+        package = package_of(path)
         if package != GLIBC:
-            libraries.append(described(package, words[0], Path(words[2])))
-    return sorted(libraries, key=lambda library: library.soname or '')
+            libraries.append(described(package, soname, path))
+    return libraries
 
 
 def licences(libraries: Iterable[Library]) -> Tree:
@@ -131,6 +143,9 @@ def table(libraries: Iterable[Library]) -> bytes:
 def contents(program: Path, libraries: List[Library]) -> Tree:
     """The tree below a prefix, with the libraries in it."""
     tree = {'bin/tpuest': Entry(stripped(program), 0o755)}
+    module = module_of(program)
+    if module:
+        tree[MODULE] = Entry(stripped(module))
     for library in libraries:
         if library.path:
             tree[f'lib/tpuest/{library.soname}'] = Entry(library.path.read_bytes())

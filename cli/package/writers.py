@@ -10,9 +10,9 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
-from typing import Set
+from typing import Dict, Set
 
-from contents import COMPLETIONS, DOC, Build, Entry, Tree, output
+from contents import COMPLETIONS, DOC, MODULE, Build, Entry, Tree, output
 
 SUMMARY = 'Trains TPUEstimator jobs: one native program, without TensorFlow'
 DESCRIPTION = '''\
@@ -59,13 +59,19 @@ def lay_down(tree: Tree, folder: str, date: int) -> None:
             os.utime(path, (date, date))
 
 
-def dependencies(program: bytes) -> str:
-    """What dpkg-shlibdeps finds that the program depends on."""
+def dependencies(tree: Tree) -> Dict[str, str]:
+    """What dpkg-shlibdeps finds that the program depends on, and that its module does."""
+    files = {'debian/control': Entry(b'Source: tpuest\n\nPackage: tpuest\nArchitecture: amd64\n'),
+             'usr/bin/tpuest': tree['bin/tpuest']}
+    arguments = ['-dDepends', '-eusr/bin/tpuest']
+    if MODULE in tree:
+        files[f'usr/{MODULE}'] = tree[MODULE]
+        arguments += ['-dRecommends', f'-eusr/{MODULE}']
     with tempfile.TemporaryDirectory() as folder:
-        lay_down({'debian/control': Entry(b'Source: tpuest\n\nPackage: tpuest\nArchitecture: amd64\n'),
-                  'usr/bin/tpuest': Entry(program, 0o755)}, folder, 0)
-        found = output('dpkg-shlibdeps', '-O', '-eusr/bin/tpuest', cwd=folder)
-    return found.split('=', 1)[1].strip()
+        lay_down(files, folder, 0)
+        lines = output('dpkg-shlibdeps', '-O', *arguments, cwd=folder).splitlines()
+    found = (line[len('shlibs:'):].split('=', 1) for line in lines)
+    return {field: packages.strip() for field, packages in found}
 
 
 def write_deb(path: Path, tree: Tree, build: Build, date: int) -> None:
@@ -77,8 +83,9 @@ def write_deb(path: Path, tree: Tree, build: Build, date: int) -> None:
     files = {name: entry for name, entry in files.items() if '/common-licenses/' not in name}
     size = sum(len(entry.data) + 1023 for entry in files.values()) // 1024
     described = ''.join(f' {line}\n' for line in DESCRIPTION.format(march=build.march).splitlines())
+    needs = ''.join(f'{field}: {packages}\n' for field, packages in dependencies(tree).items())
     control = (f'Package: tpuest\nVersion: {build.version}\nArchitecture: amd64\nSection: science\nPriority: optional\n'
-               f'Maintainer: tpuest\nInstalled-Size: {size}\nDepends: {dependencies(tree["bin/tpuest"].data)}\n'
+               f'Maintainer: tpuest\nInstalled-Size: {size}\n{needs}'
                f'Description: {SUMMARY}\n{described}')
     sums = ''.join(f'{hashlib.md5(files[name].data).hexdigest()}  {name}\n' for name in sorted(files))
     files['DEBIAN/control'] = Entry(control.encode())

@@ -1,13 +1,21 @@
 #include "cli/run/process.h"
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
 #include "cli/shell/console.h"
 #include "config/tree.h"
+#include "core/base/child_process.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/hosts/shares.h"
 
 namespace tpuest::cli {
@@ -23,15 +31,7 @@ ProcessPlace ThisProcess(const TfConfig& config) {
 
 bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation) {
   const bool trains = invocation.command.starts_with("train") && place.role.empty();
-  if (!trains || !place.is_one_of_several()) return false;
-  if (place.coordinator.starts_with(kLocalGroup)) return true;
-  throw Error(
-      Code::kUsage,
-      fmt::format("this is process {} of {} by {} ({}); a job trains on one machine", place.rank,
-                  place.size, place.launcher, place.read_from),
-      "start one process, or one and --processes N; TPUEST_COORDINATOR=unix:FOLDER, the "
-      "same for all, joins those of one machine, TPUEST_NUM_PROCESSES=1 says that each is a "
-      "job of its own");
+  return trains && place.is_one_of_several();
 }
 
 void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
@@ -46,11 +46,88 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
   }
 }
 
+// Without the blanks around it, as of a file's last line.
+static std::string Bare(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return "";
+  return std::string(text.substr(first, text.find_last_not_of(kBlanks) - first + 1));
+}
+
+std::string ClusterToken(const Job& job, const VariableLookup& environment) {
+  constexpr size_t kLeastBytes = 16;
+  std::vector<std::pair<std::string, std::string>> given;  // who says it, and the secret
+  const auto add = [&given](const std::string& who, const std::string& text) {
+    given.emplace_back(who, Bare(text));
+  };
+  const auto add_file = [&add](const std::string& who, const std::string& path) {
+    if (!FileExists(path)) {
+      throw Error(Code::kUsage, fmt::format("{}: {} is not there", who, path),
+                  "a file with the cluster's token, in all processes");
+    }
+    add(fmt::format("{} ({})", who, path), ReadFile(path));
+  };
+  const std::string token = environment("TPUEST_CLUSTER_TOKEN").value_or("");
+  if (!token.empty()) add("TPUEST_CLUSTER_TOKEN", token);
+  const std::string file = environment("TPUEST_CLUSTER_TOKEN_FILE").value_or("");
+  if (!file.empty()) add_file("TPUEST_CLUSTER_TOKEN_FILE", file);
+  if (const auto& path = job.tpuest.cluster.token_file) {
+    add_file("tpuest.cluster.token_file", *path);
+  }
+  for (const auto& [who, secret] : given) {
+    if (secret != given.front().second) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} and {} hold different tokens", given.front().first, who),
+                  "one of them");
+    }
+    if (secret.size() >= kLeastBytes) continue;
+    throw Error(
+        Code::kUsage,
+        fmt::format("{} holds {} bytes; expected at least {}", who, secret.size(), kLeastBytes),
+        "head -c 32 /dev/urandom | base64 draws a token");
+  }
+  return given.empty() ? "" : given.front().second;
+}
+
+// Beside the program, or where a package has it.
+static std::string LinksModuleFile() {
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink(kThisProgram, error).string();
+  for (const char* const folder : {"", "../lib/tpuest"}) {
+    std::string file = JoinPath(JoinPath(DirName(program), folder), "tpuest_links.so");
+    if (FileExists(file)) return file;
+  }
+  return "";
+}
+
+static Meeting MeetingOf(const Job& job, const ProcessPlace& place) {
+  if (place.coordinator.starts_with(kLocalGroup)) {
+    return {.folder = place.coordinator.substr(std::string_view(kLocalGroup).size())};
+  }
+  Meeting meeting{.chief = place.coordinator,
+                  .token = ClusterToken(job, config::ProcessEnvironment),
+                  .insecure = job.tpuest.cluster.insecure,
+                  .module = LinksModuleFile()};
+  if (!meeting.chief.empty()) return meeting;
+  const auto& model_dir = job.estimator.run_config.model_dir;
+  if (!model_dir) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("{} does not say where process 0 is, and there is no model_dir in which "
+                    "it could say so",
+                    place.launcher),
+        "TPUEST_COORDINATOR=HOST:PORT, process 0's, or unix:FOLDER on one machine; a "
+        "model_dir that all processes share");
+  }
+  meeting.file = RendezvousPath(*model_dir);
+  return meeting;
+}
+
 GroupSettings SettingsOf(const Job& job, const ProcessPlace& place) {
   const DeadlineOptions& deadlines = job.tpuest.deadlines;
   return {.links = {.rank = static_cast<int>(place.rank),
                     .size = static_cast<int>(place.size),
-                    .folder = place.coordinator.substr(std::string_view(kLocalGroup).size()),
+                    .meeting = MeetingOf(job, place),
                     .rendezvous_secs = deadlines.rendezvous_secs},
           .peer_secs = deadlines.peer_secs,
           .step_secs = deadlines.step_secs};

@@ -22,13 +22,19 @@ struct Job;
 // have their sockets.
 inline constexpr const char* kLocalGroup = "unix:";
 
-// Whether this command trains as one of a group's processes. Error kUsage for one of several that
-// have no folder in which they meet.
+// Whether this command trains as one of a group's processes.
 [[nodiscard]] bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation);
 // Error kUsage for what cannot be trained in so many processes.
 void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation);
-// How this process finds the others, and waits for them.
+// How this process finds the others, and waits for them. Error kUsage where nothing says where they
+// meet, and for a token that ClusterToken refuses.
 [[nodiscard]] GroupSettings SettingsOf(const Job& job, const ProcessPlace& place);
+
+// The secret that the processes of a cluster share, of TPUEST_CLUSTER_TOKEN, the file that
+// TPUEST_CLUSTER_TOKEN_FILE names, and tpuest.cluster.token_file; empty: there is none. Error
+// kUsage where two of them are not the same, for a file that cannot be read and for a secret that
+// could be guessed.
+[[nodiscard]] std::string ClusterToken(const Job& job, const VariableLookup& environment);
 
 // Whether a command that reads a run (evaluate, predict, export) is left to process 0, which has
 // its result: it says so. Tasks of a cluster in TF_CONFIG are started one by one, so each does what

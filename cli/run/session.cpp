@@ -213,6 +213,13 @@ void Session::JoinGroup(const ProcessPlace& place) {
     std::fflush(stderr);
     _exit(static_cast<int>(verdict.code()));
   };
+  const Meeting& meeting = settings.links.meeting;
+  if (meeting.insecure && meeting.token.empty() && place.rank == 0) {
+    log().Warning(
+        "without a cluster token whoever reaches {} can join this job, and reads and changes what "
+        "its processes say: tpuest.cluster.insecure is true",
+        meeting.chief);
+  }
   group_ = std::make_unique<Group>(std::move(settings));
   try {
     const BuildInfo& build = ThisBuild();

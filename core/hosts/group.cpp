@@ -186,9 +186,9 @@ void Group::Lose(int rank, const std::string& why) {
     const std::lock_guard lock(mutex_);
     const Peer& peer = At(rank);
     text = fmt::format(
-        "process {} of {} (pid {}) is lost: {}; {} ago it was at step {}, {}; process {} was at "
+        "process {} of {} ({}) is lost: {}; {} ago it was at step {}, {}; process {} was at "
         "step {}, {}",
-        rank, size(), links_.pid_of(rank), why, SecondsText(SystemClock().Seconds() - peer.heard),
+        rank, size(), links_.NameOf(rank), why, SecondsText(SystemClock().Seconds() - peer.heard),
         peer.step, TextOf(peer.phase), this->rank(), step_.load(), TextOf(phase_));
   }
   Judge(Error(Code::kLost, text, "the same command goes on from the newest checkpoint"));

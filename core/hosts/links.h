@@ -1,15 +1,6 @@
 #pragma once
-// Frames between the processes of one machine, over Unix sockets in a folder that only their user
-// may enter.
-//
-// A group of `size` processes has a socket a process, FOLDER/<rank>, on which a process waits for
-// those of higher ranks; it goes to those of lower ranks itself. Who comes says first who it is:
-//
-//   Hello     magic, protocol, rank, size, pid       16 bytes of head, see Frame
-//   Welcome   the same of the process that was come to, or a Refusal with the reason as text
-//
-// From then on both send frames as they like. A frame is its head and `bytes` bytes. What comes on
-// the socket and is no Hello is hung up on: it changes nothing.
+// Frames between the processes of a group, over the stream sockets by which they have met
+// (rendezvous.h). A frame is its head and `bytes` bytes.
 //
 // Sending blocks the caller while the other's socket is full; a thread of this class reads whatever
 // comes, so that two processes that send to each other do not wait for each other.
@@ -25,34 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "core/hosts/rendezvous.h"
+#include "core/hosts/way.h"
+
 namespace tpuest {
 
 // What a frame is for: Group knows.
 using FrameKind = uint16_t;
-
-struct LinkSettings {
-  int rank = 0;
-  int size = 1;
-  std::string folder;            // there, of this user, of mode 0700
-  double rendezvous_secs = 300;  // in which all must have come
-  // True: give up waiting for the others.
-  std::function<bool()> gives_up = [] { return false; };
-};
-
-// A descriptor that is closed.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(other.number_) { other.number_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
 
 class Links {
  public:
@@ -63,9 +33,9 @@ class Links {
     std::function<void()> tick;                                    // every 20 ms or so
   };
 
-  // Returns once all processes are linked. Error kUsage for a folder that others may enter, a rank
-  // that is there already or another size; kLost, with the ranks that are missing, where they have
-  // not come in time; kPreempted where it gives up.
+  // Returns once all processes are linked. Error kUsage for what OpenFolderWay and OpenRemoteWay
+  // refuse, a rank that is there already or another size; kLost, with the ranks that are missing,
+  // where they have not come in time; kPreempted where it gives up.
   explicit Links(const LinkSettings& settings);
   // Ends all links.
   ~Links();
@@ -83,12 +53,12 @@ class Links {
   void SendIfReady(int to, FrameKind kind, std::string_view bytes);
   // Ends a link; `closed` tells it on both sides.
   void HangUp(int to);
-  [[nodiscard]] int pid_of(int rank) const { return peers_[Index(rank)]->pid; }
+  // "pid 77", and of another machine's process "pid 77 at 10.0.0.3:41234".
+  [[nodiscard]] std::string NameOf(int rank) const;
 
  private:
   struct Peer {
-    Descriptor socket;
-    int pid = 0;
+    Linked linked;
     std::mutex sending;
     std::atomic<bool> closed = false;
     // The frame that is being read.
@@ -100,18 +70,12 @@ class Links {
   };
 
   static size_t Index(int rank) { return static_cast<size_t>(rank); }
-  void Bind();
-  void GoTo(int rank, double deadline);
-  void AwaitOthers(double deadline);
-  void Welcome(Descriptor socket);
-  [[nodiscard]] std::vector<int> Missing() const;
   void Read();
   // Reads what is there; false at the end, with the reason.
   bool ReadFrom(int rank, std::string& why);
 
   LinkSettings settings_;
-  Descriptor folder_;
-  Descriptor door_;
+  std::unique_ptr<Way> way_;
   std::array<Descriptor, 2> wake_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; none for this one
   Listener listener_;

@@ -139,6 +139,8 @@ EXCEPTIONS = {
     'tpuest.deadlines.rendezvous_secs': TIME,
     'tpuest.deadlines.peer_secs': TIME,
     'tpuest.deadlines.step_secs': TIME,
+    'tpuest.cluster.token_file': 'only a group shows it (cluster.yaml)',
+    'tpuest.cluster.insecure': 'only a group shows it (cluster.yaml)',
     'tpuest.preemption.grace_secs': TIME,
     'tpuest.preemption.signals': 'only a signal shows it (preemption.yaml)',
     'CheckpointSaverHook save_secs': TIME,

@@ -102,4 +102,8 @@ std::string RemovingPath(const std::string& model_dir) {
 
 std::string LockPath(const std::string& model_dir) { return InPrivateDir(model_dir, "lock"); }
 
+std::string RendezvousPath(const std::string& model_dir) {
+  return InPrivateDir(model_dir, "rendezvous");
+}
+
 }  // namespace tpuest

@@ -38,7 +38,10 @@ class Folder {
 
 // Limits that a busy machine does not come to, but where one is to be reached.
 GroupSettings SettingsFor(const Folder& folder, int rank, int size) {
-  return {.links = {.rank = rank, .size = size, .folder = folder.path(), .rendezvous_secs = 120},
+  return {.links = {.rank = rank,
+                    .size = size,
+                    .meeting = {.folder = folder.path()},
+                    .rendezvous_secs = 120},
           .peer_secs = 120,
           .step_secs = 120};
 }

@@ -1,0 +1,393 @@
+// Links by gRPC. A link is a call in which each side sends the other messages of bytes, as they
+// come out of its socket. An empty message is the end of that direction: the process has closed its
+// socket. The other side then closes as well and answers with an empty message, so that who leaves
+// knows that all it sent has arrived.
+
+#include "core/hosts/links/module.h"
+
+#include <fcntl.h>
+#include <grpc/support/log.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/method_handler.h>
+#include <grpcpp/support/sync_stream.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/hosts/links/identity.h"
+
+namespace tpuest::links {
+namespace {
+
+using Message = grpc::ByteBuffer;
+using Clock = std::chrono::system_clock;
+
+constexpr const char* kMethod = "/tpuest.Links/Link";
+constexpr int kMostMessageBytes = 1 << 20;  // that is sent; what is received has gRPC's 4 MB
+// Together they keep a line with delay full; each alone makes it worse.
+constexpr int kLookaheadBytes = 4 << 20;
+constexpr int kBdpProbe = 0;
+// Who connects and does not say who it is is hung up on.
+constexpr int kHandshakeMs = 10'000;
+
+Clock::time_point After(double secs) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(secs));
+}
+
+// A socket of which the other end is the program's.
+class Socket {
+ public:
+  explicit Socket(int number) : number_(number) {}
+  ~Socket() { ::close(number_); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  void HangUp() const { ::shutdown(number_, SHUT_RDWR); }
+
+  // What has come, as one message; nullopt at the end.
+  [[nodiscard]] std::optional<Message> Read() const {
+    while (true) {
+      pollfd waited{.fd = number_, .events = POLLIN, .revents = 0};
+      if (::poll(&waited, 1, -1) < 0 && errno == EINTR) continue;
+      int bytes = 0;
+      if (::ioctl(number_, FIONREAD, &bytes) != 0) return std::nullopt;
+      bytes = std::clamp(bytes, 1, kMostMessageBytes);
+      grpc_slice raw = grpc_slice_malloc(static_cast<size_t>(bytes));
+      const ssize_t got = ::recv(number_, GRPC_SLICE_START_PTR(raw), GRPC_SLICE_LENGTH(raw), 0);
+      const int reason = errno;
+      if (got == bytes) {
+        const grpc::Slice slice(raw, grpc::Slice::STEAL_REF);
+        return Message(&slice, 1);
+      }
+      std::optional<Message> message;
+      if (got > 0) {
+        const grpc::Slice slice(GRPC_SLICE_START_PTR(raw), static_cast<size_t>(got));
+        message.emplace(&slice, 1);
+      }
+      grpc_slice_unref(raw);
+      if (got < 0 && reason == EINTR) continue;
+      return message;
+    }
+  }
+
+  [[nodiscard]] bool Write(const Message& message) const {
+    std::vector<grpc::Slice> slices;
+    if (!message.Dump(&slices).ok()) return false;
+    for (const grpc::Slice& slice : slices) {
+      size_t done = 0;
+      while (done < slice.size()) {
+        const ssize_t sent =
+            ::send(number_, slice.begin() + done, slice.size() - done, MSG_NOSIGNAL);
+        if (sent > 0) {
+          done += static_cast<size_t>(sent);
+        } else if (errno != EINTR) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  const int number_;
+};
+
+// Carries bytes both ways until both have ended, or the call breaks.
+template <class Stream>
+void Carry(const Socket& socket, Stream& stream) {
+  std::thread sender([&] {
+    while (const auto message = socket.Read()) {
+      if (!stream.Write(*message)) break;
+    }
+    const grpc::Slice nothing;
+    stream.Write(Message(&nothing, 1));
+  });
+  // Past the end of the program's socket what comes is read on: the other side has its end to send.
+  Message message;
+  bool is_open = true;
+  while (stream.Read(&message) && message.Length() > 0) {
+    is_open = is_open && socket.Write(message);
+  }
+  socket.HangUp();
+  sender.join();
+}
+
+// A pair of sockets that are each other's ends.
+std::optional<std::pair<int, int>> SocketPair() {
+  int ends[2] = {};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+  return std::pair(ends[0], ends[1]);
+}
+
+// gRPC's own lines would go to stderr: those of handshakes that did not succeed are counted, and
+// all are left out unless somebody asks for them by gRPC's variable.
+std::atomic<int64_t> refused_handshakes = 0;
+
+void OnGrpcLine(gpr_log_func_args* line) {
+  if (std::strstr(line->message, "andshake failed") != nullptr) ++refused_handshakes;
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) return;
+  std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
+}
+
+class Door : public grpc::Service {
+ public:
+  Door(const std::string& address, std::optional<Identity> identity)
+      : identity_(std::move(identity)) {
+    if (::pipe2(comers_, O_CLOEXEC | O_NONBLOCK) != 0) {
+      throw std::runtime_error("no pipe can be made");
+    }
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
+        new grpc::internal::BidiStreamingHandler<Door, Message, Message>(
+            [](Door* door, grpc::ServerContext* context,
+               grpc::ServerReaderWriter<Message, Message>* stream) {
+              return door->Serve(*context, *stream);
+            },
+            this)));
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, ServerCredentials(), &port_);
+    builder.RegisterService(this);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, kBdpProbe);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) throw std::runtime_error("it cannot be listened at");
+  }
+
+  ~Door() {
+    // Whoever came last, and was not taken.
+    for (int socket = Take(); socket >= 0; socket = Take()) ::close(socket);
+    for (const int end : comers_) ::close(end);
+  }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int waiting() const { return comers_[0]; }
+
+  [[nodiscard]] int Take() const {
+    int socket = -1;
+    return ::read(comers_[0], &socket, sizeof socket) == sizeof socket ? socket : -1;
+  }
+
+  LinksTry Go(const std::string& address, double secs, int& socket, std::string& why) {
+    const Clock::time_point deadline = After(secs);
+    const auto channel =
+        grpc::CreateCustomChannel((address.starts_with('[') ? "ipv6:" : "ipv4:") + address,
+                                  ChannelCredentials(), Arguments(secs));
+    grpc_connectivity_state state = channel->GetState(true);
+    while (state != GRPC_CHANNEL_READY && state != GRPC_CHANNEL_TRANSIENT_FAILURE) {
+      if (!channel->WaitForStateChange(state, deadline)) {
+        why = "no answer";
+        return kNotThere;
+      }
+      state = channel->GetState(true);
+    }
+    if (state != GRPC_CHANNEL_READY) {
+      why = WhyNot(channel);
+      const bool is_other = why.find("certificate verify failed") != std::string::npos ||
+                            why.find("wrong version number") != std::string::npos;  // not encrypted
+      return is_other ? kOtherToken : kNotThere;
+    }
+    const auto ends = SocketPair();
+    if (!ends) {
+      why = "no socket can be made";
+      return kNotThere;
+    }
+    socket = ends->first;
+    threads_.emplace_back([this, channel, end = ends->second] { RunCall(channel, end); });
+    return kLinked;
+  }
+
+  // Waits for the links to end; after so long it ends them.
+  void Close(double secs) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_until(lock, After(secs), [this] { return calls_.empty(); });
+      closing_ = true;
+      for (const auto& cancel : calls_) cancel();
+    }
+    server_->Shutdown(Clock::now());
+    for (std::thread& thread : threads_) thread.join();
+    server_->Wait();
+  }
+
+ private:
+  // A call that is on, and can be ended from outside.
+  class Call {
+   public:
+    Call(Door& door, std::function<void()> cancel) : door_(door) {
+      const std::lock_guard lock(door_.mutex_);
+      if (door_.closing_) cancel();
+      at_ = door_.calls_.insert(door_.calls_.end(), std::move(cancel));
+    }
+    ~Call() {
+      const std::lock_guard lock(door_.mutex_);
+      door_.calls_.erase(at_);
+      door_.changed_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    Door& door_;
+    std::list<std::function<void()>>::iterator at_;
+  };
+
+  grpc::Status Serve(grpc::ServerContext& context,
+                     grpc::ServerReaderWriter<Message, Message>& stream) {
+    const auto ends = SocketPair();
+    if (!ends) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "no socket can be made"};
+    const Socket socket(ends->second);
+    if (::write(comers_[1], &ends->first, sizeof ends->first) != sizeof ends->first) {
+      ::close(ends->first);
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many come at once"};
+    }
+    const Call call(*this, [&context] { context.TryCancel(); });
+    Carry(socket, stream);
+    return grpc::Status::OK;
+  }
+
+  void RunCall(const std::shared_ptr<grpc::Channel>& channel, int end) {
+    const Socket socket(end);
+    grpc::ClientContext context;
+    const auto stream = NewStream(channel, context);
+    const Call call(*this, [&context] { context.TryCancel(); });
+    Carry(socket, *stream);
+    stream->WritesDone();
+    (void)stream->Finish();
+  }
+
+  static std::unique_ptr<grpc::ClientReaderWriter<Message, Message>> NewStream(
+      const std::shared_ptr<grpc::Channel>& channel, grpc::ClientContext& context) {
+    const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
+                                           channel);
+    return std::unique_ptr<grpc::ClientReaderWriter<Message, Message>>(
+        grpc::internal::ClientReaderWriterFactory<Message, Message>::Create(channel.get(), method,
+                                                                            &context));
+  }
+
+  // A call by a channel that has not connected ends at once, and says why.
+  static std::string WhyNot(const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(After(1));
+    const auto stream = NewStream(channel, context);
+    stream->WritesDone();
+    return stream->Finish().error_message();
+  }
+
+  [[nodiscard]] std::shared_ptr<grpc::ServerCredentials> ServerCredentials() const {
+    if (!identity_) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = identity_->root;
+    options.pem_key_cert_pairs = {{identity_->key, identity_->certificate}};
+    return grpc::SslServerCredentials(options);
+  }
+
+  [[nodiscard]] std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials() const {
+    if (!identity_) return grpc::InsecureChannelCredentials();
+    return grpc::SslCredentials({.pem_root_certs = identity_->root,
+                                 .pem_private_key = identity_->key,
+                                 .pem_cert_chain = identity_->certificate});
+  }
+
+  [[nodiscard]] grpc::ChannelArguments Arguments(double secs) const {
+    grpc::ChannelArguments arguments;
+    if (identity_) arguments.SetSslTargetNameOverride(kIdentityName);
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, kBdpProbe);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
+    // A connection for each try, without what a proxy of the environment would add.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(secs * 1000));
+    return arguments;
+  }
+
+  const std::optional<Identity> identity_;
+  int comers_[2] = {-1, -1};  // sockets of who has come: written to the second, read by the program
+  int port_ = 0;
+  std::mutex mutex_;  // for what follows
+  std::condition_variable changed_;
+  std::list<std::function<void()>> calls_;
+  bool closing_ = false;
+  std::vector<std::thread> threads_;  // of the program's thread that goes to others
+  std::unique_ptr<grpc::Server> server_;
+};
+
+Door& Of(LinksDoor* door) { return *reinterpret_cast<Door*>(door); }
+
+void Say(const std::string& text, char* why, size_t why_bytes) {
+  if (why_bytes > 0) std::snprintf(why, why_bytes, "%s", text.c_str());
+}
+
+LinksDoor* Open(const char* address, const char* token, size_t token_bytes, char* why,
+                size_t why_bytes) {
+  try {
+    gpr_set_log_function(OnGrpcLine);
+    std::optional<Identity> identity;
+    if (token != nullptr) identity = IdentityOf({token, token_bytes});
+    return reinterpret_cast<LinksDoor*>(new Door(address, std::move(identity)));
+  } catch (const std::exception& error) {
+    Say(error.what(), why, why_bytes);
+    return nullptr;
+  }
+}
+
+LinksTry Go(LinksDoor* door, const char* address, double secs, int* socket, char* why,
+            size_t why_bytes) {
+  std::string text;
+  const LinksTry result = Of(door).Go(address, secs, *socket, text);
+  Say(text, why, why_bytes);
+  return result;
+}
+
+void Close(LinksDoor* door, double secs) {
+  Of(door).Close(secs);
+  delete &Of(door);
+}
+
+}  // namespace
+}  // namespace tpuest::links
+
+extern "C" __attribute__((visibility("default"))) const LinksModule tpuest_links;
+const LinksModule tpuest_links = {
+    .version = kLinksVersion,
+    .library = "gRPC " TPUEST_GRPC_VERSION,
+    .open = tpuest::links::Open,
+    .port = [](LinksDoor* door) { return tpuest::links::Of(door).port(); },
+    .waiting = [](LinksDoor* door) { return tpuest::links::Of(door).waiting(); },
+    .take = [](LinksDoor* door) { return tpuest::links::Of(door).Take(); },
+    .go = tpuest::links::Go,
+    .refused = [](LinksDoor* /*door*/) { return tpuest::links::refused_handshakes.load(); },
+    .close = tpuest::links::Close,
+};

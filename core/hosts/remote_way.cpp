@@ -1,0 +1,269 @@
+// Processes on several machines: process 0 listens where all can find it, the others where they
+// reach it from, and tell it. The links themselves are the module's (links/module.h).
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/text.h"
+#include "core/hosts/address.h"
+#include "core/hosts/launch.h"
+#include "core/hosts/links/module.h"
+#include "core/hosts/way.h"
+
+namespace tpuest {
+namespace {
+
+constexpr double kTrySecs = 5;    // for a process that is there to answer
+constexpr double kCloseSecs = 2;  // for what was sent last to arrive
+constexpr size_t kTokenBytes = 32;
+constexpr const char* kTokenHint =
+    "the same secret for all processes, in TPUEST_CLUSTER_TOKEN, TPUEST_CLUSTER_TOKEN_FILE or "
+    "tpuest.cluster.token_file; tpuest.cluster.insecure: true does without";
+
+const LinksModule& LoadModule(const std::string& path) {
+  constexpr const char* kHint =
+      "TPUEST_COORDINATOR=unix:FOLDER joins processes of one machine without it";
+  if (path.empty()) {
+    throw Error(Code::kUsage,
+                "processes on several machines need gRPC, without which this tpuest was built",
+                fmt::format("Debian's libgrpc++-dev, and ./dev build; {}", kHint));
+  }
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    throw Error(Code::kUsage, fmt::format("what speaks gRPC cannot be loaded: {}", ::dlerror()),
+                fmt::format("Debian's libgrpc++1.51; {}", kHint));
+  }
+  const auto* const module = static_cast<const LinksModule*>(::dlsym(library, kLinksSymbol));
+  if (module == nullptr || module->version != kLinksVersion) {
+    throw Error(Code::kUsage, fmt::format("{}: is of another build of tpuest", path),
+                "install both of one");
+  }
+  return *module;
+}
+
+std::string DrawnToken() {
+  std::array<unsigned char, kTokenBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw Error(Code::kResource, "the system has no random numbers");
+  }
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+// The file in which process 0 says where it is: its token, then its addresses, a line each.
+struct Notice {
+  std::string token;
+  std::vector<std::string> addresses;
+};
+
+void WriteNotice(const std::string& path, const Notice& notice) {
+  MakeDirectories(DirName(path));
+  const std::string text = notice.token + "\n" + Join(notice.addresses, "\n") + "\n";
+  // The name comes last: who reads it reads all. Nobody else may read the token.
+  const std::string before = path + ".part";
+  ::unlink(before.c_str());
+  const Descriptor file(::open(before.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const bool is_written = file.is_open() && ::write(file.number(), text.data(), text.size()) ==
+                                                static_cast<ssize_t>(text.size());
+  if (is_written && ::rename(before.c_str(), path.c_str()) == 0) return;
+  throw Error(Code::kResource, fmt::format("{}: cannot be written ({})", path, strerror(errno)),
+              "TPUEST_COORDINATOR=HOST:PORT, process 0's, does without it");
+}
+
+std::optional<Notice> ReadNotice(const std::string& path) {
+  if (!FileExists(path)) return std::nullopt;
+  std::vector<std::string> lines;
+  try {
+    lines = Split(ReadFile(path), '\n');
+  } catch (const Error&) {
+    return std::nullopt;  // it has gone since
+  }
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (lines.size() < 2) return std::nullopt;
+  return Notice{lines.front(), {lines.begin() + 1, lines.end()}};
+}
+
+class RemoteWay final : public Way {
+ public:
+  RemoteWay(const Meeting& meeting, int rank)
+      : meeting_(meeting), is_chief_(rank == 0), module_(LoadModule(meeting.module)) {
+    if (!meeting_.chief.empty()) {
+      at_ = ParseHostPort(meeting_.chief, kDefaultPort);
+      CheckReach();
+    }
+    if (is_chief_) Begin();
+  }
+
+  ~RemoteWay() override {
+    EndNotice();
+    if (door_ != nullptr) module_.close(door_, kCloseSecs);
+  }
+  RemoteWay(const RemoteWay&) = delete;
+  RemoteWay& operator=(const RemoteWay&) = delete;
+
+  [[nodiscard]] int door() const override { return module_.waiting(door_); }
+  [[nodiscard]] Descriptor Take() override { return Descriptor(module_.take(door_)); }
+  [[nodiscard]] bool meets_by_chief() const override { return true; }
+  [[nodiscard]] std::string address() const override { return address_; }
+  void Learn(int rank, const std::string& address) override { others_[rank] = address; }
+  [[nodiscard]] std::string AddressOf(int rank) const override { return others_.at(rank); }
+  void Complete() override { EndNotice(); }
+
+  [[nodiscard]] std::string place() const override {
+    return meeting_.chief.empty() ? meeting_.file : meeting_.chief;
+  }
+
+  [[nodiscard]] std::string why_not() const override {
+    const int64_t refused = door_ == nullptr ? 0 : module_.refused(door_);
+    if (refused == 0) return why_not_;
+    return fmt::format("{}{}{} connection{} refused, without the token", why_not_,
+                       why_not_.empty() ? "" : "; ", refused, refused == 1 ? " was" : "s were");
+  }
+
+  [[nodiscard]] Descriptor GoTo(int rank) override {
+    if (rank != 0) return Try(others_[rank]);
+    if (meeting_.chief.empty()) return GoByNotice();
+    const std::vector<SocketAddress> addresses = Resolve(at_);
+    if (addresses.empty()) why_not_ = fmt::format("{} is the name of no address", at_.host);
+    for (const SocketAddress& address : addresses) {
+      if (door_ == nullptr) OpenDoor(address.OwnTowards().text());
+      if (Descriptor socket = Try(address.text()); socket.is_open()) {
+        others_[rank] = address.text();
+        return socket;
+      }
+    }
+    return Descriptor();
+  }
+
+ private:
+  // Where there is no token, others must not be able to reach this process.
+  void CheckReach() const {
+    if (!meeting_.token.empty() || meeting_.insecure || IsLoopback(at_.host)) return;
+    throw Error(
+        Code::kUsage,
+        fmt::format("{} is no loopback address, and there is no cluster token", meeting_.chief),
+        kTokenHint)
+        .Key("tpuest.cluster");
+  }
+
+  // Process 0's door: at the address that the others have of it, where that is this machine's own.
+  void Begin() {
+    if (meeting_.chief.empty()) return BeginByNotice();
+    const std::vector<SocketAddress> addresses = Resolve(at_);
+    int reason = EADDRNOTAVAIL;
+    for (const SocketAddress& address : addresses) {
+      reason = address.CannotListen();
+      if (reason == 0) return OpenDoor(address.text());
+      if (reason != EADDRNOTAVAIL) break;
+    }
+    if (reason == EADDRNOTAVAIL) return OpenDoor(fmt::format("[::]:{}", at_.port));
+    throw Error(
+        Code::kUsage,
+        fmt::format("process 0 cannot listen at {} ({})", meeting_.chief, std::strerror(reason)),
+        "another port, in TPUEST_COORDINATOR or where the launcher has it, the same for "
+        "all processes");
+  }
+
+  void BeginByNotice() {
+    const bool is_drawn = meeting_.token.empty();
+    if (is_drawn) meeting_.token = DrawnToken();
+    OpenDoor("[::]:0");
+    Notice notice{.token = is_drawn ? meeting_.token : ""};
+    for (const SocketAddress& address : OwnAddresses(module_.port(door_))) {
+      notice.addresses.push_back(address.text());
+    }
+    WriteNotice(meeting_.file, notice);
+    has_notice_ = true;
+  }
+
+  void EndNotice() {
+    if (std::exchange(has_notice_, false)) RemoveFile(meeting_.file);
+  }
+
+  // A notice of processes that have gone has their token: nobody answers to it.
+  Descriptor GoByNotice() {
+    const std::optional<Notice> notice = ReadNotice(meeting_.file);
+    if (!notice) {
+      why_not_ = "no such file is there";
+      return Descriptor();
+    }
+    const std::string token = notice->token.empty() ? meeting_.token : notice->token;
+    if (token != noticed_token_ && door_ != nullptr) {
+      module_.close(std::exchange(door_, nullptr), 0);
+    }
+    noticed_token_ = token;
+    for (const std::string& address : notice->addresses) {
+      const std::vector<SocketAddress> own = Resolve(ParseHostPort(address, 0));
+      if (own.empty()) continue;
+      if (door_ == nullptr) OpenDoor("[::]:0", token);
+      if (Descriptor socket = Try(address); socket.is_open()) {
+        others_[0] = address;
+        address_ = own.front().OwnTowards().WithPort(module_.port(door_)).text();
+        return socket;
+      }
+    }
+    return Descriptor();
+  }
+
+  void OpenDoor(const std::string& address) { OpenDoor(address, meeting_.token); }
+
+  void OpenDoor(const std::string& address, const std::string& token) {
+    std::array<char, 256> why{};
+    door_ = module_.open(address.c_str(), token.empty() ? nullptr : token.data(), token.size(),
+                         why.data(), why.size());
+    if (door_ == nullptr) {
+      throw Error(Code::kUsage,
+                  fmt::format("process {} cannot listen at {} ({})", is_chief_ ? "0" : "here",
+                              address, why.data()),
+                  "another port, or what holds it ended");
+    }
+    address_ = address.substr(0, address.rfind(':')) + fmt::format(":{}", module_.port(door_));
+  }
+
+  Descriptor Try(const std::string& address) {
+    int socket = -1;
+    std::array<char, 512> why{};
+    const LinksTry result =
+        module_.go(door_, address.c_str(), kTrySecs, &socket, why.data(), why.size());
+    why_not_ = why.data();
+    if (result == kOtherToken && !meeting_.chief.empty()) {
+      throw Error(Code::kUsage,
+                  fmt::format("the process at {} has another cluster token, or none", address),
+                  "the same token for all processes of a group");
+    }
+    return Descriptor(socket);
+  }
+
+  Meeting meeting_;
+  const bool is_chief_;
+  const LinksModule& module_;
+  HostPort at_;
+  LinksDoor* door_ = nullptr;
+  std::string address_;  // of the door
+  std::map<int, std::string> others_;
+  std::string why_not_;
+  std::string noticed_token_;
+  bool has_notice_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Way> OpenRemoteWay(const Meeting& meeting, int rank) {
+  return std::make_unique<RemoteWay>(meeting, rank);
+}
+
+}  // namespace tpuest

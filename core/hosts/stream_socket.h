@@ -1,0 +1,18 @@
+#pragma once
+// Whole messages over a stream socket, with deadlines on the clock that NowSeconds reads.
+
+#include <cstddef>
+#include <string_view>
+
+namespace tpuest {
+
+// Of a clock that only goes on.
+[[nodiscard]] double NowSeconds();
+
+// True once the socket is ready for `events` (poll's); false at the deadline.
+[[nodiscard]] bool IsReady(int socket, short events, double deadline);
+// False where the other end is gone, or has not taken or sent all by the deadline.
+[[nodiscard]] bool SendAll(int socket, std::string_view bytes, double deadline);
+[[nodiscard]] bool ReceiveAll(int socket, void* to, size_t size, double deadline);
+
+}  // namespace tpuest

@@ -1,0 +1,287 @@
+// Groups by the module that speaks gRPC, whose processes are threads of this one, on loopback.
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/random.h"
+#include "core/hosts/address.h"
+#include "core/hosts/group.h"
+#include "core/hosts/group_sum.h"
+#include "core/sharding/tree.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kModule = TPUEST_LINKS_MODULE;  // "": this build has none
+constexpr const char* kToken = "a token of 24 characters";
+
+class TestFolder {
+ public:
+  TestFolder() : path_(MakeTemporaryFolder("remote_test")) {}
+  ~TestFolder() { RemoveTree(path_); }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+bool HasModule() {
+  const bool has = *kModule != 0;
+  if (!has) MESSAGE("this build has no gRPC: not tried");
+  return has;
+}
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// A port at which nobody listens.
+int FreePort() {
+  const Descriptor probe(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = Loopback(0);
+  socklen_t size = sizeof address;
+  auto* const raw = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(probe.number(), raw, size) == 0);
+  REQUIRE(::getsockname(probe.number(), raw, &size) == 0);
+  return ntohs(address.sin_port);
+}
+
+GroupSettings SettingsAt(const Meeting& meeting, int rank, int size) {
+  return {.links = {.rank = rank, .size = size, .meeting = meeting, .rendezvous_secs = 120},
+          .peer_secs = 120,
+          .step_secs = 120};
+}
+
+std::string ThrownText(const Error& error) {
+  return fmt::format("{}: {}", static_cast<int>(error.code()), error.message());
+}
+
+// What each process threw; "" where it ended in order.
+using Doing = std::function<void(Group& group)>;
+using Changing = std::function<void(GroupSettings& settings)>;
+std::vector<std::string> RunAt(
+    const Meeting& meeting, int size, const Doing& body,
+    const Changing& change = [](GroupSettings& /*settings*/) {}) {
+  std::vector<std::string> thrown(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        GroupSettings settings = SettingsAt(meeting, rank, size);
+        change(settings);
+        Group group(std::move(settings));
+        body(group);
+      } catch (const Error& error) {
+        thrown[static_cast<size_t>(rank)] = ThrownText(error);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return thrown;
+}
+
+Meeting AtPort(int port, const std::string& token) {
+  return {.chief = fmt::format("127.0.0.1:{}", port), .token = token, .module = kModule};
+}
+
+// A program that is none of the group's: it says something, or nothing, and stays.
+Descriptor Stranger(int port, const std::string& says) {
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+  const sockaddr_in address = Loopback(port);
+  if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+      0) {
+    (void)::send(socket.number(), says.data(), says.size(), MSG_NOSIGNAL);
+  }
+  return socket;
+}
+
+// Each sends to each, and all sum.
+void Speak(Group& group) {
+  const std::string large(3 << 20, static_cast<char>(group.rank()));
+  for (int other = 0; other < group.size(); ++other) {
+    if (other != group.rank()) group.Send(other, Channel::kData, "head", large);
+  }
+  for (int other = 0; other < group.size(); ++other) {
+    if (other == group.rank()) continue;
+    Check(group.Receive(other, Channel::kData) ==
+          "head" + std::string(3 << 20, static_cast<char>(other)));
+  }
+  GroupSum sum(group, group.size());
+  const std::vector<float> parts(1001, 0.1F * static_cast<float>(group.rank() + 1));
+  std::vector<float> whole(parts.size());
+  const SharedSum sums[] = {{.dtype = DType::kFloat,
+                             .elements = std::ssize(parts),
+                             .parts = reinterpret_cast<const char*>(parts.data()),
+                             .sum = reinterpret_cast<char*>(whole.data())}};
+  sum.Sum(sums);
+  std::vector<float> of_each;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    of_each.push_back(0.1F * static_cast<float>(rank + 1));
+  }
+  Check(whole == std::vector<float>(parts.size(), TreeSum<float>(of_each)));
+}
+
+}  // namespace
+
+TEST_CASE("a coordinator is a host and a port") {
+  const auto text_of = [](const char* text) {
+    const HostPort at = ParseHostPort(text, 2222);
+    return fmt::format("{} {}", at.host, at.port);
+  };
+  CHECK(text_of("h0:1") == "h0 1");
+  CHECK(text_of("h0") == "h0 2222");
+  CHECK(text_of("[::1]:65535") == "::1 65535");
+  CHECK(text_of("[::1]") == "::1 2222");
+  CHECK(text_of("fe80::7") == "fe80::7 2222");
+  for (const char* const text :
+       {"", ":1", "h0:", "h0:x", "h0:0", "h0:65536", "[::1", "[::1]1", "h 0:1", "http://h0:1"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS((void)ParseHostPort(text, 2222), Error);
+  }
+}
+
+TEST_CASE("an address of this machine is told from one that others reach") {
+  for (const char* const host : {"localhost", "127.0.0.1", "127.3.4.5", "::1"}) {
+    CHECK(IsLoopback(host));
+    CHECK(Resolve({.host = host, .port = 1}).at(0).is_loopback());
+  }
+  for (const char* const host : {"10.0.0.1", "2001:db8::1", "h0", ""})
+    CHECK_FALSE(IsLoopback(host));
+  CHECK(Resolve({.host = "::1", .port = 77}).at(0).text() == "[::1]:77");
+  CHECK(Resolve({.host = "127.0.0.1", .port = 77}).at(0).OwnTowards().text() == "127.0.0.1:0");
+}
+
+TEST_CASE("processes that know process 0's address speak by gRPC, with a token and without") {
+  if (!HasModule()) return;
+  for (const char* const token : {kToken, ""}) {
+    const auto thrown = RunAt(AtPort(FreePort(), token), 3, Speak);
+    CHECK(thrown == std::vector<std::string>(3));
+  }
+}
+
+TEST_CASE("where nobody knows an address, process 0 writes its own and a token into a file") {
+  if (!HasModule()) return;
+  const TestFolder folder;
+  const std::string file = JoinPath(folder.path(), "run/.tpuest/rendezvous");
+  // What a killed process 0 has left: nobody answers.
+  MakeDirectories(DirName(file));
+  WriteFileAtomically(file, fmt::format("{}\n127.0.0.1:{}\n", kToken, FreePort()));
+  const auto thrown = RunAt({.file = file, .module = kModule}, 3, Speak);
+  CHECK(thrown == std::vector<std::string>(3));
+  CHECK_FALSE(FileExists(file));
+}
+
+TEST_CASE("who does not have the token cannot join") {
+  if (!HasModule()) return;
+  const int port = FreePort();
+  for (const char* const other : {"another token of a cluster", ""}) {
+    const auto thrown = RunAt(AtPort(port, kToken), 2, Speak, [&](GroupSettings& settings) {
+      settings.links.rendezvous_secs = 2;
+      if (settings.links.rank == 1) settings.links.meeting.token = other;
+    });
+    CAPTURE(other);
+    CHECK(thrown[0].starts_with(
+        fmt::format("7: process 1 of 2 did not come to 127.0.0.1:{} within 2 s", port)));
+    if (*other == 0) {
+      CHECK(thrown[1].starts_with("7: process 0 of 2 did not come"));
+    } else {
+      CHECK(thrown[1] == fmt::format("2: the process at 127.0.0.1:{} has another cluster token, "
+                                     "or none",
+                                     port));
+    }
+  }
+}
+
+TEST_CASE("strangers at the port change nothing, before the group is there and after") {
+  if (!HasModule()) return;
+  for (const char* const token : {kToken, ""}) {
+    const int port = FreePort();
+    std::vector<Descriptor> strangers;
+    const auto thrown = RunAt(AtPort(port, token), 2, [&](Group& group) {
+      if (group.is_chief()) {
+        for (int i = 0; i < 20; ++i) {
+          strangers.push_back(Stranger(port, ""));
+          strangers.push_back(Stranger(port, std::string(1024, static_cast<char>(i))));
+          strangers.push_back(Stranger(port, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\njunk of a stranger"));
+        }
+      }
+      Speak(group);
+    });
+    CHECK(thrown == std::vector<std::string>(2));
+  }
+}
+
+TEST_CASE("processes are told apart at process 0") {
+  if (!HasModule()) return;
+  SUBCASE("another size") {
+    const auto thrown = RunAt(AtPort(FreePort(), kToken), 2, Speak, [](GroupSettings& settings) {
+      if (settings.links.rank == 1) settings.links.size = 3;
+    });
+    const std::string told = "2: process 1 is one of 3, process 0 one of 2";
+    CHECK(thrown == std::vector<std::string>{told, told});
+  }
+  SUBCASE("a number that is taken") {
+    const auto thrown = RunAt(AtPort(FreePort(), kToken), 3, Speak, [](GroupSettings& settings) {
+      settings.links.rendezvous_secs = 3;
+      if (settings.links.rank == 2) settings.links.rank = 1;
+    });
+    // Whichever came second.
+    int taken = 0;
+    for (const std::string& text : thrown) {
+      if (text == "2: process 1 of this group is there already") ++taken;
+    }
+    CHECK(taken == 1);
+  }
+}
+
+TEST_CASE("a process whose link ends is lost, by its number, process and address") {
+  if (!HasModule()) return;
+  const auto thrown = RunAt(
+      AtPort(FreePort(), kToken), 2,
+      [](Group& group) {
+        group.AtStep(41, 0.1);
+        (void)group.Receive(1 - group.rank(), Channel::kData);
+      },
+      [](GroupSettings& settings) {
+        if (settings.links.rank == 0) settings.step_secs = 1;
+      });
+  CHECK(thrown[0].starts_with("7: process 1 of 2 (pid "));
+  CHECK(thrown[0].find(" at 127.0.0.1:") != std::string::npos);
+  CHECK(thrown[1] == thrown[0]);
+}
+
+TEST_CASE("an address that others reach takes a token, and a build with gRPC") {
+  const auto text_of = [](const Meeting& meeting) -> std::string {
+    try {
+      const Group group(SettingsAt(meeting, 1, 2));
+    } catch (const Error& error) {
+      return ThrownText(error);
+    }
+    return "";
+  };
+  CHECK(text_of({.chief = "127.0.0.1:2222"}) ==
+        "2: processes on several machines need gRPC, without which this tpuest was built");
+  if (!HasModule()) return;
+  CHECK(text_of({.chief = "192.0.2.1:2222", .module = kModule}) ==
+        "2: 192.0.2.1:2222 is no loopback address, and there is no cluster token");
+  CHECK(text_of({.chief = "h0:0", .module = kModule}) ==
+        "2: the coordinator is 'h0:0'; expected HOST:PORT");
+}
+
+}  // namespace tpuest
