@@ -102,21 +102,30 @@ struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
 
 // ---- sizes --------------------------------------------------------------------------------------
 
-// tf.image.resize without antialias: float32, but for nearest, which keeps the type.
+// The methods of tf.image.resize.
+[[nodiscard]] inline std::vector<std::string_view> ResizeMethods() {
+  return {"bilinear", "nearest",  "bicubic",  "area",
+          "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
+}
+inline constexpr std::string_view kAntialiasHelp =
+    "where the image becomes smaller every pixel counts; nearest and area look at none of it";
+
+// tf.image.resize: float32, but for nearest, which keeps the type.
 struct ResizeMap : ImageMap {
   static constexpr std::string_view kType = "resize";
   std::vector<int64_t> size;
   std::string method = "bilinear";
+  bool antialias = false;
   bool half_pixel_centers = true;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
     v("size", size, {.help = "[height, width]", .required = true});
-    v("method", method,
-      {.help = "of interpolation", .values = {"bilinear", "nearest", "bicubic", "area"}});
+    v("method", method, {.help = "of interpolation", .values = ResizeMethods()});
+    v("antialias", antialias, {.help = kAntialiasHelp});
     v("half_pixel_centers", half_pixel_centers,
-      {.help = "false: as tf.compat.v1.image.resize_bilinear and its kind; area has none"});
+      {.help = "false: as tf.compat.v1.image.resize_bilinear, _nearest_neighbor and _bicubic"});
   }
 };
 
@@ -179,14 +188,15 @@ struct ResizeWithPadMap : ImageMap {
   int64_t target_height = 0;
   int64_t target_width = 0;
   std::string method = "bilinear";
+  bool antialias = false;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
     v("target_height", target_height, {.help = "of the result", .required = true});
     v("target_width", target_width, {.help = "of the result", .required = true});
-    v("method", method,
-      {.help = "of interpolation", .values = {"bilinear", "nearest", "bicubic", "area"}});
+    v("method", method, {.help = "of interpolation", .values = ResizeMethods()});
+    v("antialias", antialias, {.help = kAntialiasHelp});
   }
 };
 

@@ -15,6 +15,7 @@
 
 #include "core/base/visit.h"
 #include "data/feature_options.h"
+#include "data/image_options.h"
 
 namespace tpuest {
 
@@ -242,8 +243,7 @@ struct ImageFolderSource : RecordRange {
     v("subset", subset,
       {.help = "training: all files but the last ones, which are validation's",
        .values = {"training", "validation"}});
-    v("interpolation", interpolation,
-      {.help = "of the resizing", .values = {"bilinear", "nearest", "bicubic", "area"}});
+    v("interpolation", interpolation, {.help = "of the resizing", .values = ResizeMethods()});
     v("follow_links", follow_links, {.help = "into folders that are links"});
     v("crop_to_aspect_ratio", crop_to_aspect_ratio,
       {.help = "cut the longer side's ends off instead of squeezing it"});

@@ -120,7 +120,7 @@ class ImageFolder : public IndexedSource {
     if (options_.crop_to_aspect_ratio) {
       Crop(AspectCrop(picture.height, picture.width, height, width), picture);
     }
-    ResizeTo(height, width, options_.interpolation, true, picture, state.scratch);
+    ResizeTo(height, width, {.method = options_.interpolation}, picture, state.scratch);
     if (options_.whole_numbers) return Round(state);
     if (picture.dtype == DType::kFloat) return;
     Picture& floats = state.scratch.other;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
+#include "core/kernels/resample.h"
 #include "core/kernels/resize.h"
 
 namespace tpuest {
@@ -54,6 +56,34 @@ bool TryCrop(const DistortedBox& box, int64_t height, int64_t width, const Attem
   crop.y = tall < height ? Part(attempt.y, height - tall) : 0;
   crop.x = crop.width < width ? Part(attempt.x, width - crop.width) : 0;
   return area() >= static_cast<float>(box.min_object_covered) * whole;
+}
+
+// The kernel that a method lays over the image; of the others each has its own way.
+std::optional<ResampleKernel> KernelOf(const Resizing& how) {
+  if (how.method == "lanczos3") return ResampleKernel::kLanczos3;
+  if (how.method == "lanczos5") return ResampleKernel::kLanczos5;
+  if (how.method == "gaussian") return ResampleKernel::kGaussian;
+  if (how.method == "mitchellcubic") return ResampleKernel::kMitchellCubic;
+  if (how.antialias && how.method == "bilinear") return ResampleKernel::kTriangle;
+  if (how.antialias && how.method == "bicubic") return ResampleKernel::kKeysCubic;
+  return std::nullopt;
+}
+
+void ResampleTo(int64_t height, int64_t width, ResampleKernel kernel, bool antialias,
+                Picture& picture, PictureScratch& scratch) {
+  const Resample resample({.kernel = kernel,
+                           .antialias = antialias,
+                           .in_height = picture.height,
+                           .in_width = picture.width,
+                           .out_height = height,
+                           .out_width = width,
+                           .channels = picture.channels});
+  scratch.other.Become(DType::kFloat, height, width, picture.channels);
+  scratch.resize.resize(resample.scratch_bytes());
+  Check(resample.Run(picture.dtype, picture.bytes.data(),
+                     reinterpret_cast<float*>(scratch.other.bytes.data()),
+                     reinterpret_cast<float*>(scratch.resize.data())));
+  picture.Swap(scratch.other);
 }
 
 }  // namespace
@@ -130,15 +160,19 @@ void PadTo(int64_t height, int64_t width, int64_t y, int64_t x, Picture& picture
   picture.Swap(padded);
 }
 
-void ResizeTo(int64_t height, int64_t width, const std::string& method, bool half_pixel_centers,
-              Picture& picture, PictureScratch& scratch) {
+void ResizeTo(int64_t height, int64_t width, const Resizing& how, Picture& picture,
+              PictureScratch& scratch) {
+  if (const auto kernel = KernelOf(how)) {
+    return ResampleTo(height, width, *kernel, how.antialias, picture, scratch);
+  }
   ResizeShape shape;
-  shape.method = method == "nearest"   ? ResizeMethod::kNearest
-                 : method == "bicubic" ? ResizeMethod::kBicubic
-                 : method == "area"    ? ResizeMethod::kArea
-                                       : ResizeMethod::kBilinear;
-  shape.grid = half_pixel_centers && shape.method != ResizeMethod::kArea ? ResizeGrid::kHalfPixel
-                                                                         : ResizeGrid::kLegacy;
+  shape.method = how.method == "nearest"   ? ResizeMethod::kNearest
+                 : how.method == "bicubic" ? ResizeMethod::kBicubic
+                 : how.method == "area"    ? ResizeMethod::kArea
+                                           : ResizeMethod::kBilinear;
+  shape.grid = how.half_pixel_centers && shape.method != ResizeMethod::kArea
+                   ? ResizeGrid::kHalfPixel
+                   : ResizeGrid::kLegacy;
   shape.in_height = picture.height;
   shape.in_width = picture.width;
   shape.out_height = height;

@@ -26,8 +26,13 @@ void Crop(const CropWindow& window, Picture& picture);
 // Rows and columns of 0 around the picture: to this size, with the picture at (y, x).
 void PadTo(int64_t height, int64_t width, int64_t y, int64_t x, Picture& picture,
            PictureScratch& scratch);
-// method: "bilinear", "nearest", "bicubic", "area".
-void ResizeTo(int64_t height, int64_t width, const std::string& method, bool half_pixel_centers,
-              Picture& picture, PictureScratch& scratch);
+// How tf.image.resize, and version 1's, find the pixels of a result.
+struct Resizing {
+  std::string_view method = "bilinear";  // one of ResizeMethods()
+  bool antialias = false;
+  bool half_pixel_centers = true;  // false: version 1's
+};
+void ResizeTo(int64_t height, int64_t width, const Resizing& how, Picture& picture,
+              PictureScratch& scratch);
 
 }  // namespace tpuest

@@ -31,6 +31,18 @@ int64_t Changed(int64_t side, Change change) {
   return side == kAny ? kAny : change(side);
 }
 
+// Version 1 has the four oldest methods, and no antialias.
+void CheckHalfPixels(const ResizeMap& o) {
+  if (o.half_pixel_centers) return;
+  const bool is_old = o.method == "bilinear" || o.method == "nearest" || o.method == "bicubic" ||
+                      o.method == "area";
+  if (is_old && !o.antialias) return;
+  throw Error(Code::kUsage,
+              fmt::format("half_pixel_centers: false is version 1's, which has no {}",
+                          is_old ? "antialias" : o.method),
+              "leave half_pixel_centers out");
+}
+
 }  // namespace
 
 ImageColumn ResolveImageOp(const DecodeImageMap& o, const TensorSpec& spec, uint64_t /*name*/) {
@@ -81,11 +93,12 @@ ImageColumn ResolveImageOp(const DecodeRandomCropMap& o, const TensorSpec& spec,
 ImageColumn ResolveImageOp(const ResizeMap& o, const TensorSpec& spec, uint64_t /*name*/) {
   CheckPicture(spec);
   const auto [height, width] = CheckedSize(o.size);
+  CheckHalfPixels(o);
   const DType dtype = o.method == "nearest" ? spec.dtype : DType::kFloat;
   return ImageOf(
       spec, dtype, height, width, spec.shape.dim(2),
       [height = height, width = width, o](Picture& picture, const RecordKey&, PictureScratch& s) {
-        ResizeTo(height, width, o.method, o.half_pixel_centers, picture, s);
+        ResizeTo(height, width, {o.method, o.antialias, o.half_pixel_centers}, picture, s);
       });
 }
 
@@ -180,7 +193,7 @@ ImageColumn ResolveImageOp(const ResizeWithPadMap& o, const TensorSpec& spec, ui
                    const auto room = [](float to, float side) {
                      return std::max<int64_t>(static_cast<int64_t>(std::floor((to - side) / 2)), 0);
                    };
-                   ResizeTo(whole(tall), whole(wide), o.method, true, picture, s);
+                   ResizeTo(whole(tall), whole(wide), {o.method, o.antialias}, picture, s);
                    PadTo(o.target_height, o.target_width, room(to_height, tall),
                          room(to_width, wide), picture, s);
                  });

@@ -105,18 +105,22 @@ SIZES = [((31, 47), (64, 64)), ((64, 64), (31, 47)), ((50, 70), (50, 70)), ((90,
 
 
 def check_21(here):
-    """Resizing: bilinear, nearest, bicubic of versions 1 and 2, area; six pairs of sizes: equal to the bit."""
+    """Resizing by all methods of tf.image.resize, three with antialias, and version 1's bicubic; six pairs of sizes:
+    equal to the bit."""
     for size, to in SIZES:
         files = jpegs(*size, 3)
         write_records(here, files)
-        for method in ("bilinear", "nearest", "bicubic", "area", "bicubic v1"):
-            name, *old = method.split()
-            ours = pixels(here, records_input(DECODE, resize(*to, name, half_pixel_centers=not old), FLOAT), (*to, 3))
+        for method in ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic",
+                       "bilinear antialias", "bicubic antialias", "lanczos3 antialias", "bicubic v1"):
+            name, *word = method.split()
+            old, smooth = word == ["v1"], word == ["antialias"]
+            ours = pixels(here, records_input(DECODE, resize(*to, name, half_pixel_centers=not old, antialias=smooth), FLOAT),
+                          (*to, 3))
             differ = 0
             for image, content in zip(ours, files):
                 decoded = decode_there(content)
                 theirs = (tf.compat.v1.image.resize_bicubic(decoded[None], to)[0] if old else
-                          tf.image.resize(decoded, to, method=name))
+                          tf.image.resize(decoded, to, method=name, antialias=smooth))
                 differ += not np.array_equal(image, tf.cast(theirs, tf.float32).numpy())
             yield counted(f"{method} {size} to {to}", len(files), differ)
 
