@@ -18,6 +18,7 @@ constexpr std::string_view kPath = "keras_model_path";
 constexpr std::string_view kWeights = "weights";
 constexpr std::string_view kFormat = "checkpoint_format";
 constexpr std::string_view kNames = "metric_names_map";
+constexpr std::string_view kSampleWeights = "sample_weights";
 constexpr std::string_view kKeys =
     "# tf.keras.estimator.model_to_estimator: a model that Keras saved.\n"
     "models:\n"
@@ -26,6 +27,7 @@ constexpr std::string_view kKeys =
     "  keras_model_path: required\n"
     "  checkpoint_format: checkpoint\n"
     "  metric_names_map: null\n"
+    "  sample_weights: null\n"
     "layers: []\n";
 
 const std::set<std::string, std::less<>> kOfModel = {
@@ -120,10 +122,14 @@ class KerasImporter {
     bool known = true;
     for (const Node& child : section.children) {
       const bool is_ours = child.key == "type" || child.key == kPath || child.key == kWeights ||
-                           (!is_layer && (child.key == kFormat || child.key == kNames));
+                           (!is_layer && (child.key == kFormat || child.key == kNames ||
+                                          child.key == kSampleWeights));
       if (is_ours || own.contains(child.key)) continue;
       std::vector<std::string> keys = {std::string(kPath), std::string(kWeights)};
-      if (!is_layer) keys.insert(keys.end(), {std::string(kFormat), std::string(kNames)});
+      if (!is_layer) {
+        keys.insert(keys.end(),
+                    {std::string(kFormat), std::string(kNames), std::string(kSampleWeights)});
+      }
       keys.insert(keys.end(), own.begin(), own.end());
       const auto near = Nearest(child.key, keys);
       Fault(child, fmt::format("{} has no argument '{}'", kModelToEstimator, child.key),
@@ -144,8 +150,9 @@ class KerasImporter {
     }
     const std::string file = FileOf(*path);
     const KerasFile keras = KerasFile::Open(file);
-    const KerasJob made =
+    KerasJob made =
         KerasJobOf(keras, is_layer ? std::map<std::string, std::string>() : NamesOf(section));
+    if (!is_layer) AddSampleWeights(section, made);
     for (const std::string& note : made.notes) job_.notes.push_back(note);
     Node model = Written(file, made);
     const std::optional<Node> weights = Taken(section, kWeights);
@@ -167,6 +174,42 @@ class KerasImporter {
     if (!map) return names;
     for (const Node& child : map->children) names.emplace(child.key, TextOf(child));
     return names;
+  }
+
+  // The features that weigh examples: one for all outputs, a list in their order, or by their
+  // names.
+  void AddSampleWeights(Node& section, KerasJob& made) {
+    const std::optional<Node> given = Taken(section, kSampleWeights);
+    if (!given || (given->kind == Node::Kind::kScalar && given->text == "null" && !given->quoted)) {
+      return;
+    }
+    if (made.head.is_null()) {
+      return Fault(*given, "sample_weights are of the losses that the file was compiled with",
+                   "`head` here has weight_column");
+    }
+    KerasJson& outputs = made.head["outputs"];
+    const bool is_one = given->kind == Node::Kind::kScalar;
+    if (given->kind == Node::Kind::kList && given->children.size() != outputs.size()) {
+      return Fault(*given,
+                   fmt::format("the model has {} outputs, and {} sample_weights are given",
+                               outputs.size(), given->children.size()),
+                   "one for each, or one for all");
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Node* const column = is_one                             ? &*given
+                                 : given->kind == Node::Kind::kList ? &given->children[i]
+                                                                    : given->Find(made.outputs[i]);
+      if (column != nullptr && outputs[i].contains("loss")) {
+        outputs[i]["weight_column"] = TextOf(*column);
+      }
+    }
+    for (const Node& child : given->children) {
+      const bool known = child.key.empty() || std::find(made.outputs.begin(), made.outputs.end(),
+                                                        child.key) != made.outputs.end();
+      if (known) continue;
+      Fault(child, fmt::format("the model has no output '{}'", child.key),
+            "it has: " + Join(made.outputs, ", "));
+    }
   }
 
   // The file's model as a section, whose lines are shown under the file's name.

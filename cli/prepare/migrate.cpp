@@ -17,6 +17,8 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
+#include "models/keras/saved_folder.h"
 
 namespace tpuest::cli {
 namespace {
@@ -163,7 +165,16 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   return 0;
 }
 
-// The job of a model that Keras saved (.h5, .keras, to_json): its layers, to be changed.
+// One that says nothing of layers: an Estimator's export, or a tf.Module.
+[[noreturn]] void RefuseSavedModel(const std::string& folder) {
+  throw Error(
+      Code::kCheckpoint,
+      fmt::format("{}: a SavedModel without keras_metadata.pb has no layers to write down", folder),
+      fmt::format("model: {{type: saved_model, path: {}}} evaluates and predicts with it", folder));
+}
+
+// The job of a model that Keras saved (.h5, .keras, to_json, SavedModel): its layers, to be
+// changed.
 int MigrateKeras(const MigrateInvocation& invocation, const std::string& file) {
   const KerasFile keras = KerasFile::Open(file);
   const KerasJob model = KerasJobOf(keras);
@@ -202,6 +213,10 @@ int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
   }
   if (!DirectoryExists(model_dir)) {
     throw Error(Code::kData, fmt::format("{}: there is no such folder", model_dir));
+  }
+  if (!LatestCheckpoint(model_dir)) {
+    if (IsKerasSavedModel(model_dir)) return MigrateKeras(invocation, model_dir);
+    if (IsSavedModel(model_dir)) RefuseSavedModel(model_dir);
   }
   return MigrateFolder(invocation, model_dir);
 }

@@ -24,8 +24,19 @@ struct LayeredModel {
   KerasJson compile = nullptr;
 };
 
+// The model's own optimizer, or the job's, as Keras'.
+std::optional<nn::KerasOptimizer> OptimizerOf(const Job& job,
+                                              const models::Functional& functional) {
+  if (!functional.optimizer) {
+    return job.optimizer ? KerasOptimizerLike(*job.optimizer) : std::nullopt;
+  }
+  const nn::PartOptimizer optimizer = nn::ByFamily(*functional.optimizer);
+  if (const auto* const keras = std::get_if<nn::KerasOptimizer>(&optimizer)) return *keras;
+  return KerasOptimizerLike(std::get<nn::AnyOptimizer>(optimizer));
+}
+
 // The layers that a compiled model's outputs are, by the outputs' names, and how it was compiled.
-void AddCompiled(const models::Functional& functional, const nn::KerasHead& head,
+void AddCompiled(const Job& job, const models::Functional& functional, const nn::KerasHead& head,
                  LayeredModel& layered) {
   std::map<std::string, std::string> layers;
   if (const auto* const by_output =
@@ -41,14 +52,15 @@ void AddCompiled(const models::Functional& functional, const nn::KerasHead& head
       layered.outputs.push_back(layer == layers.end() ? output.name : layer->second);
     }
   }
-  if (!functional.optimizer) return;
-  const nn::PartOptimizer optimizer = nn::ByFamily(*functional.optimizer);
-  const auto* const keras = std::get_if<nn::KerasOptimizer>(&optimizer);
-  if (keras == nullptr) return;
-  if (auto compile = CompileConfigOf(head, *keras, layers)) layered.compile = *std::move(compile);
+  const std::optional<nn::KerasOptimizer> optimizer = OptimizerOf(job, functional);
+  if (!optimizer) return;
+  if (auto compile = CompileConfigOf(head, *optimizer, layers)) {
+    layered.compile = *std::move(compile);
+  }
 }
 
-LayeredModel LayersOf(const models::AnyModel& model) {
+LayeredModel LayersOf(const Job& job) {
+  const models::AnyModel& model = job.model;
   if (const auto* const sequential = std::get_if<models::Sequential>(&model)) {
     return {.layers = &sequential->layers,
             .outputs = {},
@@ -69,7 +81,7 @@ LayeredModel LayersOf(const models::AnyModel& model) {
                        .no_inputs = nn::WeightColumnsOf(functional->head),
                        .compile = nullptr};
   if (const auto* const head = std::get_if<nn::KerasHead>(&functional->head)) {
-    AddCompiled(*functional, *head, layered);
+    AddCompiled(job, *functional, *head, layered);
     return layered;
   }
   if (const auto* const name = std::get_if<std::string>(&functional->outputs)) {
@@ -138,7 +150,7 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
                 "it is for SavedModels");
   }
   const Job& job = session.job();
-  LayeredModel model = LayersOf(job.model);
+  LayeredModel model = LayersOf(job);
   if (!invocation.outputs.empty()) {
     model.outputs = invocation.outputs;
     model.compile = nullptr;  // it is said of other outputs

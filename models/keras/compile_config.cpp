@@ -140,6 +140,38 @@ KerasJson OptimizerJson(const nn::KerasOptimizer& optimizer) {
       optimizer);
 }
 
+// The optimizers that are Keras' by another name.
+struct ToKeras {
+  using Found = std::optional<nn::KerasOptimizer>;
+
+  nn::KerasOptions options;
+
+  Found operator()(const nn::GradientDescentOptimizer& /*given*/) const {
+    return nn::SGD{.options = options};
+  }
+  // Keras' slot has the rate in it.
+  Found operator()(const nn::MomentumOptimizer& given) const {
+    if (!std::holds_alternative<double>(given.learning_rate)) return std::nullopt;
+    return nn::SGD{.options = options, .momentum = given.momentum, .nesterov = given.use_nesterov};
+  }
+  Found operator()(const nn::AdamOptimizer& given) const {
+    return nn::Adam{
+        .options = options, .decays = {given.beta1, given.beta2}, .epsilon = given.epsilon};
+  }
+  Found operator()(const nn::AdagradOptimizer& given) const {
+    return nn::Adagrad{.options = options,
+                       .initial_accumulator_value = given.initial_accumulator_value,
+                       .epsilon = 0};
+  }
+  Found operator()(const nn::FtrlOptimizer& given) const {
+    return nn::Ftrl{.options = options, .ftrl = given.ftrl};
+  }
+  template <class Other>
+  Found operator()(const Other& /*given*/) const {
+    return std::nullopt;
+  }
+};
+
 // ---- losses and metrics
 // --------------------------------------------------------------------------
 
@@ -278,6 +310,19 @@ KerasJson ConfigOf(const nn::KerasHead& head, const nn::KerasOptimizer& optimize
 }
 
 }  // namespace
+
+std::optional<nn::KerasOptimizer> KerasOptimizerLike(const nn::AnyOptimizer& optimizer) {
+  return std::visit(
+      [](const auto& given) -> std::optional<nn::KerasOptimizer> {
+        const nn::GradientOptions& gradients = given.gradients;
+        if (gradients.exponential_moving_average) return std::nullopt;
+        if (gradients.gradient_accumulation_steps != 1) return std::nullopt;
+        if (gradients.cross_shard_optimizer.reduction != "MEAN") return std::nullopt;
+        return ToKeras{{.learning_rate = given.learning_rate,
+                        .global_clipnorm = gradients.clip_by_global_norm}}(given);
+      },
+      optimizer);
+}
 
 std::optional<KerasJson> CompileConfigOf(const nn::KerasHead& head,
                                          const nn::KerasOptimizer& optimizer,

@@ -7,6 +7,7 @@
 
 #include "core/nn/heads/keras_head.h"
 #include "core/nn/optimizers/keras_optimizers.h"
+#include "core/nn/optimizers/optimizers.h"
 #include "models/keras/keras_json.h"
 
 namespace tpuest {
@@ -18,5 +19,11 @@ namespace tpuest {
 [[nodiscard]] std::optional<KerasJson> CompileConfigOf(
     const nn::KerasHead& head, const nn::KerasOptimizer& optimizer,
     const std::map<std::string, std::string>& layers);
+
+// Keras' optimizer that makes the same steps as one of tf.train. nullopt where there is none:
+// RMSProp, whose squares begin at 1, LARS and weight decay, a momentum whose rate changes, averages
+// of variables or gradients of several steps, a sum over replicas.
+[[nodiscard]] std::optional<nn::KerasOptimizer> KerasOptimizerLike(
+    const nn::AnyOptimizer& optimizer);
 
 }  // namespace tpuest

@@ -90,6 +90,10 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
         } else if constexpr (!requires { T::kAliases; }) {
           RefuseLayer(copy.place, T::kType, "Keras has no such layer");
         } else {
+          if constexpr (std::is_same_v<T, nn::LayerScale> ||
+                        std::is_same_v<T, nn::StochasticDepth>) {
+            RefuseLayer(copy.place, T::kType, "it is tf.keras.applications', not Keras' own");
+          }
           if constexpr (std::is_same_v<T, nn::ThresholdedReLU>) {
             RefuseLayer(copy.place, T::kType, "Keras 3 has no such layer");
           }

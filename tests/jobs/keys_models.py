@@ -24,6 +24,7 @@ LAYERS = {
         {'type': 'rescaling', 'scale': 2.0}, {'type': 'gaussian_noise', 'stddev': 0.3},
         {'type': 'gaussian_dropout', 'rate': 0.3}, {'type': 'alpha_dropout', 'rate': 0.3},
         {'type': 'activity_regularization', 'l1': 0.1}, {'type': 'spatial_dropout2d', 'rate': 0.3},
+        {'type': 'layer_scale', 'init_values': 0.5}, {'type': 'stochastic_depth', 'drop_path_rate': 0.3},
         {'type': 'conv2d_transpose', 'filters': 2, 'kernel_size': 2, 'strides': 2},
         {'type': 'resizing', 'height': 3, 'width': 6}, {'type': 'center_crop', 'height': 2, 'width': 3},
         {'type': 'random_crop', 'height': 2, 'width': 3}, {'type': 'random_flip'},
@@ -161,6 +162,8 @@ def layer_fixtures():
                         commands=COMMANDS[:3], values={'inputs': [['other', 'other']]})
     more = [((2, 2, 4), {'type': 'conv2d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),
             ((4, 4), {'type': 'conv1d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),
+            ((4, 4, 1), {'type': 'conv2d_transpose', 'filters': 2, 'kernel_size': 2}),
+            ((4, 4), {'type': 'conv1d_transpose', 'filters': 2, 'kernel_size': 2}),
             ((4, 4), {'type': 'normalization'}), ((4, 4), {'type': 'activity_regularization', 'l2': 0.1})]
     for shape, layer in more:
         yield {'name': f"{layer['type']} again", 'job': graphed(shape, layer, 'image'), 'focus': layer_at}
@@ -211,6 +214,9 @@ def compiled_fixtures():
     for metric, values in metrics:
         yield {'name': 'compile ' + metric['fn'], 'job': compiled({**output, 'metrics': [metric]}), 'commands': RUN_ONLY,
                'focus': [('model', 'head', 'outputs', 0, 'metrics', 0)], 'values': {**values, 'fn': ['mae'], 'name': ['other']}}
+    weighed = with_rows(compiled(output, inputs=['x']), ['x', 'w', 'yes'], ['x', 'w'], 'yes', ROWS)
+    yield {'name': 'compile weights', 'job': weighed, 'focus': [('model', 'head', 'outputs', 0)], 'commands': RUN_ONLY,
+           'values': {'weight_column': ['w']}}
     yield {'name': 'compile huber', 'focus': [('model', 'head', 'outputs', 0)], 'values': {'delta': [0.01]}, 'commands': RUN_ONLY,
            'job': compiled({'name': 'one', 'loss': 'huber'}, 'price')}
     yield {'name': 'compile top', 'focus': [('model', 'head', 'outputs', 0, 'metrics', 0)], 'values': {'k': [1]}, 'commands': RUN_ONLY,

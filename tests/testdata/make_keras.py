@@ -101,6 +101,21 @@ def denses():
     return filled(model)
 
 
+def branches():
+    """A model of several outputs inside another, called twice, with the layers that ConvNeXt has beside Keras' own."""
+    from keras.src.applications.convnext import LayerScale, StochasticDepth
+    image = keras.Input((4, 4, 1), name="image")
+    x = L.Conv2DTranspose(2, 3, dilation_rate=2, padding="same", name="wide")(image)
+    x = StochasticDepth(0.25, name="depth")(LayerScale(0.5, 2, name="scale")(x))
+    inner = keras.Model(image, [x, L.GlobalAveragePooling2D(name="mean")(x)], name="inner")
+    photo = keras.Input((4, 4, 1), name="photo")
+    wide, mean = inner(photo)
+    _, second = inner(L.Conv2D(1, 1, name="one")(wide))
+    model = filled(keras.Model(photo, [L.Dense(1, name="near")(mean), second], name="branches"))
+    model.compile(optimizer="sgd", loss=["mse", "mae"])
+    return model
+
+
 def save(name, model, write=None):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name)
@@ -192,12 +207,14 @@ elif VERSION.startswith("2.15"):
     save("by_object.weights.h5", model, model.save_weights)
     save("config.json", model, to_json(model))
     save("normalized.h5", normalized())
+    save("branches.h5", branches())
 else:
     model = nested(compiled=True)
     save("nested.keras", model)
     save("nested.h5", model)
     save("by_object.weights.h5", model, model.save_weights)
     save("config.json", model, to_json(model))
+    save("branches.keras", branches())
     keras.config.set_floatx("bfloat16")
     model = denses()
     save("bfloat16.keras", model)

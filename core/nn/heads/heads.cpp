@@ -67,6 +67,7 @@ LossReduction LossReductionOf(const AnyHead& head) {
 
 std::set<std::string> WeightColumnsOf(const AnyHead& head) {
   if (const auto* const multi = std::get_if<MultiHead>(&head)) return multi->weight_columns();
+  if (const auto* const keras = std::get_if<KerasHead>(&head)) return keras->weight_columns();
   const std::string column = std::visit(
       [](const auto& h) -> std::string {
         if constexpr (requires { h.weight_column; }) return h.weight_column.value_or("");

@@ -157,7 +157,8 @@ class KerasBuilder {
     const auto real = built_.metric_tensors.find(kRealRows);
     const Value loss =
         ReduceLoss(losses,
-                   {.example_weight = real == built_.metric_tensors.end() ? Value() : real->second,
+                   {.weights = WeightColumn(output.weight_column.value_or(""), inputs_, false),
+                    .example_weight = real == built_.metric_tensors.end() ? Value() : real->second,
                     .replicas = inputs_.replicas},
                    ParseLossReduction(output.reduction));
     losses_.push_back(output.loss_weight == 1 ? loss : ops::Mul(loss, output.loss_weight));
@@ -241,6 +242,16 @@ void CheckOutput(const KerasOutput& output) {
 }
 
 }  // namespace
+
+std::set<std::string> KerasHead::weight_columns() const {
+  std::set<std::string> columns;
+  for (const KerasOutput& output : outputs) {
+    if (output.weight_column && !output.weight_column->empty()) {
+      columns.insert(*output.weight_column);
+    }
+  }
+  return columns;
+}
 
 std::string KerasHead::reduction() const {
   return outputs.empty() ? "sum_over_batch_size" : outputs.front().reduction;

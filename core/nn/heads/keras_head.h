@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,7 @@ struct KerasOutput {
   double loss_weight = 1.0;
   KerasArguments arguments;
   std::string reduction = "sum_over_batch_size";
+  std::optional<std::string> weight_column;
   std::vector<KerasMetric> metrics;
   Place place;
 
@@ -67,6 +69,9 @@ struct KerasOutput {
     v("delta", arguments.delta, {.help = "of huber: where it turns straight"});
     v("reduction", reduction,
       {.help = "sum_over_batch_size: the mean", .values = {"sum_over_batch_size", "sum"}});
+    v("weight_column", weight_column,
+      {.help = "feature that weighs the examples in the loss, as sample_weights do; metrics do not "
+               "look at it"});
     v("metrics", metrics, {.help = "what evaluation tells beside the loss"});
   }
 };
@@ -86,6 +91,8 @@ struct KerasHead {
 
   // Not known before the layers are built.
   [[nodiscard]] int64_t logits_dimension() const { return 1; }
+  // The features that weigh examples, which no layer takes.
+  [[nodiscard]] std::set<std::string> weight_columns() const;
   // That of the outputs' losses.
   [[nodiscard]] std::string reduction() const;
   // Throws Error kUsage for outputs and metrics that cannot be.

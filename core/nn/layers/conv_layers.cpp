@@ -327,6 +327,17 @@ std::vector<int64_t> Additions(const LayerScope& scope,
   return all;
 }
 
+// Keras' rule for every convolution that it has.
+void CheckDilation(const LayerScope& scope, const std::vector<int64_t>& strides,
+                   const std::vector<int64_t>& dilations) {
+  const auto above_one = [](const std::vector<int64_t>& sides) {
+    return std::any_of(sides.begin(), sides.end(), [](int64_t side) { return side > 1; });
+  };
+  if (!above_one(strides) || !above_one(dilations)) return;
+  scope.Fail("`strides > 1` not supported in conjunction with `dilation_rate > 1`",
+             "strides: 1, or dilation_rate: 1");
+}
+
 // [batch of x, dims...] as a value.
 Value SizesWithBatchOf(Value x, const std::vector<int64_t>& dims) {
   Graph& graph = x.graph();
@@ -379,13 +390,16 @@ Value TransposedOverVolume(Value x, Value kernel, const std::vector<VolumeAxis>&
                     {-1, depth.in, height.in, width.in, -1});
 }
 
-// An axis of what a transposed convolution makes of `in` steps, as Keras counts it.
-VolumeAxis TransposedAxis(const LayerScope& scope, int64_t in, int64_t size, int64_t stride,
-                          bool same, std::optional<int64_t> added) {
-  const int64_t length = added  ? (in - 1) * stride + size - (same ? 2 * (size / 2) : 0) + *added
+// An axis of what a transposed convolution makes of so many steps, given as those of a convolution
+// (`window.in`), as Keras counts it.
+VolumeAxis TransposedAxis(const LayerScope& scope, VolumeAxis window, bool same,
+                          std::optional<int64_t> added) {
+  const int64_t in = window.in, span = window.span(), stride = window.stride;
+  const int64_t length = added  ? (in - 1) * stride + span - (same ? 2 * (span / 2) : 0) + *added
                          : same ? in * stride
-                                : in * stride + std::max<int64_t>(size - stride, 0);
-  const VolumeAxis axis = AxisOfVolume(scope, {size, stride, 1, length}, same);
+                                : in * stride + std::max<int64_t>(span - stride, 0);
+  window.in = length;
+  const VolumeAxis axis = AxisOfVolume(scope, window, same);
   if (axis.out != in) {
     scope.Fail(fmt::format("{} steps and output_padding make {}, of which a convolution makes {}",
                            in, length, axis.out));
@@ -402,14 +416,16 @@ Value TransposedConv<axes>::Apply(LayerContext& context, Value x) const {
   const int64_t channels = scope.Channels(x, axes + 2);
   const std::vector<int64_t> size = SidesOver(axes, kernel_size, "kernel_size");
   const std::vector<int64_t> steps = SidesOver(axes, strides, "strides");
+  const std::vector<int64_t> dilations = SidesOver(axes, dilation_rate, "dilation_rate");
+  CheckDilation(scope, steps, dilations);
   const bool same = PaddingName(padding) == "SAME";
   const auto added =
       output_padding ? std::optional(Additions(scope, *output_padding, steps)) : std::nullopt;
   std::vector<VolumeAxis> made;
   std::vector<int64_t> result;
   for (size_t i = 0; i < axes; ++i) {
-    made.push_back(TransposedAxis(scope, scope.Dimension(x, static_cast<int>(i) + 1), size[i],
-                                  steps[i], same,
+    const int64_t in = scope.Dimension(x, static_cast<int>(i) + 1);
+    made.push_back(TransposedAxis(scope, {size[i], steps[i], dilations[i], in}, same,
                                   added ? std::optional((*added)[i]) : std::nullopt));
     result.push_back(made.back().in);
   }
@@ -425,15 +441,16 @@ Value TransposedConv<axes>::Apply(LayerContext& context, Value x) const {
   }
   result.push_back(filters);
   if constexpr (axes == 2) {
-    const Value y = ops::Conv2DBackpropInput(SizesWithBatchOf(x, result), scope.Use(kernel), x,
-                                             {.strides = steps, .padding = PaddingName(padding)});
+    const Value y = ops::Conv2DBackpropInput(
+        SizesWithBatchOf(x, result), scope.Use(kernel), x,
+        {.strides = steps, .padding = PaddingName(padding), .dilations = dilations});
     return Finish(scope, y, bias, activation);
   }
   // Steps are the width of an image of height 1.
   result.insert(result.begin(), 1);
   const Value y = ops::Conv2DBackpropInput(
       SizesWithBatchOf(x, result), ops::ExpandDims(scope.Use(kernel), 0), ops::ExpandDims(x, 1),
-      {.strides = {1, steps[0]}, .padding = PaddingName(padding)});
+      {.strides = {1, steps[0]}, .padding = PaddingName(padding), .dilations = {1, dilations[0]}});
   return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
 }
 

@@ -327,8 +327,10 @@ struct SeparableConv1D {
 // The transpose of a convolution over one to three axes (tf.nn.conv1d_transpose and its kind):
 // [batch, ..., channels] -> [batch, ..., filters], `strides` times as long with padding same, at
 // least as long as the kernel with valid; or as long as output_padding, below strides, makes it:
-// (length - 1) * strides + kernel + output_padding, less twice half the kernel if same. Then bias
-// and activation. Variables kernel [..., filters, channels], bias [filters].
+// (length - 1) * strides + kernel + output_padding, less twice half the kernel if same. A kernel of
+// dilation_rate d counts as (kernel - 1) * d + 1; there are strides or a dilation, as in Keras, and
+// none over three axes. Then bias and activation. Variables kernel [..., filters, channels], bias
+// [filters].
 struct TransposedWords {
   std::string_view type;
   std::string_view alias;
@@ -354,6 +356,7 @@ struct TransposedConv {
   Sides strides = 1;
   std::string padding = "valid";
   std::optional<std::variant<int64_t, std::vector<int64_t>>> output_padding;
+  Sides dilation_rate = 1;  // of one or two axes
   std::optional<std::string> activation;
   bool use_bias = true;
   Initializer kernel_initializer = GlorotUniform{};
@@ -375,6 +378,7 @@ struct TransposedConv {
       {.help = "same: strides times as long", .values = {"valid", "same", "VALID", "SAME"}});
     v("output_padding", output_padding,
       {.help = "what is added to the length, below strides; null: as padding says"});
+    if constexpr (axes < 3) v("dilation_rate", dilation_rate, {.help = sides});
     VisitActivation(v, *this);
     v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});

@@ -36,7 +36,8 @@ using Layer = std::variant<
     GaussianNoise, GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D,
     MaxPooling3D, AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing,
     CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
-    RandomContrast, RandomBrightness, Lambda, SharedLayer, NestedModel>;
+    RandomContrast, RandomBrightness, Lambda, LayerScale, StochasticDepth, SharedLayer,
+    NestedModel>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {

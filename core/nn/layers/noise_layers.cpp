@@ -10,9 +10,9 @@
 namespace tpuest::nn {
 namespace {
 
-void CheckRate(const LayerScope& layer, double rate) {
+void CheckRate(const LayerScope& layer, double rate, std::string_view what = "rate") {
   if (!(rate >= 0 && rate < 1)) {
-    layer.Fail(fmt::format("rate is {}, expected at least 0 and below 1", rate));
+    layer.Fail(fmt::format("{} is {}, expected at least 0 and below 1", what, rate));
   }
 }
 
@@ -89,6 +89,19 @@ Value SpatialDropout<axes>::Apply(LayerContext& context, Value x) const {
 template struct SpatialDropout<1>;
 template struct SpatialDropout<2>;
 template struct SpatialDropout<3>;
+
+Value StochasticDepth::Apply(LayerContext& context, Value x) const {
+  const LayerScope layer(context, name, kType, place);
+  CheckRate(layer, drop_path_rate, "drop_path_rate");
+  if (!x.shape().known_rank() || x.shape().rank() < 1) {
+    layer.Fail(fmt::format("takes an input [batch, ...], got {}", x.shape().Text()));
+  }
+  if (!context.training || drop_path_rate == 0) return layer.Output(x);
+  std::vector<int64_t> of_example;
+  for (int64_t axis = 1; axis < x.shape().rank(); ++axis) of_example.push_back(axis);
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(Dropped(x, drop_path_rate, of_example));
+}
 
 Value GaussianNoise::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);

@@ -72,6 +72,27 @@ using SpatialDropout1D = SpatialDropout<1>;
 using SpatialDropout2D = SpatialDropout<2>;
 using SpatialDropout3D = SpatialDropout<3>;
 
+// Drops whole examples of a branch at random, so that a residual network is shallower for them
+// (Huang et al. 2016), as ConvNeXt in tf.keras.applications does it: Dropout with the noise_shape
+// [null, 1, ...].
+struct StochasticDepth {
+  static constexpr std::string_view kType = "stochastic_depth";
+  static constexpr std::string_view kAliases[] = {"StochasticDepth"};
+  double drop_path_rate = 0.0;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("drop_path_rate", drop_path_rate,
+      {.help = "fraction of examples dropped, below 1", .required = true});
+    VisitName(v, *this, "of its mask; default: stochastic_depth, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
 // Adds normal numbers of mean 0 in training.
 struct GaussianNoise {
   static constexpr std::string_view kType = "gaussian_noise";

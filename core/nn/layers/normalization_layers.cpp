@@ -158,6 +158,15 @@ Value Normalization::Apply(LayerContext& context, Value x) const {
                              : ops::RealDiv(ops::Sub(x, middle), deviation));
 }
 
+Value LayerScale::Apply(LayerContext& context, Value x) const {
+  LayerScope layer(context, name, kType, place);
+  const Variable* const gamma =
+      layer.AddWeight("gamma", Shape{layer.Dimension(x, -1)},
+                      ConstantInitializer{.value = init_values}, {.trainable = trainable});
+  const NameScope nodes = layer.Nodes();
+  return layer.Output(ops::Mul(x, layer.Use(gamma)));
+}
+
 Value Rescaling::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const NameScope nodes = layer.Nodes();

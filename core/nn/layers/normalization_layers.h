@@ -127,6 +127,26 @@ struct Normalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
+// Each channel times a number that is learned and starts small (Touvron et al. 2021), as ConvNeXt
+// in tf.keras.applications has it. Variable gamma [channels].
+struct LayerScale {
+  static constexpr std::string_view kType = "layer_scale";
+  static constexpr std::string_view kAliases[] = {"LayerScale"};
+  double init_values = 1e-6;
+  bool trainable = true;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("init_values", init_values, {.help = "first value of every factor"});
+    VisitVariables(v, *this, "prefix of its variable; default: layer_scale, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+};
+
 // x * scale + offset.
 struct Rescaling {
   static constexpr std::string_view kType = "rescaling";

@@ -13,6 +13,7 @@ namespace {
 struct WrittenTensor {
   std::string layer;
   int node = 0;
+  int output = 0;
   bool in_outputs = false;
   bool is_keras3 = false;
 };
@@ -111,9 +112,14 @@ class GraphReader {
     }
   }
 
+  // The number of a tensor ["layer", node, output] among what the layer gives.
+  static int OutputOf(const KerasJson& tensor) {
+    return tensor[2].is_number_integer() ? tensor[2].get<int>() : 0;
+  }
+
   KerasTensor Add(const WrittenTensor& written) {
     written_.push_back(written);
-    return {written.layer, static_cast<int>(written_.size()) - 1};
+    return {written.layer, static_cast<int>(written_.size()) - 1, written.output};
   }
 
   // [["image", 0, 0, {...}], ...], or flat for an operation: ["image", 0, 0, {...}].
@@ -131,7 +137,7 @@ class GraphReader {
         call.constant = row[2];
         call.constant_first = call.inputs.empty();
       } else {
-        call.inputs.push_back(Add({row[0], row[1].get<int>()}));
+        call.inputs.push_back(Add({row[0], row[1].get<int>(), OutputOf(row)}));
       }
       if (row.size() > 3 && row[3].is_object()) Keywords(row[3], call);
     }
@@ -142,7 +148,7 @@ class GraphReader {
     for (const auto& [key, value] : keywords.items()) {
       if (key == "name" || key == "mask") continue;
       if (IsTensorList(value) && index_.contains(value[0].get<std::string>())) {
-        call.inputs.push_back(Add({value[0], value[1].get<int>()}));
+        call.inputs.push_back(Add({value[0], value[1].get<int>(), OutputOf(value)}));
       } else if (key == "y" || key == "b" || key == "bias" || key == "value") {
         call.constant = value;
       } else if (key == "x" && call.inputs.empty()) {
@@ -175,8 +181,10 @@ class GraphReader {
       const KerasJson& history = MemberOf(MemberOf(argument, "config"), "keras_history");
       if (!IsTensorList(history))
         RefuseKeras(fmt::format("the node {} cannot be read", argument.dump()));
-      call.inputs.push_back(
-          Add({.layer = history[0], .node = history[1].get<int>(), .is_keras3 = true}));
+      call.inputs.push_back(Add({.layer = history[0],
+                                 .node = history[1].get<int>(),
+                                 .output = OutputOf(history),
+                                 .is_keras3 = true}));
       return;
     }
     const bool holds_tensors = argument.is_array() && !argument.empty() &&
@@ -194,6 +202,7 @@ class GraphReader {
     if (IsTensorList(ends)) {
       tensors.push_back(Add({.layer = ends[0],
                              .node = ends[1].get<int>(),
+                             .output = OutputOf(ends),
                              .in_outputs = &tensors == &graph_.outputs}));
       return;
     }
@@ -219,6 +228,9 @@ class GraphReader {
           fmt::format("call {} of '{}' is used, and it has {}", written.node, tensor.layer, calls));
     }
     tensor.call = call;
+    if (tensor.output == 0 || IsKerasModel(layer.class_name)) return;
+    RefuseKeras(
+        fmt::format("output {} of '{}' is used, and it has one", tensor.output, tensor.layer));
   }
 
   static int FirstNode(const KerasGraphLayer& layer, const WrittenTensor& written) {

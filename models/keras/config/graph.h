@@ -8,10 +8,11 @@
 
 namespace tpuest {
 
-// A tensor: what the `call`-th call of a layer gives.
+// A tensor: what the `call`-th call of a layer gives; of a model, its output of that number.
 struct KerasTensor {
   std::string layer;
   int call = 0;
+  int output = 0;
 };
 
 // One use of a layer.

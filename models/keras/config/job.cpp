@@ -34,11 +34,11 @@ class ModelWriter {
     KerasGraph graph;
     try {
       graph = KerasGraphOf(model);
+      return OneModel(*this, graph, path, prefix).Write();
     } catch (const KerasRefusal& refusal) {
       Refused(path, "", refusal);
       return {};
     }
-    return OneModel(*this, graph, path, prefix).Write();
   }
 
   [[nodiscard]] const std::set<std::string>& policies() const { return policies_; }
@@ -61,7 +61,7 @@ class ModelWriter {
       }
       CheckAllPlaced();
       for (const KerasTensor& output : graph_.outputs) {
-        written_.output_layers.push_back(output.layer);
+        written_.output_layers.push_back(OutputName(output.layer));
         written_.outputs.push_back(NameOfTensor(output));
       }
       return std::move(written_);
@@ -103,9 +103,27 @@ class ModelWriter {
       }
     }
 
+    // Keras' name of an output: its layer's, the second of a layer <name>_1.
+    std::string OutputName(const std::string& layer) {
+      std::string name = layer;
+      for (int i = 1; !output_names_.insert(name).second; ++i) {
+        name = fmt::format("{}_{}", layer, i);
+      }
+      return name;
+    }
+
     std::string NameOfTensor(const KerasTensor& tensor) const {
       const auto found = names_.find({tensor.layer, tensor.call});
-      return found == names_.end() ? tensor.layer : found->second;
+      std::string name = found == names_.end() ? tensor.layer : found->second;
+      const auto outputs = inner_outputs_.find(tensor.layer);
+      const auto count =
+          outputs == inner_outputs_.end() ? 1 : static_cast<int>(outputs->second.size());
+      if (tensor.output < 0 || tensor.output >= count) {
+        RefuseKeras(fmt::format("output {} of '{}' is used, and it has {}", tensor.output,
+                                tensor.layer, count));
+      }
+      if (count > 1) name += ":" + outputs->second[static_cast<size_t>(tensor.output)];
+      return name;
     }
 
     KerasJson InputsOf(const KerasCall& call) const {
@@ -286,10 +304,7 @@ class ModelWriter {
       const std::string last = WordOf(inner.layers.back(), "name");
       const bool is_last = inner.outputs.size() == 1 && inner.outputs.front() == last;
       section["layers"] = std::move(inner.layers);
-      if (inner.outputs.size() > 1) {
-        RefuseKeras("it is a model of several outputs inside another",
-                    "its layers in the model itself");
-      }
+      if (inner.outputs.size() > 1) inner_outputs_[layer.name] = inner.outputs;
       if (!is_last) section["outputs"] = inner.outputs;
       written_.layers.push_back(std::move(section));
     }
@@ -300,9 +315,11 @@ class ModelWriter {
     std::string prefix_;
     Written written_;
     std::vector<std::vector<bool>> is_placed_;
-    std::map<std::pair<std::string, int>, std::string> names_;      // the job's, of calls
-    std::map<std::string, std::string> first_names_;                // the job's, of layers
-    std::map<std::string, std::vector<std::string>> inner_inputs_;  // of nested models
+    std::map<std::pair<std::string, int>, std::string> names_;       // the job's, of calls
+    std::map<std::string, std::string> first_names_;                 // the job's, of layers
+    std::map<std::string, std::vector<std::string>> inner_inputs_;   // of nested models
+    std::map<std::string, std::vector<std::string>> inner_outputs_;  // of those with several
+    std::set<std::string> output_names_;
   };
 
   void Refused(const std::string& at, const std::string& class_name, const KerasRefusal& refusal) {

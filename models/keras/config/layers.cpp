@@ -144,12 +144,24 @@ constexpr std::array kTransposed = {KeyRule{"filters"},
                                     kStrides,
                                     kPadding,
                                     KeyRule{"output_padding", Rule::kSides},
+                                    kDilation,
                                     kActivationKey,
                                     kUseBias,
                                     kKernelInitializer,
                                     kBiasInitializer,
                                     kKernelRegularizer,
                                     kBiasRegularizer};
+constexpr std::array kTransposed3D = {KeyRule{"filters"},
+                                      kKernelSize,
+                                      kStrides,
+                                      kPadding,
+                                      KeyRule{"output_padding", Rule::kSides},
+                                      kActivationKey,
+                                      kUseBias,
+                                      kKernelInitializer,
+                                      kBiasInitializer,
+                                      kKernelRegularizer,
+                                      kBiasRegularizer};
 constexpr KeyRule kHeight = {"height"};
 constexpr KeyRule kWidth = {"width"};
 constexpr KeyRule kInterpolation = {"interpolation", Rule::kPlain, "\"bilinear\""};
@@ -174,6 +186,8 @@ constexpr std::array kEmbedding = {
 constexpr std::array kDropout = {KeyRule{"rate", Rule::kPlain, "0.5"}, KeyRule{"noise_shape"}};
 constexpr std::array kRate = {KeyRule{"rate"}};
 constexpr std::array kNoise = {KeyRule{"stddev"}};
+constexpr std::array kLayerScale = {KeyRule{"init_values", Rule::kPlain, "1e-06"}};
+constexpr std::array kStochasticDepth = {KeyRule{"drop_path_rate"}};
 constexpr std::array kActivityPenalty = {KeyRule{"l1", Rule::kPlain, "0.0"},
                                          KeyRule{"l2", Rule::kPlain, "0.0"}};
 constexpr std::array<KeyRule, 0> kNothing = {};
@@ -234,7 +248,7 @@ constexpr std::array kLayerRules = {
     ClassRule{"DepthwiseConv1D", "DepthwiseConv1D", true, kDepthwise},
     ClassRule{"Conv1DTranspose", "Conv1DTranspose", true, kTransposed},
     ClassRule{"Conv2DTranspose", "Conv2DTranspose", true, kTransposed},
-    ClassRule{"Conv3DTranspose", "Conv3DTranspose", true, kTransposed},
+    ClassRule{"Conv3DTranspose", "Conv3DTranspose", true, kTransposed3D},
     ClassRule{"MaxPooling3D", "MaxPooling3D", false, kPool},
     ClassRule{"AveragePooling3D", "AveragePooling3D", false, kPool},
     ClassRule{"Resizing", "Resizing", false, kResizing},
@@ -255,6 +269,8 @@ constexpr std::array kLayerRules = {
     ClassRule{"SpatialDropout1D", "SpatialDropout1D", false, kRate},
     ClassRule{"SpatialDropout2D", "SpatialDropout2D", false, kRate},
     ClassRule{"SpatialDropout3D", "SpatialDropout3D", false, kRate},
+    ClassRule{"LayerScale", "LayerScale", true, kLayerScale},
+    ClassRule{"StochasticDepth", "StochasticDepth", false, kStochasticDepth},
     ClassRule{"GaussianNoise", "GaussianNoise", false, kNoise},
     ClassRule{"GaussianDropout", "GaussianDropout", false, kRate},
     ClassRule{"AlphaDropout", "AlphaDropout", false, kRate},
@@ -289,6 +305,7 @@ const std::set<std::string, std::less<>> kPassedOver = {"name",
                                                         "renorm_clipping",
                                                         "fill_value",
                                                         "renorm_momentum",
+                                                        "projection_dim",
                                                         "kernel_initializer"};
 
 const std::set<std::string, std::less<>> kJobActivations = {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/nn/layers/conv_layers.h"
+#include "core/nn/layers/noise_layers.h"
 #include "core/nn/layers/padding_layers.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/nn/near.h"
@@ -203,6 +204,13 @@ TEST_CASE("arguments that fit no image are refused with the layer's name") {
   CHECK(message(Conv2DTranspose{
             .filters = 1, .kernel_size = 3, .strides = 2, .output_padding = int64_t{2}}) ==
         "conv2d_transpose 'conv2d_transpose': output_padding is 2, expected from 0 to strides - 1, "
+        "1");
+  CHECK(
+      message(Conv2DTranspose{.filters = 1, .kernel_size = 3, .strides = 2, .dilation_rate = 2}) ==
+      "conv2d_transpose 'conv2d_transpose': `strides > 1` not supported in conjunction with "
+      "`dilation_rate > 1`");
+  CHECK(message(StochasticDepth{.drop_path_rate = 1}) ==
+        "stochastic_depth 'stochastic_depth': drop_path_rate is 1, expected at least 0 and below "
         "1");
 }
 

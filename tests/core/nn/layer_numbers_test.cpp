@@ -234,6 +234,37 @@ TEST_CASE("transposed convolutions") {
              {-0.3, -0.5, -0.3, 0.2, 2.2, 3.5, 2.3, 3.5, 1.9, 2.5}));
 }
 
+TEST_CASE("transposed convolutions with holes in their kernels") {
+  Input image = Counted({1, 3, 3, 1}, 1);
+  for (float& pixel : image.values) pixel /= 4;
+  const std::vector<float> kernel = {-3, -2, -1, 0, 1, 2, 3, 4};
+  const auto of = [&](const std::string& padding) {
+    return Run(
+        Conv2DTranspose{.filters = 2, .kernel_size = 2, .padding = padding, .dilation_rate = 2},
+        {image}, {{"conv2d_transpose/kernel", kernel}, {"conv2d_transpose/bias", {0.5, -1}}});
+  };
+  const Applied same = of("same");
+  CHECK(same.shape == Shape{1, 3, 3, 2});
+  CHECK(same.values == std::vector<float>{-3.25, -3.5, -5, -4, -0.75, -1, -5, -4, -6.5, -3, 0, 1,
+                                          1.75, 1.5, 5, 6, 4.25, 4});
+  const Applied valid = of("valid");
+  CHECK(valid.shape == Shape{1, 5, 5, 2});
+  CHECK(std::vector<float>(valid.values.begin(), valid.values.begin() + 12) ==
+        std::vector<float>{-0.25, -1.5, -1, -2, -2, -2.5, 0, -1, -0.25, -1, -2.5, -3});
+  const Applied steps =
+      Run(Conv1DTranspose{.filters = 2, .kernel_size = 2, .padding = "same", .dilation_rate = 3},
+          {{{1, 9, 1}, image.values}},
+          {{"conv1d_transpose/kernel", {-3, -2, -1, 0}}, {"conv1d_transpose/bias", {0.5, -1}}});
+  CHECK(steps.values == std::vector<float>{-1, -2, -1.75, -2.5, -2.75, -3, -3.75, -3.5, -4.75, -4,
+                                           -5.75, -4.5, -6.75, -5, -7.75, -5.5, -1.25, -1});
+}
+
+TEST_CASE("each channel has a factor that is learned") {
+  CHECK(Run(LayerScale{.init_values = 0.5}, {kA}).values == std::vector<float>{0.5, 1, 1.5});
+  CHECK(Run(LayerScale{}, {kTwoSteps}, {{"layer_scale/gamma", {1, -2, 0, 3}}}).values ==
+        std::vector<float>{1, -4, 0, 24, -1, 0, 0, 15});
+}
+
 TEST_CASE("transposed convolutions over volumes") {
   const auto of = [](const Conv3DTranspose& layer, const Shape& shape, int numbers) {
     return Run(layer, {Counted(shape)}, {{"conv3d_transpose/kernel", Tenths(1, numbers)}});
