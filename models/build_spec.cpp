@@ -101,7 +101,8 @@ nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
                                     .steps_per_epoch = parts.job.steps_per_epoch,
                                     .gradient_norm = Records(parts.job, kGradientNorm),
                                     .heads = nn::HeadsOf(parts.head),
-                                    .updates = parts.layers.updates};
+                                    .updates = parts.layers.updates,
+                                    .remat = parts.job.remat};
   if (!parts.optimizers.empty()) return nn::MinimizeParts(loss, parts.optimizers, options);
   if (!parts.job.optimizer) {
     throw Error(Code::kUsage, "training needs an optimizer",

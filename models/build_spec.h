@@ -30,6 +30,7 @@ struct JobContext {
   // histograms. "" stands for an entry that is a formula.
   std::vector<std::string> summaries;
   std::vector<FormulaSummary> formula_summaries;
+  std::vector<std::string> remat;  // patterns of layers (nn::MinimizeOptions)
 };
 
 // The tag of the epochs that are behind a step; it needs JobContext::steps_per_epoch.

@@ -264,10 +264,13 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
 }
 
-ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch) {
+ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch,
+                  const std::vector<std::string>& remat) {
   return models::MakeModelFn(job.model, {job.optimizer, steps_per_epoch, job.feature_columns,
-                                         SummaryTags(job), SummaryFormulas(job)});
+                                         SummaryTags(job), SummaryFormulas(job), remat});
 }
+
+constexpr double kAnyStepsPerEpoch = 1;
 
 }  // namespace
 
@@ -314,11 +317,16 @@ std::vector<config::FlatValue> FlatJob(const Job& job) { return config::Flatten(
 
 std::vector<Fault> ValidateJob(const Job& job) { return Validator(job).Run(); }
 
-ModelFn MakeJobModelFn(const Job& job) { return ModelFnOf(job, StepsPerEpoch(job)); }
+ModelFn MakeJobModelFn(const Job& job) {
+  return ModelFnOf(job, StepsPerEpoch(job), job.tpuest.remat);
+}
 
 ModelFn MakeModelFnForShapes(const Job& job) {
-  constexpr double kAnyStepsPerEpoch = 1;
-  return ModelFnOf(job, kAnyStepsPerEpoch);
+  return ModelFnOf(job, kAnyStepsPerEpoch, job.tpuest.remat);
+}
+
+ModelFn MakeKeepingModelFnForShapes(const Job& job) {
+  return ModelFnOf(job, kAnyStepsPerEpoch, {});
 }
 
 std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {

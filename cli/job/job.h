@@ -123,6 +123,7 @@ struct TpuestOptions {
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
   std::string cpu_isa = "native";
+  std::vector<std::string> remat;
   DataErrorOptions data_errors;
   DeadlineOptions deadlines;
   ClusterOptions cluster;
@@ -164,6 +165,12 @@ struct TpuestOptions {
                "these, so that processors of different generations give the same bits",
        .tpuest = true,
        .values = {"native", "avx2", "avx512"}});
+    v("remat", remat,
+      {.help =
+           "patterns of layers' names whose results a training step does not keep: its backward "
+           "pass computes them again, to the bit",
+       .tpuest = true,
+       .changes_bits = false});
     v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
     v("deadlines", deadlines,
       {.help = "seconds after which waiting ends", .tpuest = true, .changes_bits = false});
@@ -266,6 +273,8 @@ struct Job {
 // The model without a look at the data: epochs are of any length, so only the rates of schedules in
 // epochs are not the job's.
 [[nodiscard]] ModelFn MakeModelFnForShapes(const Job& job);
+// The same that keeps all results, whatever tpuest.remat says.
+[[nodiscard]] ModelFn MakeKeepingModelFnForShapes(const Job& job);
 // The input `name` of the job's input_fns, which has to be there; its labels are held to those that
 // the model takes.
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name,

@@ -163,6 +163,18 @@ EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology*
   return result;
 }
 
+// What CpuBytes would be if every result were kept; absent where every one is.
+std::optional<int64_t> KeepingBytes(const Job& job, const PlanArgs& args, int64_t bytes) {
+  if (job.tpuest.remat.empty()) return std::nullopt;
+  const ModelFn model_fn = MakeKeepingModelFnForShapes(job);
+  const PlanArgs keeping{.model_fn = model_fn,
+                         .options = args.options,
+                         .stream = args.stream,
+                         .length = args.length,
+                         .home = args.home};
+  return CpuBytes(keeping, PlanTraining(keeping), bytes);
+}
+
 Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& console) {
   const Job& job = loaded.job;
   // Without sinks: what else a run says of its start is in the report.
@@ -191,7 +203,10 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
   const PlannedRun run = PlanTraining(args);
   Planned planned{Report(job, loaded.tree.root.place.file, input, run), std::nullopt};
   if (topology == nullptr) planned.plan.kernels = KernelsText();
-  if (topology == nullptr) planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
+  if (topology == nullptr) {
+    planned.plan.cpu_bytes = CpuBytes(args, run, planned.plan.model.bytes);
+    planned.plan.keeping_bytes = KeepingBytes(job, args, planned.plan.model.bytes);
+  }
   if (topology == nullptr && !invocation.dump_hlo) return planned;
   const LoweredModule module = Lower(job, args, run);
   if (invocation.dump_hlo && !invocation.dry_run) {

@@ -146,6 +146,7 @@ Json JsonOfPlan(const PlanReport& report) {
   if (!report.process.coordinator.empty()) {
     json["process"]["coordinator"] = report.process.coordinator;
   }
+  if (report.keeping_bytes) json["cpu_bytes_without_remat"] = *report.keeping_bytes;
   if (report.share) {
     json["process"]["first_replica"] = report.share->first;
     json["process"]["replicas"] = report.share->count;
@@ -176,7 +177,10 @@ std::string PlanText(const PlanReport& report) {
   if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {
     const std::string bytes = BytesText(*report.cpu_bytes);
-    lines.push_back({"memory", bytes + " on the CPU engine, variables aside"});
+    const std::string without = report.keeping_bytes ? fmt::format("; {} without tpuest.remat",
+                                                                   BytesText(*report.keeping_bytes))
+                                                     : "";
+    lines.push_back({"memory", bytes + " on the CPU engine, variables aside" + without});
   }
   return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
          WarmStartText(report.warm_start);

@@ -192,6 +192,8 @@ class Binder {
       const OriginScope origin(*bound_.graph, node.origin());
       const NameScope scope(*bound_.graph, node.name());
       bound->op().expand(*bound, results);
+      // Whoever waits for it waits for its parts: the node itself does not run.
+      if (!results.empty()) nodes_[&node] = results.front().node;
     }
     for (int i = 0; i < node.outputs(); ++i) {
       mapped_[node.output(i)] =

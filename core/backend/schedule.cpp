@@ -39,6 +39,7 @@
 #include "core/backend/stages.h"
 #include "core/graph/cut.h"
 #include "core/graph/flops.h"
+#include "core/graph/recompute.h"
 
 namespace tpuest {
 
@@ -108,10 +109,13 @@ class Scheduler {
     schedule_.blocks = (rows + schedule_.block_rows - 1) / schedule_.block_rows;
   }
 
-  // Few heavy rows are many operations, which more threads than one should share.
+  // Few heavy rows are many operations, which more threads than one should share. What is computed
+  // again does not count: with and without it blocks are the same, and so are the bits.
   int64_t MostRowsOfBlock() const {
     int64_t flops = 0;
-    for (const auto& node : graph_.nodes()) flops += FlopsOf(*node);
+    for (const auto& node : graph_.nodes()) {
+      if (!node->HasAttr(kRecomputed)) flops += FlopsOf(*node);
+    }
     return flops / schedule_.batch_rows < kHeavyRowFlops ? kMaxBlockRows : kMaxHeavyRows;
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/graph/recompute.h"
+
 namespace tpuest {
 namespace {
 
@@ -70,8 +72,11 @@ Gradient AddUp(const std::vector<Gradient>& parts) {
 // larger id than the value's node, so when the walk comes to a node its parts are complete.
 class Backward {
  public:
-  Backward(Value y, std::span<const Value> xs)
-      : y_(y), xs_(xs), carries_(NodesBetween(y.graph(), y, xs)) {}
+  Backward(Value y, std::span<const Value> xs, const Recompute& recompute)
+      : y_(y),
+        xs_(xs),
+        carries_(NodesBetween(y.graph(), y, xs)),
+        recomputer_(y.graph(), recompute) {}
 
   std::vector<Gradient> Run(Value dy) {
     if (!dy.valid()) dy = Ones();
@@ -122,6 +127,7 @@ class Backward {
       wanted.push_back(carries_[static_cast<size_t>(input.node->id())] != 0);
     }
     GradContext context(node, dys, wanted);
+    recomputer_.Show(node, dys, context);
     node.op().grad(context);
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const Gradient& dx = context.input_grads()[i];
@@ -141,6 +147,7 @@ class Backward {
   Value y_;
   std::span<const Value> xs_;
   std::vector<char> carries_;
+  Recomputer recomputer_;
   std::map<Value, std::vector<Gradient>> parts_;
 };
 
@@ -148,9 +155,10 @@ class Backward {
 
 void NoGradient(GradContext& /*context*/) {}
 
-std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy) {
+std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy,
+                                const Recompute& recompute) {
   const NameScope scope(y.graph(), "gradients");
-  return Backward(y, xs).Run(dy);
+  return Backward(y, xs, recompute).Run(dy);
 }
 
 Value ToDense(const Gradient& gradient) { return Dense(gradient); }

@@ -41,6 +41,9 @@ def run_fixtures():
     yield {'name': 'batch_axis of hosts', 'job': square, 'focus': [('run_config',)], 'commands': RUN_ONLY, 'codes': range(10)}
     yield {'name': 'resume', 'job': job_of(tpuest__resume='auto'), 'focus': [('tpuest',)], 'codes': range(10),
            'values': {'tpuest.resume': ['must']}}
+    layers = [{'type': 'dense', 'units': 512, 'activation': 'tanh', 'name': f'wide_{i}'} for i in range(3)]
+    yield {'name': 'remat', 'job': job_of(model__layers=[*layers, {'type': 'dense', 'units': 3}]), 'focus': [('tpuest',)],
+           'commands': [['plan', '--json']], 'values': {'tpuest.remat': [['wide']]}}
     yield from warm_start_fixtures()
     spread = job_of(use_tpu=False, run_config__eval_distribute={'type': 'ParameterServerStrategy', 'num_replicas': 2})
     yield {'name': 'evaluation spread', 'job': spread, 'focus': [('run_config',)], 'codes': range(10),

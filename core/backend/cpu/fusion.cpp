@@ -5,6 +5,7 @@
 
 #include "core/backend/cpu/norm_fusion.h"
 #include "core/backend/cpu/rewriter.h"
+#include "core/graph/recompute.h"
 
 namespace tpuest {
 namespace {
@@ -18,6 +19,7 @@ class ProductFuser final : GraphRewriter {
     const auto& nodes = graph().nodes();
     // Pools first: what they move is not fused elsewhere.
     for (const auto& node : nodes) MatchPool(*node);
+    for (const auto& node : nodes) MatchPoolOfAgain(*node);
     for (const auto& node : nodes) MatchBias(*node);
     for (const auto& node : nodes) MatchFilterGrad(*node);
     return Rewritten();
@@ -53,14 +55,31 @@ class ProductFuser final : GraphRewriter {
     if (!IsFree(pool) || !IsFree(relu)) return;
     if (pool_grad != nullptr || relu_grad != nullptr) {
       if (!IsGradOfPool(pool, pool_grad, relu_grad)) return;
-      Fuse(*relu_grad, By(&ProductFuser::EmitPoolGrad), {pool_grad});
-      for (const Node* const reader : ReadersOf({const_cast<Node*>(relu_grad), 0})) {
-        if (IsOp(reader, "BiasAddGrad") && IsFree(*reader)) {
-          Fuse(*reader, By(&ProductFuser::EmitPooledBiasGrad), {});
-        }
-      }
+      FusePoolGrad(*relu_grad, *pool_grad);
     }
     Fuse(pool, By(&ProductFuser::EmitPool), {&relu});
+  }
+
+  void FusePoolGrad(const Node& relu_grad, const Node& pool_grad) {
+    Fuse(relu_grad, By(&ProductFuser::EmitPoolGrad), {&pool_grad});
+    for (const Node* const reader : ReadersOf({const_cast<Node*>(&relu_grad), 0})) {
+      if (IsOp(reader, "BiasAddGrad") && IsFree(*reader)) {
+        Fuse(*reader, By(&ProductFuser::EmitPooledBiasGrad), {});
+      }
+    }
+  }
+
+  // Matches both gradients where Relu(x) was computed again for them, and the pool was not: they
+  // add up as they do where it was kept.
+  void MatchPoolOfAgain(const Node& relu_grad) {
+    if (!IsOp(&relu_grad, "ReluGrad") || !IsFree(relu_grad)) return;
+    const Node& pool_grad = *relu_grad.input(0).node;
+    const Value relu = relu_grad.input(1);
+    const bool fits = IsOp(&pool_grad, "MaxPoolGrad") && IsFree(pool_grad) &&
+                      OnlyReader(pool_grad) == &relu_grad && pool_grad.input(0) == relu &&
+                      IsOp(relu.node, "Relu") && relu.node->HasAttr(kRecomputed) &&
+                      ReadersOf(relu).size() == 2;
+    if (fits) FusePoolGrad(relu_grad, pool_grad);
   }
 
   [[nodiscard]] bool IsGradOfPool(const Node& pool, const Node* pool_grad,
@@ -87,13 +106,18 @@ class ProductFuser final : GraphRewriter {
     }
   }
 
+  // What is computed again waits for the dy at most.
+  static bool IsBefore(const Node& image, const Node& bias_grad) {
+    return image.id() < bias_grad.id() || image.HasAttr(kRecomputed);
+  }
+
   // Matches the gradients of filter and bias from one dy. The filter's goes where the bias's
   // stands, so its other inputs must be there before.
   void MatchFilterGrad(const Node& bias_grad) {
     if (!IsOp(&bias_grad, "BiasAddGrad") || !IsFree(bias_grad)) return;
     for (const Node* const reader : ReadersOf(bias_grad.input(0))) {
       if (!IsOp(reader, "Conv2DBackpropFilter") || !IsFree(*reader)) continue;
-      const bool there = reader->input(0).node->id() < bias_grad.id() &&
+      const bool there = IsBefore(*reader->input(0).node, bias_grad) &&
                          IsOp(reader->input(1).node, "Const") &&
                          reader->input(2) == bias_grad.input(0);
       if (!there) continue;
@@ -143,10 +167,14 @@ class ProductFuser final : GraphRewriter {
     const bool relu = last.type() == "Relu";
     const Node& bias = relu ? *last.input(0).node : last;
     const Node& product = *bias.input(0).node;
-    const Value y = Add(last, product.type() == "MatMul" ? "_FusedMatMul" : "_FusedConv2D",
-                        {At(product.input(0)), At(product.input(1)), At(bias.input(1))},
-                        With(product, relu ? "Relu" : ""))
-                        ->output(0);
+    Attrs attrs = With(product, relu ? "Relu" : "");
+    if (last.HasAttr(kRecomputed)) {
+      attrs[std::string(kRecomputed)] = last.Attr<std::string>(kRecomputed);
+    }
+    const Value y =
+        Add(last, product.type() == "MatMul" ? "_FusedMatMul" : "_FusedConv2D",
+            {At(product.input(0)), At(product.input(1)), At(bias.input(1))}, std::move(attrs))
+            ->output(0);
     for (const Node* const part : {&product, &bias}) MapVanished(*part, y);
     Map(last, 0, y);
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/backend/cpu/rewriter.h"
+#include "core/graph/recompute.h"
 
 namespace tpuest {
 namespace {
@@ -106,10 +107,18 @@ class NormFuser final : GraphRewriter {
          {});
   }
 
+  // The value that this one is computed again, or the value itself.
+  [[nodiscard]] Value FirstOf(const Value& value) const {
+    if (!value.node->HasAttr(kRecomputed)) return value;
+    Node* const first = graph().FindNode(value.node->Attr<std::string>(kRecomputed));
+    return first == nullptr || value.index >= first->outputs() ? value : first->output(value.index);
+  }
+
   // The normalisation whose gradient this is: of the same x, by the same statistics.
   [[nodiscard]] const Node* ApplyOf(const Node& grad) const {
-    for (const Node* const reader : ReadersOf(grad.input(1))) {
-      if (IsOp(reader, "_BatchNormApply") && reader->input(0) == grad.input(1) &&
+    const Value x = FirstOf(grad.input(1));
+    for (const Node* const reader : ReadersOf(x)) {
+      if (IsOp(reader, "_BatchNormApply") && reader->input(0) == x &&
           reader->input(1) == grad.input(2) && reader->input(3) == grad.input(3) &&
           reader->input(4) == grad.input(4)) {
         return reader;
@@ -122,7 +131,8 @@ class NormFuser final : GraphRewriter {
   [[nodiscard]] bool IsGateOf(const Node& gate, const Node& activation, const Node& sums,
                               const Node& grad) const {
     const std::string type = std::string(activation.type()) + "Grad";
-    if (!IsOp(&gate, type) || !IsFree(gate) || gate.input(1).node != &activation) return false;
+    if (!IsOp(&gate, type) || !IsFree(gate)) return false;
+    if (FirstOf(gate.input(1)).node != &activation) return false;
     const auto readers = ReadersOf({const_cast<Node*>(&gate), 0});
     return std::all_of(readers.begin(), readers.end(),
                        [&](const Node* reader) { return reader == &sums || reader == &grad; });
@@ -157,10 +167,11 @@ class NormFuser final : GraphRewriter {
     Map(last, 0, y);
   }
 
-  // dy before the activation's gradient, and what the normalisation itself read.
-  std::vector<Value> GradInputs(Value dy, const Node& apply, const Node* gate) {
-    std::vector<Value> inputs = {At(gate == nullptr ? dy : gate->input(0))};
-    for (const Value& input : apply.inputs()) inputs.push_back(At(input));
+  // dy before the activation's gradient, and what the normalisation itself read; of its x what
+  // stands at the gradient, which may have been computed again.
+  std::vector<Value> GradInputs(Value dy, Value x, const Node& apply, const Node* gate) {
+    std::vector<Value> inputs = {At(gate == nullptr ? dy : gate->input(0)), At(x)};
+    for (size_t i = 1; i < apply.inputs().size(); ++i) inputs.push_back(At(apply.inputs()[i]));
     return inputs;
   }
 
@@ -171,14 +182,15 @@ class NormFuser final : GraphRewriter {
   }
 
   void EmitSums(const Node& sums, const Node& apply, const Node* gate) {
-    Node* const fused = Add(sums, "_FusedBatchNormGradSums", GradInputs(sums.input(0), apply, gate),
-                            GradAttrs(apply, gate));
+    Node* const fused =
+        Add(sums, "_FusedBatchNormGradSums", GradInputs(sums.input(0), sums.input(1), apply, gate),
+            GradAttrs(apply, gate));
     if (gate != nullptr) MapVanished(*gate, fused->input(0));
     for (int i = 0; i < 2; ++i) Map(sums, i, fused->output(i));
   }
 
   void EmitGrad(const Node& grad, const Node& apply, const Node* gate, const Node& sums) {
-    std::vector<Value> inputs = GradInputs(grad.input(0), apply, gate);
+    std::vector<Value> inputs = GradInputs(grad.input(0), grad.input(1), apply, gate);
     for (int i = 0; i < 2; ++i) inputs.push_back(At({&const_cast<Node&>(sums), i}));
     Attrs attrs = GradAttrs(apply, gate);
     attrs["count"] = grad.Attr<int64_t>("count");

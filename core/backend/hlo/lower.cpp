@@ -61,6 +61,7 @@ class Lowering {
   void FindFeeds();
   void FindVariables();
   [[nodiscard]] bool IsLowered(const Node& node) const;
+  void Wait(Node& node);
   HloValue At(const Value& value) {
     const auto found = values_.find(value);
     Check(found != values_.end(), "'{}' is not lowered yet", value.name());
@@ -214,6 +215,7 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
     if (node->op().hlo == nullptr) context.Fail("this op has no lowering to StableHLO");
     hlo.SetLocation(node->name(), node->origin());
     node->op().hlo(context);
+    if (node->op().alias) Wait(*node);
   }
   hlo.SetLocation("", {});
   StepValues step;
@@ -221,6 +223,20 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
   for (const std::string& name : variables_) step.variables.push_back(now_.at(name));
   if (bound_.guard.valid()) step.guard = At(bound_.guard);
   return step;
+}
+
+// Has readers of an Identity see it when the nodes are done that it waits for; otherwise the
+// compiler would find what is computed again (core/graph/recompute.h) to be there already.
+void Lowering::Wait(Node& node) {
+  std::vector<HloValue> all;
+  for (Node* const before : node.control_inputs()) {
+    const bool gives =
+        before->outputs() > 0 && !IsUpdate(*before) && values_.contains(before->output(0));
+    if (gives) all.push_back(At(before->output(0)));
+  }
+  if (all.empty()) return;
+  all.push_back(At(node.output(0)));
+  values_[node.output(0)] = hlo_->OpMany("optimization_barrier", all, "", "", all).back();
 }
 
 LoweredModule Lowering::Module(std::string text) const {

@@ -22,6 +22,8 @@ struct MinimizeOptions {
   bool gradient_norm = false;             // TrainOp has it also without clipping
   int heads = 1;                          // of a MultiHead: name what Keras' optimizers keep
   std::vector<Node*> updates;             // moving averages: run in the same step
+  // Patterns of names of layers whose results the backward pass computes again.
+  std::vector<std::string> remat;
 };
 
 struct TrainOp {

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "core/base/pattern.h"
 #include "core/base/text.h"
+#include "core/graph/recompute.h"
 #include "core/nn/global_step.h"
 #include "core/nn/optimizers/gradient_accumulation.h"
 #include "core/nn/optimizers/optimizer_updates.h"
@@ -16,7 +18,51 @@
 namespace tpuest::nn {
 namespace {
 
-std::vector<Trained> ComputeGradients(Value loss) {
+// A pattern of `remat`. Throws Error kUsage that names the key.
+Pattern RematPattern(const std::string& text) {
+  try {
+    return Pattern(text);
+  } catch (const Error& error) {
+    throw Error(Code::kUsage, fmt::format("tpuest.remat: {}", error.message()),
+                "layers are picked by patterns such as '_relu$'");
+  }
+}
+
+// The nodes of the layers that `remat` names, by id. Throws Error kUsage for a pattern that names
+// none.
+std::vector<char> NodesOf(const Graph& graph, const std::vector<std::string>& remat) {
+  std::vector<char> covered(graph.nodes().size(), 0);
+  for (const std::string& text : remat) {
+    const Pattern pattern = RematPattern(text);
+    bool found = false;
+    for (const GraphLayer& layer : graph.layers()) {
+      if (!pattern.FoundIn(layer.name)) continue;
+      found = true;
+      std::fill(covered.begin() + layer.first_node, covered.begin() + layer.end_node, 1);
+    }
+    if (found) continue;
+    throw Error(Code::kUsage, fmt::format("tpuest.remat: no layer's name has '{}'", text),
+                "`tpuest plan` lists the layers");
+  }
+  return covered;
+}
+
+// A normalization of a batch has the statistics still, which are small: it is done once more as in
+// inference, by them. (Its kernels are the same: ExpandBatchNorm of core/ops.)
+std::vector<Value> NormalizedAgain(Node& node, const std::vector<Value>& inputs) {
+  if (node.type() != "FusedBatchNormV3" || !node.Attr<bool>("is_training")) return {};
+  std::vector<Value> outputs;
+  for (int i = 0; i < node.outputs(); ++i) outputs.push_back(node.output(i));
+  Attrs attrs = node.attrs();
+  attrs["is_training"] = false;
+  attrs[std::string(kRecomputed)] = node.name();
+  outputs[0] = node.graph().Add("FusedBatchNormV3",
+                                {inputs[0], inputs[1], inputs[2], outputs[3], outputs[4]}, attrs,
+                                node.name() + "_again");
+  return outputs;
+}
+
+std::vector<Trained> ComputeGradients(Value loss, const std::vector<std::string>& remat) {
   std::vector<const Variable*> variables;
   std::vector<Value> values;
   for (const auto& variable : loss.graph().variables()) {
@@ -24,7 +70,14 @@ std::vector<Trained> ComputeGradients(Value loss) {
     variables.push_back(variable.get());
     values.push_back(variable->handle);
   }
-  const std::vector<Gradient> gradients = Gradients(loss, values);
+  Recompute recompute;
+  if (!remat.empty()) {
+    recompute.covers = [covered = NodesOf(loss.graph(), remat)](const Node& node) {
+      return covered[static_cast<size_t>(node.id())] != 0;
+    };
+    recompute.again = NormalizedAgain;
+  }
+  const std::vector<Gradient> gradients = Gradients(loss, values, {}, recompute);
   std::vector<Trained> trained;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!std::holds_alternative<std::monostate>(gradients[i])) {
@@ -116,7 +169,7 @@ void CheckArguments(const GradientOptions& gradients) {
 
 std::vector<Trained> GradientsOverReplicas(Value loss, bool mean, const MinimizeOptions& options) {
   const Value target = options.replicas > 1 && mean ? ops::Mul(loss, 1.0 / options.replicas) : loss;
-  std::vector<Trained> trained = ComputeGradients(target);
+  std::vector<Trained> trained = ComputeGradients(target, options.remat);
   if (options.dense_gradients) {
     for (Trained& t : trained) t.gradient = ToDense(t.gradient);
   }

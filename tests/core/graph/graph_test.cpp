@@ -114,6 +114,36 @@ TEST_CASE("paths to one input add up, and without a path there is no gradient") 
   CHECK(graph.FindNode("gradients/grad_ys_0")->type() == "Const");
 }
 
+TEST_CASE("what is not kept is computed again, behind the gradient that asks for it") {
+  Graph graph(Registry());
+  const Value x = graph.Placeholder(DType::kFloat, {2}, "x");
+  const Value kept = ops::Square(x);
+  const Value covered = ops::Exp(ops::Square(kept));
+  const Value y = ops::Sum(ops::Mul(covered, covered), {0});
+  const Value xs[] = {x};
+  const Recompute recompute{.covers = [&](const Node& node) {
+    return node.id() > kept.node->id() && node.id() <= covered.node->id();
+  }};
+  (void)Gradients(y, xs, {}, recompute);
+  const Node* const again = graph.FindNode("gradients/Mul_grad/Exp_again");
+  REQUIRE(again != nullptr);
+  const Node& square = *again->input(0).node;
+  CHECK(square.type() == "Square");
+  const Node& behind = *square.input(0).node;
+  CHECK(behind.type() == "Identity");
+  CHECK(behind.input(0) == kept);
+  REQUIRE(behind.control_inputs().size() == 1);
+  // The product's dy, and nothing else of the backward pass reads what the forward pass left.
+  for (const auto& node : graph.nodes()) {
+    if (node->id() <= y.node->id() || node->type() == "Shape") continue;
+    for (const Value& input : node->inputs()) {
+      CAPTURE(node->name());
+      CHECK(input != covered);
+      CHECK(input != covered.node->input(0));
+    }
+  }
+}
+
 TEST_CASE("rows that were looked up have a gradient of slices") {
   Graph graph(Registry());
   const Value table = graph.Placeholder(DType::kFloat, {5, 2}, "table");
