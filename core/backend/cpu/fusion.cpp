@@ -69,24 +69,36 @@ class ProductFuser final : GraphRewriter {
     }
   }
 
-  // Matches both gradients where Relu(x) was computed again for them, and the pool was not: they
-  // add up as they do where it was kept.
+  // Matches both gradients where Relu(x) or its pool was computed again for them: they add up as
+  // they do where both were kept.
   void MatchPoolOfAgain(const Node& relu_grad) {
-    if (!IsOp(&relu_grad, "ReluGrad") || !IsFree(relu_grad)) return;
+    if (!IsOp(&relu_grad, "ReluGrad") || !IsFreeGradient(relu_grad)) return;
     const Node& pool_grad = *relu_grad.input(0).node;
-    const Value relu = relu_grad.input(1);
-    const bool fits = IsOp(&pool_grad, "MaxPoolGrad") && IsFree(pool_grad) &&
-                      OnlyReader(pool_grad) == &relu_grad && pool_grad.input(0) == relu &&
-                      IsOp(relu.node, "Relu") && relu.node->HasAttr(kRecomputed) &&
-                      ReadersOf(relu).size() == 2;
+    if (!IsOp(&pool_grad, "MaxPoolGrad") || !IsFreeGradient(pool_grad)) return;
+    const Value relu = FirstOf(relu_grad.input(1));
+    const bool is_again = relu_grad.input(1) != relu || pool_grad.input(0) != relu;
+    const bool fits = is_again && IsOp(relu.node, "Relu") && FirstOf(pool_grad.input(0)) == relu &&
+                      OnlyReader(pool_grad) == &relu_grad && OnlyPoolReads(relu, relu_grad);
     if (fits) FusePoolGrad(relu_grad, pool_grad);
+  }
+
+  // True if in the forward pass only a pool reads the value.
+  [[nodiscard]] bool OnlyPoolReads(Value relu, const Node& relu_grad) const {
+    int pools = 0;
+    for (const Node* const reader : ReadersOf(relu)) {
+      const bool is_backward = reader == &relu_grad || reader == relu_grad.input(0).node;
+      if (reader != nullptr && (is_backward || reader->HasAttr(kRecomputed))) continue;
+      if (!IsOp(reader, "MaxPool")) return false;
+      ++pools;
+    }
+    return pools == 1;
   }
 
   [[nodiscard]] bool IsGradOfPool(const Node& pool, const Node* pool_grad,
                                   const Node* relu_grad) const {
     const Value relu = pool.input(0);
-    return pool_grad != nullptr && relu_grad != nullptr && IsFree(*pool_grad) &&
-           IsFree(*relu_grad) && OnlyReader(*pool_grad) == relu_grad &&
+    return pool_grad != nullptr && relu_grad != nullptr && IsFreeGradient(*pool_grad) &&
+           IsFreeGradient(*relu_grad) && OnlyReader(*pool_grad) == relu_grad &&
            pool_grad->input(0) == relu && pool_grad->input(1).node == &pool &&
            relu_grad->input(0).node == pool_grad && relu_grad->input(1) == relu;
   }
@@ -144,7 +156,8 @@ class ProductFuser final : GraphRewriter {
 
   void EmitPoolGrad(const Node& relu_grad) {
     const Node& pool_grad = *relu_grad.input(0).node;
-    const Value x = At(relu_grad.input(1).node->input(0));
+    const Value relu = relu_grad.input(1);
+    const Value x = At(IsOp(relu.node, "Relu") ? relu.node->input(0) : relu);
     const Value y = At(pool_grad.input(1));
     const Value gated =
         Add(pool_grad, "ReluGrad", {At(pool_grad.input(2)), y}, relu_grad.attrs())->output(0);

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "core/backend/cpu/rewriter.h"
-#include "core/graph/recompute.h"
 
 namespace tpuest {
 namespace {
@@ -83,7 +82,8 @@ class NormFuser final : GraphRewriter {
   // Matches both parts of a normalisation's gradient, and the activation's gradient that only they
   // read.
   void MatchGrad(const Node& grad) {
-    if (!IsOp(&grad, "_BatchNormGradApply") || !IsFree(grad) || !IsOfNarrow(grad.input(0))) return;
+    if (!IsOp(&grad, "_BatchNormGradApply") || !IsFreeGradient(grad)) return;
+    if (!IsOfNarrow(grad.input(0))) return;
     const Node& sums = *grad.input(5).node;
     const bool fits = IsOp(&sums, "_BatchNormGradSums") && IsFree(sums) &&
                       grad.input(6) == Value{&const_cast<Node&>(sums), 1} &&
@@ -105,13 +105,6 @@ class NormFuser final : GraphRewriter {
     }
     Fuse(grad, [this, apply, gate, &sums](const Node& node) { EmitGrad(node, *apply, gate, sums); },
          {});
-  }
-
-  // The value that this one is computed again, or the value itself.
-  [[nodiscard]] Value FirstOf(const Value& value) const {
-    if (!value.node->HasAttr(kRecomputed)) return value;
-    Node* const first = graph().FindNode(value.node->Attr<std::string>(kRecomputed));
-    return first == nullptr || value.index >= first->outputs() ? value : first->output(value.index);
   }
 
   // The normalisation whose gradient this is: of the same x, by the same statistics.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/graph/cut.h"
+#include "core/graph/recompute.h"
 
 namespace tpuest {
 
@@ -22,13 +23,24 @@ void GraphRewriter::FindReaders() {
   for (const auto& node : bound_.graph->nodes()) {
     if (!needed[static_cast<size_t>(node->id())]) continue;
     for (const Value& input : node->inputs()) readers_[input].push_back(node.get());
-    ordered_.insert(node->control_inputs().begin(), node->control_inputs().end());
+    auto& waited_for = node->HasAttr(kRecomputed) ? awaited_ : ordered_;
+    waited_for.insert(node->control_inputs().begin(), node->control_inputs().end());
     if (!node->control_inputs().empty()) ordered_.insert(node.get());
   }
 }
 
 bool GraphRewriter::IsFree(const Node& node) const {
+  return IsFreeGradient(node) && !awaited_.contains(&node);
+}
+
+bool GraphRewriter::IsFreeGradient(const Node& node) const {
   return !ordered_.contains(&node) && !rules_.contains(&node) && !with_.contains(&node);
+}
+
+Value GraphRewriter::FirstOf(const Value& value) const {
+  if (!value.node->HasAttr(kRecomputed)) return value;
+  Node* const first = graph().FindNode(value.node->Attr<std::string>(kRecomputed));
+  return first == nullptr || value.index >= first->outputs() ? value : first->output(value.index);
 }
 
 std::vector<const Node*> GraphRewriter::ReadersOf(Value value) const {

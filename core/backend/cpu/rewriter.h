@@ -37,6 +37,11 @@ class GraphRewriter {
 
   // True if the node runs only for its outputs, and stands in no fusion yet.
   [[nodiscard]] bool IsFree(const Node& node) const;
+  // The same where what is computed again (core/graph/recompute.h) may wait for the node: a
+  // gradient is fused all the same, if what it is fused with does not read what waits.
+  [[nodiscard]] bool IsFreeGradient(const Node& node) const;
+  // The value that this one is computed again or stands in for, or the value itself.
+  [[nodiscard]] Value FirstOf(const Value& value) const;
   // Nodes that read the value, each as often as it does; {nullptr} too if it must stay.
   [[nodiscard]] std::vector<const Node*> ReadersOf(Value value) const;
   // The only reader of the node's first output, or nullptr.
@@ -65,6 +70,7 @@ class GraphRewriter {
   std::map<Value, std::vector<const Node*>> readers_;
   std::set<Value> kept_;
   std::set<const Node*> ordered_;  // targets, and nodes with control edges
+  std::set<const Node*> awaited_;  // nodes that only recomputations wait for, or they, too
   std::map<const Node*, Rule> rules_;
   std::map<const Node*, const Node*> with_;
   std::map<Value, Value> mapped_;
