@@ -160,10 +160,16 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
             .input_fn = MakeJobInputFn(job, input),
             .serialized_input_fn = std::move(files)};
   }
+  const InputFnOptions& options = job.input_fns.at(input);
+  const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
+  InputFn features = MakeJobInputFn(job, input);
+  // A receiver of columns has no map steps: a request holds what they made.
+  const bool computes = !options.map.empty() || !options.stages.empty();
+  InputFn examples = !columns.empty() && computes ? FeaturesAsExamples(features, columns)
+                                                  : SerializedInputFn(options, input, columns);
   return {.records = records,
-          .input_fn = MakeJobInputFn(job, input),
-          .serialized_input_fn =
-              SerializedInputFn(job.input_fns.at(input), input, ColumnFeatures(job))};
+          .input_fn = std::move(features),
+          .serialized_input_fn = std::move(examples)};
 }
 
 }  // namespace tpuest::cli

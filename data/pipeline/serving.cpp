@@ -1,5 +1,6 @@
 #include "data/pipeline/serving.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -183,6 +184,82 @@ std::map<std::string, DType> DTypesOf(const std::map<std::string, FeatureOptions
   return dtypes;
 }
 
+// Features of a stream as one feature of tf.Examples.
+class ExamplesStream final : public BatchStream {
+ public:
+  ExamplesStream(std::unique_ptr<BatchStream> features, std::map<std::string, DType> dtypes)
+      : features_(std::move(features)), dtypes_(std::move(dtypes)) {
+    spec_.features = {{.name = std::string(kExamples), .dtype = DType::kString, .shape = Shape()}};
+  }
+  [[nodiscard]] const StreamSpec& spec() const override { return spec_; }
+  [[nodiscard]] std::optional<int64_t> epoch_size() const override {
+    return features_->epoch_size();
+  }
+  [[nodiscard]] bool endless() const override { return features_->endless(); }
+  void Seek(const StreamPosition& position) override { features_->Seek(position); }
+  [[nodiscard]] const std::vector<std::string>& files() const override {
+    return features_->files();
+  }
+
+  [[nodiscard]] std::optional<Batch> Next() override {
+    std::optional<Batch> batch = features_->Next();
+    if (!batch) return batch;
+    const int64_t rows = batch->features.empty() ? 0 : batch->features.front().shape().dim(0);
+    std::vector<std::string> examples;
+    for (int64_t row = 0; row < rows; ++row) examples.push_back(ExampleOf(*batch, row));
+    batch->features.assign(1, Tensor::Strings(Shape({rows}), examples));
+    batch->present.clear();
+    return batch;
+  }
+
+ private:
+  std::string ExampleOf(const Batch& batch, int64_t row) {
+    const StreamSpec& spec = features_->spec();
+    for (size_t i = 0; i < spec.features.size(); ++i) {
+      const std::string& name = spec.features[i].name;
+      const auto as = dtypes_.find(name);
+      if (as == dtypes_.end()) continue;
+      const auto list = std::find(spec.lists.begin(), spec.lists.end(), name);
+      const Tensor* const present =
+          list == spec.lists.end() ? nullptr
+                                   : &batch.present[static_cast<size_t>(list - spec.lists.begin())];
+      Add(name, as->second, batch.features[i], present, row);
+    }
+    return writer_.Finish();
+  }
+
+  void Add(const std::string& name, DType as, const Tensor& values, const Tensor* present,
+           int64_t row) {
+    const int64_t per_row = values.elements() / values.shape().dim(0);
+    std::vector<int64_t> elements;
+    for (int64_t i = row * per_row; i < (row + 1) * per_row; ++i) {
+      if (present == nullptr || present->data<bool>()[i]) elements.push_back(i);
+    }
+    if (values.dtype() == DType::kString) {
+      std::vector<std::string_view> texts;
+      for (const int64_t i : elements) texts.push_back(values.strings()[static_cast<size_t>(i)]);
+      return writer_.Bytes(name, texts);
+    }
+    DispatchDType(values.dtype(), [&]<class T>() {
+      const auto written = [&]<class To>(To /*the type*/) {
+        std::vector<To> numbers;
+        for (const int64_t i : elements) numbers.push_back(ConvertTo<To>(values.data<T>()[i]));
+        return numbers;
+      };
+      if (as == DType::kFloat) {
+        writer_.Floats(name, written(float{}));
+      } else {
+        writer_.Ints(name, written(int64_t{}));
+      }
+    });
+  }
+
+  const std::unique_ptr<BatchStream> features_;
+  const std::map<std::string, DType> dtypes_;
+  StreamSpec spec_;
+  ExampleWriter writer_;
+};
+
 }  // namespace
 
 ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
@@ -251,6 +328,12 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
   };
   return MakeWrappedInputFn(std::move(options), name, records ? WrapSource() : WrapSource(encoded),
                             std::move(original));
+}
+
+InputFn FeaturesAsExamples(InputFn input_fn, const std::map<std::string, FeatureOptions>& spec) {
+  return [input_fn = std::move(input_fn), dtypes = DTypesOf(spec)](const InputContext& context) {
+    return std::make_unique<ExamplesStream>(input_fn(context), dtypes);
+  };
 }
 
 }  // namespace tpuest

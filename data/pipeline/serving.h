@@ -44,4 +44,10 @@ namespace tpuest {
 [[nodiscard]] InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
                                         const std::map<std::string, FeatureOptions>& spec = {});
 
+// The same of the input_fn's features, as its map steps leave them: what a receiver of `spec` takes
+// where not every feature is a column of the source. Each row's tf.Example holds the features of
+// `spec`, numbers of the kind that it asks for, and of lists the values alone.
+[[nodiscard]] InputFn FeaturesAsExamples(InputFn input_fn,
+                                         const std::map<std::string, FeatureOptions>& spec);
+
 }  // namespace tpuest

@@ -274,6 +274,29 @@ TEST_CASE("lists are served as long as the longest of the batch, filled as the s
   CHECK(by_spec.at("ids").dtype() == DType::kInt64);
 }
 
+TEST_CASE("features are written as tf.Examples of a spec: of lists the values, as computed") {
+  const TemporaryFolder folder;
+  InputFnOptions options = WriteLists(folder);
+  const auto spec = options.parse_example;
+  const auto written = [&] {
+    InputContext context;
+    context.mode = Mode::kEval;
+    context.batch_size = 4;
+    return FeaturesAsExamples(MakeInputFn(options, "train"), spec)(context)->Next()->features[0];
+  };
+  CHECK(SameBits(written(), OpenSerialized(options, 4)->Next()->features[0]));
+
+  auto add = On<AddMap>("ids");
+  add.value = 7;
+  options.map = {add, CastTo("weights", "float64"), CastTo("label", "float32", "unasked")};
+  const auto served =
+      Serve(ParsingServingInputReceiverFn(spec, "feature_columns", {"ids"}, {}), written());
+  CHECK(SameBits(served.at("ids"),
+                 Tensor::Of<int64_t>({4, 3}, {10, 11, 12, 14, -1, -1, -1, -1, -1, -1, -1, -1})));
+  CHECK(served.at("weights").data<float>()[3] == 7.0F);
+  CHECK(served.size() == 4);
+}
+
 TEST_CASE("what the model had as dense is filled up to its width where no example has a value") {
   const TemporaryFolder folder;
   const InputFnOptions options = WriteLists(folder);
