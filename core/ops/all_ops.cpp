@@ -20,19 +20,20 @@
 #include "core/ops/softmax.h"
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
+#include "core/ops/texts.h"
 #include "core/ops/training.h"
 
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),      IdentityOps(),      ShapeOps(),      JoinOps(),       SliceOps(),
-          LayoutOps(),      GatherOps(),        RankingOps(),    UnaryOps(),      BinaryOps(),
-          SelectOps(),      ReductionOps(),     SegmentOps(),    RandomOps(),     StateOps(),
-          TrainingOps(),    AdaptiveRowOps(),   CollectiveOps(), StringOps(),     ConvOps(),
-          PoolOps(),        MatMulOps(),        BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(),   BatchNormPartOps(), ParsingOps(),    RawOps(),        LookupOps(),
-          BucketOps(),      CrossOps(),         SparseOps(),     UniqueOps(),     ImageOps(),
-          DecodeImageOps(), FusedBatchNormOps()};
+  return {SourceOps(),      IdentityOps(),       ShapeOps(),      JoinOps(),       SliceOps(),
+          LayoutOps(),      GatherOps(),         RankingOps(),    UnaryOps(),      BinaryOps(),
+          SelectOps(),      ReductionOps(),      SegmentOps(),    RandomOps(),     StateOps(),
+          TrainingOps(),    AdaptiveRowOps(),    CollectiveOps(), StringOps(),     ConvOps(),
+          PoolOps(),        MatMulOps(),         BiasOps(),       ActivationOps(), SoftmaxOps(),
+          BatchNormOps(),   BatchNormPartOps(),  ParsingOps(),    RawOps(),        LookupOps(),
+          BucketOps(),      CrossOps(),          SparseOps(),     UniqueOps(),     ImageOps(),
+          DecodeImageOps(), FusedBatchNormOps(), TextOps(),       RegexOps()};
 }
 
 }  // namespace tpuest::ops

@@ -22,6 +22,10 @@ Value StringToHashBucketFast(Value x, int64_t num_buckets, std::string_view name
   return x.graph().Add("StringToHashBucketFast", {x}, {{"num_buckets", num_buckets}}, name);
 }
 
+Value StringToHashBucket(Value x, int64_t num_buckets, std::string_view name) {
+  return x.graph().Add("StringToHashBucket", {x}, {{"num_buckets", num_buckets}}, name);
+}
+
 namespace {
 
 void AsStringShape(ShapeContext& context) {
@@ -89,6 +93,28 @@ void HashShape(ShapeContext& context) {
   FirstInputShape(context);
 }
 
+// MurmurHash64A, by Austin Appleby, with the seed and the words of TensorFlow's Hash64.
+uint64_t Hash64(std::string_view text) {
+  constexpr uint64_t kSeed = 0xDECAFCAFFE;
+  constexpr uint64_t kFactor = 0xC6A4A7935BD1E995;
+  constexpr int kShift = 47;
+  constexpr size_t kWord = sizeof(uint64_t);
+  uint64_t hash = kSeed ^ (text.size() * kFactor);
+  for (; text.size() >= kWord; text.remove_prefix(kWord)) {
+    uint64_t word = 0;
+    for (size_t i = kWord; i-- > 0;) word = word << 8 | static_cast<unsigned char>(text[i]);
+    word *= kFactor;
+    word ^= word >> kShift;
+    hash = (hash ^ (word * kFactor)) * kFactor;
+  }
+  uint64_t rest = 0;
+  for (size_t i = text.size(); i-- > 0;) rest = rest << 8 | static_cast<unsigned char>(text[i]);
+  if (!text.empty()) hash = (hash ^ rest) * kFactor;
+  hash = (hash ^ (hash >> kShift)) * kFactor;
+  return hash ^ (hash >> kShift);
+}
+
+template <uint64_t (*hash)(std::string_view)>
 void PlanHash(PlanContext& context) {
   const auto buckets = static_cast<uint64_t>(context.Attr<int64_t>("num_buckets"));
   const Buffer x = context.Input(0);
@@ -96,8 +122,8 @@ void PlanHash(PlanContext& context) {
   const int64_t n = context.OutputShape(0).elements();
   context.Run([=](const Task& task) {
     for (int64_t i = 0; i < n; ++i) {
-      const uint64_t hash = Fingerprint64(task.At<std::string_view>(x)[i]);
-      task.At<int64_t>(y)[i] = static_cast<int64_t>(hash % buckets);
+      const uint64_t hashed = hash(task.At<std::string_view>(x)[i]);
+      task.At<int64_t>(y)[i] = static_cast<int64_t>(hashed % buckets);
     }
   });
 }
@@ -115,7 +141,13 @@ const OpDef kStringOps[] = {
      .signature = "input: string -> output: int64; num_buckets: int",
      .shape = HashShape,
      .grad = NoGradient,
-     .cpu = PlanHash,
+     .cpu = PlanHash<Fingerprint64>,
+     .host = true},
+    {.name = "StringToHashBucket",
+     .signature = "string_tensor: string -> output: int64; num_buckets: int",
+     .shape = HashShape,
+     .grad = NoGradient,
+     .cpu = PlanHash<Hash64>,
      .host = true},
 };
 

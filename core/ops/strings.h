@@ -24,6 +24,9 @@ Value AsString(Value x, const AsStringOptions& options = {}, std::string_view na
 // Fingerprint64(x) modulo num_buckets, int64.
 Value StringToHashBucketFast(Value x, int64_t num_buckets, std::string_view name = "");
 
+// Hash64(x) modulo num_buckets, int64: tf.strings.to_hash_bucket, another hash than the fast one.
+Value StringToHashBucket(Value x, int64_t num_buckets, std::string_view name = "");
+
 // The key that TensorFlow's crosses start from unless one is given.
 inline constexpr uint64_t kCrossHashKey = 0xDECAFCAFFE;
 // tf.sparse.cross_hashed of dense inputs, string or integer [B, Ki] or [B]: int64 [B, product of
@@ -33,7 +36,7 @@ inline constexpr uint64_t kCrossHashKey = 0xDECAFCAFFE;
 Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets,
                         uint64_t hash_key = kCrossHashKey, std::string_view name = "");
 
-OpFamily StringOps();  // AsString, StringToHashBucketFast
+OpFamily StringOps();  // AsString, StringToHashBucket, StringToHashBucketFast
 OpFamily CrossOps();   // SparseCross
 
 }  // namespace tpuest::ops

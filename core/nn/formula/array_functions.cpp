@@ -10,6 +10,7 @@
 #include "core/nn/formula/call.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 namespace {
@@ -144,6 +145,10 @@ Operand BuildGather(const Arguments& a) {
                    indices.rows}};
 }
 
+Operand BuildBooleanMask(const Arguments& a) {
+  return MaskedBy(a.place(1), a.Tensor(0), a.Tensor(1, DType::kBool));
+}
+
 Operand BuildExpandDims(const Arguments& a) {
   const Tensored x = a.Tensor(0);
   return {Tensored{ops::ExpandDims(x.value, a.Axis(1, x, std::nullopt, 1)), x.rows}};
@@ -196,6 +201,15 @@ Operand BuildShape(const Arguments& a) {
   return {Tensored{ops::ShapeOf(x.value, a.Type(1, DType::kInt32))}};
 }
 Operand BuildSize(const Arguments& a) {
+  if (const Masked* const masked = a.at(0).masked()) {
+    const DType dtype = a.Type(1, DType::kInt32);
+    const Value counted = ops::Cast(MaskAsNumbers(*masked), dtype);
+    std::vector<int64_t> axes;
+    for (int64_t d = masked->x.rows ? 1 : 0; d < masked->x.value.shape().rank(); ++d) {
+      axes.push_back(d);
+    }
+    return {Tensored{ops::Sum(counted, axes), masked->x.rows}};
+  }
   const Tensored x = a.Tensor(0);
   if (x.rows) a.Fail(0, "is not known of single examples");
   return {Tensored{ops::Size(x.value, a.Type(1, DType::kInt32))}};
@@ -263,6 +277,7 @@ constexpr std::array kArrays = {
     FormulaRecord{"unstack", "value, axis=0", BuildUnstack},
     FormulaRecord{"argmax", "input, axis=None, output_type=int64", BuildArg<ops::ArgMax>},
     FormulaRecord{"argmin", "input, axis=None, output_type=int64", BuildArg<ops::ArgMin>},
+    FormulaRecord{"boolean_mask", "tensor, mask", BuildBooleanMask},
     FormulaRecord{"gather", "params, indices, axis=None, batch_dims=0", BuildGather},
     FormulaRecord{"expand_dims", "input, axis", BuildExpandDims},
     FormulaRecord{"squeeze", "input, axis=None", BuildSqueeze},

@@ -186,8 +186,18 @@ std::vector<int64_t> Arguments::Axes(size_t i, const Tensored& x) const {
   return axes;
 }
 
+std::vector<FormulaRecord> AllRecords() {
+  std::vector<FormulaRecord> all;
+  for (const auto records :
+       {MathFunctions(), ArrayFunctions(), NetworkFunctions(), TextFunctions()}) {
+    all.insert(all.end(), records.begin(), records.end());
+  }
+  return all;
+}
+
 const FormulaRecord* FindRecord(std::string_view name) {
-  for (const auto records : {MathFunctions(), ArrayFunctions(), NetworkFunctions()}) {
+  for (const auto records :
+       {MathFunctions(), ArrayFunctions(), NetworkFunctions(), TextFunctions()}) {
     for (const FormulaRecord& record : records) {
       const std::vector<std::string> names = Split(record.names, ' ');
       if (std::find(names.begin(), names.end(), name) != names.end()) return &record;

@@ -77,6 +77,11 @@ struct FormulaRecord {
 [[nodiscard]] std::span<const FormulaRecord> MathFunctions();
 [[nodiscard]] std::span<const FormulaRecord> ArrayFunctions();
 [[nodiscard]] std::span<const FormulaRecord> NetworkFunctions();
+[[nodiscard]] std::span<const FormulaRecord> TextFunctions();
+// All records, a table after the other.
+[[nodiscard]] std::vector<FormulaRecord> AllRecords();
+// Fails at a call of a function of TensorFlow's that cannot be here, with the reason.
+void RefuseByName(const Expression& e, std::string_view name);
 // The record of that name, or nullptr.
 [[nodiscard]] const FormulaRecord* FindRecord(std::string_view name);
 
@@ -92,6 +97,14 @@ struct FormulaRecord {
 [[nodiscard]] Tensored Elementwise(Graph& graph, std::string_view op,
                                    const std::vector<const Operand*>& operands,
                                    std::string_view what);
+
+// x[mask] by truths, whose axes are x's first ones.
+[[nodiscard]] Operand MaskedBy(const Expression& e, const Tensored& x, const Tensored& mask);
+// where(mask, x, filler) of the first argument, x[mask]: -inf and inf are the least and the most of
+// x's type.
+[[nodiscard]] Tensored WhereMasked(const Arguments& a, double filler);
+// 1 where the mask picks an element of x and 0 elsewhere, in x's shape and type.
+[[nodiscard]] Value MaskAsNumbers(const Masked& masked);
 
 // x[...] of a tensor. `positions` are the values of the index's parts, slices their bounds.
 struct IndexPosition {

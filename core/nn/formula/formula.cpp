@@ -181,6 +181,9 @@ class FormulaBuilder {
         return {config::Arithmetic(sign, *x, *y)};
       }
       if (sign == "/") return {Quotient(a, b)};
+      if (sign == "+" && (IsTexts(a) || IsTexts(b))) {
+        return {Elementwise(graph_, "StringJoin", {&a, &b}, "'+'")};
+      }
       if (sign == "**" && y != nullptr && IsTwo(*y) && a.tensor() != nullptr) {
         const Tensored& base = *a.tensor();
         return {Tensored{ops::Square(base.value), base.rows}};
@@ -193,6 +196,10 @@ class FormulaBuilder {
       }
       return {Elementwise(graph_, OpOf(sign), {&a, &b}, fmt::format("'{}'", sign))};
     });
+  }
+
+  static bool IsTexts(const Operand& operand) {
+    return operand.tensor() != nullptr && operand.tensor()->value.dtype() == DType::kString;
   }
 
   static bool IsTwo(const Literal& literal) {
@@ -354,16 +361,15 @@ class FormulaBuilder {
                                                          : name == "int" ? "int32"
                                                                          : "bool"));
     }
+    RefuseByName(e, name);
     const std::optional<std::string> near = Nearest(name, FunctionNames());
     FailAt(e, fmt::format("there is no function '{}'", e.text),
            near ? fmt::format("did you mean '{}'?", *near) : "docs/formulas.md lists them");
   }
   [[nodiscard]] std::vector<std::string> FunctionNames() const {
     std::vector<std::string> names = OpNames(graph_.registry());
-    for (const auto records : {MathFunctions(), ArrayFunctions(), NetworkFunctions()}) {
-      for (const FormulaRecord& record : records) {
-        for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
-      }
+    for (const FormulaRecord& record : AllRecords()) {
+      for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
     }
     return names;
   }
@@ -477,10 +483,8 @@ std::vector<std::string> NamesIn(const Formula& formula) {
 
 std::vector<FormulaFunction> FormulaFunctions(const OpRegistry& registry) {
   std::vector<FormulaFunction> functions;
-  for (const auto records : {MathFunctions(), ArrayFunctions(), NetworkFunctions()}) {
-    for (const FormulaRecord& record : records) {
-      functions.push_back({std::string(record.names), std::string(record.parameters)});
-    }
+  for (const FormulaRecord& record : AllRecords()) {
+    functions.push_back({std::string(record.names), std::string(record.parameters)});
   }
   std::vector<std::string> names = OpNames(registry);
   std::sort(names.begin(), names.end());

@@ -2,12 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "core/nn/formula/call.h"
 #include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/texts.h"
 
 namespace tpuest::nn {
+
+Operand MaskedBy(const Expression& e, const Tensored& x, const Tensored& mask) {
+  if (mask.value.dtype() != DType::kBool) {
+    FailAt(e, fmt::format("a mask is of truths, found {}", Described({mask})));
+  }
+  const Shape& whole = x.value.shape();
+  const Shape& shape = mask.value.shape();
+  if (!whole.known_rank() || !shape.known_rank() || x.rows != mask.rows) {
+    FailAt(e, "a mask has the shape of what it picks from", "where(mask, x, 0) broadcasts");
+  }
+  const int axes = shape.rank();
+  const bool has_axes = axes > (mask.rows ? 1 : 0) && axes <= whole.rank();
+  if (!has_axes || !Compatible(shape, Shape(std::vector<int64_t>(whole.dims().begin(),
+                                                                 whole.dims().begin() + axes)))) {
+    FailAt(e, fmt::format("a mask of {} does not pick from {}", shape.Text(), whole.Text()),
+           "it has the shape of x or of its first axes; where(mask, x, 0) broadcasts");
+  }
+  return {Masked{x, mask}};
+}
+
 namespace {
 
 // Collects positions as tf.strided_slice takes them.
@@ -74,12 +98,17 @@ class SliceWriter {
   ops::StridedSliceOptions options_;
 };
 
+// The mask with as many axes as what it picks from.
+Value WholeMask(const Masked& masked) {
+  Value mask = masked.mask.value;
+  while (mask.shape().rank() < masked.x.value.shape().rank()) mask = ops::ExpandDims(mask, -1);
+  return mask;
+}
+
 // The row that a scalar tensor names.
 Operand Gathered(const Expression& e, const Tensored& x, const Tensored& index) {
   const DType dtype = index.value.dtype();
-  if (dtype == DType::kBool) {
-    FailAt(e, "a mask changes how many there are", "where(mask, x, 0) keeps the shape");
-  }
+  if (dtype == DType::kBool) return MaskedBy(e, x, index);
   const Shape& shape = index.value.shape();
   if (!IsInteger(dtype) || !shape.known_rank() || shape.rank() != 0) {
     FailAt(e, fmt::format("an index is one integer, found {}", Described({index})),
@@ -89,7 +118,59 @@ Operand Gathered(const Expression& e, const Tensored& x, const Tensored& index) 
   return {Tensored{ops::GatherV2(x.value, index.value)}};
 }
 
+// A part of one text, as Python cuts it: its bytes, as many as there are.
+Operand PartOfText(const Expression& e, const Tensored& x,
+                   const std::vector<IndexPosition>& positions) {
+  const auto bound = [&](const Operand& operand) -> std::optional<int64_t> {
+    if (operand.none()) return std::nullopt;
+    const Literal* const literal = operand.literal();
+    const auto* const integer =
+        literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
+    if (integer == nullptr) {
+      FailAt(*positions[0].e,
+             fmt::format("a text is cut at integers, found {}", Described(operand)),
+             operand.tensor() != nullptr ? "substr(x, pos, len) cuts at tensors" : "");
+    }
+    return *integer;
+  };
+  const Operands& values = positions[0].values;
+  const bool cuts = positions.size() == 1 && positions[0].e->kind != Expression::Kind::kEllipsis;
+  if (!cuts) FailAt(e, "a text has one axis, its bytes");
+  std::optional<int64_t> begin = bound(values[0]);
+  std::optional<int64_t> end;
+  if (positions[0].e->kind == Expression::Kind::kSlice) {
+    end = bound(values[1]);
+    if (bound(values[2]).value_or(1) != 1) FailAt(*positions[0].e, "a text is cut in one piece");
+  } else if (!begin) {
+    FailAt(*positions[0].e, "a text has one axis, its bytes");
+  } else if (*begin != -1) {
+    end = *begin + 1;
+  }
+  return {
+      Tensored{ops::TextSlice(x.value, begin ? &*begin : nullptr, end ? &*end : nullptr), x.rows}};
+}
+
 }  // namespace
+
+Value MaskAsNumbers(const Masked& masked) {
+  const Value x = masked.x.value;
+  if (x.dtype() == DType::kString) throw config::Misfit{"texts that a mask picks are not counted"};
+  return ops::SelectV2(WholeMask(masked), ops::OnesLike(x), ops::ZerosLike(x));
+}
+
+Tensored WhereMasked(const Arguments& a, double filler) {
+  const Masked& masked = *a.at(0).masked();
+  const DType dtype = masked.x.value.dtype();
+  if (dtype == DType::kString) a.Fail(0, "texts are not reduced");
+  Literal literal{filler};
+  if (dtype == DType::kBool) literal.value = filler != 0;
+  if (IsInteger(dtype)) {
+    literal.value = std::isinf(filler) ? (filler < 0 ? LeastOf(dtype) : MostOf(dtype))
+                                       : static_cast<int64_t>(filler);
+  }
+  const Value other = a.graph().Constant(TensorOf(literal, dtype));
+  return {ops::SelectV2(WholeMask(masked), masked.x.value, other), masked.x.rows};
+}
 
 Operand Indexed(const Expression& e, const Tensored& x,
                 const std::vector<IndexPosition>& positions) {
@@ -97,7 +178,7 @@ Operand Indexed(const Expression& e, const Tensored& x,
   if (positions.size() > kMostPositions) FailAt(e, "there are more positions than axes");
   if (x.value.dtype() == DType::kString && x.value.shape().known_rank() &&
       x.value.shape().rank() == (x.rows ? 1 : 0)) {
-    FailAt(e, "one text has no items here", "compare it whole, or with `in`");
+    return BuiltAt(e, [&] { return PartOfText(e, x, positions); });
   }
   if (positions.size() == 1 && positions[0].values.size() == 1) {
     if (const Tensored* const index = positions[0].values[0].tensor()) {

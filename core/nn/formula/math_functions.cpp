@@ -1,6 +1,7 @@
 // Reductions, and functions that are several ops.
 
 #include <array>
+#include <limits>
 
 #include "core/nn/formula/call.h"
 #include "core/ops/array.h"
@@ -19,8 +20,45 @@ Value Reduced(Reduce reduce, Value x, const std::vector<int64_t>& axes, bool kee
   return axes.empty() ? x : reduce(x, axes, keep, "");
 }
 
+// What stands for the elements that a mask leaves out.
+double FillerOf(Reduce reduce) {
+  if (reduce == ops::Max) return -std::numeric_limits<double>::infinity();
+  if (reduce == ops::Min) return std::numeric_limits<double>::infinity();
+  return reduce == ops::Prod || reduce == ops::All ? 1 : 0;
+}
+
+// The axes of x[mask] that a call names: all of them, or 0, those of the mask.
+std::vector<int64_t> MaskedAxes(const Arguments& a, size_t axis) {
+  const Masked& masked = *a.at(0).masked();
+  if (!a.Has(axis)) return a.Axes(axis, masked.x);
+  if (a.Integers(axis) != std::vector<int64_t>{0}) {
+    a.Fail(axis, "of what a mask picks axis 0 is known, or all of them");
+  }
+  std::vector<int64_t> axes;
+  for (int64_t d = masked.x.rows ? 1 : 0; d < masked.mask.value.shape().rank(); ++d) {
+    axes.push_back(d);
+  }
+  return axes;
+}
+
+// A reduction of x[mask]. The mean is the sum divided by how many there are: nan of none.
+Operand ReducedMasked(const Arguments& a, Reduce reduce, size_t axis) {
+  const Masked& masked = *a.at(0).masked();
+  if (a.Truth(axis + 1, false)) a.Fail(axis + 1, "the axes of a mask are not kept");
+  const std::vector<int64_t> axes = MaskedAxes(a, axis);
+  const bool mean = reduce == ops::Mean;
+  if (mean && !IsFloating(masked.x.value.dtype())) {
+    a.Fail(0, "the mean of what a mask picks is of real numbers", "cast(x, float32)[mask]");
+  }
+  const Tensored filled = WhereMasked(a, FillerOf(reduce));
+  const Value result = (mean ? ops::Sum : reduce)(filled.value, axes, false, "");
+  if (!mean) return {Tensored{result, filled.rows}};
+  return {Tensored{ops::RealDiv(result, ops::Sum(MaskAsNumbers(masked), axes)), filled.rows}};
+}
+
 template <Reduce reduce>
 Operand BuildReduction(const Arguments& a) {
+  if (a.at(0).masked() != nullptr) return ReducedMasked(a, reduce, 1);
   const Tensored x = a.Tensor(0);
   return {Tensored{Reduced(reduce, x.value, a.Axes(1, x), a.Truth(2, false)), x.rows}};
 }
@@ -63,6 +101,7 @@ Operand BuildExtreme(const Arguments& a, std::string_view op) {
   constexpr size_t kMost = 4;
   const bool reduces = !a.Has(1) && !a.Has(2) && !a.Has(3);
   if (reduces) {
+    if (a.at(0).masked() != nullptr) return ReducedMasked(a, reduce, kMost);
     const Tensored x = a.Tensor(0);
     const bool keep = a.Truth(kMost + 1, false);
     return {Tensored{Reduced(reduce, x.value, a.Axes(kMost, x), keep), x.rows}};

@@ -13,6 +13,7 @@
 #include "core/ops/activation.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/strings.h"
+#include "core/ops/texts.h"
 
 namespace tpuest::nn {
 namespace {
@@ -31,8 +32,12 @@ constexpr std::array kPublicNames = {
     PublicName{"floormod", "FloorMod"},
     PublicName{"mod", "FloorMod"},
     PublicName{"divide_no_nan", "DivNoNan"},
-    PublicName{"to_hash_bucket", "StringToHashBucketFast"},
     PublicName{"to_hash_bucket_fast", "StringToHashBucketFast"},
+    PublicName{"length", "StringLength"},
+    PublicName{"lower", "StringLower"},
+    PublicName{"upper", "StringUpper"},
+    PublicName{"strip", "StringStrip"},
+    PublicName{"join", "StringJoin"},
 };
 
 // "Log1p" -> "log1p", "BiasAdd" -> "bias_add", "Conv2D" -> "conv2d".
@@ -88,8 +93,9 @@ bool IsCallable(const RegisteredOp& op) {
 bool IsElementwise(std::string_view op) {
   static const std::set<std::string_view> names = [] {
     std::set<std::string_view> all = {"Identity", "StopGradient", "ZerosLike", "OnesLike"};
-    for (const OpFamily family : {ops::UnaryOps(), ops::BinaryOps(), ops::ActivationOps(),
-                                  ops::BucketOps(), ops::StringOps()}) {
+    for (const OpFamily family :
+         {ops::UnaryOps(), ops::BinaryOps(), ops::ActivationOps(), ops::BucketOps(),
+          ops::StringOps(), ops::TextOps(), ops::RegexOps()}) {
       for (const OpDef& def : family) all.insert(def.name);
     }
     return all;

@@ -9,6 +9,40 @@
 #include "core/ops/array.h"
 
 namespace tpuest::nn {
+
+int64_t LeastOf(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return std::numeric_limits<int8_t>::min();
+    case DType::kInt16:
+      return std::numeric_limits<int16_t>::min();
+    case DType::kInt32:
+      return std::numeric_limits<int32_t>::min();
+    case DType::kInt64:
+      return std::numeric_limits<int64_t>::min();
+    default:
+      return 0;
+  }
+}
+int64_t MostOf(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return std::numeric_limits<int8_t>::max();
+    case DType::kUint8:
+      return std::numeric_limits<uint8_t>::max();
+    case DType::kInt16:
+      return std::numeric_limits<int16_t>::max();
+    case DType::kUint16:
+      return std::numeric_limits<uint16_t>::max();
+    case DType::kInt32:
+      return std::numeric_limits<int32_t>::max();
+    case DType::kUint32:
+      return std::numeric_limits<uint32_t>::max();
+    default:
+      return std::numeric_limits<int64_t>::max();
+  }
+}
+
 namespace {
 
 // The numbers of nested lists in their order, and their shape.
@@ -57,39 +91,6 @@ bool Holds(const Literal& literal) {
                                                  : ""};
 }
 
-int64_t LeastOf(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return std::numeric_limits<int8_t>::min();
-    case DType::kInt16:
-      return std::numeric_limits<int16_t>::min();
-    case DType::kInt32:
-      return std::numeric_limits<int32_t>::min();
-    case DType::kInt64:
-      return std::numeric_limits<int64_t>::min();
-    default:
-      return 0;
-  }
-}
-int64_t MostOf(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return std::numeric_limits<int8_t>::max();
-    case DType::kUint8:
-      return std::numeric_limits<uint8_t>::max();
-    case DType::kInt16:
-      return std::numeric_limits<int16_t>::max();
-    case DType::kUint16:
-      return std::numeric_limits<uint16_t>::max();
-    case DType::kInt32:
-      return std::numeric_limits<int32_t>::max();
-    case DType::kUint32:
-      return std::numeric_limits<uint32_t>::max();
-    default:
-      return std::numeric_limits<int64_t>::max();
-  }
-}
-
 void CheckBecomes(const Literal& literal, DType dtype) {
   if (const auto* const integer = std::get_if<int64_t>(&literal.value)) {
     if (IsFloating(dtype)) return;
@@ -118,6 +119,7 @@ std::string Described(const Operand& operand) {
   if (const Tensored* const tensor = operand.tensor()) {
     return fmt::format("{} {}", NameOf(tensor->value.dtype()), tensor->value.shape().Text());
   }
+  if (operand.masked() != nullptr) return "what a mask picks";
   return operand.list() != nullptr ? "a list" : "a type";
 }
 
@@ -183,6 +185,12 @@ Tensored ToTensor(Graph& graph, const Operand& operand, std::optional<DType> dty
   if (const Literal* const literal = operand.literal()) {
     if (operand.none()) throw config::Misfit{"none is no tensor"};
     return {graph.Constant(TensorOf(*literal, dtype ? *dtype : NaturalType(*literal)))};
+  }
+  if (operand.masked() != nullptr) {
+    throw config::Misfit{
+        "a mask changes how many there are",
+        "sum, mean, max, min, prod, all, any and size take x[mask]; where(mask, x, "
+        "0) keeps the shape"};
   }
   const Operands* const list = operand.list();
   if (list == nullptr) throw config::Misfit{"a type is no tensor"};

@@ -23,15 +23,23 @@ struct Tensored {
   bool rows = false;
 };
 
-// The value of a part: a Python value, a tensor, a type, or a list of such.
+// x[mask]: as many elements as are true in the mask, which has x's first axes. That is no tensor
+// here, but reductions take it.
+struct Masked {
+  Tensored x;
+  Tensored mask;
+};
+
+// The value of a part: a Python value, a tensor, a type, what a mask picks, or a list of such.
 struct Operand {
-  std::variant<Literal, Tensored, DType, std::vector<Operand>> is;
+  std::variant<Literal, Tensored, DType, std::vector<Operand>, Masked> is;
 
   [[nodiscard]] const Literal* literal() const { return std::get_if<Literal>(&is); }
   [[nodiscard]] const Tensored* tensor() const { return std::get_if<Tensored>(&is); }
   [[nodiscard]] const std::vector<Operand>* list() const {
     return std::get_if<std::vector<Operand>>(&is);
   }
+  [[nodiscard]] const Masked* masked() const { return std::get_if<Masked>(&is); }
   // None, or an argument that was not given.
   [[nodiscard]] bool none() const { return literal() != nullptr && literal()->value.index() == 0; }
 };
@@ -54,6 +62,10 @@ auto BuiltAt(const Expression& e, F f) {
 
 // What it is, for messages: "float32 [?,3]", "an integer".
 [[nodiscard]] std::string Described(const Operand& operand);
+
+// The bounds of an integer type that int64 has.
+[[nodiscard]] int64_t LeastOf(DType dtype);
+[[nodiscard]] int64_t MostOf(DType dtype);
 
 // The type that TensorFlow gives a Python value: float32 of reals, int32 of integers that fit, else
 // int64, bool, string. Throws Misfit for a list of nothing, or of values that make no tensor.

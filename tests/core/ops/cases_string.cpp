@@ -1,6 +1,10 @@
 // Strings.
 
+#include <limits>
+#include <optional>
+
 #include "core/ops/strings.h"
+#include "core/ops/texts.h"
 #include "tests/core/ops/op_cases.h"
 
 namespace tpuest {
@@ -87,10 +91,127 @@ std::vector<OpCase> PrintCases() {
   };
 }
 
+using TextFn = std::function<Value(Value)>;
+
+// The expected values are those of tf.strings.
+OpCase Changes(std::string op, std::string claim, const std::vector<std::string>& texts,
+               const TextFn& change, Tensor expected) {
+  return {.op = std::move(op),
+          .claim = std::move(claim),
+          .inputs = {Tensor::Strings({static_cast<int64_t>(texts.size())}, texts)},
+          .build =
+              [change](Graph&, const In& in) {
+                return Built{{change(in[0])}, {}};
+              },
+          .expected = {std::move(expected)},
+          .in_double = false,
+          .in_bfloat16 = false};
+}
+OpCase Changes(std::string op, std::string claim, const std::vector<std::string>& texts,
+               const TextFn& change, const std::vector<std::string>& expected) {
+  return Changes(std::move(op), std::move(claim), texts, change,
+                 Tensor::Strings({static_cast<int64_t>(texts.size())}, expected));
+}
+
+TextFn Named(const std::string& op) {
+  return [op](Value x) { return x.graph().Add(op, {x}); };
+}
+TextFn Part(int position, int length, const std::string& unit = "BYTE") {
+  return [=](Value x) {
+    const auto number = [&](int n) { return x.graph().Constant(Ints({}, {n})); };
+    return ops::Substr(x, number(position), number(length), unit);
+  };
+}
+TextFn Cut(std::optional<int64_t> begin, std::optional<int64_t> end) {
+  return
+      [=](Value x) { return ops::TextSlice(x, begin ? &*begin : nullptr, end ? &*end : nullptr); };
+}
+TextFn Reads(DType dtype) {
+  return [=](Value x) { return ops::StringToNumber(x, dtype); };
+}
+
+std::vector<OpCase> TextCases() {
+  const std::vector<std::string> several = {"", "abc", "straße", "日本 🙂"};
+  const std::string odd =
+      "\xff\xfe"  // these begin characters that never end
+      "a\x80"     // and this goes on one
+      "b";
+  const float inf = std::numeric_limits<float>::infinity();
+  return {
+      Changes(
+          "StringLength", "in bytes", several, [](Value x) { return ops::StringLength(x); },
+          Ints({4}, {0, 3, 7, 11})),
+      Changes(
+          "StringLength", "in characters", several,
+          [](Value x) { return ops::StringLength(x, "UTF8_CHAR"); }, Ints({4}, {0, 3, 6, 4})),
+      Changes("StringLower", "only of ASCII", {"ABCÄß"}, Named("StringLower"), {"abcÄß"}),
+      Changes("StringUpper", "only of ASCII", {"abcäß"}, Named("StringUpper"), {"ABCäß"}),
+      Changes("StringStrip", "", {" \t\r\n\v\fa b \n", "\u00a0x ", "  "}, Named("StringStrip"),
+              {"a b", "\u00a0x", ""}),
+      Changes("Substr", "from the end", {"hello", "ab"}, Part(-2, 1), {"l", "a"}),
+      Changes("Substr", "behind the end", {"hello"}, Part(5, 1), {""}),
+      Changes("Substr", "of a length below 0 is the rest", {"hello"}, Part(1, -3), {"ello"}),
+      Changes("Substr", "of characters", {"日本 🙂", "straße"}, Part(1, 2, "UTF8_CHAR"),
+              {"本 ", "tr"}),
+      Changes("Substr", "of characters from the end", {"日本 🙂", "straße"},
+              Part(-2, 1, "UTF8_CHAR"), {" ", "ß"}),
+      Changes("Substr", "of what is no UTF-8", {odd}, Part(1, 2, "UTF8_CHAR"),
+              {"\xfe"
+               "a\x80"}),
+      Changes("Substr", "of characters and a length below 0 is empty", {"日本"},
+              Part(0, -1, "UTF8_CHAR"), {""}),
+      {.op = "Substr",
+       .claim = "at places of their own",
+       .inputs = {Tensor::Strings({2}, {"hello", "wo"}), Longs({2}, {1, 2}), Longs({2}, {2, 0})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::Substr(in[0], in[1], in[2])}, {}};
+           },
+       .expected = {Tensor::Strings({2}, {"el", ""})}},
+      Changes("Substr", "[:3] as Python cuts", several, Cut(std::nullopt, 3),
+              {"", "abc", "str", "日"}),
+      Changes("Substr", "[1:-1] as Python cuts", {"", "a", "abcd"}, Cut(1, -1), {"", "", "bc"}),
+      Changes("Substr", "[-2:] as Python cuts", {"", "a", "abcd"}, Cut(-2, std::nullopt),
+              {"", "a", "cd"}),
+      Changes("Substr", "[5:2] as Python cuts", {"abcdefgh"}, Cut(5, 2), {""}),
+      {.op = "StringJoin",
+       .inputs = {Tensor::Strings({2}, {"a", ""}), Tensor::Strings({}, {"-"}),
+                  Tensor::Strings({2}, {"c", "d"})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::StringJoin(in), ops::StringJoin({in[0], in[2]}, ", ")}, {}};
+           },
+       .expected = {Tensor::Strings({2}, {"a-c", "-d"}), Tensor::Strings({2}, {"a, c", ", d"})}},
+      Changes(
+          "StringToNumber", "real",
+          {"1.5", "-2e3", " 7\n", "+.5", "5.", "inf", "-INF", "0x10", "-0X1f", "1e39", "-1e-50"},
+          Reads(DType::kFloat), Floats({11}, {1.5, -2000, 7, 0.5, 5, inf, -inf, 16, -31, inf, 0})),
+      Changes("StringToNumber", "whole", {"7 ", " -7", "007", "-0"}, Reads(DType::kInt64),
+              Longs({4}, {7, -7, 7, 0})),
+      Changes("StaticRegexReplace", "all", {"aabb", "xyz"},
+              [](Value x) { return ops::RegexReplace(x, "(a+)(b)", R"(\2<\1>\0\\)"); },
+              {R"(b<aa>aab\b)", "xyz"}),
+      Changes("StaticRegexReplace", "the first", {"aabb", ""},
+              [](Value x) { return ops::RegexReplace(x, "a", "z", false); }, {"zabb", ""}),
+      Changes("StaticRegexReplace", "of nothing", {"abc", "日本"},
+              [](Value x) { return ops::RegexReplace(x, "", "-"); }, {"-a-b-c-", "-日-本-"}),
+      Changes("StaticRegexReplace", "of characters", {"aäb", "a\xff"},
+              [](Value x) { return ops::RegexReplace(x, "[^a-z]", "?"); }, {"a?b", "a\xff"}),
+      Changes(
+          "StaticRegexFullMatch", "", {"abc", "abcd", "ab\n"},
+          [](Value x) { return ops::RegexFullMatch(x, "(?i)AB.?"); }, Bools({3}, {1, 0, 0})),
+      Changes(
+          "StringToHashBucket", "", {"", "a", "hello", "categorical", "straße", "日本 🙂", "é"},
+          [](Value x) { return ops::StringToHashBucket(x, 1000); },
+          Longs({7}, {899, 868, 938, 563, 614, 114, 665})),
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> StringCases() {
   std::vector<OpCase> all = PrintCases();
+  for (OpCase& op_case : TextCases()) all.push_back(std::move(op_case));
   for (OpCase& op_case : CrossCases()) all.push_back(std::move(op_case));
   return all;
 }

@@ -9,6 +9,7 @@
 #include "core/ops/reduction.h"
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
+#include "core/ops/texts.h"
 #include "core/ops/training.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
@@ -129,6 +130,64 @@ TEST_CASE("integers are not divided by zero") {
                           return Built{{ops::FloorDiv(in[0], in[1])}, {}};
                         }};
   CHECK(Failure(division) == "an integer is divided by zero");
+}
+
+OpCase OfText(const std::string& text, const std::function<Value(Value)>& build) {
+  return {.inputs = {Tensor::Strings({2}, {"12", text})},
+          .build = [build](Graph&, const std::vector<Value>& in) {
+            return Built{{build(in[0])}, {}};
+          }};
+}
+
+TEST_CASE("a text that is no number is refused, as TensorFlow refuses it") {
+  const auto number = [](DType dtype) {
+    return [dtype](Value x) { return ops::StringToNumber(x, dtype, "number"); };
+  };
+  for (const char* const text : {"", " ", "1,5", "1.5f", "- 5", "+-5", "--5", "1e", ".", "0x",
+                                 "0x1p3", "infinity", "nan(1)", "1 2"}) {
+    CAPTURE(text);
+    CHECK(Failure(OfText(text, number(DType::kFloat))) ==
+          fmt::format("StringToNumber 'number': '{}' is no float32", text));
+  }
+  for (const char* const text : {"", "+7", "1.0", "0x1F", "2147483648", "-"}) {
+    CAPTURE(text);
+    CHECK(Failure(OfText(text, number(DType::kInt32))) ==
+          fmt::format("StringToNumber 'number': '{}' is no int32", text));
+  }
+}
+
+TEST_CASE("a part outside of a text names both, as TensorFlow does") {
+  const auto part = [](int position) {
+    return [position](Value x) {
+      const auto number = [&](int n) { return x.graph().Constant(Ints({}, {n})); };
+      return ops::Substr(x, number(position), number(1), "BYTE", "part");
+    };
+  };
+  CHECK(Failure(OfText("hello", part(-2))).empty());
+  CHECK(Failure(OfText("a", part(2))) == "Substr 'part': position 2 is outside of 'a'");
+  CHECK(Failure(OfText("a", part(-2))) == "Substr 'part': position -2 is outside of 'a'");
+}
+
+TEST_CASE("patterns, units and shapes of texts are checked when the graph is built") {
+  const auto refused = [](const std::function<Value(Value)>& build) {
+    return Refusal([&](Graph& g) { build(Input(g, {2}, DType::kString)); });
+  };
+  CHECK(refused([](Value x) { return ops::RegexFullMatch(x, "(a"); }) ==
+        "'(a' is not a regular expression: missing ): (a");
+  CHECK(refused([](Value x) { return ops::RegexReplace(x, "(?=a)b", ""); }) ==
+        "'(?=a)b' is not a regular expression: invalid perl operator: (?=");
+  CHECK(refused([](Value x) {
+          return ops::RegexReplace(x, "a", "\\1");
+        }).starts_with("'\\1' rewrites no match: "));
+  CHECK(refused([](Value x) { return ops::StringLength(x, "BYTES"); }) ==
+        "StringLength 'StringLength': unit is 'BYTES', expected BYTE or UTF8_CHAR");
+  CHECK(refused([](Value x) {
+          return ops::StringJoin({x, Input(x.graph(), {3}, DType::kString)});
+        }) == "StringJoin 'StringJoin': texts of [2] and of [3] do not stand beside each other");
+  CHECK(refused([](Value x) {
+          return x.graph().Add("StringLower", {x}, {{"encoding", std::string("utf-8")}});
+        }) ==
+        "StringLower 'StringLower': encoding is 'utf-8': only the letters of ASCII are changed");
 }
 
 TEST_CASE("the gradient of looked-up rows is of those rows") {

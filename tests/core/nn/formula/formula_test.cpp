@@ -155,6 +155,63 @@ TEST_CASE("the manual lists the functions that there are") {
   CHECK(listed);
 }
 
+TEST_CASE("texts are cut, changed and read by tf.strings' names") {
+  Fixture f;
+  CHECK(f.Gives("cast(words[0][:2] == 'ab', int32)") == Floats{1});
+  CHECK(f.Gives("cast(strings.upper(words) == ['ABC', 'DE'], int32)") == Floats{1, 1});
+  CHECK(f.Gives("tf.strings.length(words)") == Floats{3, 2});
+  CHECK(f.Gives("cast(tf.strings.join([words, '!'], separator='-') == 'de-!', int32)") ==
+        Floats{0, 1});
+  CHECK(f.Gives("to_number(regex_replace(words, '[^0-9]+', '4'), int64)") == Floats{4, 4});
+  CHECK(f.Gives("to_number(as_string(n), out_type=float64)") == Floats{7, -3});
+  CHECK(f.Gives("cast(regex_full_match(words, '.{3}'), int32)") == Floats{1, 0});
+  CHECK(f.Gives("cast(substr(words, pos=1, len=1) == 'b', int32)") == Floats{1, 0});
+  CHECK(f.Gives("to_hash_bucket(words, 10) + 0 * to_hash_bucket_fast(words, 10)") == Floats{0, 6});
+  CHECK(f.Type("strip(words)") == "string [2]");
+  CHECK(f.Says("to_number(n)") ==
+        "10: to_number: 'input' are texts, found int32 [2] (as_string(x) makes texts)");
+  CHECK(f.Says("to_number(words, bool)") == "17: to_number: texts are not read as bool ()");
+  CHECK(f.Says("regex_full_match(words, words)") ==
+        "24: regex_full_match: 'pattern' is a text, found string [2] ()");
+  CHECK(f.Says("split(words, ',')") ==
+        "0: split: it gives each text a number of parts of its own "
+        "(regex_replace(x, '^([^,]*),.*', '\\1') picks one part)");
+  CHECK(f.Says("words[0][::2]").starts_with("9: a text is cut in one piece"));
+  CHECK(f.Says("words[0][1, 2]").starts_with("8: a text has one axis, its bytes"));
+  CHECK(f.Says("words[0][n[0]]").starts_with("10: a text is cut at integers, found int32 []"));
+  f.names.rows = true;
+  CHECK(f.Gives("cast(words[:1] == 'd', int32)") == Floats{0, 1});
+  CHECK(f.Gives("cast(words[-1] + '' == 'c', int32)") == Floats{1, 0});
+  CHECK(f.Gives("length(words[1:])") == Floats{2, 1});
+}
+
+TEST_CASE("what a mask picks is reduced") {
+  Fixture f;
+  CHECK(f.Gives("mean(x[x > 2.5])") == Floats{4.5});
+  CHECK(f.Gives("max(x[x < 5])") == Floats{4});
+  CHECK(f.Gives("reduce_min(boolean_mask(n, n > 0))") == Floats{7});
+  CHECK(f.Gives("sum(x[n < 0], axis=0)") == Floats{4, 5, 6});
+  CHECK(f.Gives("prod(x[x > 2.5])") == Floats{360});
+  CHECK(f.Gives("size(x[x > 2.5])") == Floats{4});
+  CHECK(f.Gives("size(x[n > 0], int64)") == Floats{3});
+  CHECK(f.Gives("cast(all((x > 2)[x > 1.5]), int32)") == Floats{0});
+  CHECK(std::isnan(f.Gives("mean(x[x > 9])")[0]));
+  CHECK(f.Gives("max(n[n > 9])") == Floats{-2147483648.0F});
+  const Value x = f.names.values.at("x");
+  const std::vector<Value> xs = {x};
+  CHECK(f.session.Floats(ToDense(Gradients(f.Build("mean(x[x > 2.5])"), xs)[0])) ==
+        Floats{0, 0, 0.25, 0.25, 0.25, 0.25});
+  CHECK(f.Says("x[x > 1] + 1") == "9: '+' does not take what a mask picks ()");
+  CHECK(f.Says("x[x > 1]").starts_with("1: a mask changes how many there are (sum, mean, "));
+  CHECK(f.Says("log(x[x > 1])").starts_with("5: a mask changes how many there are"));
+  CHECK(f.Says("x[y > 1]").starts_with("4: a mask of [2,1] does not pick from [2,3]"));
+  CHECK(f.Says("sum(x[x > 1], axis=1)").starts_with("19: sum: of what a mask picks axis 0"));
+  CHECK(f.Says("mean(n[n > 1])").starts_with("6: mean: the mean of what a mask picks is of real"));
+  f.names.rows = true;
+  CHECK(f.Gives("sum(x[x > 1.5])") == Floats{5, 15});
+  CHECK(f.Gives("mean(x[x > 1.5])") == Floats{2.5, 5});
+}
+
 TEST_CASE("a formula has a gradient") {
   Fixture f;
   const Value x = f.names.values.at("x");
@@ -199,7 +256,6 @@ TEST_CASE("what is wrong is told at its place") {
   CHECK(f.Says("mean(x, 2)") == "8: mean: there is no axis 2 in 2 axes ()");
   CHECK(f.Says("x > 1 & x < 3").starts_with("6: '&' takes truths"));
   CHECK(f.Says("x and ok").starts_with("2: 'and' takes truths, found float32 [2,3] and bool [2]"));
-  CHECK(f.Says("x[y > 1]").starts_with("4: a mask changes how many there are"));
   CHECK(f.Says("x[0.5]") == "2: an index takes an integer, found a number ()");
   CHECK(f.Says("cast(x, flaot32)") == "8: there is no 'flaot32' (did you mean 'float32'?)");
   CHECK(f.Says("features").starts_with("0: 'features' is several tensors"));
