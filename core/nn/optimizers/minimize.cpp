@@ -30,7 +30,7 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, bool mean,
 std::vector<KeptAverage> AveragesOf(const Graph& graph, const AnyOptimizer& optimizer) {
   const ExponentialMovingAverage* const average = AverageOf(optimizer);
   if (average == nullptr) return {};
-  return {{average, "", TrainedVariables(graph)}};
+  return {{average, "", TrainedVariables(graph), true}};
 }
 
 TrainOp Minimize(Value loss, const AnyOptimizer& optimizer, const MinimizeOptions& options) {

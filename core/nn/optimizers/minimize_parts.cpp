@@ -143,7 +143,8 @@ std::vector<KeptAverage> AveragesOf(const Graph& graph, std::span<const Optimize
   for (size_t i = 0; i < parts.size(); ++i) {
     const ExponentialMovingAverage* const options = AverageOf(parts[i].optimizer);
     if (options == nullptr) continue;
-    averages.push_back({options, parts[i].names.slot_scope, {}});
+    const bool is_alone = parts[i].scope.empty();
+    averages.push_back({options, parts[i].names.slot_scope, {}, is_alone});
     std::copy_if(trained.begin(), trained.end(), std::back_inserter(averages.back().variables),
                  [&](const Variable* variable) { return PartOf(parts, *variable) == i; });
   }

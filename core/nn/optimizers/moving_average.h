@@ -42,6 +42,9 @@ struct KeptAverage {
   const ExponentialMovingAverage* options = nullptr;
   std::string slot_scope;
   std::vector<const Variable*> variables;
+  // num_updates is the step that is done, counted already; else the steps before it: TensorFlow's
+  // combined models count a step behind all their optimizers.
+  bool counts_step = true;
 };
 
 // The variables that are trained, in the graph's order.

@@ -267,10 +267,15 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
 
 Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
                    const std::vector<KeptAverage>& averages) {
-  Node* const advanced = AdvanceGlobalStep(graph, updates);
+  std::vector<Node*> before = updates;
+  for (const KeptAverage& average : averages) {
+    if (average.counts_step) continue;
+    before.push_back(ApplyAverages(graph, average, ops::NoOp(graph, updates, "updates")));
+  }
+  Node* const advanced = AdvanceGlobalStep(graph, before);
   std::vector<Node*> last;
   for (const KeptAverage& average : averages) {
-    last.push_back(ApplyAverages(graph, average, advanced));
+    if (average.counts_step) last.push_back(ApplyAverages(graph, average, advanced));
   }
   if (last.empty()) last.push_back(advanced);
   return ops::NoOp(graph, last, "train_op");

@@ -58,7 +58,8 @@ void ClipByValue(Trained& trained, double most);
                                                      const MinimizeOptions& options,
                                                      TrainOp& result);
 
-// The train_op: global_step += 1 after `updates`, then the averages, if there are.
+// The train_op: global_step += 1 after `updates`, the averages behind or, those that do not count
+// the step, before it.
 [[nodiscard]] Node* TrainOpAfter(Graph& graph, const std::vector<Node*>& updates,
                                  const std::vector<KeptAverage>& averages);
 

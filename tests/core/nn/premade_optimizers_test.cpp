@@ -83,5 +83,16 @@ TEST_CASE("each optimizer of a model averages the variables that it trains") {
   CHECK(both["linear/b/ExponentialMovingAverage"] == doctest::Approx(2 - 1.25));
 }
 
+// DNNLinearCombinedClassifier's train_op adds 1 to global_step behind its optimizers' minimize.
+TEST_CASE("an average of a model of several optimizers counts the steps before its own") {
+  const ExponentialMovingAverage average{.decay = 0.5, .num_updates = "global_step"};
+  const GradientDescentOptimizer averaging{.learning_rate = 1.0,
+                                           .gradients = {.exponential_moving_average = average}};
+  const GradientDescentOptimizer plain{.learning_rate = 1.0};
+  PremadeParts parts(plain, averaging, {});
+  // 1/10 of the shadow stays, then 2/11: 2, 1.1, 0.2.
+  CHECK(parts["linear/b/ExponentialMovingAverage"] == doctest::Approx(0.2));
+}
+
 }  // namespace
 }  // namespace tpuest::nn
