@@ -66,8 +66,20 @@ class IndexedSource : public Source {
   virtual void Read(int64_t index, Row& row) const = 0;
 };
 
-// Records that can only be read front to back (compressed files, where they are not cached): byte
-// strings, in the one column `serialized`. One thread at a time.
+// Makes columns of a streamed record's bytes. Any thread.
+class RowDecoder {
+ public:
+  RowDecoder() = default;
+  virtual ~RowDecoder() = default;
+  RowDecoder(const RowDecoder&) = delete;
+  RowDecoder& operator=(const RowDecoder&) = delete;
+  // Fills row.columns; row.from is there, and `bytes` stay as long as the columns. Throws Error
+  // kData, with its place.
+  virtual void Decode(std::string_view bytes, Row& row) const = 0;
+};
+
+// Records that can only be read front to back (compressed files, where they are not cached, and
+// what programs write): byte strings. One thread at a time.
 class StreamedSource : public Source {
  public:
   using Source::Source;
@@ -76,6 +88,8 @@ class StreamedSource : public Source {
   // The next record's bytes, valid until the next call; false at the end. Throws Error kData where
   // the file is damaged.
   [[nodiscard]] virtual bool Next(std::string_view& bytes, Provenance& from) = 0;
+  // nullptr: the bytes are the one column, a string [].
+  [[nodiscard]] virtual std::shared_ptr<const RowDecoder> decoder() const { return nullptr; }
 };
 
 using AnySource = std::variant<std::shared_ptr<IndexedSource>, std::unique_ptr<StreamedSource>>;

@@ -371,8 +371,56 @@ struct NpzSource : RecordRange {
   }
 };
 
-using SourceOptions = std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource,
-                                   FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource,
-                                   ShapesSource, ImageFolderSource, SlicesSource, RangeSource>;
+// What a program writes to its stdout, a record after the other. Columns: those of `features`, of
+// parse_example, or `text`. (Dataset.from_generator's role.)
+struct GeneratorSource : RecordRange {
+  static constexpr std::string_view kType = "generator";
+  std::vector<std::string> command;
+  std::string format = "jsonl";
+  std::map<std::string, FeatureOptions> features;
+  int64_t timeout_secs = 60;
+
+  template <class V>
+  void Visit(V& v) {
+    v("command", command,
+      {.help =
+           "a program and its arguments; each pass starts it anew, and it has to write the same "
+           "again",
+       .required = true,
+       .tpuest = true});
+    v("format", format,
+      {.help = "a JSON object a line, lines, or TFRecords",
+       .tpuest = true,
+       .values = {"jsonl", "text", "tfrecord"}});
+    v("features", features,
+      {.help = "of jsonl: keys that are read, and what they hold", .tpuest = true});
+    v("timeout_secs", timeout_secs,
+      {.help = "a program that writes nothing for so long is given up", .tpuest = true});
+    VisitRange(v);
+  }
+};
+
+// Sources that zip takes.
+using PlainSource = std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource,
+                                 FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource,
+                                 ShapesSource, ImageFolderSource, SlicesSource, RangeSource>;
+
+// Dataset.zip: record i of each dataset, side by side, as many as the shortest has. Columns: those
+// of all.
+struct ZipSource : RecordRange {
+  static constexpr std::string_view kType = "zip";
+  std::vector<PlainSource> datasets;
+
+  template <class V>
+  void Visit(V& v) {
+    v("datasets", datasets, {.help = "sources, of different columns", .required = true});
+    VisitRange(v);
+  }
+};
+
+using SourceOptions =
+    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
+                 NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
+                 SlicesSource, RangeSource, GeneratorSource, ZipSource>;
 
 }  // namespace tpuest

@@ -12,6 +12,7 @@
 #include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "data/map_options.h"
+#include "data/source_options.h"
 
 namespace tpuest {
 
@@ -45,6 +46,69 @@ struct ShardOptions {
   }
 };
 
+// A stage of a dataset that another stage names: one of its keys.
+struct OrderStageOptions {
+  std::optional<int64_t> repeat;
+  std::optional<std::variant<int64_t, ShuffleOptions>> shuffle;
+  std::optional<int64_t> take;
+  std::optional<int64_t> skip;
+  std::optional<ShardOptions> shard;
+
+  template <class V>
+  void Visit(V& v) {
+    v("repeat", repeat, {.help = "passes over what is before it; -1: for ever"});
+    v("shuffle", shuffle, {.help = "a window of so many, which fills across passes before it"});
+    v("take", take, {.help = "so many of a pass; -1: all"});
+    v("skip", skip, {.help = "so many of a pass are left out at its start"});
+    v("shard", shard, {.help = "every so-many-th of a pass"});
+  }
+};
+
+// Another dataset, of the same columns.
+struct DatasetOptions {
+  SourceOptions source;
+  std::vector<OrderStageOptions> stages;
+
+  template <class V>
+  void Visit(V& v) {
+    v("source", source, {.help = "where its records come from", .required = true, .tpuest = true});
+    v("stages", stages, {.help = "what they go through, in order", .tpuest = true});
+  }
+};
+
+// Dataset.sample_from_datasets; the first dataset is what is before the stage.
+struct SampleFromOptions {
+  std::vector<DatasetOptions> datasets;
+  std::vector<double> weights;
+  std::optional<uint64_t> seed;
+  bool stop_on_empty_dataset = false;
+  bool rerandomize_each_iteration = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("datasets", datasets, {.help = "beside what is before the stage", .required = true});
+    v("weights", weights,
+      {.help = "how often each is drawn, what is before the stage first; []: all as often"});
+    v("seed", seed, {.help = "null: from tf_random_seed"});
+    v("stop_on_empty_dataset", stop_on_empty_dataset,
+      {.help = "a pass ends with the first dataset that ends; false: with the last"});
+    v("rerandomize_each_iteration", rerandomize_each_iteration,
+      {.help = "other draws in each pass"});
+  }
+};
+
+// Dataset.interleave over the files of the source.
+struct InterleaveOptions {
+  int64_t cycle_length = 1;
+  int64_t block_length = 1;
+
+  template <class V>
+  void Visit(V& v) {
+    v("cycle_length", cycle_length, {.help = "files that are read in turns", .required = true});
+    v("block_length", block_length, {.help = "records of a file in its turn"});
+  }
+};
+
 // One stage: one of its keys.
 struct StageOptions {
   std::optional<int64_t> repeat;
@@ -55,6 +119,9 @@ struct StageOptions {
   std::vector<MapOptions> map;
   Formula filter;
   Formula take_while;
+  std::vector<DatasetOptions> concatenate;
+  std::optional<SampleFromOptions> sample_from_datasets;
+  std::optional<InterleaveOptions> interleave;
   std::optional<int64_t> batch;
 
   template <class V>
@@ -70,6 +137,10 @@ struct StageOptions {
     v("take_while", take_while,
       {.help = "a formula of an example's columns: a pass ends before the first for which it is "
                "false"});
+    v("concatenate", concatenate, {.help = "datasets that follow what is before the stage"});
+    v("sample_from_datasets", sample_from_datasets,
+      {.help = "examples of what is before the stage and of other datasets, drawn by weight"});
+    v("interleave", interleave, {.help = "the source's files in turns; the first stage"});
     v("batch", batch, {.help = "train_batch_size, as a check; the last stage"});
   }
 };

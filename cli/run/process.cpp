@@ -17,6 +17,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/hosts/shares.h"
+#include "data/sources/open_source.h"
 
 namespace tpuest::cli {
 
@@ -44,6 +45,14 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
         fmt::format("--device {} trains in one process, this is one of {}", device, place.size),
         "--device cpu has the replicas spread over processes");
   }
+  const auto input =
+      job.train_spec ? job.input_fns.find(job.train_spec->input_fn) : job.input_fns.end();
+  if (input == job.input_fns.end() || !ReadsStandardInput(input->second.source)) return;
+  throw Error(
+      Code::kUsage,
+      fmt::format("each of {} processes would get a part of the standard input", place.size),
+      "files are read by all of them")
+      .Key(fmt::format("input_fns.{}.source", input->first));
 }
 
 // Without the blanks around it, as of a file's last line.

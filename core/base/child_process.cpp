@@ -132,12 +132,15 @@ ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervise
   std::optional<OpenFile> log;
   if (call.log) log.emplace(*call.log, O_WRONLY | O_CREAT | O_APPEND);
   const int output = log ? log->number() : STDERR_FILENO;
-  const int errors = call.speaks_for_itself ? -1 : output;
+  const bool errors_stay = call.speaks_for_itself || call.output >= 0;
+  const int errors = errors_stay ? -1 : output;
   const Prepared prepared{.program = call.program.c_str(),
                           .words = pointers.data(),
                           .variables = variables.data(),
                           .input = input.number(),
-                          .output = call.answers ? output_ : errors,
+                          .output = call.answers       ? output_
+                                    : call.output >= 0 ? call.output
+                                                       : errors,
                           .errors = errors,
                           .supervised = call.supervised,
                           .parent = getpid()};

@@ -17,6 +17,8 @@ struct ProgramCall {
   std::string program = words.at(0);  // a path, or a name that PATH finds
   // stdout and stderr are added to this file; nullopt: both go to this process's stderr.
   std::optional<std::string> log = std::nullopt;
+  // A descriptor of this process that stdout goes to; stderr is this process's then. -1: none.
+  int output = -1;
   // stdout and stderr are this process's, whatever `log` says.
   bool speaks_for_itself = false;
   // "NAME=value", which stand in its environment beside this process's.

@@ -64,6 +64,10 @@ void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
   const size_t begin = at == 0 ? 0 : drawn.ends[at - 1];
   row_.from = drawn.from[at];
   row_.text = std::string_view(drawn.bytes).substr(begin, drawn.ends[at] - begin);
+  if (context_.decoder) {
+    context_.decoder->Decode(row_.text, row_);
+    return;
+  }
   // A streamed record is a slice of the drawn bytes, and looks like SerializedColumn().
   row_.columns.assign(1, {&row_.text, 1});
 }

@@ -18,6 +18,7 @@ struct BuildContext {
   InputPlan plan;
   const ExampleParser* parser = nullptr;            // nullptr: the source's columns are the plan's
   const IndexedSource* source = nullptr;            // nullptr: streamed, records are in Drawn
+  std::shared_ptr<const RowDecoder> decoder;        // of streamed records; may be nullptr
   const std::vector<std::string>* files = nullptr;  // for errors: Provenance::file
   uint64_t seed = 0;                                // of what map ops draw
 };

@@ -24,6 +24,12 @@ BuildContext ContextOf(const FilterContext& filter, const Source& source) {
   return build;
 }
 
+BuildContext StreamContextOf(const FilterContext& filter, const StreamedSource& source) {
+  BuildContext build = ContextOf(filter, source);
+  build.decoder = source.decoder();
+  return build;
+}
+
 // Which of the drawn records are kept.
 std::vector<bool> Kept(BatchBuilder& builder, Drawn& drawn) {
   drawn.stretches = {{0, drawn.rows}};
@@ -119,7 +125,7 @@ class KeptStream final : public StreamedSource {
       : StreamedSource(source->columns(), source->files()),
         source_(std::move(source)),
         filter_(std::move(filter)),
-        context_(ContextOf(filter_, *source_)),
+        context_(StreamContextOf(filter_, *source_)),
         pool_(kPooledTensors),
         builder_(context_, pool_) {}
 
@@ -139,6 +145,10 @@ class KeptStream final : public StreamedSource {
       from = drawn_.from[row];
       return true;
     }
+  }
+
+  [[nodiscard]] std::shared_ptr<const RowDecoder> decoder() const override {
+    return source_->decoder();
   }
 
  private:

@@ -54,6 +54,10 @@ class FoldStream final : public StreamedSource {
     return false;
   }
 
+  [[nodiscard]] std::shared_ptr<const RowDecoder> decoder() const override {
+    return source_->decoder();
+  }
+
  private:
   std::unique_ptr<StreamedSource> source_;
   FoldPart part_;

@@ -8,6 +8,7 @@
 #include "data/pipeline/filter.h"
 #include "data/pipeline/fold.h"
 #include "data/pipeline/pipeline.h"
+#include "data/pipeline/stage_sources.h"
 #include "data/pipeline/stages.h"
 #include "data/sources/open_source.h"
 
@@ -195,6 +196,7 @@ class Input {
     if (!original_.filter.empty()) {
       source = KeepRecords(std::move(source), FilterOf(columns, workers));
     }
+    source = WithDatasets(std::move(source));
     FindTruths(source, columns, workers);
     if (wrap_) source = wrap_(std::move(source));
     if (const auto* indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
@@ -203,17 +205,26 @@ class Input {
     return source;
   }
 
+  // The source, and behind it those that stages name.
+  AnySource WithDatasets(AnySource source) {
+    if (original_.stages.empty()) return source;
+    auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
+    if (indexed == nullptr) {
+      throw Error(Code::kUsage,
+                  "stages need records that can be read in any order; compressed files and "
+                  "programs are read front to back",
+                  "cache: memory keeps what is inflated")
+          .Key(key_ + ".stages");
+    }
+    joined_ = OpenStageSources(std::move(*indexed), original_.stages, Cached(), key_,
+                               options_.data_errors);
+    return joined_.source;
+  }
+
   // What the stages' formulas say of the records.
   void FindTruths(const AnySource& source, const std::vector<TensorSpec>& columns, int workers) {
     if (original_.stages.empty()) return;
     const auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
-    if (indexed == nullptr) {
-      throw Error(Code::kUsage,
-                  "stages need records that can be read in any order; compressed files are read "
-                  "front to back",
-                  "cache: memory")
-          .Key(key_ + ".stages");
-    }
     truths_.resize(original_.stages.size());
     for (size_t i = 0; i < original_.stages.size(); ++i) {
       if (!HasFormula(i)) continue;
@@ -233,7 +244,8 @@ class Input {
                   "train_batch_size says how many; leave the stage out, or give it the same number")
           .Key(fmt::format("{}.stages[{}].batch", key_, original_.stages.size() - 1));
     }
-    const StageContext stages{source.size(), context.seed, truths_};
+    const StageContext stages{joined_.own.size, context.seed, truths_, joined_.datasets,
+                              joined_.file_starts};
     options.epoch_size = CountOf(original_.stages, stages);
     options.endless = !options.epoch_size;
     if (options.epoch_size == 0) {
@@ -271,6 +283,7 @@ class Input {
       auto& streamed = std::get<std::unique_ptr<StreamedSource>>(source);
       if (sampling.order == SampleOptions::Order::kPermutation) RefusePermutation();
       build.files = &streamed->files();
+      build.decoder = streamed->decoder();
       build.plan = Plan(streamed->columns());
       sampler = MakeSampler(std::move(streamed), sampling);
     }
@@ -281,8 +294,8 @@ class Input {
   [[noreturn]] void RefusePermutation() const {
     throw Error(Code::kUsage,
                 "buffer_size: full needs records that can be read in any order; compressed files "
-                "are read front to back",
-                "cache: memory, or a number of records as buffer_size")
+                "and programs are read front to back",
+                "cache: memory keeps what is inflated; or a number of records as buffer_size")
         .Key(key_ + ".shuffle.buffer_size");
   }
 
@@ -292,6 +305,7 @@ class Input {
   InputFnOptions original_;
   std::optional<ExampleParser> parser_;
   std::optional<ExampleParser> original_parser_;
+  StageSources joined_;                                // of the stages, once the source is open
   std::vector<std::shared_ptr<const Truths>> truths_;  // of the stages, once the source is open
   std::optional<StreamSpec> known_spec_;
   std::mutex mutex_;

@@ -39,10 +39,11 @@ namespace {
 constexpr uint64_t kPermutationName = 0x73687566666c6500ULL;
 constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
 
-[[noreturn]] void PastTheEnd(const StreamPosition& position, int64_t size) {
+[[noreturn]] void PastTheEnd(const StreamPosition& position, int64_t size,
+                             const std::string& name = "") {
   throw Error(Code::kData,
-              fmt::format("the position to go on from is record {} of an epoch, which has {}",
-                          position.records, size),
+              fmt::format("{}the position to go on from is record {} of an epoch, which has {}",
+                          name, position.records, size),
               "the data are not those that the position was stored with");
 }
 
@@ -154,7 +155,8 @@ class StreamSampler final : public EpochCounter {
       const int64_t before = at_.records;
       One(skipped_);
       if (at_.epoch == epoch) continue;
-      if (before + 1 < position.records) PastTheEnd(position, before + 1);
+      if (before + 1 < position.records)
+        PastTheEnd(position, before + 1, source_->files().front() + ": ");
       return;
     }
   }

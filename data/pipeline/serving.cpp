@@ -176,6 +176,36 @@ class EncodedSource final : public IndexedSource {
   std::map<std::string, DType> dtypes_;
 };
 
+// The same of a stream.
+class EncodedStream final : public StreamedSource {
+ public:
+  EncodedStream(std::unique_ptr<StreamedSource> source, std::map<std::string, DType> dtypes)
+      : StreamedSource({SerializedColumn()}, source->files()),
+        source_(std::move(source)),
+        decoder_(source_->decoder()),
+        dtypes_(std::move(dtypes)) {}
+  void Rewind() override { source_->Rewind(); }
+  [[nodiscard]] bool Next(std::string_view& bytes, Provenance& from) override {
+    if (!source_->Next(row_.text, from)) return false;
+    row_.from = from;
+    if (decoder_) {
+      decoder_->Decode(row_.text, row_);
+    } else {
+      row_.columns.assign(1, {&row_.text, 1});
+    }
+    example_ = ExampleEncoder(source_->columns(), dtypes_).Encode(row_);
+    bytes = example_;
+    return true;
+  }
+
+ private:
+  std::unique_ptr<StreamedSource> source_;
+  std::shared_ptr<const RowDecoder> decoder_;
+  std::map<std::string, DType> dtypes_;
+  Row row_;
+  std::string example_;
+};
+
 std::map<std::string, DType> DTypesOf(const std::map<std::string, FeatureOptions>& spec) {
   std::map<std::string, DType> dtypes;
   for (const auto& [name, feature] : spec) {
@@ -323,6 +353,9 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
   options.id.reset();
   options.forwarded.clear();
   const auto encoded = [dtypes = DTypesOf(spec)](AnySource source) -> AnySource {
+    if (auto* const streamed = std::get_if<std::unique_ptr<StreamedSource>>(&source)) {
+      return std::make_unique<EncodedStream>(std::move(*streamed), dtypes);
+    }
     return std::make_shared<EncodedSource>(std::get<std::shared_ptr<IndexedSource>>(source),
                                            dtypes);
   };

@@ -24,44 +24,15 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "data/pipeline/stage.h"
 #include "data/pipeline/window_shuffle.h"
 
 namespace tpuest {
 namespace {
 
-constexpr uint64_t kStageName = 0x7374616765000000ULL;  // "stage": whose random numbers these are
-
-// A record, and the pass over the source in which it was met.
-struct Handle {
-  int64_t record = 0;
-  int64_t pass = 0;
-};
-
-// A dataset's iterator. Begin starts the next pass over what is before it.
-class Stage {
- public:
-  virtual ~Stage() = default;
-  [[nodiscard]] virtual std::optional<Handle> Next() = 0;
-  virtual void Begin() = 0;
-};
-
-class Records final : public Stage {
- public:
-  explicit Records(int64_t size) : size_(size) {}
-  std::optional<Handle> Next() override {
-    if (next_ == size_) return std::nullopt;
-    return Handle{next_++, pass_};
-  }
-  void Begin() override {
-    ++pass_;
-    next_ = 0;
-  }
-
- private:
-  int64_t size_;
-  int64_t next_ = 0;
-  int64_t pass_ = 0;
-};
+// "stage" and "sample": whose random numbers these are.
+constexpr uint64_t kStageName = 0x7374616765000000ULL;
+constexpr uint64_t kSampleName = 0x73616d706c650000ULL;
 
 class Repeat final : public Stage {
  public:
@@ -217,9 +188,57 @@ std::unique_ptr<Stage> Behind(std::unique_ptr<Stage> before, const StageOptions&
   return before;
 }
 
+StageOptions StageOf(const OrderStageOptions& o) {
+  return {
+      .repeat = o.repeat, .shuffle = o.shuffle, .take = o.take, .skip = o.skip, .shard = o.shard};
+}
+
+// What is before the stage, and the datasets that it names. `index` numbers their shuffles' random
+// numbers, which those of the stages themselves never meet.
+StageList WithDatasets(std::unique_ptr<Stage> before, const StageOptions& o, size_t index,
+                       const StageContext& context) {
+  constexpr size_t kStages = 1000;  // more than anybody writes
+  StageList datasets;
+  datasets.push_back(std::move(before));
+  const std::vector<DatasetOptions> others = DatasetsOf(o);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const Stretch records = context.datasets[index][i];
+    std::unique_ptr<Stage> last = RecordsStage(records.first, records.size);
+    for (size_t at = 0; at < others[i].stages.size(); ++at) {
+      const size_t number = ((index + 1) * kStages + i + 1) * kStages + at;
+      last = Behind(std::move(last), StageOf(others[i].stages[at]), number, context);
+    }
+    datasets.push_back(std::move(last));
+  }
+  return datasets;
+}
+
+std::unique_ptr<Stage> Sampled(StageList datasets, const SampleFromOptions& o, size_t index,
+                               const StageContext& context) {
+  SampleWeights weights{.weights = o.weights,
+                        .key = {o.seed.value_or(context.seed), kSampleName + index},
+                        .stops_on_empty = o.stop_on_empty_dataset,
+                        .rerandomizes = o.rerandomize_each_iteration};
+  if (weights.weights.empty()) weights.weights.assign(datasets.size(), 1.0);
+  return SampleStage(std::move(datasets), weights);
+}
+
 std::unique_ptr<Stage> Built(const std::vector<StageOptions>& stages, const StageContext& context) {
-  std::unique_ptr<Stage> last = std::make_unique<Records>(context.records);
-  for (size_t i = 0; i < stages.size(); ++i) last = Behind(std::move(last), stages[i], i, context);
+  std::unique_ptr<Stage> last = RecordsStage(0, context.records);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const StageOptions& o = stages[i];
+    if (o.interleave) {
+      last = InterleaveStage(context.file_starts, o.interleave->cycle_length,
+                             o.interleave->block_length);
+    } else if (!o.concatenate.empty()) {
+      last = ConcatenateStage(WithDatasets(std::move(last), o, i, context));
+    } else if (o.sample_from_datasets) {
+      last = Sampled(WithDatasets(std::move(last), o, i, context), *o.sample_from_datasets, i,
+                     context);
+    } else {
+      last = Behind(std::move(last), o, i, context);
+    }
+  }
   return last;
 }
 
@@ -280,6 +299,9 @@ std::vector<std::string> KeysOf(const StageOptions& o) {
   add(!o.map.empty(), "map");
   add(!o.filter.empty(), "filter");
   add(!o.take_while.empty(), "take_while");
+  add(!o.concatenate.empty(), "concatenate");
+  add(o.sample_from_datasets.has_value(), "sample_from_datasets");
+  add(o.interleave.has_value(), "interleave");
   add(o.batch.has_value(), "batch");
   return keys;
 }
@@ -313,12 +335,88 @@ void CheckStage(const StageOptions& o, const std::string& key) {
   }
 }
 
+void CheckWeights(const SampleFromOptions& o, const std::string& key) {
+  const size_t datasets = o.datasets.size() + 1;
+  if (!o.weights.empty() && o.weights.size() != datasets) {
+    Refuse(key + ".weights",
+           fmt::format("{} weights for {} datasets, of which the first is what is before the stage",
+                       o.weights.size(), datasets),
+           "a weight for each, or none");
+  }
+  double sum = 0;
+  for (const double weight : o.weights) {
+    if (!(weight >= 0 && weight <= 1e9)) {
+      Refuse(key + ".weights", fmt::format("a weight is {}; expected 0 or more", weight));
+    }
+    sum += weight;
+  }
+  if (!o.weights.empty() && !(sum > 0)) Refuse(key + ".weights", "all weights are 0");
+}
+
+void CheckDatasets(const StageOptions& o, const std::string& key) {
+  if (o.sample_from_datasets) {
+    CheckWeights(*o.sample_from_datasets, key + ".sample_from_datasets");
+  }
+  const std::string list =
+      key + (o.sample_from_datasets ? ".sample_from_datasets.datasets" : ".concatenate");
+  const std::vector<DatasetOptions> datasets = DatasetsOf(o);
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    for (size_t at = 0; at < datasets[i].stages.size(); ++at) {
+      CheckStage(StageOf(datasets[i].stages[at]), fmt::format("{}[{}].stages[{}]", list, i, at));
+    }
+  }
+}
+
+void CheckInterleave(const InterleaveOptions& o, size_t index, const std::string& key) {
+  if (index > 0) {
+    Refuse(key, "interleave is the first stage: it takes the source's files in turns",
+           "put the others behind it");
+  }
+  const auto at_least_one = [&](int64_t value, const char* name) {
+    if (value >= 1) return;
+    Refuse(fmt::format("{}.interleave.{}", key, name),
+           fmt::format("{} is {}; expected 1 or more", name, value));
+  };
+  at_least_one(o.cycle_length, "cycle_length");
+  at_least_one(o.block_length, "block_length");
+}
+
+bool IsEndless(const StageOptions& stage, bool before);
+
+// Whether a dataset that the stage names has no end.
+bool HasEndlessDataset(const StageOptions& o, bool all) {
+  const std::vector<DatasetOptions> datasets = DatasetsOf(o);
+  const auto is_endless = [](const DatasetOptions& dataset) {
+    bool endless = false;
+    for (const OrderStageOptions& stage : dataset.stages) {
+      endless = IsEndless(StageOf(stage), endless);
+    }
+    return endless;
+  };
+  return all ? std::all_of(datasets.begin(), datasets.end(), is_endless)
+             : std::any_of(datasets.begin(), datasets.end(), is_endless);
+}
+
+// Whether what comes out of the stage has no end.
+bool IsEndless(const StageOptions& stage, bool before) {
+  if (stage.repeat) return *stage.repeat < 0 || (before && *stage.repeat != 0);
+  if (stage.take && *stage.take >= 0) return false;
+  if (!stage.concatenate.empty()) return before || HasEndlessDataset(stage, false);
+  if (!stage.sample_from_datasets) return before;
+  if (stage.sample_from_datasets->stop_on_empty_dataset) {
+    return before && HasEndlessDataset(stage, true);
+  }
+  return before || HasEndlessDataset(stage, false);
+}
+
 }  // namespace
 
 void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key) {
   for (size_t i = 0; i < stages.size(); ++i) {
     const std::string stage_key = fmt::format("{}[{}]", key, i);
     CheckStage(stages[i], stage_key);
+    CheckDatasets(stages[i], stage_key);
+    if (stages[i].interleave) CheckInterleave(*stages[i].interleave, i, stage_key);
     if (stages[i].batch && i + 1 < stages.size()) {
       Refuse(stage_key, "batch is the last stage: a stage behind it would be of batches",
              "put the others before it");
@@ -329,10 +427,7 @@ void CheckStageList(const std::vector<StageOptions>& stages, const std::string& 
 std::optional<int64_t> CountOf(const std::vector<StageOptions>& stages,
                                const StageContext& context) {
   bool is_endless = false;
-  for (const StageOptions& stage : stages) {
-    if (stage.repeat) is_endless = *stage.repeat < 0 || (is_endless && *stage.repeat != 0);
-    if (stage.take && *stage.take >= 0) is_endless = false;
-  }
+  for (const StageOptions& stage : stages) is_endless = IsEndless(stage, is_endless);
   if (is_endless) return std::nullopt;
   const std::unique_ptr<Stage> last = Built(stages, context);
   int64_t count = 0;

@@ -10,6 +10,7 @@
 
 #include "data/options.h"
 #include "data/pipeline/sampler.h"
+#include "data/pipeline/stage_sources.h"
 
 namespace tpuest {
 
@@ -17,10 +18,13 @@ namespace tpuest {
 using Truths = std::vector<bool>;
 
 struct StageContext {
-  int64_t records = 0;  // of the source; > 0
+  int64_t records = 0;  // of the own source; > 0
   uint64_t seed = 0;    // of shuffles that name none
   // By stage; nullptr for those without a formula.
   std::vector<std::shared_ptr<const Truths>> truths;
+  // Of the datasets that stages name: records beyond the own ones. Empty where there are none.
+  std::vector<std::vector<Stretch>> datasets;
+  std::vector<int64_t> file_starts;  // for an interleave
 };
 
 // Throws Error kUsage, below `key` (input_fns.NAME.stages), for a stage that is none or several,

@@ -1,10 +1,13 @@
 #include "data/sources/open_source.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "data/csv/source.h"
 #include "data/images/folder.h"
+#include "data/sources/joined_source.h"
 
 namespace tpuest {
 namespace {
@@ -15,6 +18,31 @@ struct Overloaded : F... {
 };
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
+
+SourceOptions OptionsOf(const PlainSource& source) {
+  return std::visit([](const auto& options) { return SourceOptions(options); }, source);
+}
+
+std::shared_ptr<IndexedSource> OpenZip(const ZipSource& options, bool cached,
+                                       const std::string& key, const DataErrors& errors) {
+  if (options.datasets.empty()) {
+    throw Error(Code::kUsage, "datasets is empty; expected sources").Key(key + ".datasets");
+  }
+  std::vector<std::shared_ptr<IndexedSource>> parts;
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < options.datasets.size(); ++i) {
+    keys.push_back(fmt::format("{}.datasets[{}]", key, i));
+    AnySource source = OpenSource(OptionsOf(options.datasets[i]), cached, keys.back(), errors);
+    auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
+    if (indexed == nullptr) {
+      throw Error(Code::kUsage, "zip takes records that can be read in any order",
+                  "cache: memory keeps what is inflated")
+          .Key(keys.back());
+    }
+    parts.push_back(std::move(*indexed));
+  }
+  return Zipped(std::move(parts), keys);
+}
 
 // Sources whose records stand in files.
 bool IsOfFiles(const SourceOptions& options) {
@@ -48,6 +76,31 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
           [&](const ShapesSource& o) { return slice(OpenShapes(o, key), o); },
           [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
           [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
+          [&](const GeneratorSource& o) { return AnySource(OpenGenerator(o, key)); },
+          [&](const ZipSource& o) { return slice(OpenZip(o, cached, key, errors), o); },
+      },
+      options);
+}
+
+bool ReadsStandardInput(const SourceOptions& options) {
+  const auto is_pipe = [](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), "-") != names.end();
+  };
+  return std::visit(
+      [&]<class Options>(const Options& o) {
+        if constexpr (std::is_same_v<Options, TFRecordSource> ||
+                      std::is_base_of_v<FilesSource, Options>) {
+          return is_pipe(o.filenames);
+        } else if constexpr (std::is_same_v<Options, CsvSource>) {
+          const auto* const name = std::get_if<std::string>(&o.file_pattern);
+          return name != nullptr ? *name == "-" : is_pipe(std::get<1>(o.file_pattern));
+        } else if constexpr (std::is_same_v<Options, ZipSource>) {
+          return std::any_of(o.datasets.begin(), o.datasets.end(), [](const PlainSource& part) {
+            return ReadsStandardInput(OptionsOf(part));
+          });
+        } else {
+          return false;
+        }
       },
       options);
 }
@@ -65,6 +118,9 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
     return KnownImageColumns(*folder, key);
   }
   if (const auto* csv = std::get_if<CsvSource>(&options)) return KnownCsvColumns(*csv, key);
+  if (const auto* generator = std::get_if<GeneratorSource>(&options)) {
+    return GeneratorColumns(*generator, key);
+  }
   if (IsOfFiles(options)) return std::nullopt;
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->columns();
 }

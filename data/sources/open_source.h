@@ -25,6 +25,9 @@ namespace tpuest {
 [[nodiscard]] std::optional<int64_t> KnownSize(const SourceOptions& options,
                                                const std::string& key);
 
+// Whether records come from the standard input, of which several readers would each get a part.
+[[nodiscard]] bool ReadsStandardInput(const SourceOptions& options);
+
 // ---- one source each --------------------------------------------------------------------------
 
 // TFRecordDataset; streamed where a file is compressed and `cached` is false. Applies skip and
@@ -53,9 +56,14 @@ namespace tpuest {
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,
                                                        const std::string& key);
 
+// Applies skip and take.
+[[nodiscard]] std::unique_ptr<StreamedSource> OpenGenerator(const GeneratorSource& options,
+                                                            const std::string& key);
 // Columns that are known without a file: nullopt where types are found in the first rows.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownJsonColumns(
     const JsonLinesSource& options, const std::string& key);
+[[nodiscard]] std::vector<TensorSpec> GeneratorColumns(const GeneratorSource& options,
+                                                       const std::string& key);
 [[nodiscard]] TensorSpec TextColumn();    // of TextLineDataset
 [[nodiscard]] TensorSpec RecordColumn();  // of FixedLengthRecordDataset
 

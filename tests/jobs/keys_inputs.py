@@ -85,6 +85,26 @@ def file_fixtures(read, flat, tabled):
                {'op': 'cast', 'in': 'raw', 'out': 'x', 'dtype': 'float32'},
                {'op': 'expr', 'out': 'y', 'value': 'cast(floormod(x[0], 3.0), int32)'}]
     yield flat('fixed', read(fixed, ['x'], 'y', map=numbers), 'FixedLengthRecordDataset', codes=range(10))
+    program = {'type': 'generator', 'command': ['cat', 'rows.jsonl'], 'features': features}
+    front = {'shuffle': {'buffer_size': 4}}
+    yield flat('generator', tabled(program, {'a': 1, 'b': 1}, 'y', map=label, **front), 'generator', codes=range(10),
+               values={'command': [['cat', 'other_rows.jsonl']], 'features': [other]})
+    sides = [{'type': 'npy', 'arrays': {'x': 'x.npy'}}, {'type': 'npy', 'arrays': {'y': 'other_y.npy'}}]
+    yield flat('zip', read({'type': 'zip', 'datasets': sides}, ['x'], 'y'), 'zip', codes=range(10), values={
+        'datasets': [[sides[0], {'type': 'npy', 'arrays': {'y': 'y.npy'}}]]})
+    bins = {'type': 'json_lines', 'filenames': ['rows.jsonl', 'other_rows.jsonl']}
+    more = {'source': {**bins, 'filenames': ['other_rows.jsonl']}, 'stages': [{'skip': 1}, {'repeat': 2}]}
+    other_more = {**more, 'stages': [{'skip': 2}, {'take': 3}]}
+    def joined(*stages):
+        job = tabled(bins, {'a': 1, 'b': 1}, 'y', stages=[*stages, {'map': label}])
+        del job['input_fns']['train']['shuffle']
+        return job
+    yield flat('interleave', joined({'interleave': {'cycle_length': 2, 'block_length': 2}}), codes=range(10))
+    yield flat('concatenate', joined({'take': 5}, {'concatenate': [more]}), codes=range(10), values={
+        'concatenate': [[other_more]], 'stages': [[{'skip': 2}]]})
+    drawn = {'datasets': [more], 'weights': [0.25, 0.75], 'seed': 3}
+    yield flat('sample', joined({'sample_from_datasets': drawn}, {'repeat': 3}), codes=range(10), values={
+        'datasets': [[other_more]], 'weights': [[0.75, 0.25]]})
     yield flat('npy', read({'type': 'npy', 'arrays': {'x': 'x.npy', 'y': 'y.npy'}}, ['x'], 'y'), 'npy', codes=range(10))
     yield flat('npz', read({'type': 'npz', 'file': 'arrays.npz', 'arrays': {'x': 'x', 'y': 'y'}}, ['x'], 'y'), 'npz',
                codes=range(10))
@@ -124,6 +144,9 @@ def input_fixtures():
 
     label = {'op': 'cast', 'in': 'y', 'dtype': 'int32'}
     yield flat('records', tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed), 'TFRecordDataset')
+    written = {'type': 'generator', 'command': ['cat', *records['filenames']], 'format': 'tfrecord'}
+    yield flat('generator records', tabled(written, {'z': 4}, 'y', map=[label], shuffle={'buffer_size': 4}, **parsed),
+               codes=range(10))
     yield {'name': 'parsed', 'job': tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **parsed),
            'focus': [('input_fns',)], 'shows': ('feature', 'FixedLenFeature', 'type')}
     ragged = {'parse_example': {**parsed['parse_example'], 'z': {'type': 'VarLenFeature', 'dtype': 'float32'}}}

@@ -133,6 +133,7 @@ EXCEPTIONS = {
     'plugin type': PLUGIN,
     'plugin path': PLUGIN,
     'plugin arguments': PLUGIN,
+    'generator timeout_secs': TIME,
     'eval_spec.start_delay_secs': TIME,
     'eval_spec.*.start_delay_secs': TIME,
     'tpuest.deadlines.evaluator_secs': TIME,
