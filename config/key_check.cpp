@@ -61,6 +61,15 @@ bool AsksForNothing(const Node& node) {
 
 }  // namespace
 
+std::string ColonHint(const Node& key) {
+  const size_t colon = key.key.find(':');
+  const bool is_alone = key.kind == Node::Kind::kNull && colon != std::string::npos && colon > 0 &&
+                        colon + 1 < key.key.size();
+  if (!is_alone) return "";
+  return fmt::format("a space stands behind a colon: {}: {}", key.key.substr(0, colon),
+                     key.key.substr(colon + 1));
+}
+
 const OtherKey* OtherNames::Find(const std::vector<std::string>& section, std::string_view type,
                                  std::string_view key) const {
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const OtherKey& other) {
@@ -131,6 +140,8 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
       of == nullptr ? std::vector<std::string>() : TypesWithKey(*of, child.key);
   if (other != nullptr) {
     hint = other->answer;
+  } else if (const std::string colon = ColonHint(child); !colon.empty()) {
+    hint = colon;
   } else if (!types.empty()) {
     hint = fmt::format("'{}' is an option of {}, not of {}", child.key, Join(types, ", "),
                        section.type->name);

@@ -55,6 +55,40 @@ bool EndsWithSteps(const std::vector<std::string>& path, const std::vector<std::
   return suffix.size() <= path.size() && std::equal(suffix.rbegin(), suffix.rend(), path.rbegin());
 }
 
+// The key of a section of these types by this node, with its default: of a variant the alternative
+// that the node names, or else the default's own. What is made to hold the defaults goes to `kept`.
+Value MemberAt(Value section, const Node& node, const std::string& step, std::vector<Fresh>& kept) {
+  while (section.type != nullptr && section.type->kind != Kind::kSection) {
+    const Type& type = *section.type;
+    if (type.kind == Kind::kOptional) {
+      section = {type.item, nullptr};
+    } else if (type.kind == Kind::kVariant) {
+      const std::vector<size_t> chosen = AlternativesFor(type, node);
+      section = chosen.empty() ? Value{} : Value{type.alternatives[chosen.front()], nullptr};
+    } else {
+      section = {type.kind == Kind::kMap || type.kind == Kind::kList ? type.item : nullptr,
+                 nullptr};
+      return section;
+    }
+  }
+  if (section.type == nullptr) return {};
+  if (section.at == nullptr) {
+    kept.push_back(section.type->make());
+    section.at = kept.back().get();
+  }
+  for (const Member& member : MembersOf(section)) {
+    if (member.name == step) return member.value;
+  }
+  return {};
+}
+
+// The name of the struct that a variant's default is: "Ftrl"; empty if it is none.
+std::string_view NameOfDefault(const Value& value) {
+  if (value.at == nullptr || value.type->kind != Kind::kVariant) return "";
+  const Type& type = *value.type->alternatives[value.type->index(value.at)];
+  return type.kind == Kind::kSection ? type.name : "";
+}
+
 // An override's text in its parts: "layers[0].units=64" is key and value.
 struct Parts {
   enum class Kind { kSet, kAppend, kRemove };
@@ -130,7 +164,10 @@ class Overrider {
     paths.insert(paths.end(), parameters_.begin(), parameters_.end());
     std::vector<std::string> fitting;
     for (const std::string& path : paths) {
-      if (!steps.empty() && EndsWithSteps(PathSteps(path), steps)) fitting.push_back(path);
+      if (steps.empty() || !EndsWithSteps(PathSteps(path), steps)) continue;
+      const std::string meant = ParameterOf(path);
+      const bool is_new = std::find(fitting.begin(), fitting.end(), meant) == fitting.end();
+      if (is_new) fitting.push_back(meant);
     }
     if (fitting.size() == 1) return fitting.front();
     const int width = static_cast<int>(key.size());
@@ -147,6 +184,16 @@ class Overrider {
         place, place.column, width,
         fmt::format("'{}' stands for more than one key; write one of them", key),
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+  // The parameter that is the key's whole value, as in ${params.rate}; or the path itself.
+  [[nodiscard]] std::string ParameterOf(const std::string& path) const {
+    const Node* const node = FindNode(tree_, path);
+    if (node == nullptr || node->kind != Node::Kind::kScalar) return path;
+    const std::string& text = node->text;
+    if (!text.starts_with("${params.") || text.find('}') + 1 != text.size()) return path;
+    const std::string parameter = text.substr(2, text.size() - 3);
+    return FindNode(tree_, parameter) == nullptr ? path : parameter;
   }
 
   // The whole path of a key of tree_.others, of which these are all or the last steps.
@@ -171,7 +218,8 @@ class Overrider {
   // A hint, "did you mean 'train_spec.max_steps'?", for the path whose last steps are all nearly
   // those given; empty if there is none.
   static std::string NearestPath(const std::string& key, const std::vector<std::string>& paths) {
-    const std::vector<std::string> given = PathSteps(key);
+    std::vector<std::string> given = PathSteps(key);
+    if (!given.empty() && given.back() == "lr") given.back() = "learning_rate";
     std::vector<std::string> endings;
     std::vector<std::string> whole;
     for (const std::string& path : paths) {
@@ -229,9 +277,18 @@ class Overrider {
               const Origin& origin) {
     Node* node = &tree_.root;
     std::vector<const Type*> types = {defaults_.type};
+    Value value = defaults_;
+    std::vector<Fresh> kept;
     for (const std::string& step : steps) {
+      // What the job leaves to its default is that default, with this key changed.
+      if (const std::string_view name = NameOfDefault(value);
+          node->kind == Node::Kind::kNull && !name.empty()) {
+        node->kind = Node::Kind::kScalar;
+        node->text = name;
+      }
       MakeSection(*node, types, origin);
       types = StepInto(types, step);
+      value = MemberAt(value, *node, step, kept);
       node = &Child(*node, step, key, place, origin);
     }
     return *node;

@@ -13,9 +13,9 @@
 namespace tpuest::config {
 
 // KEY is a key path, dotted, with list indices (layers.3.units or layers[3].units), or a suffix of
-// one path only (max_steps). VALUE is a YAML flow value; where the key takes a string it is taken
-// as it stands. KEY+=ITEM adds an item to a list, the default's where the job has none; ~KEY takes
-// the key out, so that its default holds.
+// one path only (max_steps; where its value is ${params.x}, params.x). VALUE is a YAML flow value,
+// for a string taken as it stands; in a section left to its default it changes that. KEY+=ITEM adds
+// an item to a list, the default's where the job has none; ~KEY takes the key out again.
 struct Override {
   std::string text;                                // "train_batch_size=256"
   std::string origin = std::string(kCommandLine);  // "--model-dir" for a flag

@@ -108,6 +108,9 @@ class TreeReader {
 // A hint: "did you mean 'x'?" or "one of 'x', 'y'".
 [[nodiscard]] std::string ChoiceHint(const std::string& word,
                                      const std::vector<std::string>& words);
+// A hint for what YAML takes for a key alone, as in {type:Adam}: "a space stands behind a colon:
+// type: Adam"; empty for other keys.
+[[nodiscard]] std::string ColonHint(const Node& key);
 // The span that faults about a node point at: its key if the value has no text.
 [[nodiscard]] Span ValueSpan(const Node& node);
 

@@ -133,8 +133,12 @@ void TreeReader::ReadVariantMap(const Node& node, const Value& value, const Fiel
   if (type_key.empty()) return Mistyped(node, TypeText(variant, field), "");
   const Span span =
       node.key_place.line != 0 ? Span{node.key_place, node.key_width} : Span{node.place, 1};
+  std::string colon;
+  for (const Node& child : node.children) {
+    if (colon.empty()) colon = ColonHint(child);
+  }
   ReportAt(span.place, span.width, fmt::format("missing key '{}'{}", type_key, InPath()),
-           fmt::format("one of '{}'", Join(TypeNames(variant), "', '")));
+           colon.empty() ? fmt::format("one of '{}'", Join(TypeNames(variant), "', '")) : colon);
 }
 
 void TreeReader::ReadTypedSection(const Node& node, const Node& type, const Value& value) {

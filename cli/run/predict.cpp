@@ -35,12 +35,40 @@ std::string InputName(const Job& job) {
   throw Error(Code::kUsage, "predict needs an input_fn", "predict: {input_fn: test}");
 }
 
-InputFn PredictInput(const Job& job, const std::optional<std::string>& file) {
+// Runs `body`. What it throws about the source at `key` is told at the argument of --input, which
+// stands in for that source's files.
+template <class F>
+auto AtInput(const std::string& file, const std::string& key, config::Sources& sources, F body) {
+  constexpr const char* kFlag = "--input";
+  try {
+    return body();
+  } catch (const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    for (Fault& fault : faults) {
+      if (fault.key != key && !fault.key.starts_with(key + ".")) continue;
+      fault.key.clear();
+      fault.place = {kFlag, sources.AddLine(kFlag, file), 1};
+      fault.width = static_cast<int>(file.size());
+      if (!FileExists(file)) fault.hint.clear();
+    }
+    throw Error(error.code(), std::move(faults));
+  }
+}
+
+// The rows of the job's input, or of `file`. `sources` is asked where reading fails.
+InputFn PredictInput(const Job& job, const std::optional<std::string>& file,
+                     config::Sources& sources) {
   const std::string name = InputName(job);
   if (!file) return MakeJobInputFn(job, name, job.predict.forward_features);
-  InputFnOptions options = job.input_fns.at(name);
-  options.forwarded = job.predict.forward_features;
-  return MakeInputFn(WithFile(std::move(options), *file, name), name);
+  const std::string key = fmt::format("input_fns.{}.source", name);
+  InputFn input = AtInput(*file, key, sources, [&] {
+    InputFnOptions options = job.input_fns.at(name);
+    options.forwarded = job.predict.forward_features;
+    return MakeInputFn(WithFile(std::move(options), *file, name), name);
+  });
+  return [input = std::move(input), file = *file, key, &sources](const InputContext& context) {
+    return AtInput(file, key, sources, [&] { return input(context); });
+  };
 }
 
 bool Ends(const std::string& path, std::initializer_list<std::string_view> endings) {
@@ -122,7 +150,7 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
     const JobHooks hooks = MakeHooks(options.hooks);
     args.hooks = hooks.hooks();
     const PredictResult result = session.estimator().Predict(
-        KeptInput(PredictInput(session.job(), invocation.input), path), args,
+        KeptInput(PredictInput(session.job(), invocation.input, sources), path), args,
         [&](const PredictionRow& row) { return writer->Write(row); });
     // Only a prediction that came to its end makes the file: one that is there is complete.
     if (result.exit_code == 0 && writer) writer->Close();

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -95,6 +98,47 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   return overrides;
 }
 
+// True for what may be the key of a job: letters, digits, '_', '.'.
+bool IsKeyLike(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  });
+}
+
+// The override that a shell has cut at its spaces, whole: "optimizer={type: Adam}"; or empty.
+std::string CutOverride(const Invocation& invocation) {
+  for (const std::string& text : invocation.overrides) {
+    const auto open = [](std::string_view part) {
+      return std::count(part.begin(), part.end(), '{') + std::count(part.begin(), part.end(), '[') -
+             std::count(part.begin(), part.end(), '}') - std::count(part.begin(), part.end(), ']');
+    };
+    if (open(text) <= 0) continue;
+    std::string whole = text;
+    for (const std::string& word : invocation.arguments) {
+      if (open(whole) > 0) whole += " " + word;
+    }
+    if (open(whole) == 0) return whole;
+  }
+  return "";
+}
+
+// The way out of words that are neither a job nor KEY=VALUE.
+std::string WordHint(const Invocation& invocation) {
+  const std::vector<std::string>& words = invocation.arguments;
+  const std::string& first = words[0];
+  if (DirectoryExists(first)) {
+    return fmt::format("of a run's folder: tpuest {} --model-dir {}", invocation.command, first);
+  }
+  if (const std::string whole = CutOverride(invocation); !whole.empty()) {
+    return fmt::format("a shell cuts a value at its spaces, unless it is quoted: '{}'", whole);
+  }
+  if (FileExists(first + ".yaml")) return fmt::format("did you mean '{}.yaml'?", first);
+  if (IsKeyLike(first) && words.size() > 1) {
+    return fmt::format("a key of the job takes its value behind '=': {}={}", first, words[1]);
+  }
+  return "job files end in .yaml";
+}
+
 // The keys that change bits, a line each.
 std::string BitsOf(const Job& job) {
   std::string text;
@@ -114,9 +158,7 @@ void CheckNoArguments(const Invocation& invocation) {
                 "a command takes one");
   }
   throw Error(Code::kUsage, fmt::format("'{}' is no job file and no KEY=VALUE", first),
-              DirectoryExists(first) ? fmt::format("of a run's folder: tpuest {} --model-dir {}",
-                                                   invocation.command, first)
-                                     : "job files end in .yaml");
+              WordHint(invocation));
 }
 
 LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources) {

@@ -10,6 +10,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -50,6 +51,19 @@ void SortArguments(const std::vector<std::string>& given, const Command& command
       to.arguments.push_back(argument);
     }
   }
+}
+
+// The subject that was meant by a word that is none, nor a file: `bench stp`.
+std::optional<std::string> MeantSubject(const Command& command, const Invocation& to) {
+  if (command.subjects.empty() || (to.subject.empty() && to.arguments.empty())) return std::nullopt;
+  const std::string& word = to.subject.empty() ? to.arguments[0] : to.subject;
+  const bool is_subject = FindSubject(command, word) != nullptr;
+  if (is_subject || FileExists(word) || DirectoryExists(word)) return std::nullopt;
+  std::vector<std::string> names;
+  for (const Subject& subject : command.subjects) {
+    if (word.starts_with(subject.name.front())) names.emplace_back(subject.name);
+  }
+  return Nearest(word, names);
 }
 
 std::string ShellQuoted(const std::string& word) {
@@ -154,6 +168,32 @@ std::vector<std::string> FlagsOf(const CLI::App& app) {
   return flags;
 }
 
+// "max_steps=10" for `--max-steps 10` and `--max-steps=10`: keys of the job have no dashes.
+std::string KeyOfFlag(const std::string& flag, const std::vector<std::string>& words) {
+  const size_t equals = flag.find('=');
+  std::string key = flag.substr(0, equals);
+  key.erase(0, key.find_first_not_of('-'));
+  std::replace(key.begin(), key.end(), '-', '_');
+  if (equals != std::string::npos) return key + flag.substr(equals);
+  const auto at = std::find(words.begin(), words.end(), flag);
+  const bool has_value = at != words.end() && at + 1 != words.end() &&
+                         !(at + 1)->starts_with("--") && !IsJobFile(*(at + 1));
+  return key + "=" + (has_value ? *(at + 1) : "...");
+}
+
+// The way out of a flag that a command does not have.
+std::string UnknownFlagHint(const Command& command, const std::vector<std::string>& flags,
+                            const std::string& flag, const std::vector<std::string>& words) {
+  if (const auto nearest = Nearest(flag.substr(0, flag.find('=')), flags)) {
+    return fmt::format("did you mean '{}'?", *nearest);
+  }
+  std::string help = fmt::format("'tpuest {} --help' lists its flags", command.name);
+  const bool has_keys = command.takes == Takes::kJob || command.takes == Takes::kRun;
+  if (!has_keys || !flag.starts_with("--")) return help;
+  return fmt::format("{}; a key of the job has no dashes: {}", help,
+                     ShellQuoted(KeyOfFlag(flag, words)));
+}
+
 int FlagError(const CLI::ParseError& error, const Invocation& to,
               const std::vector<std::string>& words) {
   const std::string help = fmt::format("'tpuest {} --help' lists its flags", to.command);
@@ -208,12 +248,16 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   }
   if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
     const std::string flag = unknown[0].substr(0, unknown[0].find('='));
-    const auto nearest = Nearest(flag, FlagsOf(app));
     return UsageError(words, fmt::format("'{}' has no flag '{}'", to.command, flag),
-                      nearest ? fmt::format("did you mean '{}'?", *nearest)
-                              : fmt::format("'tpuest {} --help' lists its flags", to.command));
+                      UnknownFlagHint(command, FlagsOf(app), unknown[0], words));
   }
   SortArguments(given, command, to);
+  if (const auto subject = MeantSubject(command, to)) {
+    return UsageError(words,
+                      fmt::format("'{}' has no '{}'", to.command,
+                                  to.subject.empty() ? to.arguments[0] : to.subject),
+                      fmt::format("did you mean 'tpuest {} {}'?", to.command, *subject));
+  }
   if (command.takes == Takes::kNothing && !to.arguments.empty()) {
     return UsageError(words, fmt::format("'{}' takes no '{}'", to.command, to.arguments[0]),
                       std::string(command.example));

@@ -78,7 +78,7 @@ TEST_CASE("draws have their distribution") {
   });
   CHECK(sum / kDraws == doctest::Approx(3).epsilon(0.02));
   int below = 0;
-  each("k=loguniform(1e-4,1)", [&](double x) { below += x < 1e-2 ? 1 : 0; });
+  each("k=loguniform:1e-4,1", [&](double x) { below += x < 1e-2 ? 1 : 0; });
   CHECK(below == doctest::Approx(kDraws / 2.0).epsilon(0.05));
   std::map<double, int> counts;
   each("k=randint(1,4)", [&](double x) { ++counts[x]; });

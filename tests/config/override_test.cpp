@@ -104,6 +104,29 @@ TEST_CASE("the end of one key path only stands for it") {
         "batch batch\n");
 }
 
+TEST_CASE("the end of a key whose value is a parameter stands for the parameter") {
+  const std::string job =
+      "version: 1\nparams: {lr: 0.05}\noptimizer: {type: Sgd, rate: \"${params.lr}\"}\n";
+  const Outcome outcome = ReadSample(job, {{"rate=0.25"}});
+  REQUIRE(outcome.rendered == "");
+  CHECK(std::get<Sgd>(*outcome.job.optimizer).rate == 0.25);
+  CHECK(outcome.job.params.at("lr").text == "0.25");
+  CHECK(outcome.overrides.at(0).path == "params.lr");
+  // The whole path is the key itself.
+  const Outcome whole = ReadSample(job, {{"optimizer.rate=0.25"}});
+  CHECK(std::get<Sgd>(*whole.job.optimizer).rate == 0.25);
+  CHECK(whole.job.params.at("lr").text == "0.05");
+}
+
+TEST_CASE("a colon without a space behind it is told") {
+  CHECK(Refused("optimizer={type:Sgd}").find("= a space stands behind a colon: type: Sgd\n") !=
+        std::string::npos);
+  CHECK(
+      Refused("optimizer={type: Sgd, rate:3}").find("= a space stands behind a colon: rate: 3\n") !=
+      std::string::npos);
+  CHECK(Refused("optimizer={type: Sgd, a::: 3}").find("colon") == std::string::npos);
+}
+
 TEST_CASE("an ambiguous end lists what it could stand for") {
   CHECK(Refused("repeat=2") ==
         "command line: error: 'repeat' stands for more than one key; write one of them\n"

@@ -70,15 +70,15 @@ std::string SixDigits(double value) {
 
 Distribution ParseDistribution(std::string_view text) {
   const size_t equals = text.find('=');
-  const size_t open = text.find('(', equals == std::string_view::npos ? 0 : equals);
-  if (equals == std::string_view::npos || equals == 0 || open == std::string_view::npos ||
-      !text.ends_with(')')) {
+  const size_t open = equals == std::string_view::npos ? equals : text.find_first_of("(:", equals);
+  const bool colon = open != std::string_view::npos && text[open] == ':';
+  if (equals == 0 || open == std::string_view::npos || (!colon && !text.ends_with(')'))) {
     Refuse(text, "expected KEY=DISTRIBUTION(...)");
   }
   Distribution d;
   d.key = text.substr(0, equals);
   d.name = text.substr(equals + 1, open - equals - 1);
-  d.values = SplitValues(text.substr(open + 1, text.size() - open - 2));
+  d.values = SplitValues(text.substr(open + 1, text.size() - open - (colon ? 1 : 2)));
   const std::vector<std::string> names = {"uniform", "loguniform", "randint", "normal", "choice"};
   if (std::find(names.begin(), names.end(), d.name) == names.end()) {
     const auto near = Nearest(d.name, names);

@@ -17,7 +17,8 @@ struct Distribution {
   std::vector<double> numbers;      // the arguments' numbers; empty for choice
 };
 
-// Reads "KEY=uniform(0,1)". Error kUsage for another form or name, and for bounds that are none.
+// Reads "KEY=uniform(0,1)" and, without the shell's signs, "KEY=uniform:0,1". Error kUsage for
+// another form or name, and for bounds that are none.
 [[nodiscard]] Distribution ParseDistribution(std::string_view text);
 
 // The value that a trial gets, as on a command line: a pure function of seed, trial and key.

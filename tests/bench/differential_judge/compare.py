@@ -13,8 +13,9 @@ TIMES = 10
 # TensorFlow that drifts by more of a value than this says nothing about it: a gradient that is 0 but
 # for rounding, which an optimizer makes into steps.
 UNSTABLE = 1e-3
-# Below this, a number is taken for a zero that rounding made.
-TINY = 1e-9
+# Below this, a number is taken for a zero that rounding made: a bias that steps of 0.1 took to and
+# fro holds what their last places, 7e-9 each, left.
+TINY = 1e-8
 # A mean over numbers of both signs and of about this size, which TensorFlow adds up in float32: where
 # it comes out small, what was rounded is not.
 SIGNED_MEANS = {"metric label/mean": 1.0}
