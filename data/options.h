@@ -68,7 +68,7 @@ struct InputFnOptions {
        .changes_bits = false});
     v("cache", cache,
       {.help = "memory: keep generated, inflated and decoded records; plain files are mapped "
-               "anyway. image_dataset_from_directory: or a file that keeps its decoded images",
+               "anyway. A file keeps the records, or decoded images, for later runs",
        .changes_bits = false});
     v("shuffle", shuffle, {.help = "null: in the order of the source"});
     v("repeat", repeat, {.help = "passes; -1: for ever; null: -1 in training, else 1"});

@@ -3,6 +3,7 @@
 // other. See core/base/visit.h.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,6 +110,75 @@ struct InterleaveOptions {
   }
 };
 
+// Dataset.window, with the windows' examples stacked.
+struct WindowOptions {
+  int64_t size = 1;
+  std::optional<int64_t> shift;
+  int64_t stride = 1;
+  bool drop_remainder = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("size", size, {.help = "examples of a window", .required = true});
+    v("shift", shift, {.help = "examples from one window's start to the next; null: size"});
+    v("stride", stride, {.help = "every so-many-th example is in the window"});
+    v("drop_remainder", drop_remainder,
+      {.help = "leave out windows that are short; false: a padded_batch fills them up"});
+  }
+};
+
+// How long lists of a batch become, and what fills them up. The first axis of a column's shape is
+// the list's.
+struct PaddingOptions {
+  std::map<std::string, std::vector<int64_t>> padded_shapes;
+  std::map<std::string, Raw> padding_values;
+
+  template <class V>
+  void VisitPadding(V& v) {
+    v("padded_shapes", padded_shapes,
+      {.help = "by column, [20]: lists of so many; without, and -1: as the batch's longest"});
+    v("padding_values", padding_values, {.help = "by column; without: 0, false and \"\""});
+  }
+};
+
+// Dataset.padded_batch.
+struct PaddedBatchOptions : PaddingOptions {
+  std::optional<int64_t> batch_size;
+
+  template <class V>
+  void Visit(V& v) {
+    v("batch_size", batch_size, {.help = "train_batch_size, as a check"});
+    VisitPadding(v);
+  }
+};
+
+// Dataset.bucket_by_sequence_length.
+struct BucketOptions : PaddingOptions {
+  Formula element_length_func;
+  std::vector<int64_t> bucket_boundaries;
+  std::vector<int64_t> bucket_batch_sizes;
+  bool pad_to_bucket_boundary = false;
+  bool no_padding = false;
+  bool drop_remainder = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("element_length_func", element_length_func,
+      {.help = "an example's length: a column of lists, or a formula that gives a whole number",
+       .required = true});
+    v("bucket_boundaries", bucket_boundaries,
+      {.help = "upper ends of the buckets, which are none of theirs; the last bucket has no end",
+       .required = true});
+    v("bucket_batch_sizes", bucket_batch_sizes,
+      {.help = "examples of a batch of each bucket, one more than boundaries", .required = true});
+    VisitPadding(v);
+    v("pad_to_bucket_boundary", pad_to_bucket_boundary,
+      {.help = "lists become as long as their bucket has at most"});
+    v("no_padding", no_padding, {.help = "lists stay lists of any length"});
+    v("drop_remainder", drop_remainder, {.help = "leave out short batches at the end"});
+  }
+};
+
 // One stage: one of its keys.
 struct StageOptions {
   std::optional<int64_t> repeat;
@@ -122,7 +192,11 @@ struct StageOptions {
   std::vector<DatasetOptions> concatenate;
   std::optional<SampleFromOptions> sample_from_datasets;
   std::optional<InterleaveOptions> interleave;
+  std::optional<std::string> cache;
+  std::optional<WindowOptions> window;
   std::optional<int64_t> batch;
+  std::optional<PaddedBatchOptions> padded_batch;
+  std::optional<BucketOptions> bucket_by_sequence_length;
 
   template <class V>
   void Visit(V& v) {
@@ -141,7 +215,15 @@ struct StageOptions {
     v("sample_from_datasets", sample_from_datasets,
       {.help = "examples of what is before the stage and of other datasets, drawn by weight"});
     v("interleave", interleave, {.help = "the source's files in turns; the first stage"});
+    v("cache", cache,
+      {.help = "passes behind it give the first one's examples again; memory, or a file that keeps "
+               "the source's records for later runs"});
+    v("window", window, {.help = "so many examples one after the other as one, stacked"});
     v("batch", batch, {.help = "train_batch_size, as a check; the last stage"});
+    v("padded_batch", padded_batch,
+      {.help = "lists of a batch filled up to one length; the last stage"});
+    v("bucket_by_sequence_length", bucket_by_sequence_length,
+      {.help = "batches of examples that are about as long; the last stage"});
   }
 };
 

@@ -150,6 +150,26 @@ class Validator {
                   "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
     }
     CheckBatch("train", job_.estimator.train_batch_size);
+    CheckBuckets(job_.train_spec->input_fn);
+  }
+
+  // Replicas split batches of one size.
+  void CheckBuckets(const std::string& name) {
+    const auto found = job_.input_fns.find(name);
+    if (!job_.estimator.use_tpu || found == job_.input_fns.end()) return;
+    const std::vector<StageOptions>& stages = found->second.stages;
+    if (stages.empty() || !stages.back().bucket_by_sequence_length) return;
+    const std::string key = fmt::format("input_fns.{}.stages[{}].bucket_by_sequence_length.{}",
+                                        name, stages.size() - 1, "bucket_batch_sizes");
+    for (const int64_t size : stages.back().bucket_by_sequence_length->bucket_batch_sizes) {
+      if (size == job_.estimator.train_batch_size) continue;
+      faults_.Say(key,
+                  fmt::format("a bucket's batch is {}, and use_tpu: true trains on batches of "
+                              "train_batch_size alone",
+                              size),
+                  "the same number for each, or use_tpu: false");
+      return;
+    }
   }
 
   void CheckEvaluate() {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "core/base/text.h"
 #include "core/ops/array.h"
+#include "core/ops/elementwise.h"
+#include "data/examples/list_padding.h"
 #include "data/examples/map_nodes.h"
 
 namespace tpuest {
@@ -99,11 +102,31 @@ class ColumnTable {
     }
   }
 
-  void ApplyAll(const std::vector<KeyedMap>& ops, const std::string& key) {
-    std::map<std::string_view, int> seen;  // ops of each kind
+  // The map ops and the window of the input_fn, or of the stages before number `end`.
+  void ApplyAll(const InputFnOptions& options, const std::string& key,
+                std::optional<size_t> end = std::nullopt) {
+    const auto stages = std::span(options.stages).first(end.value_or(options.stages.size()));
+    const auto window = std::find_if(stages.begin(), stages.end(),
+                                     [](const StageOptions& stage) { return stage.window; });
+    const auto before = static_cast<size_t>(window - stages.begin());
+    const std::vector<KeyedMap> ops = MapOf(options, end);
+    // Those before the window are the first ones.
+    const size_t of_records = MapOf(options, before).size();
+    ApplyOps(std::span(ops).first(of_records), key);
+    if (window == stages.end()) return;
+    Stack(*window->window, fmt::format("{}.stages[{}].window", key, before));
+    if (!options.stages.empty() && options.stages.back().padded_batch) {
+      window_padding_ = &*options.stages.back().padded_batch;
+      window_padding_key_ =
+          fmt::format("{}.stages[{}].padded_batch", key, options.stages.size() - 1);
+    }
+    ApplyOps(std::span(ops).subspan(of_records), key);
+  }
+
+  void ApplyOps(std::span<const KeyedMap> ops, const std::string& key) {
     for (const KeyedMap& keyed : ops) {
       const std::string_view kind = OpName(*keyed.op);
-      const std::string name = fmt::format("{}.{}.{}", key, kind, seen[kind]++);
+      const std::string name = fmt::format("{}.{}.{}", key, kind, seen_[kind]++);
       const std::string op_key = fmt::format("{}.{}", key, keyed.key);
       if (const auto* const expr = std::get_if<ExprMap>(keyed.op)) {
         Store(*expr->out, op_key, Computed(expr->value, op_key));
@@ -119,7 +142,7 @@ class ColumnTable {
     std::map<std::string, Value> columns;
     ColumnPlan column;
     for (const std::string& name : ColumnsIn(formula, Names())) {
-      const ColumnPlan& read = table_.at(name);
+      const ColumnPlan& read = At(name, key);
       columns[name] = ValueOf(read, key);
       column.is_drawn = column.is_drawn || read.is_drawn;
     }
@@ -135,9 +158,12 @@ class ColumnTable {
     return column;
   }
 
-  [[nodiscard]] const ColumnPlan& At(const std::string& name, const std::string& key) const {
-    return Find(table_, name, key);
+  [[nodiscard]] const ColumnPlan& At(const std::string& name, const std::string& key) {
+    const ColumnPlan& column = Find(table_, name, key);
+    if (unstacked_.erase(name) > 0) table_[name] = Stacked(column, key);
+    return table_.at(name);
   }
+  [[nodiscard]] int64_t window() const { return window_; }
   [[nodiscard]] const Table& columns() const { return table_; }
   [[nodiscard]] std::shared_ptr<ColumnGraph> graph() const { return graph_; }
 
@@ -152,12 +178,49 @@ class ColumnTable {
     column.spec.name = name;
     column.spec.key = key;
     table_[name] = std::move(column);
+    unstacked_.erase(name);
+  }
+
+  // From here on a column is that of a window's examples, one behind the other: those that are read
+  // later.
+  void Stack(const WindowOptions& window, const std::string& key) {
+    window_ = window.size;
+    window_key_ = key;
+    has_short_windows_ = !window.drop_remainder;
+    unstacked_ = Names();
+  }
+
+  // [rows * window, ...] as [rows, window, ...]; what a short window lacks is filled up.
+  [[nodiscard]] ColumnPlan Stacked(const ColumnPlan& read, const std::string& key) {
+    if (!graph_) graph_ = std::make_shared<ColumnGraph>();
+    ColumnPlan column;
+    column.is_drawn = read.is_drawn;
+    column.spec = read.spec;
+    Value value = ValueOf(read, key);
+    if (has_short_windows_) value = FilledUp(value, read.spec);
+    std::vector<int64_t> dims = {kUnknownDim, window_};
+    dims.insert(dims.end(), read.spec.shape.dims().begin(), read.spec.shape.dims().end());
+    column.computed = ops::Reshape(value, Shape(dims));
+    column.spec.shape = Shape({dims.begin() + 1, dims.end()});
+    return column;
+  }
+
+  [[nodiscard]] Value FilledUp(Value value, const TensorSpec& column) {
+    Graph& graph = graph_->graph;
+    if (!graph_->window_places.valid()) {
+      graph_->window_places = graph.Placeholder(DType::kBool, Shape({kUnknownDim}), "window");
+    }
+    std::vector<int64_t> dims = {kUnknownDim};
+    dims.resize(column.shape.dims().size() + 1, 1);
+    const Value is_own = ops::Reshape(graph_->window_places, Shape(dims));
+    const Tensor filler = PaddingValueOf(*window_padding_, column, window_padding_key_);
+    return ops::SelectV2(is_own, value, graph.Constant(filler));
   }
 
   // Lengthens the chain of column `in` and stores it as `out`. `name` is the op's own.
   void Apply(const MapOptions& op, const std::string& key, const std::string& name) {
     const MapColumns& names = ColumnsOf(op);
-    ColumnPlan column = Find(table_, names.in, key + ".in");
+    ColumnPlan column = At(names.in, key + ".in");
     MappedColumn mapped = ResolveMap(op, column.spec, key, name);
     column.is_drawn = column.is_drawn || IsRandom(op);
     if (column.computed.valid()) {
@@ -199,6 +262,13 @@ class ColumnTable {
 
   Table table_;
   std::shared_ptr<ColumnGraph> graph_;
+  std::map<std::string_view, int> seen_;  // ops of each kind
+  int64_t window_ = 1;
+  std::string window_key_;
+  bool has_short_windows_ = false;
+  const PaddingOptions* window_padding_ = nullptr;  // of windows that may be short
+  std::string window_padding_key_;
+  std::set<std::string> unstacked_;  // columns whose windows nobody has asked for yet
 };
 
 std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table& table,
@@ -222,6 +292,23 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
     throw Error(Code::kUsage, "no column is left for the features").Key(key + ".features");
   }
   return names;
+}
+
+void PadLists(const InputFnOptions& options, const std::string& key, const Table& table,
+              InputPlan& plan) {
+  const ListPadder padder(options, key);
+  std::set<std::string> lists;
+  std::set<std::string> names;
+  for (const auto& [name, column] : table) {
+    names.insert(name);
+    if (column.is_list()) lists.insert(name);
+  }
+  padder.CheckNames(lists, names);
+  for (ColumnPlan& column : plan.features) padder.Pad(column);
+  plan.labels = plan.labels.Map([&](const std::string& /*head*/, ColumnPlan column) {
+    padder.Pad(column);
+    return column;
+  });
 }
 
 }  // namespace
@@ -248,7 +335,7 @@ nn::Labels<std::string> LabelsOf(const InputFnOptions& options) {
 InputPlan PlanFilter(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
                      const std::string& key, std::optional<size_t> stage) {
   ColumnTable table(columns, key);
-  table.ApplyAll(MapOf(options, stage), key);
+  table.ApplyAll(options, key, stage);
   Formula formula = options.filter;
   std::string filter_key = key + ".filter";
   if (stage) {
@@ -273,11 +360,40 @@ InputPlan PlanFilter(const InputFnOptions& options, const std::vector<TensorSpec
   return plan;
 }
 
+InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
+                      const std::string& key, size_t stage) {
+  ColumnTable table(columns, key);
+  table.ApplyAll(options, key, stage);
+  const Formula& formula = options.stages[stage].bucket_by_sequence_length->element_length_func;
+  const std::string place =
+      fmt::format("{}.stages[{}].bucket_by_sequence_length.element_length_func", key, stage);
+  InputPlan plan;
+  const auto list = table.columns().find(formula.text);
+  if (list != table.columns().end() && list->second.is_list()) {
+    plan.features.push_back(list->second);
+    return plan;
+  }
+  ColumnPlan length = table.Computed(formula, place);
+  length.spec.name = "length";
+  length.spec.key = place;
+  const auto refuse = [&](const std::string& message) {
+    throw Error(Code::kUsage, message).At(formula.place);
+  };
+  if (!IsInteger(length.spec.dtype) || length.spec.shape.rank() != 0) {
+    refuse(fmt::format("a length is one whole number an example, and this is {} {}",
+                       NameOf(length.spec.dtype), length.spec.shape.Text()));
+  }
+  if (length.is_drawn) refuse("a length cannot depend on what map ops draw in each epoch anew");
+  plan.graph = table.graph();
+  plan.features.push_back(std::move(length));
+  return plan;
+}
+
 InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
                       const std::string& key) {
   ColumnTable table(columns, key);
-  table.ApplyAll(MapOf(options), key);
-  InputPlan plan;
+  table.ApplyAll(options, key);
+  InputPlan plan{.window = table.window()};
   for (const std::string& name : FeatureNames(options, table.columns(), key)) {
     plan.features.push_back(table.At(name, key + ".features"));
   }
@@ -295,6 +411,7 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
                                           name))
         .Key(forward_key);
   }
+  PadLists(options, key, table.columns(), plan);
   for (const ColumnPlan& column : plan.features) CheckSizes(column);
   for (const auto& [head, column] : plan.labels) CheckSizes(column);
   for (const ColumnPlan& column : plan.forwarded) CheckSizes(column);

@@ -27,6 +27,12 @@ struct ColumnPlan {
     Stage stage;
     DType dtype = DType::kInvalid;  // behind the stage
   };
+  // How a list of any length becomes a row of a dense column, as Dataset.padded_batch does it.
+  struct Padding {
+    int64_t length = kUnknownDim;  // unknown: that of the batch's longest
+    Tensor value;                  // a scalar of the column's type
+    std::string key;               // of the job, for errors
+  };
   TensorSpec spec;   // of the result; shape [?] for lists of any length
   size_t input = 0;  // index of the column that is read
   std::string input_name;
@@ -39,9 +45,13 @@ struct ColumnPlan {
   // Valid: what a formula made, [?, ...], in InputPlan::graph; there is no chain then.
   Value computed = {};
   bool is_drawn = false;  // it depends on a random op
+  std::optional<Padding> padding;
 
   // True for lists of any length: their values are told from fillers by a tensor beside them.
-  [[nodiscard]] bool is_list() const { return images.empty() && !spec.shape.fully_known(); }
+  [[nodiscard]] bool is_list() const { return has_any_length() && !padding; }
+  [[nodiscard]] bool has_any_length() const {
+    return images.empty() && !computed.valid() && (padding || !spec.shape.fully_known());
+  }
 };
 
 // Columns that formulas make, and what they read.
@@ -50,6 +60,7 @@ struct ColumnGraph {
   Graph graph{registry};
   std::vector<ColumnPlan> inputs;   // chains
   std::vector<Value> placeholders;  // of the inputs, [?, ...]
+  Value window_places;              // of windows that may be short: bool [?], which are theirs
   std::mutex mutex;                 // of who compiles it
 };
 
@@ -58,6 +69,7 @@ struct InputPlan {
   std::vector<ColumnPlan> features;    // sorted by name
   nn::Labels<ColumnPlan> labels;
   std::vector<ColumnPlan> forwarded;  // the id and others that are carried along
+  int64_t window = 1;                 // records of a row; above 1 all columns are the graph's
 
   [[nodiscard]] StreamSpec spec() const;
 };
@@ -72,6 +84,12 @@ struct InputPlan {
 [[nodiscard]] InputPlan PlanFilter(const InputFnOptions& options,
                                    const std::vector<TensorSpec>& columns, const std::string& key,
                                    std::optional<size_t> stage = std::nullopt);
+
+// Plans the batch that has the length of each example, by stage number `stage`, a
+// bucket_by_sequence_length, as its only feature: a column of lists, or whole numbers [rows].
+[[nodiscard]] InputPlan PlanLengths(const InputFnOptions& options,
+                                    const std::vector<TensorSpec>& columns, const std::string& key,
+                                    size_t stage);
 
 // Plans the batch. `columns` are those of the source or of parse_example; `key` is the input_fn's
 // key path. Throws Error kUsage, at the job's keys, for a name that no column has and for ops that

@@ -13,7 +13,9 @@ Program& ColumnProgram::For(int64_t rows) {
   std::unique_ptr<Program>& program = programs_[rows];
   if (program) return *program;
   ProgramSpec spec{.graph = &graph_->graph, .fetches = wanted_};
-  for (const Value placeholder : graph_->placeholders) {
+  std::vector<Value> placeholders = graph_->placeholders;
+  if (graph_->window_places.valid()) placeholders.push_back(graph_->window_places);
+  for (const Value placeholder : placeholders) {
     std::vector<int64_t> dims = placeholder.shape().dims();
     dims.front() = rows;
     spec.feeds.push_back({.placeholder = placeholder, .shape = Shape(std::move(dims))});

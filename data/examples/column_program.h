@@ -17,7 +17,8 @@ class ColumnProgram {
  public:
   // `wanted` are values of the graph, [?, ...]; the graph may be shared with other workers.
   ColumnProgram(std::shared_ptr<ColumnGraph> graph, std::vector<Value> wanted);
-  // The values, [rows, ...], of the graph's inputs, [rows, ...] each in their order.
+  // The values, [rows, ...], of the graph's inputs, [rows, ...] each in their order, and of its
+  // window_places where it has them.
   [[nodiscard]] std::vector<Tensor> Run(const std::vector<Tensor>& inputs, int64_t rows);
 
  private:

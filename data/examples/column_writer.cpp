@@ -140,6 +140,21 @@ int64_t PaddedLength(const std::vector<int64_t>& lengths) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
 }
 
+// K of a batch of lists that are padded: as tf.data has it.
+int64_t PaddedLength(const std::vector<int64_t>& lengths, const ColumnPlan::Padding& padding,
+                     int64_t bucket_length, const std::string& name) {
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  int64_t length = padding.length;
+  if (length == kUnknownDim) length = bucket_length > 0 ? bucket_length : longest;
+  if (longest <= length) return length;
+  throw Error(
+      Code::kData,
+      fmt::format("\"{}\": a list of {} values is longer than the {} that lists are padded to",
+                  name, longest, length),
+      "padded_shapes, or a filter before the batch")
+      .Key(padding.key);
+}
+
 // Where lists of these lengths, filled up to K, have their values: bool [rows, K].
 Tensor PresentOf(const std::vector<int64_t>& lengths) {
   const int64_t k = PaddedLength(lengths);
@@ -241,28 +256,33 @@ class ImageWriter final : public ColumnWriter {
 class NumberListWriter final : public ColumnWriter {
  public:
   NumberListWriter(const ColumnPlan& plan, TensorPool& pool)
-      : dtype_(plan.spec.dtype), pool_(pool), chain_(plan) {}
+      : spec_(plan.spec), padding_(plan.padding), pool_(pool), chain_(plan) {}
   void Begin(int64_t) override {
     lengths_.clear();
     bytes_.clear();
+    bucket_length_ = 0;
   }
+  void PadTo(int64_t length) override { bucket_length_ = length; }
   void Add(Values values, const RecordKey& /*record*/) override {
     lengths_.push_back(values.count);
     const size_t at = bytes_.size();
-    const size_t size = static_cast<size_t>(values.count) * SizeOf(dtype_);
+    const size_t size = static_cast<size_t>(values.count) * SizeOf(spec_.dtype);
     void* const result = scratch_.Room(size);
     chain_.Run(values, result);
     bytes_.resize(at + size);
     if (size > 0) std::memcpy(&bytes_[at], result, size);
   }
   Tensor Finish() override {
-    const int64_t length = PaddedLength(lengths_);
-    Tensor tensor = pool_.Get(dtype_, Shape({static_cast<int64_t>(lengths_.size()), length}));
-    DispatchDType(dtype_, [&]<class T>() {
+    const DType dtype = spec_.dtype;
+    const int64_t length = padding_ ? PaddedLength(lengths_, *padding_, bucket_length_, spec_.name)
+                                    : PaddedLength(lengths_);
+    Tensor tensor = pool_.Get(dtype, Shape({static_cast<int64_t>(lengths_.size()), length}));
+    DispatchDType(dtype, [&]<class T>() {
       // -1 for whole numbers (of an unsigned type its largest), NaN for floats, false for truth
       // values.
-      const T absent = IsFloating(dtype_) ? ConvertTo<T>(std::numeric_limits<float>::quiet_NaN())
-                                          : ConvertTo<T>(-static_cast<int>(IsInteger(dtype_)));
+      T absent = IsFloating(dtype) ? ConvertTo<T>(std::numeric_limits<float>::quiet_NaN())
+                                   : ConvertTo<T>(-static_cast<int>(IsInteger(dtype)));
+      if (padding_) absent = *padding_->value.template data<T>();
       const char* from = bytes_.data();
       T* row = tensor.data<T>();
       for (const int64_t count : lengths_) {
@@ -278,10 +298,12 @@ class NumberListWriter final : public ColumnWriter {
   [[nodiscard]] Tensor Present() const override { return PresentOf(lengths_); }
 
  private:
-  DType dtype_;
+  TensorSpec spec_;
+  std::optional<ColumnPlan::Padding> padding_;
   TensorPool& pool_;
   Chain chain_;
   Scratch scratch_;
+  int64_t bucket_length_ = 0;
   std::vector<int64_t> lengths_;
   std::vector<char> bytes_;
 };
@@ -291,12 +313,17 @@ class NumberListWriter final : public ColumnWriter {
 class StringWriter final : public ColumnWriter {
  public:
   explicit StringWriter(const ColumnPlan& plan)
-      : shape_(plan.spec.shape), ragged_(plan.is_list()) {}
+      : name_(plan.spec.name),
+        shape_(plan.spec.shape),
+        ragged_(plan.has_any_length()),
+        padding_(plan.padding) {}
   void Begin(int64_t) override {
     text_.clear();
     ends_.clear();
     lengths_.clear();
+    bucket_length_ = 0;
   }
+  void PadTo(int64_t length) override { bucket_length_ = length; }
   void Add(Values values, const RecordKey& /*record*/) override {
     const auto* const strings = static_cast<const std::string_view*>(values.data);
     lengths_.push_back(values.count);
@@ -307,19 +334,22 @@ class StringWriter final : public ColumnWriter {
   }
   Tensor Finish() override {
     const auto rows = static_cast<int64_t>(lengths_.size());
-    const Shape row = ragged_ ? Shape({PaddedLength(lengths_)}) : shape_;
+    const Shape row = RowShape();
     const size_t size = text_.size();
+    if (padding_) text_.append(padding_->value.strings()[0]);
     const auto arena = std::make_shared<const std::string>(std::move(text_));
     text_ = std::string();
     text_.reserve(size);  // the next batch is as long
     Tensor tensor = Tensor::Views(BatchShape(rows, row), arena);
     const char* bytes = arena->data();
+    const std::string_view arena_end = std::string_view(*arena).substr(size);
     const size_t* end = ends_.data();
     size_t begin = 0;
     std::string_view* out = tensor.strings().data();
     for (const int64_t length : lengths_) {
       // The places beyond a row's length stay "": views of a new tensor are empty.
       for (int64_t i = 0; i < length; ++i, begin = *end++) out[i] = {bytes + begin, *end - begin};
+      if (padding_) std::fill(out + length, out + row.elements(), arena_end);
       out += row.elements();
     }
     return tensor;
@@ -327,8 +357,17 @@ class StringWriter final : public ColumnWriter {
   [[nodiscard]] Tensor Present() const override { return PresentOf(lengths_); }
 
  private:
+  [[nodiscard]] Shape RowShape() const {
+    if (!ragged_) return shape_;
+    return Shape({padding_ ? PaddedLength(lengths_, *padding_, bucket_length_, name_)
+                           : PaddedLength(lengths_)});
+  }
+
+  std::string name_;
   Shape shape_;
   bool ragged_;
+  std::optional<ColumnPlan::Padding> padding_;
+  int64_t bucket_length_ = 0;
   std::string text_;          // all strings, end to end
   std::vector<size_t> ends_;  // of each
   std::vector<int64_t> lengths_;
@@ -339,7 +378,7 @@ class StringWriter final : public ColumnWriter {
 std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan, TensorPool& pool) {
   if (plan.spec.dtype == DType::kString) return std::make_unique<StringWriter>(plan);
   if (!plan.images.empty()) return std::make_unique<ImageWriter>(plan, pool);
-  if (plan.is_list()) return std::make_unique<NumberListWriter>(plan, pool);
+  if (plan.has_any_length()) return std::make_unique<NumberListWriter>(plan, pool);
   return std::make_unique<NumberWriter>(plan, pool);
 }
 

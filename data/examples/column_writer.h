@@ -21,6 +21,8 @@ class ColumnWriter {
   virtual void Add(Values values, const RecordKey& record) = 0;
   // The column [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
   [[nodiscard]] virtual Tensor Finish() = 0;
+  // Between Begin and Finish, for lists that are padded: to this length; 0: to what the plan says.
+  virtual void PadTo(int64_t /*length*/) {}
   // After Finish, for lists of any length: where [rows, K] has a value of the list, bool.
   [[nodiscard]] virtual Tensor Present() const { return {}; }
 };

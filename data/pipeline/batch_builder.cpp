@@ -20,6 +20,18 @@ Error WithRecord(const Error& error, const std::string& file, int64_t record) {
   return {error.code(), std::move(faults)};
 }
 
+// Which records are of their window, bool [rows * window]; rows beyond the drawn ones are as the
+// first.
+Tensor WindowPlaces(const Drawn& drawn, int64_t rows, int64_t window) {
+  Tensor places(DType::kBool, Shape({rows * window}));
+  bool* place = places.data<bool>();
+  for (int64_t row = 0; row < rows; ++row) {
+    std::fill_n(place, drawn.window_sizes[static_cast<size_t>(row < drawn.rows ? row : 0)], true);
+    place += window;
+  }
+  return places;
+}
+
 int64_t EpochOf(const Drawn& drawn, int64_t row) {
   for (const Drawn::Stretch& stretch : drawn.stretches) {
     if (row < stretch.rows) return stretch.epoch;
@@ -31,7 +43,7 @@ int64_t EpochOf(const Drawn& drawn, int64_t row) {
 }  // namespace
 
 BatchBuilder::BatchBuilder(const BuildContext& context, TensorPool& pool)
-    : context_(context), pool_(pool) {
+    : context_(context), pool_(pool), window_(context.plan.window) {
   const InputPlan& plan = context.plan;
   for (const ColumnPlan& column : plan.features) outputs_.push_back(OutputFor(column));
   for (const auto& [head, column] : plan.labels) outputs_.push_back(OutputFor(column));
@@ -97,26 +109,39 @@ void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   }
 }
 
+void BatchBuilder::AddRows(const Drawn& drawn, int64_t rows, Batch& batch) {
+  for (const Column& column : columns_) {
+    column.writer->Begin(rows * window_);
+    if (drawn.list_length > 0) column.writer->PadTo(drawn.list_length);
+  }
+  for (int64_t row = 0; row < drawn.rows; ++row) {
+    for (int64_t i = 0; i < window_; ++i) {
+      AddRow(drawn, row * window_ + i);
+      if (i == 0) batch.rows.push_back(row_.from);
+    }
+  }
+  // Padding is a real row, so that no op of the model meets a value that data do not have.
+  for (int64_t row = drawn.rows; row < rows; ++row) {
+    for (int64_t i = 0; i < window_; ++i) AddRow(drawn, i);
+  }
+}
+
 Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
   const int64_t rows = std::max(drawn.rows, pad_to);
   Batch batch;
   batch.examples = drawn.rows;
   batch.after = drawn.after;
   batch.rows.reserve(static_cast<size_t>(drawn.rows));
-  for (const Column& column : columns_) column.writer->Begin(rows);
-  for (int64_t row = 0; row < drawn.rows; ++row) {
-    AddRow(drawn, row);
-    batch.rows.push_back(row_.from);
-  }
-  // Padding is a real row, so that no op of the model meets a value that data do not have.
-  for (int64_t row = drawn.rows; row < rows; ++row) AddRow(drawn, 0);
-
+  AddRows(drawn, rows, batch);
   std::vector<Tensor> read;
   for (const Column& column : columns_) read.push_back(column.writer->Finish());
   std::vector<Tensor> computed;
   if (program_) {
-    computed =
-        program_->Run({read.begin() + static_cast<ptrdiff_t>(graph_inputs_), read.end()}, rows);
+    std::vector<Tensor> inputs(read.begin() + static_cast<ptrdiff_t>(graph_inputs_), read.end());
+    if (context_.plan.graph->window_places.valid()) {
+      inputs.push_back(WindowPlaces(drawn, rows, window_));
+    }
+    computed = program_->Run(inputs, rows * window_);
   }
   // The outputs stand in this order since the constructor made them.
   size_t next = 0;

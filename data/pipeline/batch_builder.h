@@ -32,7 +32,9 @@ class BatchBuilder {
   [[nodiscard]] Batch Build(const Drawn& drawn, int64_t pad_to);
 
  private:
-  void AddRow(const Drawn& drawn, int64_t row);
+  // The columns' values of all rows, those to `rows` filled up with copies of the first.
+  void AddRows(const Drawn& drawn, int64_t rows, Batch& batch);
+  void AddRow(const Drawn& drawn, int64_t row);  // of windows, row counts records
   void ReadRow(const Drawn& drawn, int64_t row);
   void MapRow(int64_t epoch);
 
@@ -55,6 +57,7 @@ class BatchBuilder {
   std::vector<Value> computed_;  // of the graph
   std::vector<Output> outputs_;  // features, then labels, then what is forwarded
   std::optional<ColumnProgram> program_;
+  int64_t window_ = 1;  // records of a row
   Row row_;
   ParsedExample parsed_;
 };

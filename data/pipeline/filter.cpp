@@ -38,6 +38,23 @@ std::vector<bool> Kept(BatchBuilder& builder, Drawn& drawn) {
   return std::vector<bool>(keeps, keeps + drawn.rows);
 }
 
+// The lengths of the drawn records.
+std::vector<int64_t> Lengths(BatchBuilder& builder, Drawn& drawn) {
+  drawn.stretches = {{0, drawn.rows}};
+  const Batch batch = builder.Build(drawn, 0);
+  std::vector<int64_t> lengths;
+  const int64_t width = batch.present.empty() ? 1 : batch.present.front().shape().dim(1);
+  for (int64_t row = 0; row < drawn.rows; ++row) {
+    if (batch.present.empty()) {
+      lengths.push_back(static_cast<int64_t>(batch.features.front().AsDouble(row)));
+    } else {
+      const bool* const places = batch.present.front().data<bool>() + row * width;
+      lengths.push_back(std::count(places, places + width, true));
+    }
+  }
+  return lengths;
+}
+
 class KeptSource final : public IndexedSource {
  public:
   KeptSource(std::shared_ptr<IndexedSource> source, std::vector<int64_t> records)
@@ -54,17 +71,21 @@ class KeptSource final : public IndexedSource {
   std::vector<int64_t> records_;
 };
 
-// The pass over an indexed source: chunks in any order, their truths in the order of the records.
+// The pass over an indexed source: chunks in any order, what `look` says of their records in the
+// order of the records.
+template <class T>
 class Pass {
  public:
-  Pass(const IndexedSource& source, const FilterContext& filter)
-      : context_(ContextOf(filter, source)),
+  using Look = std::vector<T> (*)(BatchBuilder&, Drawn&);
+  Pass(const IndexedSource& source, const FilterContext& filter, Look look)
+      : look_(look),
+        context_(ContextOf(filter, source)),
         size_(source.size()),
         kept_(static_cast<size_t>((size_ + kChunk - 1) / kChunk)) {
     context_.source = &source;
   }
 
-  std::vector<bool> Run(int workers) {
+  std::vector<T> Run(int workers) {
     {
       std::vector<std::jthread> threads;
       const auto most = static_cast<int64_t>(kept_.size());
@@ -74,12 +95,10 @@ class Pass {
       Work();
     }
     if (error_) std::rethrow_exception(error_);
-    std::vector<bool> truths;
-    truths.reserve(static_cast<size_t>(size_));
-    for (const std::vector<bool>& chunk : kept_) {
-      truths.insert(truths.end(), chunk.begin(), chunk.end());
-    }
-    return truths;
+    std::vector<T> all;
+    all.reserve(static_cast<size_t>(size_));
+    for (const std::vector<T>& chunk : kept_) all.insert(all.end(), chunk.begin(), chunk.end());
+    return all;
   }
 
  private:
@@ -89,7 +108,7 @@ class Pass {
     Drawn drawn;
     for (size_t chunk = next_++; chunk < kept_.size(); chunk = next_++) {
       try {
-        Look(builder, chunk, drawn);
+        LookAt(builder, chunk, drawn);
       } catch (...) {
         // The first error in the order of the records is the one that is told.
         const std::lock_guard lock(mutex_);
@@ -102,18 +121,19 @@ class Pass {
     }
   }
 
-  void Look(BatchBuilder& builder, size_t chunk, Drawn& drawn) {
+  void LookAt(BatchBuilder& builder, size_t chunk, Drawn& drawn) {
     drawn.Clear();
     const int64_t first = static_cast<int64_t>(chunk) * kChunk;
     drawn.rows = std::min(kChunk, size_ - first);
     for (int64_t i = 0; i < drawn.rows; ++i) drawn.records.push_back(first + i);
-    kept_[chunk] = Kept(builder, drawn);
+    kept_[chunk] = look_(builder, drawn);
   }
 
+  Look look_;
   BuildContext context_;
   int64_t size_;
-  std::atomic<size_t> next_ = 0;         // chunk
-  std::vector<std::vector<bool>> kept_;  // by chunk
+  std::atomic<size_t> next_ = 0;      // chunk
+  std::vector<std::vector<T>> kept_;  // by chunk
   std::mutex mutex_;
   std::exception_ptr error_;
   size_t error_chunk_ = 0;
@@ -182,7 +202,11 @@ class KeptStream final : public StreamedSource {
 }  // namespace
 
 std::vector<bool> TruthsOf(const IndexedSource& source, const FilterContext& context) {
-  return Pass(source, context).Run(context.workers);
+  return Pass<bool>(source, context, Kept).Run(context.workers);
+}
+
+std::vector<int64_t> LengthsOf(const IndexedSource& source, const FilterContext& context) {
+  return Pass<int64_t>(source, context, Lengths).Run(context.workers);
 }
 
 AnySource KeepRecords(AnySource source, FilterContext context) {

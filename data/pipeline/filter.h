@@ -22,6 +22,11 @@ struct FilterContext {
 // workers. Throws what reading and parsing throw.
 [[nodiscard]] std::vector<bool> TruthsOf(const IndexedSource& source, const FilterContext& context);
 
+// For each record its length, by the plan of PlanLengths: the number of a list's values, or the
+// number that a formula gives.
+[[nodiscard]] std::vector<int64_t> LengthsOf(const IndexedSource& source,
+                                             const FilterContext& context);
+
 // An indexed source is read once, here, by its workers: which records are kept is known then, and
 // they are read in any order as before. A stream is filtered as it is read. Throws Error kData, at
 // the key, where no record of an indexed source is kept, and what reading and parsing throw.

@@ -10,6 +10,7 @@
 #include "data/pipeline/pipeline.h"
 #include "data/pipeline/stage_sources.h"
 #include "data/pipeline/stages.h"
+#include "data/sources/kept_rows.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -76,12 +77,9 @@ class Input {
                   fmt::format("repeat is {}; expected 0 or more, or -1 for ever", *options_.repeat))
           .Key(key_ + ".repeat");
     }
-    if (const auto* cache = std::get_if<std::string>(&options_.cache);
-        cache != nullptr && *cache != "memory" &&
-        !std::holds_alternative<ImageFolderSource>(options_.source)) {
-      throw Error(Code::kUsage, fmt::format("expected false or memory, found '{}'", *cache),
-                  "a file keeps what image_dataset_from_directory decodes")
-          .Key(key_ + ".cache");
+    const auto* const cache = std::get_if<std::string>(&options_.cache);
+    if (cache != nullptr && cache->empty()) {
+      throw Error(Code::kUsage, "expected false, memory or a file").Key(key_ + ".cache");
     }
     if (!options_.stages.empty()) CheckOwnStages();
     // These throw for what is wrong, before a file is touched.
@@ -102,6 +100,11 @@ class Input {
     refuse_beside(options_.shuffle.has_value(), "shuffle");
     refuse_beside(options_.repeat.has_value(), "repeat");
     CheckStageList(options_.stages, key_ + ".stages");
+    if (!wrap_ || WindowSizeOf(original_.stages) == 1) return;
+    throw Error(Code::kUsage, "a record is one part of a window alone",
+                "an export of windows takes them as tensors: "
+                "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+        .Key(key_ + ".stages");
   }
 
   void SetCacheFile() {
@@ -111,6 +114,12 @@ class Input {
   }
 
   [[nodiscard]] bool Cached() const {
+    if (std::any_of(original_.stages.begin(), original_.stages.end(),
+                    [](const StageOptions& stage) { return stage.cache == "memory"; })) {
+      return true;
+    }
+    // A file takes the records as they are streamed.
+    if (KeptFile()) return false;
     const bool* const flag = std::get_if<bool>(&options_.cache);
     return flag == nullptr || *flag;
   }
@@ -169,6 +178,9 @@ class Input {
     for (size_t i = 0; i < original_.stages.size(); ++i) {
       if (HasFormula(i)) (void)FilterOf(columns, 1, i);
     }
+    if (!original_.stages.empty() && original_.stages.back().bucket_by_sequence_length) {
+      (void)LengthOf(columns, 1);
+    }
   }
 
   [[nodiscard]] SampleOptions Sampling(const InputContext& context) const {
@@ -188,6 +200,9 @@ class Input {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
     AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
+    if (const std::optional<std::string> file = KeptFile()) {
+      source = KeepInFile(std::move(source), *file, FingerprintOf(options_.source));
+    }
     // After skip and take, before whatever wraps the records: folds count records of the
     // job.
     if (options_.fold) source = TakeFold(std::move(source), *options_.fold, SourceKey());
@@ -221,6 +236,17 @@ class Input {
     return joined_.source;
   }
 
+  // The file of the stage that keeps the source's records in one.
+  [[nodiscard]] std::optional<std::string> KeptFile() const {
+    for (const StageOptions& stage : original_.stages) {
+      if (stage.cache && *stage.cache != "memory") return stage.cache;
+    }
+    const auto* const cache = std::get_if<std::string>(&original_.cache);
+    const bool is_own = std::holds_alternative<ImageFolderSource>(original_.source);
+    if (cache == nullptr || *cache == "memory" || is_own) return std::nullopt;
+    return *cache;
+  }
+
   // What the stages' formulas say of the records.
   void FindTruths(const AnySource& source, const std::vector<TensorSpec>& columns, int workers) {
     if (original_.stages.empty()) return;
@@ -231,21 +257,52 @@ class Input {
       truths_[i] =
           std::make_shared<const Truths>(TruthsOf(**indexed, FilterOf(columns, workers, i)));
     }
+    if (!original_.stages.back().bucket_by_sequence_length) return;
+    lengths_ = std::make_shared<const std::vector<int64_t>>(
+        LengthsOf(**indexed, LengthOf(columns, workers)));
+  }
+  [[nodiscard]] FilterContext LengthOf(const std::vector<TensorSpec>& source_columns,
+                                       int workers) const {
+    const size_t stage = original_.stages.size() - 1;
+    return {.plan = PlanLengths(original_,
+                                original_parser_ ? original_parser_->columns() : source_columns,
+                                key_, stage),
+            .parser = original_parser_ ? &*original_parser_ : nullptr,
+            .workers = workers,
+            .key = fmt::format("{}.stages[{}]", key_, stage)};
+  }
+
+  void CheckBatchStage(const InputContext& context) const {
+    const StageOptions& last = original_.stages.back();
+    const std::string key = fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
+    if (const auto& bucket = last.bucket_by_sequence_length; bucket && context.pad_last) {
+      const auto& sizes = bucket->bucket_batch_sizes;
+      const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+      if (largest <= context.batch_size) return;
+      throw Error(Code::kUsage,
+                  fmt::format("a bucket's batch is {}, and batches are filled up to {}", largest,
+                              context.batch_size),
+                  "a batch size of a bucket is eval_batch_size or predict_batch_size at most")
+          .Key(key + ".bucket_by_sequence_length.bucket_batch_sizes");
+    }
+    const std::optional<int64_t> batch =
+        last.padded_batch ? last.padded_batch->batch_size : last.batch;
+    if (!batch || context.mode != Mode::kTrain || *batch == context.batch_size) return;
+    throw Error(
+        Code::kUsage,
+        fmt::format("batch is {}, and training asks for batches of {}", *batch, context.batch_size),
+        "train_batch_size says how many; leave the stage out, or give it the same number")
+        .Key(key + (last.padded_batch ? ".padded_batch.batch_size" : ".batch"));
   }
 
   [[nodiscard]] std::unique_ptr<Sampler> Stages(const IndexedSource& source,
                                                 const InputContext& context,
                                                 PipelineOptions& options) const {
-    const std::optional<int64_t> batch = original_.stages.back().batch;
-    if (batch && context.mode == Mode::kTrain && *batch != context.batch_size) {
-      throw Error(Code::kUsage,
-                  fmt::format("batch is {}, and training asks for batches of {}", *batch,
-                              context.batch_size),
-                  "train_batch_size says how many; leave the stage out, or give it the same number")
-          .Key(fmt::format("{}.stages[{}].batch", key_, original_.stages.size() - 1));
-    }
-    const StageContext stages{joined_.own.size, context.seed, truths_, joined_.datasets,
-                              joined_.file_starts};
+    CheckBatchStage(context);
+    const StageContext stages{joined_.own.size, context.seed,        truths_,
+                              joined_.datasets, joined_.file_starts, lengths_};
+    // A bucket's short batches at the end are its own option's.
+    if (original_.stages.back().bucket_by_sequence_length) options.drop_remainder = false;
     options.epoch_size = CountOf(original_.stages, stages);
     options.endless = !options.epoch_size;
     if (options.epoch_size == 0) {
@@ -305,8 +362,9 @@ class Input {
   InputFnOptions original_;
   std::optional<ExampleParser> parser_;
   std::optional<ExampleParser> original_parser_;
-  StageSources joined_;                                // of the stages, once the source is open
-  std::vector<std::shared_ptr<const Truths>> truths_;  // of the stages, once the source is open
+  StageSources joined_;                                  // of the stages, once the source is open
+  std::vector<std::shared_ptr<const Truths>> truths_;    // of the stages, once the source is open
+  std::shared_ptr<const std::vector<int64_t>> lengths_;  // of a bucket_by_sequence_length, likewise
   std::optional<StreamSpec> known_spec_;
   std::mutex mutex_;
   std::shared_ptr<IndexedSource> opened_;

@@ -34,7 +34,13 @@ class OtherFile {
     KeepNeeded(columns);
     // Every row of that file is read.
     options_.filter = {};
+    const std::vector<StageOptions> padding = PaddingStage();
     options_.stages.clear();
+    // A file of records is the job's own's.
+    if (const auto* const cache = std::get_if<std::string>(&options_.cache);
+        cache != nullptr && *cache != "memory") {
+      options_.cache = false;
+    }
     if (!SetImages()) {
       std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
     }
@@ -42,11 +48,38 @@ class OtherFile {
     options_.shuffle.reset();
     options_.repeat = 1;
     options_.drop_remainder = false;
+    if (!padding.empty()) AddPadding(padding);
     return std::move(options_);
   }
 
  private:
   [[nodiscard]] std::string Key() const { return "input_fns." + name_; }
+  // The stage that says how lists are filled up, if there is one.
+  [[nodiscard]] std::vector<StageOptions> PaddingStage() const {
+    for (size_t i = 0; i < options_.stages.size(); ++i) {
+      if (!options_.stages[i].window) continue;
+      throw Error(Code::kUsage, "--input FILE has records, and the model takes windows of them",
+                  "predict.input_fn names an input_fn of the job that has windows")
+          .Key(fmt::format("{}.stages[{}].window", Key(), i));
+    }
+    if (options_.stages.empty()) return {};
+    const StageOptions& last = options_.stages.back();
+    StageOptions stage;
+    stage.padded_batch = last.padded_batch;
+    if (const auto& bucket = last.bucket_by_sequence_length; bucket && !bucket->no_padding) {
+      stage.padded_batch = PaddedBatchOptions{*bucket, std::nullopt};
+    }
+    if (!stage.padded_batch) return {};
+    stage.padded_batch->batch_size.reset();
+    return {stage};
+  }
+  // Stages stand in the place of map and repeat.
+  void AddPadding(const std::vector<StageOptions>& padding) {
+    if (!options_.map.empty()) options_.stages.push_back({.map = std::move(options_.map)});
+    options_.map.clear();
+    options_.repeat.reset();
+    options_.stages.insert(options_.stages.end(), padding.begin(), padding.end());
+  }
   [[nodiscard]] std::string_view Type() const {
     return std::visit([](const auto& source) { return source.kType; }, options_.source);
   }

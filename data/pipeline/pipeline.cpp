@@ -96,8 +96,9 @@ void Pipeline::DrawRecords(Drawn& drawn) {
     seek_.reset();
   }
   sampler_->Draw(options_.batch_size, drawn);
-  // Fewer rows than asked for come only at the end of the last epoch.
-  if (options_.drop_remainder && drawn.rows < options_.batch_size) drawn.rows = 0;
+  // Fewer rows than asked for come only at the end of the last epoch, or where the sampler says so.
+  if (options_.drop_remainder && !sampler_->cuts_batches() && drawn.rows < options_.batch_size)
+    drawn.rows = 0;
   drained_ = drawn.rows == 0;
 }
 

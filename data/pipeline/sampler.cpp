@@ -255,6 +255,8 @@ void Drawn::Clear() {
   bytes.clear();
   ends.clear();
   from.clear();
+  window_sizes.clear();
+  list_length = 0;
   stretches.clear();
 }
 

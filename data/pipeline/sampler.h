@@ -33,7 +33,10 @@ struct Drawn {
   std::string bytes;
   std::vector<size_t> ends;
   std::vector<Provenance> from;
-  // The epochs that the rows belong to, in order.
+  // Of windows, which are rows of so many records each: how many of them are the window's own.
+  std::vector<int64_t> window_sizes;
+  int64_t list_length = 0;  // that lists are filled up to; 0: what their columns say
+  // The epochs that the rows' records belong to, in order.
   struct Stretch {
     int64_t epoch = 0;
     int64_t rows = 0;
@@ -52,6 +55,8 @@ class Sampler {
   virtual void Seek(const StreamPosition& position) = 0;
   // Up to `rows` records; fewer only at the end of the last epoch.
   virtual void Draw(int64_t rows, Drawn& drawn) = 0;
+  // Whether Draw says by itself how many rows a batch has.
+  [[nodiscard]] virtual bool cuts_batches() const { return false; }
   // The part of the work that any thread may do at any time: it reads nothing that Draw and Seek
   // change.
   virtual void Locate(Drawn& drawn) const { (void)drawn; }

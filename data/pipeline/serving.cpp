@@ -72,6 +72,7 @@ class ParsingReceiver {
     }
     const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns(options_, key_);
     const InputPlan plan = PlanColumns(options_, read, key_);
+    RefuseWindows(plan);
     const MapGraph columns(options_, read);
     // Labels and id are not parsed: a request need not carry them.
     std::set<size_t> roots;
@@ -127,6 +128,23 @@ class ParsingReceiver {
       ++next;
     }
     return built;
+  }
+
+  // A tf.Example is one record.
+  void RefuseWindows(const InputPlan& plan) const {
+    const auto refuse = [&](const std::string& message) {
+      throw Error(Code::kUsage, message,
+                  "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+          .Key(key_ + ".stages");
+    };
+    if (plan.window > 1) refuse("a model of windows takes several records at once");
+    for (const ColumnPlan& feature : plan.features) {
+      if (!feature.padding) continue;
+      refuse(
+          fmt::format("\"{}\" is filled up as padded_batch says, which a parsing receiver does "
+                      "not do",
+                      feature.spec.name));
+    }
   }
 
   // A stream fills lists up after the map steps, a receiver before them: a step that computes would

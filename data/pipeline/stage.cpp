@@ -1,6 +1,8 @@
 #include "data/pipeline/stage.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <utility>
 
 namespace tpuest {
@@ -165,7 +167,112 @@ class Interleave final : public Stage {
   int64_t pass_ = 0;
 };
 
+// As TensorFlow's WindowDataset: what the next window shares with this one is kept, and what lies
+// between two windows is passed by.
+class Window final : public GroupStage {
+ public:
+  Window(std::unique_ptr<Stage> before, const WindowSize& window)
+      : before_(std::move(before)), window_(window) {}
+  std::optional<Group> Next() override {
+    while (!has_ended_ && std::ssize(buffer_) < Span()) {
+      const std::optional<Handle> handle = before_->Next();
+      if (!handle) {
+        has_ended_ = true;
+      } else if (to_skip_ > 0) {
+        --to_skip_;
+      } else {
+        buffer_.push_back(*handle);
+      }
+    }
+    if (buffer_.empty() || (window_.drops_remainder && std::ssize(buffer_) < Span())) {
+      return std::nullopt;
+    }
+    Group group;
+    for (int64_t i = 0; i < window_.size && i * window_.stride < std::ssize(buffer_); ++i) {
+      group.push_back(buffer_[static_cast<size_t>(i * window_.stride)]);
+    }
+    Shift();
+    return group;
+  }
+  void Begin() override {
+    before_->Begin();
+    buffer_.clear();
+    to_skip_ = 0;
+    has_ended_ = false;
+  }
+
+ private:
+  // From a window's first example to its last.
+  [[nodiscard]] int64_t Span() const { return (window_.size - 1) * window_.stride + 1; }
+  void Shift() {
+    const auto gone = std::min<int64_t>(window_.shift, std::ssize(buffer_));
+    buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
+    if (!has_ended_) to_skip_ = window_.shift - gone;
+  }
+
+  std::unique_ptr<Stage> before_;
+  WindowSize window_;
+  std::deque<Handle> buffer_;
+  int64_t to_skip_ = 0;
+  bool has_ended_ = false;
+};
+
+class Bucket final : public GroupStage {
+ public:
+  Bucket(std::unique_ptr<Stage> before, Buckets buckets)
+      : before_(std::move(before)), buckets_(std::move(buckets)) {
+    Reset();
+  }
+  std::optional<Group> Next() override {
+    while (!has_ended_) {
+      const std::optional<Handle> handle = before_->Next();
+      if (!handle) {
+        has_ended_ = true;
+        break;
+      }
+      const size_t bucket = buckets_.Of((*buckets_.lengths)[static_cast<size_t>(handle->record)]);
+      groups_[bucket].push_back(*handle);
+      if (std::ssize(groups_[bucket]) == buckets_.batch_sizes[bucket]) {
+        return std::exchange(groups_[bucket], {});
+      }
+    }
+    if (buckets_.drops_remainder) return std::nullopt;
+    for (Group& group : groups_) {
+      if (!group.empty()) return std::exchange(group, {});
+    }
+    return std::nullopt;
+  }
+  void Begin() override {
+    before_->Begin();
+    Reset();
+  }
+
+ private:
+  void Reset() {
+    groups_.assign(buckets_.batch_sizes.size(), {});
+    has_ended_ = false;
+  }
+
+  std::unique_ptr<Stage> before_;
+  Buckets buckets_;
+  std::vector<Group> groups_;  // by bucket, not yet batches
+  bool has_ended_ = false;
+};
+
 }  // namespace
+
+size_t Buckets::Of(int64_t length) const {
+  return static_cast<size_t>(std::upper_bound(boundaries.begin(), boundaries.end(), length) -
+                             boundaries.begin());
+}
+
+std::unique_ptr<GroupStage> WindowStage(std::unique_ptr<Stage> before, const WindowSize& window) {
+  return std::make_unique<Window>(std::move(before), window);
+}
+
+std::unique_ptr<GroupStage> BucketStage(std::unique_ptr<Stage> before, const Buckets& buckets) {
+  return std::make_unique<Bucket>(std::move(before), buckets);
+}
 
 std::unique_ptr<Stage> RecordsStage(int64_t first, int64_t size) {
   return std::make_unique<Records>(first, size);

@@ -16,13 +16,19 @@ struct Handle {
   int64_t pass = 0;
 };
 
+// Several, one after the other: a window's, or a batch's.
+using Group = std::vector<Handle>;
+
 // A dataset's iterator. Begin starts the next pass over what is before it.
-class Stage {
+template <class Item>
+class StageOf {
  public:
-  virtual ~Stage() = default;
-  [[nodiscard]] virtual std::optional<Handle> Next() = 0;
+  virtual ~StageOf() = default;
+  [[nodiscard]] virtual std::optional<Item> Next() = 0;
   virtual void Begin() = 0;
 };
+using Stage = StageOf<Handle>;
+using GroupStage = StageOf<Group>;
 using StageList = std::vector<std::unique_ptr<Stage>>;
 
 // Records first to first + size - 1.
@@ -44,5 +50,27 @@ struct SampleWeights {
 // `block` records in its turn. starts[i] is where range i begins, and the last is the end.
 [[nodiscard]] std::unique_ptr<Stage> InterleaveStage(std::vector<int64_t> starts, int64_t cycle,
                                                      int64_t block);
+
+struct WindowSize {
+  int64_t size = 1;
+  int64_t shift = 1;
+  int64_t stride = 1;
+  bool drops_remainder = false;
+};
+// Dataset.window: the groups hold up to `size` each.
+[[nodiscard]] std::unique_ptr<GroupStage> WindowStage(std::unique_ptr<Stage> before,
+                                                      const WindowSize& window);
+
+struct Buckets {
+  std::shared_ptr<const std::vector<int64_t>> lengths;  // of each record
+  std::vector<int64_t> boundaries;                      // rising
+  std::vector<int64_t> batch_sizes;                     // one more
+  bool drops_remainder = false;
+  // The bucket of an example of that length.
+  [[nodiscard]] size_t Of(int64_t length) const;
+};
+// Dataset.bucket_by_sequence_length: the groups are batches.
+[[nodiscard]] std::unique_ptr<GroupStage> BucketStage(std::unique_ptr<Stage> before,
+                                                      const Buckets& buckets);
 
 }  // namespace tpuest

@@ -20,6 +20,8 @@
 #include "data/pipeline/stages.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "core/base/error.h"
@@ -34,15 +36,16 @@ namespace {
 constexpr uint64_t kStageName = 0x7374616765000000ULL;
 constexpr uint64_t kSampleName = 0x73616d706c650000ULL;
 
-class Repeat final : public Stage {
+template <class Item>
+class Repeat final : public StageOf<Item> {
  public:
-  Repeat(std::unique_ptr<Stage> before, int64_t count)
+  Repeat(std::unique_ptr<StageOf<Item>> before, int64_t count)
       : before_(std::move(before)), count_(count) {}
-  std::optional<Handle> Next() override {
+  std::optional<Item> Next() override {
     while (count_ < 0 || done_ < count_) {
-      if (const std::optional<Handle> handle = before_->Next()) {
+      if (std::optional<Item> item = before_->Next()) {
         is_empty_ = false;
-        return handle;
+        return item;
       }
       // What has nothing in a pass has nothing in the next one.
       if (is_empty_) return std::nullopt;
@@ -59,19 +62,20 @@ class Repeat final : public Stage {
   }
 
  private:
-  std::unique_ptr<Stage> before_;
+  std::unique_ptr<StageOf<Item>> before_;
   int64_t count_;  // -1: for ever
   int64_t done_ = 0;
   bool is_empty_ = true;  // the pass so far
 };
 
-class Shuffle final : public Stage {
+template <class Item>
+class Shuffle final : public StageOf<Item> {
  public:
-  Shuffle(std::unique_ptr<Stage> before, int64_t window, RandomKey key, bool reshuffles)
+  Shuffle(std::unique_ptr<StageOf<Item>> before, int64_t window, RandomKey key, bool reshuffles)
       : before_(std::move(before)), window_(window, key), reshuffles_(reshuffles) {
     window_.Begin(0);
   }
-  std::optional<Handle> Next() override {
+  std::optional<Item> Next() override {
     return window_.Next([this] { return before_->Next(); });
   }
   void Begin() override {
@@ -81,23 +85,25 @@ class Shuffle final : public Stage {
   }
 
  private:
-  std::unique_ptr<Stage> before_;
-  WindowShuffle<Handle> window_;
+  std::unique_ptr<StageOf<Item>> before_;
+  WindowShuffle<Item> window_;
   bool reshuffles_;
   int64_t pass_ = 0;
 };
 
 // Examples number first, first + step, ... of each pass, up to number `end`.
-class Part final : public Stage {
+template <class Item>
+class Part final : public StageOf<Item> {
  public:
-  Part(std::unique_ptr<Stage> before, int64_t first, int64_t step, std::optional<int64_t> end)
+  Part(std::unique_ptr<StageOf<Item>> before, int64_t first, int64_t step,
+       std::optional<int64_t> end)
       : before_(std::move(before)), first_(first), step_(step), end_(end) {}
-  std::optional<Handle> Next() override {
+  std::optional<Item> Next() override {
     while (!end_ || at_ < *end_) {
-      const std::optional<Handle> handle = before_->Next();
-      if (!handle) return std::nullopt;
+      std::optional<Item> item = before_->Next();
+      if (!item) return std::nullopt;
       const int64_t number = at_++;
-      if (number >= first_ && (number - first_) % step_ == 0) return handle;
+      if (number >= first_ && (number - first_) % step_ == 0) return item;
     }
     return std::nullopt;
   }
@@ -107,11 +113,45 @@ class Part final : public Stage {
   }
 
  private:
-  std::unique_ptr<Stage> before_;
+  std::unique_ptr<StageOf<Item>> before_;
   int64_t first_;
   int64_t step_;
   std::optional<int64_t> end_;
   int64_t at_ = 0;
+};
+
+// The first pass's items again in each pass behind it.
+template <class Item>
+class Cache final : public StageOf<Item> {
+ public:
+  explicit Cache(std::unique_ptr<StageOf<Item>> before) : before_(std::move(before)) {}
+  std::optional<Item> Next() override {
+    if (is_whole_) {
+      if (at_ == items_.size()) return std::nullopt;
+      return items_[at_++];
+    }
+    std::optional<Item> item = before_->Next();
+    if (item) {
+      items_.push_back(*item);
+    } else {
+      is_whole_ = true;
+      at_ = items_.size();
+    }
+    return item;
+  }
+  // A pass that ended early is forgotten, as TensorFlow does.
+  void Begin() override {
+    at_ = 0;
+    if (is_whole_) return;
+    items_.clear();
+    before_->Begin();
+  }
+
+ private:
+  std::unique_ptr<StageOf<Item>> before_;
+  std::vector<Item> items_;
+  size_t at_ = 0;
+  bool is_whole_ = false;
 };
 
 // Examples whose records are true; with `ends` up to the first that is not.
@@ -155,42 +195,27 @@ class Filter final : public Stage {
   int64_t rejected_ = 0;  // one after the other
 };
 
-ShuffleOptions ShuffleOf(const std::variant<int64_t, ShuffleOptions>& shuffle) {
-  if (const auto* const options = std::get_if<ShuffleOptions>(&shuffle)) return *options;
-  return {.buffer_size = std::get<int64_t>(shuffle)};
-}
-
-// The window's records; nullopt for all of a pass.
-std::optional<int64_t> WindowOf(const ShuffleOptions& options) {
-  const auto* const size = std::get_if<int64_t>(&options.buffer_size);
-  return size == nullptr ? std::nullopt : std::optional(*size);
-}
-
-std::unique_ptr<Stage> Behind(std::unique_ptr<Stage> before, const StageOptions& o, size_t index,
-                              const StageContext& context) {
-  if (o.repeat) return std::make_unique<Repeat>(std::move(before), *o.repeat);
+// Stages that do not look at what they are given.
+template <class Item>
+std::unique_ptr<StageOf<Item>> Behind(std::unique_ptr<StageOf<Item>> before, const StageOptions& o,
+                                      size_t index, const StageContext& context) {
+  if (o.repeat) return std::make_unique<Repeat<Item>>(std::move(before), *o.repeat);
   if (o.shuffle) {
     const ShuffleOptions shuffle = ShuffleOf(*o.shuffle);
     const RandomKey key{shuffle.seed.value_or(context.seed), kStageName + index};
-    return std::make_unique<Shuffle>(std::move(before), WindowOf(shuffle).value_or(INT64_MAX), key,
-                                     shuffle.reshuffle_each_iteration);
+    return std::make_unique<Shuffle<Item>>(std::move(before), WindowOf(shuffle).value_or(INT64_MAX),
+                                           key, shuffle.reshuffle_each_iteration);
   }
-  if (o.take && *o.take >= 0) return std::make_unique<Part>(std::move(before), 0, 1, *o.take);
-  if (o.skip) return std::make_unique<Part>(std::move(before), *o.skip, 1, std::nullopt);
+  if (o.take && *o.take >= 0) {
+    return std::make_unique<Part<Item>>(std::move(before), 0, 1, *o.take);
+  }
+  if (o.skip) return std::make_unique<Part<Item>>(std::move(before), *o.skip, 1, std::nullopt);
   if (o.shard) {
-    return std::make_unique<Part>(std::move(before), o.shard->index, o.shard->num_shards,
-                                  std::nullopt);
+    return std::make_unique<Part<Item>>(std::move(before), o.shard->index, o.shard->num_shards,
+                                        std::nullopt);
   }
-  if (!o.filter.empty() || !o.take_while.empty()) {
-    return std::make_unique<Filter>(std::move(before), context.truths[index],
-                                    !o.take_while.empty());
-  }
+  if (o.cache) return std::make_unique<Cache<Item>>(std::move(before));
   return before;
-}
-
-StageOptions StageOf(const OrderStageOptions& o) {
-  return {
-      .repeat = o.repeat, .shuffle = o.shuffle, .take = o.take, .skip = o.skip, .shard = o.shard};
 }
 
 // What is before the stage, and the datasets that it names. `index` numbers their shuffles' random
@@ -206,7 +231,7 @@ StageList WithDatasets(std::unique_ptr<Stage> before, const StageOptions& o, siz
     std::unique_ptr<Stage> last = RecordsStage(records.first, records.size);
     for (size_t at = 0; at < others[i].stages.size(); ++at) {
       const size_t number = ((index + 1) * kStages + i + 1) * kStages + at;
-      last = Behind(std::move(last), StageOf(others[i].stages[at]), number, context);
+      last = Behind(std::move(last), AsStage(others[i].stages[at]), number, context);
     }
     datasets.push_back(std::move(last));
   }
@@ -223,20 +248,59 @@ std::unique_ptr<Stage> Sampled(StageList datasets, const SampleFromOptions& o, s
   return SampleStage(std::move(datasets), weights);
 }
 
-std::unique_ptr<Stage> Built(const std::vector<StageOptions>& stages, const StageContext& context) {
-  std::unique_ptr<Stage> last = RecordsStage(0, context.records);
+std::unique_ptr<Stage> OneBehind(std::unique_ptr<Stage> last, const StageOptions& o, size_t index,
+                                 const StageContext& context) {
+  if (o.interleave) {
+    return InterleaveStage(context.file_starts, o.interleave->cycle_length,
+                           o.interleave->block_length);
+  }
+  if (!o.concatenate.empty()) {
+    return ConcatenateStage(WithDatasets(std::move(last), o, index, context));
+  }
+  if (o.sample_from_datasets) {
+    return Sampled(WithDatasets(std::move(last), o, index, context), *o.sample_from_datasets, index,
+                   context);
+  }
+  if (!o.filter.empty() || !o.take_while.empty()) {
+    return std::make_unique<Filter>(std::move(last), context.truths[index], !o.take_while.empty());
+  }
+  return Behind(std::move(last), o, index, context);
+}
+
+std::unique_ptr<GroupStage> Windows(std::unique_ptr<Stage> last, const WindowOptions& o) {
+  return WindowStage(std::move(last), {.size = o.size,
+                                       .shift = o.shift.value_or(o.size),
+                                       .stride = o.stride,
+                                       .drops_remainder = o.drop_remainder});
+}
+
+// The last stage's iterator: of one record an example, or of groups, which are examples (windows)
+// or batches (buckets).
+struct Last {
+  std::unique_ptr<Stage> records;
+  std::unique_ptr<GroupStage> groups;
+  // Only of buckets.
+  std::optional<Buckets> buckets;
+  bool pads_to_boundary = false;
+};
+
+Last Built(const std::vector<StageOptions>& stages, const StageContext& context) {
+  Last last{.records = RecordsStage(0, context.records)};
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageOptions& o = stages[i];
-    if (o.interleave) {
-      last = InterleaveStage(context.file_starts, o.interleave->cycle_length,
-                             o.interleave->block_length);
-    } else if (!o.concatenate.empty()) {
-      last = ConcatenateStage(WithDatasets(std::move(last), o, i, context));
-    } else if (o.sample_from_datasets) {
-      last = Sampled(WithDatasets(std::move(last), o, i, context), *o.sample_from_datasets, i,
-                     context);
+    if (o.window) {
+      last.groups = Windows(std::move(last.records), *o.window);
+    } else if (last.groups) {
+      last.groups = Behind(std::move(last.groups), o, i, context);
+    } else if (const auto& bucket = o.bucket_by_sequence_length) {
+      last.buckets = Buckets{.lengths = context.lengths,
+                             .boundaries = bucket->bucket_boundaries,
+                             .batch_sizes = bucket->bucket_batch_sizes,
+                             .drops_remainder = bucket->drop_remainder};
+      last.pads_to_boundary = bucket->pad_to_bucket_boundary;
+      last.groups = BucketStage(std::move(last.records), *last.buckets);
     } else {
-      last = Behind(std::move(last), o, i, context);
+      last.records = OneBehind(std::move(last.records), o, i, context);
     }
   }
   return last;
@@ -245,7 +309,10 @@ std::unique_ptr<Stage> Built(const std::vector<StageOptions>& stages, const Stag
 class StageSampler final : public Sampler {
  public:
   StageSampler(std::vector<StageOptions> stages, StageContext context)
-      : stages_(std::move(stages)), context_(std::move(context)), last_(Built(stages_, context_)) {}
+      : stages_(std::move(stages)),
+        context_(std::move(context)),
+        last_(Built(stages_, context_)),
+        window_(WindowSizeOf(stages_)) {}
 
   void Seek(const StreamPosition& position) override {
     last_ = Built(stages_, context_);
@@ -253,8 +320,10 @@ class StageSampler final : public Sampler {
       throw Error(Code::kData, "the position to go on from was stored without stages",
                   "go on with the input_fn that the run began with");
     }
-    for (drawn_ = 0; drawn_ < position.records; ++drawn_) {
-      if (last_->Next()) continue;
+    for (drawn_ = 0; drawn_ < position.records;) {
+      const int64_t examples = Pass();
+      drawn_ += examples;
+      if (examples > 0 && drawn_ <= position.records) continue;
       throw Error(Code::kData,
                   fmt::format("the position to go on from is example {} of stages that give {}",
                               position.records, drawn_),
@@ -264,122 +333,77 @@ class StageSampler final : public Sampler {
 
   void Draw(int64_t rows, Drawn& drawn) override {
     drawn.Clear();
-    while (drawn.rows < rows) {
-      const std::optional<Handle> handle = last_->Next();
-      if (!handle) break;
-      if (drawn.stretches.empty() || drawn.stretches.back().epoch != handle->pass) {
-        drawn.stretches.push_back({handle->pass, 0});
+    if (last_.buckets) {
+      DrawBucket(drawn);
+    } else if (last_.groups) {
+      DrawWindows(rows, drawn);
+    } else {
+      while (drawn.rows < rows) {
+        const std::optional<Handle> handle = last_.records->Next();
+        if (!handle) break;
+        Add(*handle, drawn);
+        ++drawn.rows;
       }
-      ++drawn.stretches.back().rows;
-      drawn.records.push_back(handle->record);
-      ++drawn.rows;
     }
     drawn_ += drawn.rows;
     drawn.after = {0, drawn_};
   }
 
+  [[nodiscard]] bool cuts_batches() const override { return last_.buckets.has_value(); }
+
  private:
+  // Passes by an example, or by a batch; the examples of it, 0 at the end.
+  int64_t Pass() {
+    if (!last_.groups) return last_.records->Next() ? 1 : 0;
+    const std::optional<Group> group = last_.groups->Next();
+    if (!group) return 0;
+    return last_.buckets ? std::ssize(*group) : 1;
+  }
+
+  static void Add(const Handle& handle, Drawn& drawn) {
+    if (drawn.stretches.empty() || drawn.stretches.back().epoch != handle.pass) {
+      drawn.stretches.push_back({handle.pass, 0});
+    }
+    ++drawn.stretches.back().rows;
+    drawn.records.push_back(handle.record);
+  }
+
+  void DrawWindows(int64_t rows, Drawn& drawn) {
+    while (drawn.rows < rows) {
+      std::optional<Group> group = last_.groups->Next();
+      if (!group) break;
+      for (const Handle& handle : *group) Add(handle, drawn);
+      drawn.window_sizes.push_back(std::ssize(*group));
+      // A short window's places are read as its first record's, and filled up behind that.
+      for (int64_t i = std::ssize(*group); i < window_; ++i) Add(group->front(), drawn);
+      ++drawn.rows;
+    }
+  }
+
+  void DrawBucket(Drawn& drawn) {
+    const std::optional<Group> group = last_.groups->Next();
+    if (!group) return;
+    for (const Handle& handle : *group) Add(handle, drawn);
+    drawn.rows = std::ssize(*group);
+    if (!last_.pads_to_boundary) return;
+    const Buckets& buckets = *last_.buckets;
+    const int64_t length = (*buckets.lengths)[static_cast<size_t>(group->front().record)];
+    const size_t bucket = buckets.Of(length);
+    if (bucket == buckets.boundaries.size()) {
+      throw Error(Code::kData,
+                  fmt::format("an example's length is {}, and the last bucket boundary {}", length,
+                              buckets.boundaries.back()),
+                  "with pad_to_bucket_boundary the last boundary is above all lengths");
+    }
+    drawn.list_length = buckets.boundaries[bucket] - 1;
+  }
+
   std::vector<StageOptions> stages_;
   StageContext context_;
-  std::unique_ptr<Stage> last_;
+  Last last_;
+  int64_t window_;  // records of an example
   int64_t drawn_ = 0;
 };
-
-// The names of the keys that a stage has.
-std::vector<std::string> KeysOf(const StageOptions& o) {
-  std::vector<std::string> keys;
-  const auto add = [&](bool has, const char* name) {
-    if (has) keys.emplace_back(name);
-  };
-  add(o.repeat.has_value(), "repeat");
-  add(o.shuffle.has_value(), "shuffle");
-  add(o.take.has_value(), "take");
-  add(o.skip.has_value(), "skip");
-  add(o.shard.has_value(), "shard");
-  add(!o.map.empty(), "map");
-  add(!o.filter.empty(), "filter");
-  add(!o.take_while.empty(), "take_while");
-  add(!o.concatenate.empty(), "concatenate");
-  add(o.sample_from_datasets.has_value(), "sample_from_datasets");
-  add(o.interleave.has_value(), "interleave");
-  add(o.batch.has_value(), "batch");
-  return keys;
-}
-
-[[noreturn]] void Refuse(const std::string& key, std::string message, std::string hint = "") {
-  throw Error(Code::kUsage, std::move(message), std::move(hint)).Key(key);
-}
-
-void CheckStage(const StageOptions& o, const std::string& key) {
-  const std::vector<std::string> keys = KeysOf(o);
-  if (keys.empty()) Refuse(key, "a stage without a key", "- repeat: 2, - shuffle: 64, ...");
-  if (keys.size() > 1) {
-    Refuse(key, fmt::format("a stage is one step, and this one is {}", Join(keys, " and ")),
-           fmt::format("- {}: ...\n- {}: ...", keys[0], keys[1]));
-  }
-  const auto at_least = [&](const std::optional<int64_t>& value, int64_t least, const char* name) {
-    if (!value || *value >= least) return;
-    Refuse(fmt::format("{}.{}", key, name),
-           fmt::format("{} is {}; expected {} or more", name, *value, least));
-  };
-  at_least(o.repeat, -1, "repeat");
-  at_least(o.take, -1, "take");
-  at_least(o.skip, 0, "skip");
-  at_least(o.batch, 1, "batch");
-  if (o.shuffle) at_least(WindowOf(ShuffleOf(*o.shuffle)), 1, "shuffle");
-  if (o.shard &&
-      (o.shard->num_shards < 1 || o.shard->index < 0 || o.shard->index >= o.shard->num_shards)) {
-    Refuse(key + ".shard",
-           fmt::format("there is no part {} of {}", o.shard->index, o.shard->num_shards),
-           "index counts from 0 to num_shards - 1");
-  }
-}
-
-void CheckWeights(const SampleFromOptions& o, const std::string& key) {
-  const size_t datasets = o.datasets.size() + 1;
-  if (!o.weights.empty() && o.weights.size() != datasets) {
-    Refuse(key + ".weights",
-           fmt::format("{} weights for {} datasets, of which the first is what is before the stage",
-                       o.weights.size(), datasets),
-           "a weight for each, or none");
-  }
-  double sum = 0;
-  for (const double weight : o.weights) {
-    if (!(weight >= 0 && weight <= 1e9)) {
-      Refuse(key + ".weights", fmt::format("a weight is {}; expected 0 or more", weight));
-    }
-    sum += weight;
-  }
-  if (!o.weights.empty() && !(sum > 0)) Refuse(key + ".weights", "all weights are 0");
-}
-
-void CheckDatasets(const StageOptions& o, const std::string& key) {
-  if (o.sample_from_datasets) {
-    CheckWeights(*o.sample_from_datasets, key + ".sample_from_datasets");
-  }
-  const std::string list =
-      key + (o.sample_from_datasets ? ".sample_from_datasets.datasets" : ".concatenate");
-  const std::vector<DatasetOptions> datasets = DatasetsOf(o);
-  for (size_t i = 0; i < datasets.size(); ++i) {
-    for (size_t at = 0; at < datasets[i].stages.size(); ++at) {
-      CheckStage(StageOf(datasets[i].stages[at]), fmt::format("{}[{}].stages[{}]", list, i, at));
-    }
-  }
-}
-
-void CheckInterleave(const InterleaveOptions& o, size_t index, const std::string& key) {
-  if (index > 0) {
-    Refuse(key, "interleave is the first stage: it takes the source's files in turns",
-           "put the others behind it");
-  }
-  const auto at_least_one = [&](int64_t value, const char* name) {
-    if (value >= 1) return;
-    Refuse(fmt::format("{}.interleave.{}", key, name),
-           fmt::format("{} is {}; expected 1 or more", name, value));
-  };
-  at_least_one(o.cycle_length, "cycle_length");
-  at_least_one(o.block_length, "block_length");
-}
 
 bool IsEndless(const StageOptions& stage, bool before);
 
@@ -389,7 +413,7 @@ bool HasEndlessDataset(const StageOptions& o, bool all) {
   const auto is_endless = [](const DatasetOptions& dataset) {
     bool endless = false;
     for (const OrderStageOptions& stage : dataset.stages) {
-      endless = IsEndless(StageOf(stage), endless);
+      endless = IsEndless(AsStage(stage), endless);
     }
     return endless;
   };
@@ -411,17 +435,11 @@ bool IsEndless(const StageOptions& stage, bool before) {
 
 }  // namespace
 
-void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key) {
-  for (size_t i = 0; i < stages.size(); ++i) {
-    const std::string stage_key = fmt::format("{}[{}]", key, i);
-    CheckStage(stages[i], stage_key);
-    CheckDatasets(stages[i], stage_key);
-    if (stages[i].interleave) CheckInterleave(*stages[i].interleave, i, stage_key);
-    if (stages[i].batch && i + 1 < stages.size()) {
-      Refuse(stage_key, "batch is the last stage: a stage behind it would be of batches",
-             "put the others before it");
-    }
+int64_t WindowSizeOf(const std::vector<StageOptions>& stages) {
+  for (const StageOptions& stage : stages) {
+    if (stage.window) return stage.window->size;
   }
+  return 1;
 }
 
 std::optional<int64_t> CountOf(const std::vector<StageOptions>& stages,
@@ -429,9 +447,15 @@ std::optional<int64_t> CountOf(const std::vector<StageOptions>& stages,
   bool is_endless = false;
   for (const StageOptions& stage : stages) is_endless = IsEndless(stage, is_endless);
   if (is_endless) return std::nullopt;
-  const std::unique_ptr<Stage> last = Built(stages, context);
+  const Last last = Built(stages, context);
   int64_t count = 0;
-  while (last->Next()) ++count;
+  if (last.groups) {
+    while (const std::optional<Group> group = last.groups->Next()) {
+      count += last.buckets ? std::ssize(*group) : 1;
+    }
+    return count;
+  }
+  while (last.records->Next()) ++count;
   return count;
 }
 

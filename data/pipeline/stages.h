@@ -24,12 +24,22 @@ struct StageContext {
   std::vector<std::shared_ptr<const Truths>> truths;
   // Of the datasets that stages name: records beyond the own ones. Empty where there are none.
   std::vector<std::vector<Stretch>> datasets;
-  std::vector<int64_t> file_starts;  // for an interleave
+  std::vector<int64_t> file_starts;                     // for an interleave
+  std::shared_ptr<const std::vector<int64_t>> lengths;  // of each record, for buckets
 };
 
 // Throws Error kUsage, below `key` (input_fns.NAME.stages), for a stage that is none or several,
 // for numbers that cannot be, and for a batch that is not the last.
 void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key);
+
+// A stage's shuffle, and the records of its window: nullopt for all of a pass.
+[[nodiscard]] ShuffleOptions ShuffleOf(const std::variant<int64_t, ShuffleOptions>& shuffle);
+[[nodiscard]] std::optional<int64_t> WindowOf(const ShuffleOptions& options);
+// A stage of a dataset that another stage names.
+[[nodiscard]] StageOptions AsStage(const OrderStageOptions& o);
+
+// The records of an example: a window's, or 1.
+[[nodiscard]] int64_t WindowSizeOf(const std::vector<StageOptions>& stages);
 
 // The examples that the stages give; nullopt where they repeat for ever, without a take behind
 // that.

@@ -1,0 +1,80 @@
+#include "data/examples/list_padding.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "data/literal.h"
+
+namespace tpuest {
+namespace {
+
+void CheckName(const std::string& name, const std::set<std::string>& names,
+               const std::string& key) {
+  if (names.contains(name)) return;
+  const std::vector<std::string> known(names.begin(), names.end());
+  throw Error(Code::kUsage,
+              fmt::format("no column of lists is named '{}'{}", name,
+                          known.empty() ? "" : fmt::format("; there are {}", Join(known, ", "))))
+      .Key(key);
+}
+
+}  // namespace
+
+// What fills a column's rows up: a scalar of its type.
+Tensor PaddingValueOf(const PaddingOptions& padding, const TensorSpec& column,
+                      const std::string& key) {
+  const auto found = padding.padding_values.find(column.name);
+  if (found == padding.padding_values.end()) {
+    return column.dtype == DType::kString ? Tensor::Strings({}, {""}) : Tensor(column.dtype, {});
+  }
+  const std::string place = fmt::format("{}.padding_values.{}", key, column.name);
+  const Literal literal = ParseLiteral(found->second, place);
+  if (literal.shape().rank() != 0) throw Error(Code::kUsage, "expected one value").Key(place);
+  const bool is_direct = column.dtype == DType::kString || column.dtype == DType::kInt64 ||
+                         column.dtype == DType::kBool;
+  if (is_direct) return literal.As(column.dtype, place);
+  return literal.As(IsFloating(column.dtype) ? DType::kFloat : DType::kInt64, place)
+      .Cast(column.dtype);
+}
+
+ListPadder::ListPadder(const InputFnOptions& options, const std::string& key) {
+  if (options.stages.empty()) return;
+  const StageOptions& last = options.stages.back();
+  const std::string place = fmt::format("{}.stages[{}]", key, options.stages.size() - 1);
+  if (last.padded_batch) {
+    padding_ = &*last.padded_batch;
+    key_ = place + ".padded_batch";
+  } else if (const auto& bucket = last.bucket_by_sequence_length; bucket && !bucket->no_padding) {
+    padding_ = &*bucket;
+    key_ = place + ".bucket_by_sequence_length";
+  }
+  has_windows_ = std::any_of(options.stages.begin(), options.stages.end(),
+                             [](const StageOptions& stage) { return stage.window.has_value(); });
+}
+
+void ListPadder::CheckNames(const std::set<std::string>& lists,
+                            const std::set<std::string>& columns) const {
+  if (padding_ == nullptr) return;
+  for (const auto& [name, shape] : padding_->padded_shapes) {
+    CheckName(name, lists, key_ + ".padded_shapes");
+    if (shape.size() == 1 && shape[0] >= kUnknownDim) continue;
+    throw Error(Code::kUsage, "a list's padded shape is one number: [20], or [-1]")
+        .Key(fmt::format("{}.padded_shapes.{}", key_, name));
+  }
+  for (const auto& [name, value] : padding_->padding_values) {
+    CheckName(name, has_windows_ ? columns : lists, key_ + ".padding_values");
+  }
+}
+
+void ListPadder::Pad(ColumnPlan& column) const {
+  if (padding_ == nullptr || !column.is_list()) return;
+  ColumnPlan::Padding padding{.value = PaddingValueOf(*padding_, column.spec, key_), .key = key_};
+  const auto shape = padding_->padded_shapes.find(column.spec.name);
+  if (shape != padding_->padded_shapes.end()) {
+    padding.length = shape->second[0];
+    column.spec.shape = Shape({padding.length});
+  }
+  column.padding = std::move(padding);
+}
+
+}  // namespace tpuest
