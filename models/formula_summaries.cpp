@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/graph/cut.h"
 #include "core/ops/elementwise.h"
 
@@ -17,7 +18,8 @@ std::vector<std::pair<std::string_view, const Formula*>> FormulasOf(const Formul
       {"scalar", &summary.scalar},
       {"histogram", &summary.histogram},
       {"image", &summary.image},
-      {"text", &summary.text}};
+      {"text", &summary.text},
+      {"audio", &summary.audio}};
   std::erase_if(given, [](const auto& formula) { return formula.second->empty(); });
   return given;
 }
@@ -58,15 +60,11 @@ class Adder {
     }
     ShownTensor shown{.tag = tag, .value = value};
     if (kind == "histogram") CheckNumbers(value, *formula);
-    if (kind == "image") {
-      CheckImages(value, *formula);
-      if (summary.max_outputs < 1) {
-        throw Error(Code::kUsage,
-                    fmt::format("max_outputs must be > 0, given: {}", summary.max_outputs))
-            .At(summary.place);
-      }
-      shown.kind = ShownTensor::Kind::kImage;
+    if (kind == "image" || kind == "audio") {
+      CheckMany(value, kind, summary, *formula);
+      shown.kind = kind == "image" ? ShownTensor::Kind::kImage : ShownTensor::Kind::kAudio;
       shown.most = summary.max_outputs;
+      shown.sample_rate = static_cast<float>(summary.sample_rate);
     }
     if (kind == "text") {
       if (value.dtype() != DType::kString) {
@@ -110,6 +108,36 @@ class Adder {
           .At(formula.place);
     }
     return real;
+  }
+
+  static void CheckMany(const Value& value, std::string_view kind, const FormulaSummary& summary,
+                        const Formula& formula) {
+    if (kind == "image") {
+      CheckImages(value, formula);
+    } else {
+      CheckSounds(value, summary, formula);
+    }
+    if (summary.max_outputs >= 1) return;
+    throw Error(Code::kUsage,
+                fmt::format("max_outputs must be > 0, given: {}", summary.max_outputs))
+        .At(summary.place);
+  }
+
+  static void CheckSounds(const Value& value, const FormulaSummary& summary,
+                          const Formula& formula) {
+    const Shape& shape = value.shape();
+    const bool is_sound = shape.known_rank() && (shape.rank() == 2 || shape.rank() == 3) &&
+                          value.dtype() == DType::kFloat;
+    if (!is_sound) {
+      Refuse(value, formula, "[batch, frames] or [batch, frames, channels] of float32",
+             "cast(x, float32), expand_dims(x, -1)");
+    }
+    if (summary.sample_rate >= 1) return;
+    throw Error(Code::kUsage,
+                fmt::format("sample_rate is {}, expected samples a second",
+                            NumberText(summary.sample_rate)),
+                "sample_rate: 16000")
+        .At(summary.place);
   }
 
   static void CheckImages(const Value& value, const Formula& formula) {

@@ -19,8 +19,10 @@ struct FormulaSummary {
   Formula histogram = {};
   Formula image = {};
   Formula text = {};
+  Formula audio = {};
   std::string name;
   int64_t max_outputs = 3;
+  double sample_rate = 0;
   Place place;
 
   template <class V>
@@ -30,7 +32,12 @@ struct FormulaSummary {
     v("image", image, {.help = "formula of [batch, height, width, 1, 3 or 4]", .tpuest = true});
     v("text", text, {.help = "formula of texts", .tpuest = true});
     v("name", name, {.help = "tag of the events; default: the formula", .tpuest = true});
-    v("max_outputs", max_outputs, {.help = "images of a batch that are written", .tpuest = true});
+    v("audio", audio,
+      {.help = "formula of [batch, frames] or [batch, frames, channels], from -1 to 1",
+       .tpuest = true});
+    v("max_outputs", max_outputs,
+      {.help = "images or sounds of a batch that are written", .tpuest = true});
+    v("sample_rate", sample_rate, {.help = "of sounds, in Hz", .tpuest = true});
   }
 };
 

@@ -19,6 +19,7 @@ Json ScalarOf(const SummaryValue& value) {
 std::string_view TypeOf(const SummaryValue& value) {
   if (std::holds_alternative<HistogramData>(value.value)) return "histogram";
   if (std::holds_alternative<ImageData>(value.value)) return "image";
+  if (std::holds_alternative<AudioData>(value.value)) return "audio";
   const bool is_scalar =
       std::holds_alternative<float>(value.value) || value.plugin_name == "scalars";
   return is_scalar ? "scalar" : "tensor";

@@ -167,11 +167,14 @@ using ScaffoldFn = std::function<std::optional<Scaffold>()>;
 // A whole tensor that is shown where summaries are written: the rows of all replicas, or of what
 // every replica has one.
 struct ShownTensor {
-  enum class Kind { kHistogram, kImage, kText };
+  enum class Kind { kHistogram, kImage, kText, kAudio };
   std::string tag;
   Kind kind = Kind::kHistogram;
-  Value value;       // numbers; [batch, height, width, 1, 3 or 4]; texts
-  int64_t most = 3;  // images of the batch
+  // Numbers; [batch, height, width, 1, 3 or 4]; texts; [batch, frames] or [batch, frames,
+  // channels].
+  Value value;
+  int64_t most = 3;       // images or sounds of the batch
+  float sample_rate = 0;  // of sounds, in Hz
 };
 
 class SessionRunHook;

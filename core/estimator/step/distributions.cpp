@@ -1,5 +1,6 @@
 #include "core/estimator/step/distributions.h"
 
+#include "core/estimator/step/audio_summary.h"
 #include "core/estimator/step/image_summary.h"
 #include "core/sharding/split.h"
 
@@ -31,6 +32,11 @@ void AddShown(const ShownTensor& shown, const Tensor& whole, std::vector<Summary
     case ShownTensor::Kind::kImage:
       for (SummaryValue& image : ImageSummaries(shown.tag, whole, shown.most)) {
         summaries.push_back(std::move(image));
+      }
+      return;
+    case ShownTensor::Kind::kAudio:
+      for (SummaryValue& sound : AudioSummaries(shown.tag, whole, shown.most, shown.sample_rate)) {
+        summaries.push_back(std::move(sound));
       }
   }
 }

@@ -40,9 +40,19 @@ struct ImageData {
   bool operator==(const ImageData&) const = default;
 };
 
+// An encoded sound, a WAV file for instance.
+struct AudioData {
+  float sample_rate = 0;  // Hz
+  int64_t channels = 0;
+  int64_t frames = 0;  // samples of a channel
+  std::string encoded;
+  std::string content_type;  // "audio/wav"
+  bool operator==(const AudioData&) const = default;
+};
+
 struct SummaryValue {
   std::string tag;
-  std::variant<float, HistogramData, ImageData, Tensor> value;
+  std::variant<float, HistogramData, ImageData, Tensor, AudioData> value;
   std::string plugin_name;     // TensorBoard's; empty: none
   std::string plugin_content;  // the plugin's own bytes
 };

@@ -23,11 +23,20 @@ void ToProto(const ImageData& data, pb::Summary::Image& proto) {
   proto.set_encoded_image_string(data.encoded);
 }
 
+void ToProto(const AudioData& data, pb::Summary::Audio& proto) {
+  proto.set_sample_rate(data.sample_rate);
+  proto.set_num_channels(data.channels);
+  proto.set_length_frames(data.frames);
+  proto.set_encoded_audio_string(data.encoded);
+  proto.set_content_type(data.content_type);
+}
+
 struct ValueEncoder {
   pb::Summary::Value& proto;
   void operator()(float value) const { proto.set_simple_value(value); }
   void operator()(const HistogramData& value) const { ToProto(value, *proto.mutable_histo()); }
   void operator()(const ImageData& value) const { ToProto(value, *proto.mutable_image()); }
+  void operator()(const AudioData& value) const { ToProto(value, *proto.mutable_audio()); }
   void operator()(const Tensor& value) const { tpuest::ToProto(value, *proto.mutable_tensor()); }
 };
 
@@ -65,6 +74,13 @@ SummaryValue FromProto(const pb::Summary::Value& proto, const std::string& file)
     case pb::Summary::Value::kImage:
       value.value = ImageData{proto.image().height(), proto.image().width(),
                               proto.image().colorspace(), proto.image().encoded_image_string()};
+      break;
+    case pb::Summary::Value::kAudio:
+      value.value = AudioData{.sample_rate = proto.audio().sample_rate(),
+                              .channels = proto.audio().num_channels(),
+                              .frames = proto.audio().length_frames(),
+                              .encoded = proto.audio().encoded_audio_string(),
+                              .content_type = proto.audio().content_type()};
       break;
     case pb::Summary::Value::kTensor:
       value.value = tpuest::FromProto(proto.tensor(), fmt::format("{}: \"{}\"", file, proto.tag()));
