@@ -18,6 +18,19 @@
 
 namespace tpuest::cli {
 
+// TPUEstimatorSpec.scaffold_fn: what its Scaffold says.
+struct ScaffoldOptions {
+  std::map<std::string, std::string> restore;
+
+  template <class V>
+  void Visit(V& v) {
+    v("restore", restore,
+      {.help = "NAME: VARIABLE: evaluation, prediction and export take for a variable what the "
+               "checkpoint has under another name, as a Scaffold's saver does",
+       .changes_bits = false});
+  }
+};
+
 struct PredictOutput {
   std::string path = "-";
   std::optional<std::string> format;
@@ -199,6 +212,7 @@ struct Job {
   std::map<std::string, InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
   models::AnyModel model;
+  ScaffoldOptions scaffold_fn;
   std::optional<nn::AnyOptimizer> optimizer;
   std::vector<models::AnySummary> summaries;
   std::optional<TrainSpec> train_spec;
@@ -225,6 +239,7 @@ struct Job {
     v("feature_columns", feature_columns,
       {.help = "tf.feature_column by name, for premade estimators", .tpuest = true});
     v("model", model, {.help = "the model_fn", .required = true});
+    v("scaffold_fn", scaffold_fn, {.help = "what the scaffold of the model_fn says"});
     v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
     v("summaries", summaries,
       {.help = "a host_call: what is recorded at every step of training: loss, learning_rate, "

@@ -44,6 +44,9 @@ def run_fixtures():
     layers = [{'type': 'dense', 'units': 512, 'activation': 'tanh', 'name': f'wide_{i}'} for i in range(3)]
     yield {'name': 'remat', 'job': job_of(model__layers=[*layers, {'type': 'dense', 'units': 3}]), 'focus': [('tpuest',)],
            'commands': [['plan', '--json']], 'values': {'tpuest.remat': [['wide']]}}
+    restored = job_of(optimizer={'type': 'MomentumOptimizer', 'learning_rate': 0.1, 'momentum': 0.9})
+    yield {'name': 'scaffold', 'job': restored, 'focus': [('scaffold_fn',)],
+           'values': {'scaffold_fn.restore': [{'dense/kernel/Momentum': 'dense/kernel'}]}}
     yield from warm_start_fixtures()
     spread = job_of(use_tpu=False, run_config__eval_distribute={'type': 'ParameterServerStrategy', 'num_replicas': 2})
     yield {'name': 'evaluation spread', 'job': spread, 'focus': [('run_config',)], 'codes': range(10),
