@@ -25,7 +25,7 @@ namespace tpuest::cli {
 namespace {
 
 void Declare(FlagSet& flags, InspectInvocation& to) {
-  flags.Text("--value", to.value, "NAME", "print this variable's values");
+  flags.Repeated("--value", to.values, "NAME", "print this variable's values; may be repeated");
   flags.Text("--diff", to.diff, "OTHER", "what is different in another checkpoint");
   flags.Switch("--verify", to.verify,
                "of TFRecords and images: every damaged one, not only the first");
@@ -127,7 +127,7 @@ void CheckFlags(const InspectInvocation& flags, const Found& found) {
 
 int Show(const InspectInvocation& invocation, const Found& found) {
   CheckFlags(invocation, found);
-  if (invocation.value) {
+  if (!invocation.values.empty()) {
     return ShowCheckpoint(invocation, VariablesOf(found, "value"));
   }
   if (invocation.diff) {

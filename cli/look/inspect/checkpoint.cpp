@@ -37,18 +37,32 @@ std::map<std::string, ObjectNote> NotesOf(const BundleReader& reader) {
   return notes;
 }
 
-int ShowValue(const InspectInvocation& invocation, const BundleReader& reader) {
-  const std::string& name = *invocation.value;
-  const Tensor tensor = reader.Read(name);
-  const Json values = JsonOf(tensor);
+Json VariableJson(const Tensor& tensor) {
+  return {{"shape", ShapeJson(tensor.shape())},
+          {"dtype", NameOf(tensor.dtype())},
+          {"value", JsonOf(tensor)}};
+}
+
+// One variable's value alone; of several each behind its name.
+int ShowValues(const InspectInvocation& invocation, const BundleReader& reader) {
+  const std::vector<std::string>& names = invocation.values;
+  std::vector<Tensor> tensors;
+  for (const std::string& name : names) tensors.push_back(reader.Read(name));
   if (invocation.json) {
-    PrintDocument("inspect", {{"kind", "variable"},
-                              {"name", name},
-                              {"shape", ShapeJson(tensor.shape())},
-                              {"dtype", NameOf(tensor.dtype())},
-                              {"value", values}});
-  } else {
-    fmt::print("{}\n", values.dump());
+    Json document = {{"kind", names.size() == 1 ? "variable" : "variables"}};
+    if (names.size() == 1) {
+      document["name"] = names[0];
+      document.update(VariableJson(tensors[0]));
+    } else {
+      for (size_t i = 0; i < names.size(); ++i) {
+        document["variables"][names[i]] = VariableJson(tensors[i]);
+      }
+    }
+    PrintDocument("inspect", document);
+    return 0;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    fmt::print("{}{}\n", names.size() == 1 ? "" : names[i] + ": ", JsonOf(tensors[i]).dump());
   }
   return 0;
 }
@@ -165,7 +179,7 @@ bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
 
 int ShowCheckpoint(const InspectInvocation& invocation, const std::string& prefix) {
   const BundleReader reader(prefix);
-  if (invocation.value) return ShowValue(invocation, reader);
+  if (!invocation.values.empty()) return ShowValues(invocation, reader);
   if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
   CheckpointPrinter printer(reader, !invocation.json);
   Json variables = Json::object();

@@ -10,7 +10,8 @@
 namespace tpuest::cli {
 
 // Prints on stdout and returns exit code 0. With --value the values of that variable; with --json
-// {kind: "variable", name, shape, dtype, value}. Else a line a variable, the shards and the totals;
+// {kind: "variable", name, shape, dtype, value}, of several {kind: "variables", variables: {<name>:
+// {shape, dtype, value}}}. Else a line a variable, the shards and the totals;
 // with --json {kind: "checkpoint", path, variables: {<name>: {shape, dtype, min, max, mean, std,
 // sum, zeros, nan, inf}}, parameters, bytes, shards}. Error kCheckpoint for a damaged checkpoint or
 // a variable that it has not.

@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/shell/invocation.h"
 
 namespace tpuest::cli {
 
 struct InspectInvocation : Invocation {
-  std::optional<std::string> value;  // --value: the variable that is shown
-  std::optional<std::string> diff;   // --diff: the checkpoint that it is compared with
+  std::vector<std::string> values;  // --value: the variables that are shown
+  std::optional<std::string> diff;  // --diff: the checkpoint that it is compared with
   bool verify = false;
   std::optional<int64_t> head;  // --head: so many records are shown
 };
