@@ -202,7 +202,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .device_options = DeviceOptionsOf(loaded_->job.tpuest),
                            .hparams = HParamsOf(loaded_->tree),
                            .dry_run = invocation.dry_run || is_worker(),
-                           .group = group_.get()};
+                           .group = group_.get(),
+                           .tensorflow_words = invocation.log_format == LogFormat::kTensorFlow};
   EstimatorOptions options = loaded_->job.estimator;
   options.on_nan = loaded_->job.tpuest.on_nan;
   estimator_ = std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), std::move(options), home);

@@ -13,6 +13,7 @@
 #include "core/estimator/export/export_verifier.h"
 #include "core/estimator/export/saved_model_writer.h"
 #include "core/estimator/follower.h"
+#include "core/estimator/options/python_config.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/train/trainer.h"
@@ -63,6 +64,9 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
   LogPlaces(context);
+  if (home.tensorflow_words) {
+    home.log.Info("Using config: {}", PythonConfig(context.options, context.model_dir));
+  }
   context.threads = ThreadsOf(config);
   if (home.group != nullptr) {
     context.collective = std::make_shared<GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));

@@ -37,6 +37,9 @@ struct EstimatorHome {
   bool dry_run = false;
   // The processes that the replicas of training are spread over; nullptr: this one has all.
   Group* group = nullptr;
+  // The log has all of TensorFlow's lines, also those about what is none here (its session, a
+  // RunConfig's fields), and with use_tpu: false the loss beside the step that it began.
+  bool tensorflow_words = false;
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};

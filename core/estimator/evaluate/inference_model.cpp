@@ -96,6 +96,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
     InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
     if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
+    LogLocalInit(context_.home);
     return is_new;
   }
   InitializeVariables(backend, graph, Which::kAll, *context_.seed, variables_);
@@ -105,6 +106,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
               {.backend = backend, .seed = *context_.seed, .log = log}, variables_);
   }
   if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
+  LogLocalInit(context_.home);
   return is_new;
 }
 

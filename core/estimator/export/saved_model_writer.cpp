@@ -301,6 +301,12 @@ void SavedModelWriter::WriteFiles(const std::string& folder, std::vector<Part>& 
     MakeDirectories(DirName(path));
     WriteFileAtomically(path, ReadFile(source), fsync);
   };
+  if (context_.home.tensorflow_words) {
+    for (size_t i = 0; i < parts.size(); ++i) context_.home.log.Info("Assets added to graph.");
+    context_.home.log.Info("{}", assets.empty()
+                                     ? "No assets to write."
+                                     : "Assets written to: " + JoinPath(folder, kAssets));
+  }
   for (const auto& [name, source] : assets) copy(source, kAssets, name);
   for (const auto& [name, source] : args.assets_extra) copy(source, kAssetsExtra, name);
   WriteFileAtomically(SavedModelPath(folder, args.as_text), bytes, fsync);

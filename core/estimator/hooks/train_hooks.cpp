@@ -104,15 +104,19 @@ void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& value
     if (is_first_) {
       // The first loss is that of the variables as the run found them.
       log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
+      first_step_ = context.global_step();
       is_first_ = false;
+      if (names_begins_) continue;
     }
-    if (record.step % every_ == 0) ReportLoss(record);
+    const int64_t begun = record.step - 1;
+    if (names_begins_ && (begun - first_step_) % every_ == 0) ReportLoss(record, begun);
+    if (!names_begins_ && record.step % every_ == 0) ReportLoss(record, record.step);
   }
   if (!values.steps.empty()) ReportRates(values.steps.back());
 }
 
-void ExamplesPerSecondHook::ReportLoss(const StepRecord& record) {
-  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), record.step,
+void ExamplesPerSecondHook::ReportLoss(const StepRecord& record, int64_t step) {
+  log_.Info("loss = {}, step = {} ({:.3f} sec)", PythonFloat(record.loss), step,
             record.seconds - last_seconds_);
   last_seconds_ = record.seconds;
 }

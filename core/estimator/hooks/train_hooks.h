@@ -75,13 +75,21 @@ class MetricsLogHook final : public SessionRunHook {
   double waited_ = 0;  // seconds since then
 };
 
-// Writes a line of the log with the loss at multiples of log_step_count_steps, and the events
+// Writes a line of the log with the loss at multiples of log_step_count_steps, or, if
+// `names_begins`, as TensorFlow's LoggingTensorHook does: each so many steps from the first one on,
+// beside the step that began with that loss. And the events
 // global_step/sec and examples/sec at the first end of a loop that is so many steps after the last
 // one; the first loop's end counts as one. With 5 and use_tpu: false these are 6, 11, 16.
 class ExamplesPerSecondHook final : public SessionRunHook {
  public:
-  ExamplesPerSecondHook(int64_t every, Log& log, const Clock& clock, EventWriter& events)
-      : every_(every), log_(log), clock_(clock), events_(events), timer_(every, std::nullopt) {}
+  ExamplesPerSecondHook(int64_t every, bool names_begins, Log& log, const Clock& clock,
+                        EventWriter& events)
+      : every_(every),
+        names_begins_(names_begins),
+        log_(log),
+        clock_(clock),
+        events_(events),
+        timer_(every, std::nullopt) {}
   void AfterCreateSession(const SessionInfo& session) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   [[nodiscard]] int64_t Period() const override { return every_; }
@@ -90,14 +98,16 @@ class ExamplesPerSecondHook final : public SessionRunHook {
   }
 
  private:
-  void ReportLoss(const StepRecord& record);
+  void ReportLoss(const StepRecord& record, int64_t step);
   void ReportRates(const StepRecord& last);
 
   const int64_t every_;
+  const bool names_begins_;
   Log& log_;
   const Clock& clock_;
   EventWriter& events_;
   SecondOrStepTimer timer_;  // of the rates
+  int64_t first_step_ = 0;   // the one that the run began
   int64_t batch_size_ = 0;
   double last_seconds_ = 0;  // of the losses
   bool is_first_ = true;

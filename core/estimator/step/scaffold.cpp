@@ -79,4 +79,10 @@ void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold
   (void)program->Run({&nothing, 1});
 }
 
+void LogLocalInit(const EstimatorHome& home) {
+  if (!home.tensorflow_words) return;
+  home.log.Info("Running local_init_op.");
+  home.log.Info("Done running local_init_op.");
+}
+
 }  // namespace tpuest

@@ -5,6 +5,7 @@
 
 #include "core/backend/backend.h"
 #include "core/base/log.h"
+#include "core/estimator/contract/calls.h"
 #include "core/estimator/contract/contract.h"
 
 namespace tpuest {
@@ -23,5 +24,8 @@ void RunInitFn(const Graph& graph, const std::optional<Scaffold>& scaffold, Log&
 // Runs local_init_op, if there is one; the variables it reads are in the store.
 void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,
                   VariableStore& variables);
+
+// TensorFlow's lines around a session's local_init_op, where the log has such.
+void LogLocalInit(const EstimatorHome& home);
 
 }  // namespace tpuest

@@ -153,8 +153,9 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   }
   for (const auto& hook : spec.training_chief_hooks) hooks_.push_back(hook.get());
   if (config_.log_step_count_steps) {
-    add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, context_.home.log,
-                                                clock_, events_));
+    const bool names_begins = context_.home.tensorflow_words && !context_.options.use_tpu;
+    add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, names_begins,
+                                                context_.home.log, clock_, events_));
   }
   if (config_.save_summary_steps > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));

@@ -251,6 +251,7 @@ void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
     log.Info("Restoring parameters from {}", plan.newest->prefix);
     RestoreVariables(*plan.newest, graph, variables_, &log);
     InitializeVariables(backend, graph, Which::kLocal, *plan.resume.seed, variables_);
+    LogLocalInit(context_.home);
     return;
   }
   InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
@@ -259,6 +260,7 @@ void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
     WarmStart(*context_.options.warm_start_from, graph,
               {.backend = backend, .seed = *plan.resume.seed, .log = log}, variables_);
   }
+  LogLocalInit(context_.home);
 }
 
 int64_t Trainer::GlobalStep() {
