@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 #include "core/estimator/contract/wrapped_stream.h"
+#include "core/estimator/step/first_not_finite.h"
 
 namespace tpuest::cli {
 namespace {
@@ -57,9 +58,11 @@ struct ReplayedStep {
   float loss = 0;
   std::optional<float> learning_rate;
   std::vector<ReplayedRow> rows;
+  std::optional<NotFiniteTensor> not_finite;  // of a step that diverged, where its numbers began to
 };
 
-// Keeps the rows of the batches for the wanted steps; the stream is asked from another thread.
+// Keeps the wanted steps' batches until they are made, and their rows; the stream is asked from
+// another thread.
 class RowLog {
  public:
   // The stream's first batch is that of the step after `start`.
@@ -69,6 +72,7 @@ class RowLog {
     const std::lock_guard lock(mutex_);
     ++step_;
     if (step_ < wanted_.first || step_ > wanted_.last) return;
+    batches_[step_] = batch;
     std::vector<ReplayedRow>& rows = rows_[step_];
     for (size_t i = 0; i < batch.rows.size(); ++i) {
       const Provenance& from = batch.rows[i];
@@ -82,6 +86,16 @@ class RowLog {
       }
     }
   }
+  void Made(int64_t step) {
+    const std::lock_guard lock(mutex_);
+    batches_.erase(batches_.begin(), batches_.upper_bound(step));
+  }
+  // The batch of a step that was not made; nullopt: none was read for it.
+  [[nodiscard]] std::optional<Batch> BatchOf(int64_t step) {
+    const std::lock_guard lock(mutex_);
+    const auto found = batches_.find(step);
+    return found == batches_.end() ? std::nullopt : std::optional(found->second);
+  }
   [[nodiscard]] std::vector<ReplayedRow> Take(int64_t step) {
     const std::lock_guard lock(mutex_);
     return std::move(rows_[step]);
@@ -92,12 +106,15 @@ class RowLog {
   int64_t step_;
   Steps wanted_;
   std::map<int64_t, std::vector<ReplayedRow>> rows_;
+  std::map<int64_t, Batch> batches_;
 };
 
 class LoggedStream final : public WrappedStream {
  public:
-  LoggedStream(std::unique_ptr<BatchStream> of, RowLog& log)
-      : WrappedStream(std::move(of)), log_(log) {}
+  LoggedStream(std::unique_ptr<BatchStream> of, RowLog& log, StreamSpec& spec)
+      : WrappedStream(std::move(of)), log_(log) {
+    spec = this->of().spec();
+  }
   std::optional<Batch> Next() override {
     std::optional<Batch> batch = of().Next();
     if (batch) log_.Add(*batch, files());
@@ -111,9 +128,10 @@ class LoggedStream final : public WrappedStream {
 // Keeps the losses of the steps, one that is not finite too: that is what one replays for.
 class StepLog final : public SessionRunHook {
  public:
-  explicit StepLog(Steps wanted) : wanted_(wanted) {}
+  StepLog(Steps wanted, RowLog& rows) : wanted_(wanted), rows_(rows) {}
   void AfterRun(RunContext& /*context*/, const RunValues& values) override {
     for (const StepRecord& record : values.steps) {
+      rows_.Made(record.step);
       Keep({record.step, record.loss, record.learning_rate, {}});
     }
     if (values.diverged) Keep({values.global_step + 1, values.diverged->loss, {}, {}});
@@ -126,6 +144,7 @@ class StepLog final : public SessionRunHook {
   }
 
   Steps wanted_;
+  RowLog& rows_;
   std::vector<ReplayedStep> steps_;
 };
 
@@ -153,6 +172,30 @@ struct Replayed {
   }
 };
 
+Json NotFiniteJson(const NotFiniteTensor& tensor) {
+  return {{"node", tensor.node},       {"op", tensor.op},     {"file", tensor.place.file},
+          {"line", tensor.place.line}, {"kind", tensor.kind}, {"shape", tensor.shape},
+          {"rows", tensor.rows}};
+}
+
+// "MatMul 'dense/MatMul' [4,1] is the first that is not finite: NaN in rows 1 and 3 (job.yaml:14)".
+std::string NotFiniteText(const NotFiniteTensor& tensor) {
+  constexpr size_t kMostRows = 8;
+  std::vector<std::string> rows;
+  for (const int64_t row : tensor.rows) {
+    rows.push_back(rows.size() < kMostRows ? std::to_string(row) : "...");
+    if (rows.size() > kMostRows) break;
+  }
+  const std::string where =
+      tensor.place.line > 0 ? fmt::format(" ({}:{})", tensor.place.file, tensor.place.line) : "";
+  return fmt::format("{} '{}' {} is the first that is not finite: {}{}{}", tensor.op, tensor.node,
+                     tensor.shape, tensor.kind,
+                     rows.empty()       ? ""
+                     : rows.size() == 1 ? " in row " + rows[0]
+                                        : " in rows " + Join(rows, ", "),
+                     where);
+}
+
 Json ReplayJson(const Replayed& replayed) {
   Json steps = Json::array();
   for (const ReplayedStep& step : replayed.steps) {
@@ -165,7 +208,8 @@ Json ReplayJson(const Replayed& replayed) {
          {"loss", JsonNumber(step.loss)},
          {"as_logged", OrNull(replayed.IsAsLogged(step))},
          {"learning_rate", step.learning_rate ? JsonNumber(*step.learning_rate) : Json()},
-         {"rows", rows}});
+         {"rows", rows},
+         {"not_finite", step.not_finite ? NotFiniteJson(*step.not_finite) : Json()}});
   }
   return {{"global_step", replayed.steps.empty() ? Json() : Json(replayed.steps.back().step)},
           {"from", OrNull(replayed.from)},
@@ -179,12 +223,23 @@ void PrintStep(const Replayed& replayed, const ReplayedStep& step) {
              : *is_as_logged
                  ? ", as logged"
                  : fmt::format(", logged as {}", NumberText(replayed.logged.at(step.step))));
+  if (step.not_finite) fmt::print("{}\n", NotFiniteText(*step.not_finite));
   std::vector<std::vector<std::string>> table = {{"  row", "record", "id", "file"}};
   for (const ReplayedRow& row : step.rows) {
     table.push_back({fmt::format("{}", table.size() - 1), fmt::format("{}", row.record),
                      row.id.is_null() ? "" : row.id.dump(), row.file});
   }
   fmt::print("{}", TableText({true, true, true, false}, table));
+}
+
+// Where the numbers of the step that diverged stop being finite: it is computed once more, with the
+// variables of the step before it.
+std::optional<NotFiniteTensor> NotFiniteIn(Rerun& rerun, RowLog& rows, const StreamSpec& spec,
+                                           int64_t step) {
+  const std::optional<Batch> batch = rows.BatchOf(step);
+  if (!batch) return std::nullopt;
+  if (rerun.start() < step - 1 && rerun.TrainTo(step - 1) != step - 1) return std::nullopt;
+  return rerun.session().estimator().FindNotFinite(spec, *batch);
 }
 
 Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
@@ -201,15 +256,17 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
                 "name an earlier checkpoint, or the run for its newest one before the step");
   }
   RowLog rows(rerun.start(), wanted);
-  StepLog steps(wanted);
+  StepLog steps(wanted, rows);
+  StreamSpec spec;
   int64_t reached = 0;
   try {
-    reached = rerun.TrainTo(wanted.last, &steps, [&rows](std::unique_ptr<BatchStream> stream) {
-      return std::make_unique<LoggedStream>(std::move(stream), rows);
+    reached = rerun.TrainTo(wanted.last, &steps, [&](std::unique_ptr<BatchStream> stream) {
+      return std::make_unique<LoggedStream>(std::move(stream), rows, spec);
     });
   } catch (const Error& error) {
     if (error.code() != Code::kDiverged || steps.steps().empty()) throw;
     reached = steps.steps().back().step;
+    steps.steps().back().not_finite = NotFiniteIn(rerun, rows, spec, reached);
   }
   if (invocation.dry_run) {
     rerun.session().log().Info("Dry run: step {} would be trained again from {}",

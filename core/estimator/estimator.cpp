@@ -16,6 +16,7 @@
 #include "core/estimator/options/python_config.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"
+#include "core/estimator/step/first_not_finite.h"
 #include "core/estimator/train/trainer.h"
 #include "core/estimator/train_and_evaluate.h"
 #include "core/hosts/group_sum.h"
@@ -63,10 +64,10 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
     context.model_dir_is_temporary = !home.dry_run;
     home.log.Warning("Using temporary folder as model directory: {}", context.model_dir);
   }
-  LogPlaces(context);
   if (home.tensorflow_words) {
     home.log.Info("Using config: {}", PythonConfig(context.options, context.model_dir));
   }
+  LogPlaces(context);
   context.threads = ThreadsOf(config);
   if (home.group != nullptr) {
     context.collective = std::make_shared<GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
@@ -232,6 +233,11 @@ VerifyResult Estimator::VerifySavedModel(const std::string& folder, const Verify
   EstimatorContext& context = impl_->context;
   const SavedState saved = LoadCheckpoint(checkpoint);
   return VerifyExport(folder, args, saved, context.Seed(saved.resume.seed), context);
+}
+
+std::optional<NotFiniteTensor> Estimator::FindNotFinite(const StreamSpec& stream,
+                                                        const Batch& batch) const {
+  return FirstNotFinite(impl_->context, stream, batch);
 }
 
 const std::string& Estimator::model_dir() const { return impl_->context.model_dir; }

@@ -12,6 +12,7 @@
 
 namespace tpuest {
 
+struct NotFiniteTensor;         // core/estimator/step/first_not_finite.h
 struct EvalTask;                // core/estimator/train_and_evaluate.h
 struct TrainAndEvaluateResult;  // in the same header
 struct FollowArgs;              // in the same header
@@ -54,6 +55,12 @@ class Estimator {
   // SavedModel's own folder for its own variables. Error kGate where they differ.
   VerifyResult VerifySavedModel(const std::string& folder, const VerifyArgs& args,
                                 const std::string& checkpoint);
+
+  // The first tensor that is not finite in the training step of a global batch of this stream,
+  // which starts from the newest checkpoint of model_dir and changes nothing; nullopt: there is
+  // none.
+  [[nodiscard]] std::optional<NotFiniteTensor> FindNotFinite(const StreamSpec& stream,
+                                                             const Batch& batch) const;
 
   [[nodiscard]] const std::string& model_dir() const;
   // The options with everything put in that was absent.

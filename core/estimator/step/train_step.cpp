@@ -8,7 +8,6 @@
 #include "core/estimator/step/weight_summaries.h"
 
 namespace tpuest {
-namespace {
 
 CompileOptions CompileOptionsOf(const EstimatorContext& context) {
   return {.replicas = context.ReplicasIn(Mode::kTrain),
@@ -18,6 +17,8 @@ CompileOptions CompileOptionsOf(const EstimatorContext& context) {
           .device = context.home.device_options,
           .collective = context.collective.get()};
 }
+
+namespace {
 
 // For what the chief computes without the other processes.
 CompileOptions Alone(CompileOptions options) {

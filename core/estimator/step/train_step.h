@@ -41,6 +41,9 @@ namespace tpuest {
                                                                 const StreamSpec& stream,
                                                                 int64_t rows, bool with_scaffold);
 
+// How the steps of training are compiled: their replicas, threads, seed and device.
+[[nodiscard]] CompileOptions CompileOptionsOf(const EstimatorContext& context);
+
 // The context, whose seed random ops draw by, and the variables outlive the step.
 struct TrainStepArgs {
   const EstimatorContext& context;
