@@ -38,7 +38,8 @@ void InferenceHooks::BeforeBatch() {
 
 bool InferenceHooks::AfterBatch(const std::optional<float>& loss) {
   RunValues values{.global_step = global_step_};
-  const StepRecord batch{.step = ++batches_, .loss = loss.value_or(0)};
+  const StepRecord batch{
+      .step = ++batches_, .loss = loss.value_or(0), .seconds = home_.clock.Seconds()};
   if (loss) {
     values.steps = {&batch, 1};
     home_.last_step = batch;

@@ -55,6 +55,11 @@ void LoggingTensorHook::Begin(HookHome& home) {
 }
 
 void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
+  evaluated_step_.reset();
+  if (home_->events == nullptr) {
+    evaluated_step_ = session.global_step;
+    timer_.Reset();  // each evaluation counts its own batches
+  }
   tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
   std::vector<std::string> known = {"loss", "global_step"};
   if (session.has_learning_rate) known.emplace_back("learning_rate");
@@ -68,7 +73,7 @@ void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
                             "'{}', does not exist in the graph.",
                             tag, name),
                 fmt::format("there are: {}, and the variables", Join(known, ", ")))
-        .Key("train_spec.hooks");
+        .Key(evaluated_step_ ? "eval_spec.hooks" : "train_spec.hooks");
   }
 }
 
@@ -109,7 +114,7 @@ void LoggingTensorHook::Write(const StepRecord& record) {
 
 std::string LoggingTensorHook::TextOf(const std::string& tensor, const StepRecord& record) {
   if (tensor == "loss") return PythonFloat(record.loss);
-  if (tensor == "global_step") return std::to_string(record.step);
+  if (tensor == "global_step") return std::to_string(evaluated_step_.value_or(record.step));
   if (tensor == "learning_rate" && record.learning_rate) return PythonFloat(*record.learning_rate);
   const auto tag = std::find(tags_.begin(), tags_.end(), tensor);
   if (tag != tags_.end()) {

@@ -25,6 +25,8 @@ class SecondOrStepTimer {
     last_step_ = step;
     last_seconds_ = now;
   }
+  // It is as before the first Trigger.
+  void Reset() { last_step_.reset(); }
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] double last_seconds() const { return last_seconds_; }
   // The first step after this one at which the hook is due; no step where it goes by seconds.

@@ -299,8 +299,8 @@ using AnyHook =
                  EarlyStoppingFormulaOptions>;
 
 // The hooks that eval_spec and predict may name.
-using AnyEvalHook =
-    std::variant<NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions>;
+using AnyEvalHook = std::variant<NanTensorHookOptions, LoggingTensorHookOptions, ExecHookOptions,
+                                 ConditionHookOptions, PluginHookOptions>;
 using AnyPredictHook = std::variant<ExecHookOptions, PluginHookOptions>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
