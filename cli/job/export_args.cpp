@@ -56,7 +56,8 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
       given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
   const std::optional<int64_t> batch_size =
       std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
-  if (std::holds_alternative<RawReceiver>(receiver)) {
+  if (const auto* const raw = std::get_if<RawReceiver>(&receiver)) {
+    if (raw->with_map) return RawColumnsReceiverFn(input, input_fn, batch_size);
     return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict), batch_size);
   }
   if (const auto* const image = std::get_if<ImageBytesReceiver>(&receiver)) {
@@ -161,6 +162,12 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
             .serialized_input_fn = std::move(files)};
   }
   const InputFnOptions& options = job.input_fns.at(input);
+  if (receiver && std::holds_alternative<RawReceiver>(*receiver) &&
+      std::get<RawReceiver>(*receiver).with_map) {
+    return {.records = records,
+            .input_fn = MakeJobInputFn(job, input),
+            .serialized_input_fn = RawColumnsInputFn(options, input)};
+  }
   const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
   InputFn features = MakeJobInputFn(job, input);
   // A receiver of columns has no map steps: a request holds what they made.

@@ -1,6 +1,7 @@
 #include "data/pipeline/serving.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -21,6 +22,18 @@ constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow'
 Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
   return graph.Placeholder(DType::kString, Shape({batch.value_or(kUnknownDim)}),
                            "input_example_tensor");
+}
+
+// A column's name as a node's, which begins with a letter or a digit.
+std::string ColumnNode(std::string_view column) {
+  std::string name(column);
+  for (char& c : name) {
+    const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
+                      c == '-' || c == '/';
+    if (!fits) c = '_';
+  }
+  const bool begins = !name.empty() && std::isalnum(static_cast<unsigned char>(name[0])) != 0;
+  return begins ? name : "x" + name;
 }
 
 // Nodes of columns of parse_example.
@@ -66,10 +79,7 @@ class ParsingReceiver {
       : options_(std::move(options)), key_("input_fns." + name), batch_(batch) {}
 
   ServingInputReceiver Build(Graph& graph) const {
-    std::optional<ExampleParser> parser;
-    if (!options_.parse_example.empty()) {
-      parser.emplace(options_.parse_example, key_ + ".parse_example");
-    }
+    const std::optional<ExampleParser> parser = Parser();
     const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns(options_, key_);
     const InputPlan plan = PlanColumns(options_, read, key_);
     RefuseWindows(plan);
@@ -96,7 +106,66 @@ class ParsingReceiver {
     return receiver;
   }
 
+  // The columns themselves in the place of tf.Examples.
+  ServingInputReceiver BuildOfColumns(Graph& graph) const {
+    const std::vector<TensorSpec> read = ReadColumns();
+    const InputPlan plan = PlanColumns(options_, read, key_);
+    RefuseWindows(plan);
+    const MapGraph columns(options_, read);
+    ServingInputReceiver receiver;
+    std::map<size_t, Value> built;
+    for (const size_t root : RootsOf(plan, columns)) {
+      const TensorSpec& spec = read[root];
+      std::vector<int64_t> dims = {batch_.value_or(kUnknownDim)};
+      dims.insert(dims.end(), spec.shape.dims().begin(), spec.shape.dims().end());
+      built[root] = graph.Placeholder(spec.dtype, Shape(std::move(dims)), ColumnNode(spec.name));
+      receiver.receiver_tensors[spec.name] = built[root];
+    }
+    for (const ColumnPlan& feature : plan.features) {
+      const std::string& name = feature.spec.name;
+      receiver.features[name] = columns.Build(columns.Last(name), built);
+      receiver.feature_keys[name] = feature.spec.key;
+    }
+    return receiver;
+  }
+  // The names of those columns.
+  [[nodiscard]] std::vector<std::string> Columns() const {
+    const std::vector<TensorSpec> read = ReadColumns();
+    std::vector<std::string> names;
+    for (const size_t root : RootsOf(PlanColumns(options_, read, key_), MapGraph(options_, read))) {
+      names.push_back(read[root].name);
+    }
+    return names;
+  }
+
  private:
+  [[nodiscard]] std::optional<ExampleParser> Parser() const {
+    if (options_.parse_example.empty()) return std::nullopt;
+    return ExampleParser(options_.parse_example, key_ + ".parse_example");
+  }
+  [[nodiscard]] std::vector<TensorSpec> ReadColumns() const {
+    const std::optional<ExampleParser> parser = Parser();
+    return parser ? parser->columns() : SourceColumns(options_, key_);
+  }
+
+  // The columns that features are made of, each of a known shape.
+  [[nodiscard]] std::set<size_t> RootsOf(const InputPlan& plan, const MapGraph& columns) const {
+    std::set<size_t> roots;
+    for (const ColumnPlan& feature : plan.features) {
+      roots.merge(columns.Roots(columns.Last(feature.spec.name)));
+    }
+    for (const size_t root : roots) {
+      const TensorSpec& spec = columns.spec(root);
+      if (spec.shape.fully_known()) continue;
+      throw Error(Code::kUsage,
+                  fmt::format("\"{}\" is {}: a request with columns has none of several lengths",
+                              spec.name, spec.shape.Text()),
+                  "with_map: false takes features as they are")
+          .Key("export.serving_input_receiver_fn");
+    }
+    return roots;
+  }
+
   // Nodes of a source's columns, from the features that hold them in tf.Examples, in the order of
   // the features' keys.
   [[nodiscard]] Parsed Decoded(Value examples, const std::vector<TensorSpec>& read,
@@ -316,6 +385,25 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
   const auto receiver =
       std::make_shared<const ParsingReceiver>(std::move(options), name, default_batch_size);
   return [receiver](Graph& graph) { return receiver->Build(graph); };
+}
+
+ServingInputReceiverFn RawColumnsReceiverFn(InputFnOptions options, const std::string& name,
+                                            std::optional<int64_t> default_batch_size) {
+  const auto receiver =
+      std::make_shared<const ParsingReceiver>(std::move(options), name, default_batch_size);
+  return [receiver](Graph& graph) { return receiver->BuildOfColumns(graph); };
+}
+
+InputFn RawColumnsInputFn(InputFnOptions options, const std::string& name) {
+  InputFnOptions original = options;
+  options.features = ParsingReceiver(options, name, std::nullopt).Columns();
+  options.map.clear();
+  options.stages.clear();
+  options.labels.reset();
+  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
+  options.id.reset();
+  options.forwarded.clear();
+  return MakeWrappedInputFn(std::move(options), name, WrapSource(), std::move(original));
 }
 
 ServingInputReceiverFn ParsingServingInputReceiverFn(

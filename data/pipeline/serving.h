@@ -29,6 +29,15 @@ namespace tpuest {
     InputFnOptions options, const std::string& name,
     std::optional<int64_t> default_batch_size = {});
 
+// A placeholder for each column that the features are made of, [batch, ...], under its name, and
+// the map steps behind them. The columns are the input_fn's before its map steps; lists have no
+// such placeholder (Error kUsage). RawColumnsInputFn gives such columns, in the order of the
+// input_fn.
+[[nodiscard]] ServingInputReceiverFn RawColumnsReceiverFn(
+    InputFnOptions options, const std::string& name,
+    std::optional<int64_t> default_batch_size = {});
+[[nodiscard]] InputFn RawColumnsInputFn(InputFnOptions options, const std::string& name);
+
 // A receiver for the features of a spec (tf.feature_column.make_parse_example_spec), each under its
 // key; errors are at `key`, a key path of the job. The spec makes lists of all that columns take as
 // categories: those of `lists` were lists for the model too, the others dense, where "" and -1 are

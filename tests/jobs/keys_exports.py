@@ -16,6 +16,10 @@ def export_fixtures():
     yield from of_types('receiver', [*receivers, {'type': 'both'}],
                         lambda s: job_of(export__serving_input_receiver_fn=s),
                         [('export', 'serving_input_receiver_fn')])
+    mapped = job_of(export__serving_input_receiver_fn=receivers[1])
+    for input_fn in mapped['input_fns'].values():
+        input_fn['map'] = [{'op': 'rescaling', 'in': 'x', 'scale': 2.0}]
+    yield {'name': 'receiver with map', 'job': mapped, 'focus': [('export', 'serving_input_receiver_fn')]}
     drawn = {'type': 'from_tensor_slices', 'values': {'x': [[[i, 2 * i], [3, 4]] for i in range(12)], 'y': [i % 3 for i in range(12)]}}
     flat = {'type': 'Sequential', 'layers': [{'type': 'flatten'}, {'type': 'dense', 'units': 3}],
             'head': {'type': 'MultiClassHead', 'n_classes': 3}}

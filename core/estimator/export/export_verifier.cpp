@@ -154,7 +154,9 @@ class Verifier {
     features_ = ReadBatches(*stream, args_.records);
     if (IsRaw()) MakeListsDense();
     if (args_.serialized_input_fn) {
-      examples_ = ReadBatches(*args_.serialized_input_fn(input), args_.records);
+      const std::unique_ptr<BatchStream> requests = args_.serialized_input_fn(input);
+      requests_ = requests->spec();
+      examples_ = ReadBatches(*requests, args_.records);
     }
     if (features_.empty()) {
       throw Error(Code::kData, "the input to verify the export with has no examples");
@@ -162,10 +164,13 @@ class Verifier {
     for (const Batch& batch : features_) records_ += batch.examples;
   }
 
-  [[nodiscard]] const TensorSpec* FindFeature(const std::string& key) const {
-    const auto feature = std::find_if(spec_.features.begin(), spec_.features.end(),
+  // The place of a column among a stream's; nullopt: it has none of that name.
+  [[nodiscard]] static std::optional<size_t> PlaceOf(const StreamSpec& stream,
+                                                     const std::string& key) {
+    const auto feature = std::find_if(stream.features.begin(), stream.features.end(),
                                       [&](const TensorSpec& spec) { return spec.name == key; });
-    return feature == spec_.features.end() ? nullptr : &*feature;
+    if (feature == stream.features.end()) return std::nullopt;
+    return static_cast<size_t>(feature - stream.features.begin());
   }
 
   // True if the export takes features alone.
@@ -173,7 +178,7 @@ class Verifier {
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       for (const auto& [key, signature] : meta_graph.signatures) {
         for (const auto& [name, input] : signature.inputs) {
-          if (FindFeature(name) == nullptr) return false;
+          if (!PlaceOf(spec_, name)) return false;
         }
       }
     }
@@ -238,10 +243,13 @@ class Verifier {
   [[nodiscard]] std::vector<Tensor> FeedsOf(const SignatureInfo& signature, size_t batch) const {
     std::vector<Tensor> feeds;
     for (const auto& [key, input] : signature.inputs) {
-      const TensorSpec* const feature = FindFeature(key);
-      if (feature != nullptr) {
-        feeds.push_back(
-            features_[batch].features[static_cast<size_t>(feature - spec_.features.data())]);
+      // A request's column may have the name of the feature that is made of it.
+      const std::optional<size_t> column = PlaceOf(requests_, key);
+      const std::optional<size_t> feature = PlaceOf(spec_, key);
+      if (column) {
+        feeds.push_back(examples_[batch].features[*column]);
+      } else if (feature) {
+        feeds.push_back(features_[batch].features[*feature]);
       } else if (!examples_.empty()) {
         feeds.push_back(examples_[batch].features.front());
       } else {
@@ -310,6 +318,7 @@ class Verifier {
   EstimatorContext& context_;
   const uint64_t seed_;
   StreamSpec spec_;
+  StreamSpec requests_;  // of what examples_ hold
   std::vector<Batch> features_;
   std::vector<Batch> examples_;
   int64_t records_ = 0;

@@ -29,6 +29,17 @@ struct ParsingReceiver : ReceiverOptions {
 };
 struct RawReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_raw_serving_input_receiver_fn";
+  bool with_map = false;
+
+  template <class V>
+  void Visit(V& v) {
+    ReceiverOptions::Visit(v);
+    v("with_map", with_map,
+      {.help =
+           "requests hold the input's columns, and the graph has its map steps; false: they hold "
+           "features",
+       .tpuest = true});
+  }
 };
 // The parsing receiver, and the features themselves as signatures "raw:<key>".
 struct BothReceivers : ReceiverOptions {
