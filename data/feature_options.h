@@ -2,6 +2,7 @@
 // Features of records, as tf.io.parse_example has them. See core/base/visit.h.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,73 @@ struct VarLenFeature {
   }
 };
 
-using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature>;
+// tf.io.FixedLenSequenceFeature: [batch, K, shape...], K that of the batch's longest list.
+struct FixedLenSequenceFeature {
+  static constexpr std::string_view kType = "FixedLenSequenceFeature";
+  std::vector<int64_t> shape;
+  std::string dtype;
+  bool allow_missing = false;
+  std::optional<Raw> default_value;
+
+  template <class V>
+  void Visit(V& v) {
+    v("shape", shape, {.help = "of one element of the list", .required = true});
+    v("dtype", dtype,
+      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("allow_missing", allow_missing, {.help = "records without it have an empty list"});
+    v("default_value", default_value, {.help = "what fills shorter lists up; null: 0 or \"\""});
+  }
+};
+
+// tf.io.SparseFeature, as tf.sparse.to_dense makes it dense: [batch, size].
+struct SparseFeature {
+  static constexpr std::string_view kType = "SparseFeature";
+  std::string index_key;
+  std::string value_key;
+  std::string dtype;
+  int64_t size = 0;
+  std::optional<Raw> default_value;
+
+  template <class V>
+  void Visit(V& v) {
+    v("index_key", index_key, {.help = "feature that holds the places", .required = true});
+    v("value_key", value_key, {.help = "feature that holds the values", .required = true});
+    v("dtype", dtype,
+      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("size", size, {.help = "of the dense row", .required = true});
+    v("default_value", default_value,
+      {.help = "of places without a value; null: 0 or \"\"", .tpuest = true});
+  }
+};
+
+// tf.io.RaggedFeature without partitions: lists of any length, as those of VarLenFeature.
+struct RaggedFeature {
+  static constexpr std::string_view kType = "RaggedFeature";
+  std::string dtype;
+  std::optional<std::string> value_key;
+
+  template <class V>
+  void Visit(V& v) {
+    v("dtype", dtype,
+      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("value_key", value_key, {.help = "feature that holds the values; null: the same name"});
+  }
+};
+
+using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature,
+                                    SparseFeature, RaggedFeature>;
+
+// tf.io.parse_sequence_example: features of a SequenceExample, and lists of features.
+struct SequenceExampleOptions {
+  std::map<std::string, FeatureOptions> context_features;
+  std::map<std::string, std::variant<FixedLenSequenceFeature>> sequence_features;
+
+  template <class V>
+  void Visit(V& v) {
+    v("context_features", context_features, {.help = "of the whole example, by name"});
+    v("sequence_features", sequence_features,
+      {.help = "of its steps, by name: [batch, K, shape...], K the longest of the batch"});
+  }
+};
 
 }  // namespace tpuest

@@ -25,11 +25,18 @@ namespace tpuest {
 // The column of each head's labels, by the head's name.
 using LabelColumns = std::map<std::string, std::string>;
 
+// Whether the source's records are parsed as tf.Examples or SequenceExamples.
+template <class Options>
+[[nodiscard]] bool Parses(const Options& options) {
+  return !options.parse_example.empty() || options.parse_sequence_example.has_value();
+}
+
 // An input_fn of a job. Without `stages` they run in this order: source, skip and take, shard,
 // parse_example, map, filter, cache, shuffle, repeat, batch, prefetch.
 struct InputFnOptions {
   SourceOptions source;
   std::map<std::string, FeatureOptions> parse_example;
+  std::optional<SequenceExampleOptions> parse_sequence_example;
   std::vector<MapOptions> map;
   Formula filter;
   std::vector<std::string> features;
@@ -52,6 +59,8 @@ struct InputFnOptions {
   void Visit(V& v) {
     v("source", source, {.help = "where the records come from", .required = true});
     v("parse_example", parse_example, {.help = "features of the tf.Examples, by name"});
+    v("parse_sequence_example", parse_sequence_example,
+      {.help = "features of SequenceExamples; in the place of parse_example"});
     v("map", map, {.help = "ops on columns, in order"});
     v("filter", filter,
       {.help =

@@ -400,10 +400,32 @@ struct GeneratorSource : RecordRange {
   }
 };
 
+// tf.data.experimental.SqlDataset. Columns: those of the query, by their names, each [].
+struct SqlSource : RecordRange {
+  static constexpr std::string_view kType = "SqlDataset";
+  std::string driver_name = "sqlite";
+  std::string data_source_name;
+  std::string query;
+  std::vector<std::string> output_types;
+
+  template <class V>
+  void Visit(V& v) {
+    v("driver_name", driver_name, {.help = "of the database", .values = {"sqlite"}});
+    v("data_source_name", data_source_name,
+      {.help = "the database's file", .required = true, .input_path = true});
+    v("query", query, {.help = "a SELECT; its ORDER BY is the records' order", .required = true});
+    v("output_types", output_types,
+      {.help = "of the query's columns: int32, int64, float32, float64, bool, string",
+       .required = true});
+    VisitRange(v);
+  }
+};
+
 // Sources that zip takes.
-using PlainSource = std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource,
-                                 FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource,
-                                 ShapesSource, ImageFolderSource, SlicesSource, RangeSource>;
+using PlainSource =
+    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
+                 NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
+                 SlicesSource, RangeSource, SqlSource>;
 
 // Dataset.zip: record i of each dataset, side by side, as many as the shortest has. Columns: those
 // of all.
@@ -421,6 +443,6 @@ struct ZipSource : RecordRange {
 using SourceOptions =
     std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
                  NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
-                 SlicesSource, RangeSource, GeneratorSource, ZipSource>;
+                 SlicesSource, RangeSource, GeneratorSource, SqlSource, ZipSource>;
 
 }  // namespace tpuest

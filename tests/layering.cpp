@@ -110,6 +110,7 @@ const std::vector<Library> kLibraries = {
     {"Random123", {"Random123/"}, "random123", {"core/base"}},
     {"PCRE2", {"pcre2.h"}, "pcre2", {"core/base"}},
     {"RE2", {"re2/"}, "re2", {"core/base"}},
+    {"SQLite", {"sqlite3.h"}, "sqlite", {"data"}},
     {"snappy", {"snappy"}, "snappy", {"core/io"}},
     {"zlib", {"zlib.h"}, "zlib", {"core/io", "data"}},
     {"protobuf", {"google/protobuf/"}, "protobuf", {"core/io", "core/graph", "core/estimator"}},

@@ -51,7 +51,7 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
   const std::string input_fn = ServedInput(job);
   const InputFnOptions& input = job.input_fns.at(input_fn);
   const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
-  const bool parses = !columns.empty() || !input.parse_example.empty();
+  const bool parses = !columns.empty() || Parses(input);
   const AnyReceiver receiver =
       given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
   const std::optional<int64_t> batch_size =

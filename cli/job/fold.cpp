@@ -37,6 +37,7 @@ void ApplyFold(Job& job) {
     if (eval == job.input_fns.end()) continue;
     eval->second.source = train->second.source;
     eval->second.parse_example = train->second.parse_example;
+    eval->second.parse_sequence_example = train->second.parse_sequence_example;
     eval->second.fold = FoldPart{*job.tpuest.fold, true};
   }
 }

@@ -177,9 +177,6 @@ constexpr OtherType kOtherTypes[] = {
     {"FinalOpsHook", "an ExecHook on end gets the last values"},
     {"FeedFnHook", "rows come from an input_fn"},
     {"GlobalStepWaiterHook", "a run begins when it is started"},
-    {"FixedLenSequenceFeature", "VarLenFeature"},
-    {"SparseFeature", "VarLenFeature, and weighted_categorical_column for its values"},
-    {"RaggedFeature", "VarLenFeature"},
 };
 
 }  // namespace

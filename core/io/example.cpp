@@ -1,6 +1,7 @@
 #include "core/io/example.h"
 
 #include "core/base/error.h"
+#include "core/io/sequence_example.h"
 #include "core/io/wire.h"
 
 namespace tpuest {
@@ -188,6 +189,24 @@ void ReadEntry(std::string_view message, const char* example, FeatureView& featu
   ReadFeature(value, example, feature);
 }
 
+// One entry of the feature lists' map: its name, and the list's message.
+std::pair<std::string_view, std::string_view> ReadListEntry(std::string_view message,
+                                                            const char* example) {
+  std::pair<std::string_view, std::string_view> entry;
+  Wire wire(message, example);
+  while (!wire.AtEnd()) {
+    const uint64_t tag = wire.Varint();
+    if (tag == Tag(1, kLengthDelimited)) {
+      entry.first = wire.Bytes();
+    } else if (tag == Tag(2, kLengthDelimited)) {
+      entry.second = wire.Bytes();
+    } else {
+      wire.Skip(tag);
+    }
+  }
+  return entry;
+}
+
 void CheckRead(const FeatureView& feature, FeatureKind kind, size_t room) {
   Check(feature.kind == kind && feature.count == room, "\"{}\" is a {} of {}, read as {} of {}",
         feature.name, NameOf(feature.kind), feature.count, NameOf(kind), room);
@@ -282,6 +301,35 @@ bool ExampleCursor::Next(FeatureView& feature) {
     }
     rest_ = example.rest();
   }
+}
+
+// SequenceExample: Features context = 1; FeatureLists feature_lists = 2, a map of name to
+// FeatureList, which is Feature feature = 1, repeated.
+void ParseFeatureLists(std::string_view example, const FeatureListVisitor& visitor) {
+  const auto each = [&](std::string_view message, uint64_t field, const auto& visit) {
+    Wire wire(message, example.data());
+    while (!wire.AtEnd()) {
+      const uint64_t tag = wire.Varint();
+      if (tag == field) {
+        visit(wire.Bytes());
+      } else {
+        wire.Skip(tag);
+      }
+    }
+  };
+  each(example, Tag(2, kLengthDelimited), [&](std::string_view lists) {
+    each(lists, Tag(1, kLengthDelimited), [&](std::string_view message) {
+      const auto [name, list] = ReadListEntry(message, example.data());
+      int64_t step = 0;
+      each(list, Tag(1, kLengthDelimited), [&, name = name](std::string_view feature) {
+        FeatureView view;
+        view.name = name;
+        ReadFeature(feature, example.data(), view);
+        visitor(name, step++, view);
+      });
+      if (step == 0) visitor(name, -1, {.name = name});
+    });
+  });
 }
 
 }  // namespace tpuest

@@ -140,6 +140,20 @@ int64_t PaddedLength(const std::vector<int64_t>& lengths) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
 }
 
+// Values of an element of a list of shape [?, ...].
+int64_t StepOf(const Shape& list) {
+  int64_t values = 1;
+  for (int i = 1; i < list.rank(); ++i) values *= list.dim(i);
+  return values;
+}
+
+// The list's shape with this length.
+Shape WithLength(const Shape& list, int64_t length) {
+  std::vector<int64_t> dims = list.dims();
+  dims.front() = length;
+  return Shape(std::move(dims));
+}
+
 // K of a batch of lists that are padded: as tf.data has it.
 int64_t PaddedLength(const std::vector<int64_t>& lengths, const ColumnPlan::Padding& padding,
                      int64_t bucket_length, const std::string& name) {
@@ -256,7 +270,11 @@ class ImageWriter final : public ColumnWriter {
 class NumberListWriter final : public ColumnWriter {
  public:
   NumberListWriter(const ColumnPlan& plan, TensorPool& pool)
-      : spec_(plan.spec), padding_(plan.padding), pool_(pool), chain_(plan) {}
+      : spec_(plan.spec),
+        padding_(plan.padding),
+        step_(StepOf(plan.spec.shape)),
+        pool_(pool),
+        chain_(plan) {}
   void Begin(int64_t) override {
     lengths_.clear();
     bytes_.clear();
@@ -264,7 +282,7 @@ class NumberListWriter final : public ColumnWriter {
   }
   void PadTo(int64_t length) override { bucket_length_ = length; }
   void Add(Values values, const RecordKey& /*record*/) override {
-    lengths_.push_back(values.count);
+    lengths_.push_back(values.count / step_);
     const size_t at = bytes_.size();
     const size_t size = static_cast<size_t>(values.count) * SizeOf(spec_.dtype);
     void* const result = scratch_.Room(size);
@@ -276,7 +294,8 @@ class NumberListWriter final : public ColumnWriter {
     const DType dtype = spec_.dtype;
     const int64_t length = padding_ ? PaddedLength(lengths_, *padding_, bucket_length_, spec_.name)
                                     : PaddedLength(lengths_);
-    Tensor tensor = pool_.Get(dtype, Shape({static_cast<int64_t>(lengths_.size()), length}));
+    Tensor tensor = pool_.Get(
+        dtype, BatchShape(static_cast<int64_t>(lengths_.size()), WithLength(spec_.shape, length)));
     DispatchDType(dtype, [&]<class T>() {
       // -1 for whole numbers (of an unsigned type its largest), NaN for floats, false for truth
       // values.
@@ -285,12 +304,13 @@ class NumberListWriter final : public ColumnWriter {
       if (padding_) absent = *padding_->value.template data<T>();
       const char* from = bytes_.data();
       T* row = tensor.data<T>();
-      for (const int64_t count : lengths_) {
+      for (const int64_t steps : lengths_) {
+        const int64_t count = steps * step_;
         const size_t size = static_cast<size_t>(count) * sizeof(T);
         if (size > 0) std::memcpy(row, from, size);
-        std::fill(row + count, row + length, absent);
+        std::fill(row + count, row + length * step_, absent);
         from += size;
-        row += length;
+        row += length * step_;
       }
     });
     return tensor;
@@ -300,6 +320,7 @@ class NumberListWriter final : public ColumnWriter {
  private:
   TensorSpec spec_;
   std::optional<ColumnPlan::Padding> padding_;
+  int64_t step_;  // values of an element of the list
   TensorPool& pool_;
   Chain chain_;
   Scratch scratch_;
@@ -316,6 +337,7 @@ class StringWriter final : public ColumnWriter {
       : name_(plan.spec.name),
         shape_(plan.spec.shape),
         ragged_(plan.has_any_length()),
+        step_(ragged_ ? StepOf(plan.spec.shape) : 1),
         padding_(plan.padding) {}
   void Begin(int64_t) override {
     text_.clear();
@@ -326,7 +348,7 @@ class StringWriter final : public ColumnWriter {
   void PadTo(int64_t length) override { bucket_length_ = length; }
   void Add(Values values, const RecordKey& /*record*/) override {
     const auto* const strings = static_cast<const std::string_view*>(values.data);
-    lengths_.push_back(values.count);
+    lengths_.push_back(values.count / step_);
     for (int64_t i = 0; i < values.count; ++i) {
       text_.append(strings[i]);
       ends_.push_back(text_.size());
@@ -346,7 +368,8 @@ class StringWriter final : public ColumnWriter {
     const size_t* end = ends_.data();
     size_t begin = 0;
     std::string_view* out = tensor.strings().data();
-    for (const int64_t length : lengths_) {
+    for (const int64_t steps : lengths_) {
+      const int64_t length = steps * step_;
       // The places beyond a row's length stay "": views of a new tensor are empty.
       for (int64_t i = 0; i < length; ++i, begin = *end++) out[i] = {bytes + begin, *end - begin};
       if (padding_) std::fill(out + length, out + row.elements(), arena_end);
@@ -359,13 +382,14 @@ class StringWriter final : public ColumnWriter {
  private:
   [[nodiscard]] Shape RowShape() const {
     if (!ragged_) return shape_;
-    return Shape({padding_ ? PaddedLength(lengths_, *padding_, bucket_length_, name_)
-                           : PaddedLength(lengths_)});
+    return WithLength(shape_, padding_ ? PaddedLength(lengths_, *padding_, bucket_length_, name_)
+                                       : PaddedLength(lengths_));
   }
 
   std::string name_;
   Shape shape_;
   bool ragged_;
+  int64_t step_;  // values of an element of a list
   std::optional<ColumnPlan::Padding> padding_;
   int64_t bucket_length_ = 0;
   std::string text_;          // all strings, end to end

@@ -1,6 +1,9 @@
 #include "data/examples/example_parser.h"
 
+#include <utility>
+
 #include "core/base/text.h"
+#include "core/io/sequence_example.h"
 #include "data/literal.h"
 
 namespace tpuest {
@@ -74,63 +77,149 @@ std::string Found(const FeatureView& feature) {
 ExampleParser::ExampleParser(const std::map<std::string, FeatureOptions>& features,
                              const std::string& key) {
   for (const auto& [name, options] : features) {
-    const std::string place = fmt::format("{}.{}", key, name);
-    Tensor value;
-    if (const auto* fixed = std::get_if<FixedLenFeature>(&options)) {
-      const DType dtype = FeatureDType(fixed->dtype, place);
-      columns_.push_back({name, dtype, FeatureShape(fixed->shape, place), place});
-      if (fixed->default_value) {
-        value = DefaultOf(*fixed->default_value, dtype, columns_.back().shape,
-                          place + ".default_value");
-      }
-      variable_.push_back(false);
-    } else {
-      const DType dtype = FeatureDType(std::get<VarLenFeature>(options).dtype, place);
-      columns_.push_back({name, dtype, Shape({kUnknownDim}), place});
-      variable_.push_back(true);
-    }
-    defaults_.push_back(std::move(value));
+    AddFeature(name, options, fmt::format("{}.{}", key, name));
   }
-  for (size_t i = 0; i < columns_.size(); ++i) by_name_.emplace(columns_[i].name, i);
+  const auto sparse = [&](const auto& options, size_t column) {
+    if (const auto* const found = std::get_if<SparseFeature>(&options)) {
+      AddSparse(*found, column, columns_[column].key);
+    }
+  };
+  size_t column = 0;
+  for (const auto& [name, options] : features) sparse(options, column++);
+  // The names are set: views of them stay.
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].feature.empty()) continue;
+    const auto [found, is_new] = by_name_.emplace(slots_[i].feature, i);
+    if (is_new) continue;
+    slots_[i].same_name = slots_[found->second].same_name;
+    slots_[found->second].same_name = i;
+    slots_[i].is_shared = slots_[found->second].is_shared = true;
+  }
+}
+
+ExampleParser::ExampleParser(const SequenceExampleOptions& options, const std::string& key)
+    : ExampleParser(options.context_features, key + ".context_features") {
+  for (const auto& [name, feature] : options.context_features) {
+    const bool is_sparse = std::holds_alternative<SparseFeature>(feature);
+    if (!is_sparse && !options.sequence_features.contains(name)) continue;
+    throw Error(Code::kUsage,
+                is_sparse ? "SparseFeature stands in parse_example"
+                          : fmt::format("\"{}\" is a feature of the context and of steps", name))
+        .Key(fmt::format("{}.context_features.{}", key, name));
+  }
+  steps_begin_ = columns_.size();
+  for (const auto& [name, feature] : options.sequence_features) {
+    AddFeature(name, std::get<FixedLenSequenceFeature>(feature),
+               fmt::format("{}.sequence_features.{}", key, name));
+  }
+  steps_end_ = columns_.size();
+  // Moved by the new ones.
+  by_name_.clear();
+  for (size_t i = 0; i < steps_begin_; ++i) by_name_.emplace(slots_[i].feature, i);
+  for (size_t i = steps_begin_; i < steps_end_; ++i) steps_by_name_.emplace(slots_[i].feature, i);
+}
+
+void ExampleParser::AddSlot(const std::string& feature, TensorSpec spec, Kind kind, Tensor value,
+                            bool is_optional) {
+  Slot slot{.feature = feature, .spec = std::move(spec), .kind = kind, .is_optional = is_optional};
+  for (int i = 1; i < slot.spec.shape.rank(); ++i) {
+    if (kind == Kind::kSteps) slot.of_step *= slot.spec.shape.dim(i);
+  }
+  slots_.push_back(std::move(slot));
+  defaults_.push_back(std::move(value));
+}
+
+void ExampleParser::AddFeature(const std::string& name, const FeatureOptions& options,
+                               const std::string& place) {
+  const auto dtype =
+      std::visit([&](const auto& o) { return FeatureDType(o.dtype, place); }, options);
+  const auto column = [&](Shape shape) {
+    return columns_.emplace_back(TensorSpec{name, dtype, std::move(shape), place});
+  };
+  if (const auto* const fixed = std::get_if<FixedLenFeature>(&options)) {
+    const TensorSpec spec = column(FeatureShape(fixed->shape, place));
+    Tensor value;
+    if (fixed->default_value) {
+      value = DefaultOf(*fixed->default_value, dtype, spec.shape, place + ".default_value");
+    }
+    AddSlot(name, spec, Kind::kFixed, std::move(value));
+  } else if (const auto* const steps = std::get_if<FixedLenSequenceFeature>(&options)) {
+    std::vector<int64_t> dims = FeatureShape(steps->shape, place).dims();
+    if (Shape(dims).elements() == 0) {
+      throw Error(Code::kUsage, "an element of no values: how many there are is not known")
+          .Key(place + ".shape");
+    }
+    dims.insert(dims.begin(), kUnknownDim);
+    AddSlot(name, column(Shape(dims)), Kind::kSteps, Tensor(), steps->allow_missing);
+  } else if (const auto* const sparse = std::get_if<SparseFeature>(&options)) {
+    if (sparse->size < 1) {
+      throw Error(Code::kUsage, fmt::format("size is {}; expected 1 or more", sparse->size))
+          .Key(place + ".size");
+    }
+    // It is made of two others, and read by no name of its own.
+    AddSlot("", column(Shape({sparse->size})), Kind::kSparse, Tensor());
+  } else {
+    const auto* const ragged = std::get_if<RaggedFeature>(&options);
+    const std::string feature = ragged == nullptr ? name : ragged->value_key.value_or(name);
+    AddSlot(feature, column(Shape({kUnknownDim})), Kind::kList, Tensor());
+  }
+}
+
+void ExampleParser::AddSparse(const SparseFeature& options, size_t column,
+                              const std::string& place) {
+  const TensorSpec& spec = columns_[column];
+  Sparse sparse{.column = column, .indices = slots_.size(), .values = slots_.size() + 1};
+  const Raw filler = options.default_value.value_or(Raw{spec.dtype == DType::kString ? "''" : "0"});
+  sparse.filler = DefaultOf(filler, spec.dtype, spec.shape, place + ".default_value");
+  const Shape list({kUnknownDim});
+  AddSlot(options.index_key, {options.index_key, DType::kInt64, list, place}, Kind::kList,
+          Tensor());
+  AddSlot(options.value_key, {options.value_key, spec.dtype, list, place}, Kind::kList, Tensor());
+  sparse_.push_back(std::move(sparse));
 }
 
 size_t ExampleParser::Find(std::string_view name, size_t next) const {
-  if (next < columns_.size() && columns_[next].name == name) return next;
+  if (next < columns_.size() && slots_[next].feature == name) return next;
   const auto found = by_name_.find(name);
-  return found == by_name_.end() ? columns_.size() : found->second;
+  return found == by_name_.end() ? kNone : found->second;
 }
 
 void ExampleParser::Parse(std::string_view example, ParsedExample& parsed) const {
-  parsed.columns.resize(columns_.size());
-  parsed.values.resize(columns_.size());
+  parsed.columns.resize(slots_.size());
+  parsed.values.resize(slots_.size());
   // Features are marked with the number of the parse, so that no marks need to be cleared.
   ++parsed.parses;
   size_t next = 0;  // writers put features in the order of their names, as columns_ has them
   ParseExample(example, [&](const FeatureView& feature) {
-    const size_t column = Find(feature.name, next);
+    size_t slot = Find(feature.name, next);
     // A feature that holds no list at all is as good as none.
-    if (column == columns_.size() || feature.kind == FeatureKind::kNone) return;
-    next = column + 1;
-    Take(feature, column, parsed);
+    if (slot == kNone || feature.kind == FeatureKind::kNone) return;
+    next = slot + 1;
+    if (slots_[slot].is_shared) slot = by_name_.find(feature.name)->second;  // the first of them
+    for (; slot != kNone; slot = slots_[slot].same_name) Take(feature, slot, parsed);
   });
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    if (parsed.columns[i].seen != parsed.parses) TakeDefault(i, example, parsed);
+  if (steps_begin_ != kNone) TakeSteps(example, parsed);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (parsed.columns[i].seen != parsed.parses && slots_[i].kind != Kind::kSparse) {
+      TakeDefault(i, example, parsed);
+    }
   }
+  for (const Sparse& sparse : sparse_) TakeSparse(sparse, parsed);
 }
 
-void ExampleParser::Take(const FeatureView& feature, size_t column, ParsedExample& parsed) const {
-  const TensorSpec& spec = columns_[column];
-  const bool fits =
-      feature.kind == KindOf(spec.dtype) &&
-      (variable_[column] || static_cast<int64_t>(feature.count) == spec.shape.elements());
-  if (!fits) {
+void ExampleParser::Take(const FeatureView& feature, size_t slot, ParsedExample& parsed) const {
+  const TensorSpec& spec = slots_[slot].spec;
+  const auto count = static_cast<int64_t>(feature.count);
+  const bool has_count = slots_[slot].kind == Kind::kFixed ? count == spec.shape.elements()
+                                                           : count % slots_[slot].of_step == 0;
+  if (feature.kind != KindOf(spec.dtype) || !has_count) {
     throw Error(Code::kData, fmt::format("feature \"{}\": expected {}, found {}", spec.name,
-                                         Expected(column), Found(feature)));
+                                         Expected(slot), Found(feature)));
   }
-  ParsedExample::Column& memory = parsed.columns[column];
+  ParsedExample::Column& memory = parsed.columns[slot];
   memory.seen = parsed.parses;
-  Values& values = parsed.values[column];
-  values.count = static_cast<int64_t>(feature.count);
+  Values& values = parsed.values[slot];
+  values.count = count;
   switch (feature.kind) {
     case FeatureKind::kBytes:
       feature.CopyBytes(Room(memory.strings, feature.count));
@@ -146,33 +235,113 @@ void ExampleParser::Take(const FeatureView& feature, size_t column, ParsedExampl
   }
 }
 
-void ExampleParser::TakeDefault(size_t column, std::string_view example,
+// Each step of a list is a feature of its own, and they are put one behind the other.
+void ExampleParser::TakeSteps(std::string_view example, ParsedExample& parsed) const {
+  ParseFeatureLists(example, [&](std::string_view name, int64_t step, const FeatureView& feature) {
+    const auto found = steps_by_name_.find(name);
+    if (found == steps_by_name_.end()) return;
+    const Slot& slot = slots_[found->second];
+    ParsedExample::Column& memory = parsed.columns[found->second];
+    Values& values = parsed.values[found->second];
+    if (step == 0) values.count = 0;
+    memory.seen = parsed.parses;
+    if (feature.kind == FeatureKind::kNone && step < 0) return;  // a list without steps
+    const auto count = static_cast<int64_t>(feature.count);
+    if (feature.kind != KindOf(slot.spec.dtype) || count != slot.of_step) {
+      throw Error(
+          Code::kData,
+          fmt::format("feature list \"{}\", step {}: expected {} of {} values, found {}", name,
+                      step, NameOf(KindOf(slot.spec.dtype)), slot.of_step, Found(feature)));
+    }
+    const auto before = static_cast<size_t>(values.count);
+    const size_t all = before + feature.count;
+    values.count = static_cast<int64_t>(all);
+    switch (feature.kind) {
+      case FeatureKind::kBytes:
+        feature.CopyBytes(Room(memory.strings, all).subspan(before));
+        values.data = memory.strings.data();
+        break;
+      case FeatureKind::kFloat:
+        feature.CopyFloats(Room(memory.floats, all).subspan(before));
+        values.data = memory.floats.data();
+        break;
+      default:
+        feature.CopyInts(Room(memory.ints, all).subspan(before));
+        values.data = memory.ints.data();
+    }
+  });
+}
+
+void ExampleParser::TakeSparse(const Sparse& sparse, ParsedExample& parsed) const {
+  const TensorSpec& spec = columns_[sparse.column];
+  const Values& indices = parsed.values[sparse.indices];
+  const Values& values = parsed.values[sparse.values];
+  const auto refuse = [&](const std::string& found) {
+    throw Error(Code::kData, fmt::format("feature \"{}\": {}", spec.name, found));
+  };
+  if (indices.count != values.count) {
+    refuse(fmt::format("{} values of \"{}\" and {} of \"{}\"", indices.count,
+                       slots_[sparse.indices].feature, values.count,
+                       slots_[sparse.values].feature));
+  }
+  const int64_t size = spec.shape.dim(0);
+  ParsedExample::Column& memory = parsed.columns[sparse.column];
+  parsed.values[sparse.column].count = size;
+  const auto* const places = static_cast<const int64_t*>(indices.data);
+  // The column's own memory: which places have a value already.
+  std::vector<int64_t>& taken = parsed.columns[sparse.indices].marks;
+  taken.assign(static_cast<size_t>(size), 0);
+  const auto scatter = [&]<class T>(std::vector<T>& row, const T* filler) {
+    row.assign(filler, filler + size);
+    for (int64_t i = 0; i < indices.count; ++i) {
+      const int64_t place = places[i];
+      if (place < 0 || place >= size)
+        refuse(fmt::format("there is no place {} of {}", place, size));
+      if (std::exchange(taken[static_cast<size_t>(place)], 1) != 0) {
+        refuse(fmt::format("place {} has two values", place));
+      }
+      row[static_cast<size_t>(place)] = static_cast<const T*>(values.data)[i];
+    }
+    parsed.values[sparse.column].data = row.data();
+  };
+  if (spec.dtype == DType::kString) return scatter(memory.strings, sparse.filler.strings().data());
+  if (spec.dtype == DType::kFloat) return scatter(memory.floats, sparse.filler.data<float>());
+  scatter(memory.ints, sparse.filler.data<int64_t>());
+}
+
+void ExampleParser::TakeDefault(size_t slot, std::string_view example,
                                 ParsedExample& parsed) const {
-  const Tensor& value = defaults_[column];
+  const Tensor& value = defaults_[slot];
   if (value.valid()) {
-    parsed.values[column] = {value.raw(), value.elements()};
+    parsed.values[slot] = {value.raw(), value.elements()};
     return;
   }
-  if (variable_[column]) {
-    parsed.values[column] = {nullptr, 0};
+  if (slots_[slot].kind != Kind::kFixed && slots_[slot].is_optional) {
+    parsed.values[slot] = {nullptr, 0};
     return;
   }
   // Nothing stands in. The example is read again for its features' names: only an error needs them.
   std::vector<std::string> names;
   ParseExample(example, [&](const FeatureView& feature) { names.emplace_back(feature.name); });
-  const std::string& name = columns_[column].name;
+  const std::string& name = slots_[slot].feature;
   const std::optional<std::string> nearest = Nearest(name, names);
+  const bool is_fixed = slots_[slot].kind == Kind::kFixed;
   throw Error(Code::kData,
               fmt::format("feature \"{}\": expected {}, found none; the record has {}", name,
-                          Expected(column), names.empty() ? "no features" : Join(names, ", ")),
-              nearest ? fmt::format("did you mean '{}'?", *nearest)
-                      : std::string("a default_value stands in where a record has none"));
+                          Expected(slot), names.empty() ? "no features" : Join(names, ", ")),
+              nearest    ? fmt::format("did you mean '{}'?", *nearest)
+              : is_fixed ? std::string("a default_value stands in where a record has none")
+                         : std::string("allow_missing: true takes none as an empty list"));
 }
 
-std::string ExampleParser::Expected(size_t column) const {
-  const TensorSpec& spec = columns_[column];
+std::string ExampleParser::Expected(size_t slot) const {
+  const TensorSpec& spec = slots_[slot].spec;
   const std::string_view list = NameOf(KindOf(spec.dtype));
-  if (variable_[column]) return fmt::format("{} (VarLenFeature)", list);
+  if (slots_[slot].kind == Kind::kSteps) {
+    return fmt::format("{} of elements of {} values (FixedLenSequenceFeature)", list,
+                       slots_[slot].of_step);
+  }
+  if (slots_[slot].kind != Kind::kFixed) return fmt::format("{} (VarLenFeature)", list);
   const int64_t n = spec.shape.elements();
   return fmt::format("{} of {} value{} (FixedLenFeature {} {})", list, n, n == 1 ? "" : "s",
                      NameOf(spec.dtype), spec.shape.Text());

@@ -18,6 +18,31 @@ void CheckName(const std::string& name, const std::set<std::string>& names,
       .Key(key);
 }
 
+// The FixedLenSequenceFeature of that name; nullptr for any other.
+const FixedLenSequenceFeature* StepsOf(const InputFnOptions& options, const std::string& name) {
+  const auto in = [&](const auto& features) -> const FixedLenSequenceFeature* {
+    const auto found = features.find(name);
+    return found == features.end() ? nullptr : std::get_if<FixedLenSequenceFeature>(&found->second);
+  };
+  if (const auto* const steps = in(options.parse_example)) return steps;
+  if (!options.parse_sequence_example) return nullptr;
+  if (const auto* const steps = in(options.parse_sequence_example->sequence_features)) return steps;
+  return in(options.parse_sequence_example->context_features);
+}
+
+ColumnPlan::Padding PaddingOf(const FixedLenSequenceFeature& steps, const ColumnPlan& column) {
+  const DType dtype = column.spec.dtype;
+  const std::string key = column.spec.key + ".default_value";
+  Tensor value = dtype == DType::kString ? Tensor::Strings({}, {""}) : Tensor(dtype, {});
+  if (steps.default_value) {
+    const Literal literal = ParseLiteral(*steps.default_value, key);
+    if (literal.shape().rank() != 0) throw Error(Code::kUsage, "expected one value").Key(key);
+    value = literal.As(column.input_dtype, key);
+    if (dtype != column.input_dtype) value = value.Cast(dtype);
+  }
+  return {.value = std::move(value), .key = column.spec.key};
+}
+
 }  // namespace
 
 // What fills a column's rows up: a scalar of its type.
@@ -37,7 +62,7 @@ Tensor PaddingValueOf(const PaddingOptions& padding, const TensorSpec& column,
       .Cast(column.dtype);
 }
 
-ListPadder::ListPadder(const InputFnOptions& options, const std::string& key) {
+ListPadder::ListPadder(const InputFnOptions& options, const std::string& key) : options_(options) {
   if (options.stages.empty()) return;
   const StageOptions& last = options.stages.back();
   const std::string place = fmt::format("{}.stages[{}]", key, options.stages.size() - 1);
@@ -67,12 +92,20 @@ void ListPadder::CheckNames(const std::set<std::string>& lists,
 }
 
 void ListPadder::Pad(ColumnPlan& column) const {
-  if (padding_ == nullptr || !column.is_list()) return;
+  if (!column.is_list()) return;
+  if (padding_ == nullptr) {
+    if (const auto* const steps = StepsOf(options_, column.input_name)) {
+      column.padding = PaddingOf(*steps, column);
+    }
+    return;
+  }
   ColumnPlan::Padding padding{.value = PaddingValueOf(*padding_, column.spec, key_), .key = key_};
   const auto shape = padding_->padded_shapes.find(column.spec.name);
   if (shape != padding_->padded_shapes.end()) {
     padding.length = shape->second[0];
-    column.spec.shape = Shape({padding.length});
+    std::vector<int64_t> dims = column.spec.shape.dims();
+    dims.front() = padding.length;
+    column.spec.shape = Shape(std::move(dims));
   }
   column.padding = std::move(padding);
 }

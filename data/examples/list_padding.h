@@ -22,7 +22,8 @@ class ListPadder {
   void Pad(ColumnPlan& column) const;
 
  private:
-  const PaddingOptions* padding_ = nullptr;  // of the options, which outlive this
+  const InputFnOptions& options_;            // outlive this
+  const PaddingOptions* padding_ = nullptr;  // of the last stage
   std::string key_;
   bool has_windows_ = false;
 };

@@ -41,8 +41,9 @@ std::string FeatureLine(const std::string& name, const FeatureOptions& feature) 
     return fmt::format("  {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}\n", YamlKey(name),
                        fmt::join(fixed->shape, ", "), fixed->dtype);
   }
-  return fmt::format("  {}: {{type: VarLenFeature, dtype: {}}}\n", YamlKey(name),
-                     std::get<VarLenFeature>(feature).dtype);
+  const std::string& dtype =
+      std::visit([](const auto& any) -> const std::string& { return any.dtype; }, feature);
+  return fmt::format("  {}: {{type: VarLenFeature, dtype: {}}}\n", YamlKey(name), dtype);
 }
 
 }  // namespace tpuest

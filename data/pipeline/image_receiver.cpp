@@ -192,7 +192,7 @@ ServingInputReceiverFn ImageBytesReceiverFn(InputFnOptions options, const std::s
 }
 
 InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name) {
-  if (!options.parse_example.empty()) return {};
+  if (Parses(options)) return {};
   InputFnOptions original = options;
   const std::string key = "input_fns." + name;
   const std::vector<TensorSpec> read = SourceColumns(options, key);

@@ -114,7 +114,7 @@ class Bench {
     cut.filter = {};
     cut.stages.clear();
     cut.shuffle.reset();
-    stages_.emplace_back(cut.parse_example.empty() ? "batch" : "parse", cut);
+    stages_.emplace_back(Parses(cut) ? "parse" : "batch", cut);
     for (const KeyedMap& keyed : MapOf(options_)) cut.map.push_back(*keyed.op);
     if (!cut.map.empty()) stages_.emplace_back("map", cut);
     if (!options_.filter.empty()) {

@@ -30,10 +30,8 @@ class Input {
         original_(std::move(original)) {
     CheckStages();
     SetCacheFile();
-    if (!options_.parse_example.empty()) parser_.emplace(options_.parse_example, ParseKey());
-    if (!original_.parse_example.empty()) {
-      original_parser_.emplace(original_.parse_example, ParseKey());
-    }
+    EmplaceParser(options_, parser_);
+    EmplaceParser(original_, original_parser_);
     const auto columns = wrap_ ? std::optional(std::vector{SerializedColumn()})
                                : KnownColumns(options_.source, SourceKey());
     if (columns) known_spec_ = Plan(*columns).spec();
@@ -52,7 +50,20 @@ class Input {
 
  private:
   [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
-  [[nodiscard]] std::string ParseKey() const { return key_ + ".parse_example"; }
+  [[nodiscard]] std::string ParseKey() const {
+    return key_ + (original_.parse_sequence_example ? ".parse_sequence_example" : ".parse_example");
+  }
+  void EmplaceParser(const InputFnOptions& options, std::optional<ExampleParser>& parser) const {
+    if (!options.parse_sequence_example) {
+      if (!options.parse_example.empty()) parser.emplace(options.parse_example, ParseKey());
+      return;
+    }
+    if (!options.parse_example.empty()) {
+      throw Error(Code::kUsage, "parse_example and parse_sequence_example: a record is one of them")
+          .Key(ParseKey());
+    }
+    parser.emplace(*options.parse_sequence_example, ParseKey());
+  }
 
   // An option as a number of at least `least`; nullopt for `word`.
   [[nodiscard]] std::optional<int64_t> WordOrNumber(

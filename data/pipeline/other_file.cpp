@@ -96,6 +96,10 @@ class OtherFile {
   [[nodiscard]] std::vector<TensorSpec> Columns() const {
     std::vector<TensorSpec> columns;
     for (const auto& [feature, options] : options_.parse_example) columns.push_back({feature});
+    if (const auto& both = options_.parse_sequence_example) {
+      for (const auto& [feature, options] : both->context_features) columns.push_back({feature});
+      for (const auto& [feature, options] : both->sequence_features) columns.push_back({feature});
+    }
     if (!columns.empty()) return columns;
     const std::string key = Key() + ".source";
     if (auto known = KnownColumns(options_.source, key)) return *std::move(known);
@@ -142,8 +146,14 @@ class OtherFile {
       steps.insert(steps.begin(), *step);
     }
     options_.map = std::move(steps);
-    std::erase_if(options_.parse_example,
-                  [&](const auto& feature) { return !needed_.contains(feature.first); });
+    const auto is_not_needed = [&](const auto& feature) {
+      return !needed_.contains(feature.first);
+    };
+    std::erase_if(options_.parse_example, is_not_needed);
+    if (options_.parse_sequence_example) {
+      std::erase_if(options_.parse_sequence_example->context_features, is_not_needed);
+      std::erase_if(options_.parse_sequence_example->sequence_features, is_not_needed);
+    }
   }
 
   // The images that the path names: a file that begins as one, or all below a folder.
@@ -197,7 +207,10 @@ class OtherFile {
       if (std::holds_alternative<TFRecordSource>(options_.source)) return false;
       throw Error(Code::kData, fmt::format("{}: neither an image nor a folder of them", path_));
     }
-    if (!images.column_of_bytes.empty()) options_.parse_example.clear();
+    if (!images.column_of_bytes.empty()) {
+      options_.parse_example.clear();
+      options_.parse_sequence_example.reset();
+    }
     options_.source = std::move(images);
     return true;
   }

@@ -79,6 +79,7 @@ class ParsingReceiver {
       : options_(std::move(options)), key_("input_fns." + name), batch_(batch) {}
 
   ServingInputReceiver Build(Graph& graph) const {
+    RefuseFeatures();
     const std::optional<ExampleParser> parser = Parser();
     const std::vector<TensorSpec> read = parser ? parser->columns() : SourceColumns(options_, key_);
     const InputPlan plan = PlanColumns(options_, read, key_);
@@ -140,6 +141,9 @@ class ParsingReceiver {
 
  private:
   [[nodiscard]] std::optional<ExampleParser> Parser() const {
+    if (options_.parse_sequence_example) {
+      return ExampleParser(*options_.parse_sequence_example, key_ + ".parse_sequence_example");
+    }
     if (options_.parse_example.empty()) return std::nullopt;
     return ExampleParser(options_.parse_example, key_ + ".parse_example");
   }
@@ -197,6 +201,24 @@ class ParsingReceiver {
       ++next;
     }
     return built;
+  }
+
+  // The receiver's ops read FixedLenFeatures and lists by their own names.
+  void RefuseFeatures() const {
+    const auto refuse = [&](const std::string& place, std::string_view type) {
+      throw Error(Code::kUsage, fmt::format("a parsing receiver does not read a {}", type),
+                  "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+          .Key(key_ + place);
+    };
+    if (options_.parse_sequence_example) refuse(".parse_sequence_example", "SequenceExample");
+    for (const auto& [name, feature] : options_.parse_example) {
+      const auto* const ragged = std::get_if<RaggedFeature>(&feature);
+      const bool is_renamed = ragged != nullptr && ragged->value_key.value_or(name) != name;
+      if (is_renamed || std::holds_alternative<SparseFeature>(feature)) {
+        refuse(".parse_example." + name, is_renamed ? "RaggedFeature of another name"
+                                                    : std::string_view(SparseFeature::kType));
+      }
+    }
   }
 
   // A tf.Example is one record.
@@ -440,8 +462,7 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(
 InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
                           const std::map<std::string, FeatureOptions>& spec) {
   InputFnOptions original = options;
-  const bool records =
-      !options.parse_example.empty() || std::holds_alternative<TFRecordSource>(options.source);
+  const bool records = Parses(options) || std::holds_alternative<TFRecordSource>(options.source);
   ReshapeMap rename;
   rename.in = SerializedColumn().name;
   if (records) {
@@ -451,6 +472,7 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
   // A reshape to the same shape renames the column, for it has no step that would run.
   rename.out = kExamples;
   options.parse_example.clear();
+  options.parse_sequence_example.reset();
   options.map = {rename};
   options.stages.clear();
   options.features = {std::string(kExamples)};

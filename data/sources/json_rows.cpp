@@ -215,9 +215,13 @@ std::vector<JsonColumn> StatedColumns(const std::map<std::string, FeatureOptions
         column.value =
             Filled(*fixed->default_value, column.dtype, column.shape, place + ".default_value");
       }
-    } else {
-      column.dtype = JsonType(std::get<VarLenFeature>(feature).dtype, place);
+    } else if (const auto* const list = std::get_if<VarLenFeature>(&feature)) {
+      column.dtype = JsonType(list->dtype, place);
       column.shape = Shape({kUnknownDim});
+    } else {
+      throw Error(Code::kUsage, "an object's lists are FixedLenFeature or VarLenFeature",
+                  "a padded_batch fills lists up")
+          .Key(place);
     }
     columns.push_back(std::move(column));
   }

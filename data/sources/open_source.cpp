@@ -77,6 +77,7 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
           [&](const SlicesSource& o) { return slice(OpenSlices(o, key), o); },
           [&](const RangeSource& o) { return slice(OpenRange(o, key), o); },
           [&](const GeneratorSource& o) { return AnySource(OpenGenerator(o, key)); },
+          [&](const SqlSource& o) { return slice(OpenSql(o, key), o); },
           [&](const ZipSource& o) { return slice(OpenZip(o, cached, key, errors), o); },
       },
       options);

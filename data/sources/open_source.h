@@ -56,6 +56,10 @@ namespace tpuest {
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,
                                                        const std::string& key);
 
+// Reads all rows; without SQLite an Error kUsage says so.
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenSql(const SqlSource& options,
+                                                     const std::string& key);
+
 // Applies skip and take.
 [[nodiscard]] std::unique_ptr<StreamedSource> OpenGenerator(const GeneratorSource& options,
                                                             const std::string& key);

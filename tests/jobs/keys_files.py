@@ -2,6 +2,7 @@
 import gzip
 import os
 import pathlib
+import sqlite3
 import struct
 import zipfile
 
@@ -79,6 +80,21 @@ def write_files(folder):
                         'words': [b'red', b'blue'][:1 + i % 2], 'word': [[b'red', b'green', b'pink'][i % 3]]})
                for i in rows]
     write('table.tfrecord', tfrecord(records))
+    def lists(i):
+        given = {'y': [i % 3], 'v': [i + 0.5, 2.5], 'v2': [1.5, i + 0.25], 'ix': [i % 4, 4], 'ix2': [5, i % 3]}
+        return given if i == 5 else {**given, 's': [1.0 + i] * (2 + 2 * (i % 2)), 's2': [2.0 - i] * 4}
+    write('lists.tfrecord', tfrecord([example(lists(i)) for i in rows]))
+    def sequence(i):
+        steps = b''.join(field(1, field(2, field(1, struct.pack('<2f', i, step)))) for step in range(1 + i % 3))
+        return example({'y': [i % 3], 'y2': [(i + 1) % 3]}) + field(2, b''.join(
+            field(1, field(1, name) + field(2, steps)) for name in (b's', b's2')[:2 if i != 5 else 0]))
+    write('sequences.tfrecord', tfrecord([sequence(i) for i in rows]))
+    for name, order in (('', rows), ('other_', rows[::-1])):
+        database = sqlite3.connect(f'{folder}/{name}table.db')
+        database.execute('CREATE TABLE t (a REAL, b INTEGER, y INTEGER)')
+        database.executemany('INSERT INTO t VALUES (?, ?, ?)', [(i * 0.5, i * i % 7, i % 2) for i in order])
+        database.commit()
+        database.close()
     write('other.tfrecord', tfrecord(records[::-1]))
     write('table.tfrecord.gz', gzip.compress(tfrecord(records), mtime=0))
     jpegs = [(IMAGES / name).read_bytes() for name in ['baseline.jpg', 'full.jpg', 'progressive.jpg', 'gray.jpg']]

@@ -63,6 +63,49 @@ def image_fixtures(read, flat, drawn, small):
     yield flat('folder split', read(halves, ['image'], 'label', 3, map=few), codes=range(10), values=choices)
 
 
+def list_fixtures(read, tabled, label):
+    """Features of several values: steps, places and lists; examples of steps; tables."""
+    def records(file):
+        return {'type': 'TFRecordDataset', 'filenames': [file]}
+    y = {'type': 'FixedLenFeature', 'shape': [], 'dtype': 'int64'}
+    place = [('input_fns', 'train', 'parse_example', 'x')]
+    def parsed(x, layers=()):
+        job = read(records('lists.tfrecord'), ['x'], 'y', map=[label], parse_example={'x': x, 'y': y})
+        job['model']['layers'] = [*layers, *job['model']['layers']]
+        return {**job, 'use_tpu': False}
+    steps = {'type': 'FixedLenSequenceFeature', 'shape': [2], 'dtype': 'float32', 'allow_missing': True, 'default_value': 0.5}
+    pooled = parsed({**steps}, [{'type': 'global_average_pooling1d'}])
+    for input_fn in pooled['input_fns'].values():
+        input_fn.update({'parse_example': {'s': steps, 'y': y}, 'features': ['s']})
+    yield {'name': 'steps', 'job': pooled, 'focus': [('input_fns', 'train', 'parse_example', 's')], 'codes': range(10),
+           'shows': ('feature', 'FixedLenSequenceFeature', 'type'), 'commands': RUN_ONLY, 'values': {
+               'shape': [[4]], 'dtype': ['int64'], 'default_value': [3.5], 'allow_missing': [False]}}
+    sparse = {'type': 'SparseFeature', 'index_key': 'ix', 'value_key': 'v', 'dtype': 'float32', 'size': 6, 'default_value': 1}
+    yield {'name': 'places', 'job': parsed(sparse), 'focus': place, 'codes': range(10),
+           'shows': ('feature', 'SparseFeature', 'type'), 'commands': RUN_ONLY, 'values': {
+               'index_key': ['ix2'], 'value_key': ['v2'], 'dtype': ['int64'], 'size': [7], 'default_value': [3]}}
+    ragged = tabled(records('lists.tfrecord'), {'z': 2}, 'y', map=[label], parse_example={
+        'z': {'type': 'RaggedFeature', 'dtype': 'float32', 'value_key': 'v'}, 'y': y})
+    yield {'name': 'ragged key', 'job': {**ragged, 'use_tpu': False}, 'focus': [('input_fns', 'train', 'parse_example', 'z')],
+           'codes': range(10), 'shows': ('feature', 'RaggedFeature', 'type'), 'commands': RUN_ONLY, 'values': {
+               'dtype': ['int64'], 'value_key': ['v2']}}
+    both = {'context_features': {'y': y, 'y2': y}, 'sequence_features': {'s': {**steps}, 's2': {**steps}}}
+    job = parsed(steps, [{'type': 'global_average_pooling1d'}])
+    for input_fn in job['input_fns'].values():
+        del input_fn['parse_example']
+        input_fn.update({'source': records('sequences.tfrecord'), 'features': ['s'], 'parse_sequence_example': both})
+    yield {'name': 'sequences', 'job': job, 'focus': [('input_fns', 'train', 'parse_sequence_example')],
+           'codes': range(10), 'commands': RUN_ONLY, 'values': {
+               'input_fns.*.parse_sequence_example.context_features': [{'y': {**y, 'dtype': 'float32'}}],
+               'input_fns.*.parse_sequence_example.sequence_features': [{'s': {**steps, 'allow_missing': False}}]}}
+    table = {'type': 'SqlDataset', 'driver_name': 'sqlite', 'data_source_name': 'table.db',
+             'query': 'SELECT a, b, y FROM t', 'output_types': ['float32', 'float32', 'int32']}
+    yield {'name': 'sql', 'job': tabled(table, {'a': 1, 'b': 1}, 'y'), 'focus': [('input_fns', 'train', 'source')],
+           'shows': ('source', 'SqlDataset', 'type'), 'codes': range(10), 'values': {
+               'data_source_name': ['other_table.db'], 'query': ['SELECT b AS a, a AS b, y FROM t'],
+               'output_types': [['float32', 'int32', 'int32']]}}
+
+
 def file_fixtures(read, flat, tabled):
     """Lines, JSON lines, records of so many bytes, NumPy's arrays."""
     words = [{'op': 'expr', 'out': 'x', 'value': 'reshape(cast(to_hash_bucket_fast(text, 7), float32), [1])'},
@@ -152,6 +195,7 @@ def input_fixtures():
     ragged = {'parse_example': {**parsed['parse_example'], 'z': {'type': 'VarLenFeature', 'dtype': 'float32'}}}
     yield {'name': 'ragged', 'job': tabled(records, {'z': 4, 'missing': 4}, 'y', map=[label], **ragged),
            'focus': [('input_fns',)], 'shows': ('feature', 'VarLenFeature', 'type'), 'commands': RUN_ONLY}
+    yield from list_fixtures(read, tabled, label)
     zipped = {**records, 'filenames': ['table.tfrecord.gz'], 'compression_type': ''}
     yield flat('zipped', tabled(zipped, {'z': 4}, 'y', map=[label], **parsed), codes=range(10))
     table = {'type': 'make_csv_dataset', 'file_pattern': 'table.csv', 'label_name': 'y', 'na_value': 'NA'}

@@ -134,6 +134,7 @@ EXCEPTIONS = {
     'plugin path': PLUGIN,
     'plugin arguments': PLUGIN,
     'generator timeout_secs': TIME,
+    'SqlDataset driver_name': 'only sqlite is legal',
     'eval_spec.start_delay_secs': TIME,
     'eval_spec.*.start_delay_secs': TIME,
     'tpuest.deadlines.evaluator_secs': TIME,
