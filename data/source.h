@@ -88,6 +88,8 @@ class StreamedSource : public Source {
   // The next record's bytes, valid until the next call; false at the end. Throws Error kData where
   // the file is damaged.
   [[nodiscard]] virtual bool Next(std::string_view& bytes, Provenance& from) = 0;
+  // Of live input: whether the next record, or the end, is there within so many milliseconds.
+  [[nodiscard]] virtual bool IsThere(int /*wait_ms*/) { return true; }
   // nullptr: the bytes are the one column, a string [].
   [[nodiscard]] virtual std::shared_ptr<const RowDecoder> decoder() const { return nullptr; }
 };

@@ -39,9 +39,9 @@ struct PredictOutput {
   void Visit(V& v) {
     v("path", path, {.help = "file; -: stdout", .tpuest = true});
     v("format", format,
-      {.help = "JSON Lines or CSV; null: by the path's ending, .csv, or else JSON Lines",
+      {.help = "JSON Lines, CSV or tf.Examples; null: by the path's ending, or else JSON Lines",
        .tpuest = true,
-       .values = {"jsonl", "csv"}});
+       .values = {"jsonl", "csv", "tfrecord"}});
   }
 };
 

@@ -1,5 +1,5 @@
 // tpuest predict [JOB.yaml] [--checkpoint ...] [--input FILE|-] [--output FILE|-]
-//   [--format jsonl|csv] [--limit N]
+//   [--format jsonl|csv|tfrecord] [--limit N]
 
 #include <algorithm>
 #include <initializer_list>
@@ -20,6 +20,7 @@
 #include "core/estimator/hooks/hook_factory.h"
 #include "data/pipeline/input_fn.h"
 #include "data/pipeline/other_file.h"
+#include "data/sources/live_source.h"
 
 namespace tpuest::cli {
 namespace {
@@ -64,7 +65,9 @@ InputFn PredictInput(const Job& job, const std::optional<std::string>& file,
   InputFn input = AtInput(*file, key, sources, [&] {
     InputFnOptions options = job.input_fns.at(name);
     options.forwarded = job.predict.forward_features;
-    return MakeInputFn(WithFile(std::move(options), *file, name), name);
+    InputFnOptions other = WithFile(std::move(options), *file, name);
+    const bool is_live = *file == "-" && other.stages.empty() && IsLive(other.source);
+    return is_live ? MakeLiveInputFn(std::move(other), name) : MakeInputFn(std::move(other), name);
   });
   return [input = std::move(input), file = *file, key, &sources](const InputContext& context) {
     return AtInput(file, key, sources, [&] { return input(context); });
@@ -82,8 +85,10 @@ std::string FormatFor(const PredictInvocation& invocation, const PredictOutput& 
   if (invocation.format) return *invocation.format;
   const bool is_csv = Ends(path, {".csv"});
   const bool is_jsonl = Ends(path, {".jsonl", ".json", ".ndjson"});
-  if (invocation.output && (is_csv || is_jsonl)) return is_csv ? "csv" : "jsonl";
-  return output.format.value_or(is_csv ? "csv" : "jsonl");
+  const bool is_records = Ends(path, {".tfrecord", ".tfrecords"});
+  std::string by_ending = is_csv ? "csv" : is_records ? "tfrecord" : "jsonl";
+  if (invocation.output && (is_csv || is_jsonl || is_records)) return by_ending;
+  return output.format.value_or(by_ending);
 }
 
 void CheckOutput(const PredictInvocation& invocation, const std::string& path) {
@@ -91,9 +96,9 @@ void CheckOutput(const PredictInvocation& invocation, const std::string& path) {
     throw Error(Code::kUsage, fmt::format("{}: is a folder, expected a file", path),
                 "--output FILE, or - for stdout");
   }
-  if (Ends(path, {".gz", ".tfrecord", ".tfrecords"})) {
-    throw Error(Code::kUsage, fmt::format("{}: JSON Lines and CSV are written", path),
-                "--output predictions.jsonl, or predictions.csv");
+  if (Ends(path, {".gz"})) {
+    throw Error(Code::kUsage, fmt::format("{}: what is written is not compressed", path),
+                "--output predictions.jsonl, predictions.csv or predictions.tfrecord");
   }
   if (invocation.job) CheckNoInput(path, {*invocation.job});
   // The job's own output is made anew each time, as the job says.
@@ -112,12 +117,13 @@ InputFn KeptInput(InputFn input, std::string output) {
 }  // namespace
 
 void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
-  flags.Text("--input", to.input, "FILE|-",
-             "rows in the place of predict.input_fn's file, labels not needed; -: CSV on stdin");
+  flags.Text(
+      "--input", to.input, "FILE|-",
+      "rows in the place of predict.input_fn's file, labels not needed; -: stdin, as rows come");
   flags.Text("--output", to.output, "FILE|-", "where the predictions go; -: stdout");
   flags.Choice<std::optional<std::string>>(
-      "--format", to.format, {{"jsonl", "jsonl"}, {"csv", "csv"}},
-      "a JSON object or a CSV line a prediction; by the output's ending if absent");
+      "--format", to.format, {{"jsonl", "jsonl"}, {"csv", "csv"}, {"tfrecord", "tfrecord"}},
+      "a JSON object, a CSV line or a tf.Example a prediction; by the output's ending if absent");
   flags.Switch("--force", to.force, "overwrite the output");
   flags.Integer("--limit", to.limit, 0, "rows");
 }

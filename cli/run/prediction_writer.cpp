@@ -1,6 +1,8 @@
 #include "cli/run/prediction_writer.h"
 
 #include "cli/shell/json.h"
+#include "core/io/example.h"
+#include "core/io/tfrecord.h"
 
 namespace tpuest::cli {
 namespace {
@@ -33,12 +35,46 @@ std::string CsvElement(const Json& value) {
   return CsvField(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
+std::string CsvLine(const std::map<std::string, Tensor>& columns) {
+  std::string text;
+  bool first = true;
+  for (const auto& [name, tensor] : columns) {
+    for (int64_t i = 0; i < tensor.elements(); ++i) {
+      if (!first) text += ",";
+      first = false;
+      text += CsvElement(JsonOf(tensor.Reshaped({tensor.elements(), 1}).Rows(i, i + 1))[0][0]);
+    }
+  }
+  return text + "\n";
+}
+
+// A record of a TFRecord file: floats, whole numbers and truths, and strings as features.
+std::string RecordOf(const std::map<std::string, Tensor>& columns) {
+  ExampleWriter example;
+  for (const auto& [name, tensor] : columns) {
+    const auto size = static_cast<size_t>(tensor.elements());
+    if (tensor.dtype() == DType::kString) {
+      example.Bytes(name, tensor.strings());
+    } else if (IsFloating(tensor.dtype())) {
+      const Tensor floats = tensor.Cast(DType::kFloat);
+      example.Floats(name, {floats.data<float>(), size});
+    } else {
+      const Tensor numbers = tensor.Cast(DType::kInt64);
+      example.Ints(name, {numbers.data<int64_t>(), size});
+    }
+  }
+  std::string record;
+  AppendRecord(record, example.Finish());
+  return record;
+}
+
 }  // namespace
 
 PredictionWriter::PredictionWriter(const std::string& path, const std::string& format)
-    : csv_(format == "csv") {
-  if (format != "csv" && format != "jsonl") {
-    throw Error(Code::kUsage, fmt::format("there is no format '{}'", format), "jsonl or csv")
+    : format_(format) {
+  if (format != "csv" && format != "jsonl" && format != "tfrecord") {
+    throw Error(Code::kUsage, fmt::format("there is no format '{}'", format),
+                "jsonl, csv or tfrecord")
         .Key("predict.output.format");
   }
   if (path == "-") return;
@@ -67,17 +103,11 @@ std::string PredictionWriter::CsvHeader(const PredictionRow& row) const {
 
 bool PredictionWriter::Write(const PredictionRow& row) {
   std::string text;
-  if (csv_) {
+  if (format_ == "tfrecord") {
+    text = RecordOf(Columns(row));
+  } else if (format_ == "csv") {
     if (!started_) text = CsvHeader(row);
-    bool first = true;
-    for (const auto& [name, tensor] : Columns(row)) {
-      for (int64_t i = 0; i < tensor.elements(); ++i) {
-        if (!first) text += ",";
-        first = false;
-        text += CsvElement(JsonOf(tensor.Reshaped({tensor.elements(), 1}).Rows(i, i + 1))[0][0]);
-      }
-    }
-    text += "\n";
+    text += CsvLine(Columns(row));
   } else {
     Json object = Json::object();
     for (const auto& [name, tensor] : Columns(row)) object[name] = JsonOf(tensor);

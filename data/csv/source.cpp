@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "data/csv/row_decoder.h"
 #include "data/csv/split.h"
 
 namespace tpuest {
@@ -119,6 +120,33 @@ class CsvParser {
   int64_t rows_of_types_ = -1;  // that types were inferred from; -1: all
 };
 
+// The row's state, with the row's columns pointing into it.
+CsvState& CsvStateOf(Row& row, const std::vector<CsvColumn>& selected) {
+  if (!row.state) row.state = std::make_unique<CsvState>();
+  auto& state = static_cast<CsvState&>(*row.state);
+  state.numbers.resize(selected.size());
+  state.texts.resize(selected.size());
+  row.columns.resize(selected.size());
+  for (size_t i = 0; i < selected.size(); ++i) {
+    const void* const number = &state.numbers[i];
+    const void* const text = &state.texts[i];
+    row.columns[i] = {selected[i].dtype == DType::kString ? text : number, 1};
+  }
+  return state;
+}
+
+class RowReader final : public CsvRowReader {
+ public:
+  RowReader(CsvParser parser, const std::string& key)
+      : CsvRowReader(parser.columns().Specs(key)), parser_(std::move(parser)) {}
+  [[nodiscard]] std::optional<CsvFault> Read(std::string_view record, Row& row) const override {
+    return parser_.Parse(record, CsvStateOf(row, parser_.columns().selected));
+  }
+
+ private:
+  CsvParser parser_;
+};
+
 class CsvRecords final : public IndexedSource {
  public:
   CsvRecords(std::vector<std::unique_ptr<CsvFile>> files, std::vector<std::string> paths,
@@ -213,18 +241,7 @@ class CsvRecords final : public IndexedSource {
   }
 
   [[nodiscard]] CsvState& StateOf(Row& row) const {
-    if (!row.state) row.state = std::make_unique<CsvState>();
-    auto& state = static_cast<CsvState&>(*row.state);
-    const std::vector<CsvColumn>& selected = parser_.columns().selected;
-    state.numbers.resize(selected.size());
-    state.texts.resize(selected.size());
-    row.columns.resize(selected.size());
-    for (size_t i = 0; i < selected.size(); ++i) {
-      const void* const number = &state.numbers[i];
-      const void* const text = &state.texts[i];
-      row.columns[i] = {selected[i].dtype == DType::kString ? text : number, 1};
-    }
-    return state;
+    return CsvStateOf(row, parser_.columns().selected);
   }
 
   std::vector<std::unique_ptr<CsvFile>> files_;
@@ -243,16 +260,17 @@ std::vector<std::string> FilesOf(const CsvSource& options, const std::string& ke
   return FindFiles(names, key + ".file_pattern");
 }
 
-CsvDialect DialectOf(const CsvSource& options, const std::string& key) {
-  if (options.field_delim.size() != 1 ||
-      options.field_delim.find_first_of("\n\r\"") != std::string::npos) {
-    throw Error(Code::kUsage,
-                fmt::format("field_delim is '{}'; expected one character, neither a quote nor a "
-                            "line end",
-                            options.field_delim))
-        .Key(key + ".field_delim");
+std::vector<std::string> TextsOf(const std::vector<CsvField>& fields) {
+  std::vector<std::string> texts;
+  for (const CsvField& field : fields) {
+    texts.emplace_back();
+    if (field.doubled) {
+      AppendUnquoted(field.text, texts.back());
+    } else {
+      texts.back() = field.text;
+    }
   }
-  return {.delimiter = options.field_delim.front(), .quotes = options.use_quote_delim};
+  return texts;
 }
 
 std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dialect) {
@@ -263,16 +281,7 @@ std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dial
   if (const auto fault = SplitCsvRecord(*file.header(), dialect, fields)) {
     throw Error(Code::kData, fault->message, fault->hint).At(file.PlaceInHeader(fault->offset));
   }
-  std::vector<std::string> names;
-  for (const CsvField& field : fields) {
-    names.emplace_back();
-    if (field.doubled) {
-      AppendUnquoted(field.text, names.back());
-    } else {
-      names.back() = field.text;
-    }
-  }
-  return names;
+  return TextsOf(fields);
 }
 
 // The names that all the headers agree on. Throws Error kData at the header that differs.
@@ -292,17 +301,10 @@ std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& fi
 
 // The names of column_names, without those that may be left out if the first record has just so
 // many fields: rows to predict may come without their labels.
-std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
+std::vector<std::string> NamesIn(std::string_view first, const CsvSource& options,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = *options.column_names;
   if (options.may_lack.empty()) return names;
-  CsvFile::Window window;
-  std::string_view first;
-  if (file.header()) {
-    first = *file.header();
-  } else if (file.records() > 0) {
-    first = file.Record(0, window);
-  }
   std::vector<CsvField> fields;
   if (SplitCsvRecord(first, dialect, fields)) return names;
   std::vector<std::string> fewer = names;
@@ -313,8 +315,20 @@ std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
   return fields.size() == fewer.size() ? fewer : names;
 }
 
+std::vector<std::string> NamesIn(const CsvFile& file, const CsvSource& options,
+                                 const CsvDialect& dialect) {
+  CsvFile::Window window;
+  std::string_view first;
+  if (file.header()) {
+    first = *file.header();
+  } else if (file.records() > 0) {
+    first = file.Record(0, window);
+  }
+  return NamesIn(first, options, dialect);
+}
+
 void CheckOptions(const CsvSource& options, const std::string& key) {
-  (void)DialectOf(options, key);
+  (void)CsvDialectOf(options, key);
   CheckRange(options, key);
   if (!options.header && !options.column_names) {
     throw Error(Code::kUsage, "without a header the columns have no names", "column_names: [...]")
@@ -357,10 +371,45 @@ CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, 
 
 }  // namespace
 
+CsvDialect CsvDialectOf(const CsvSource& options, const std::string& key) {
+  if (options.field_delim.size() != 1 ||
+      options.field_delim.find_first_of("\n\r\"") != std::string::npos) {
+    throw Error(Code::kUsage,
+                fmt::format("field_delim is '{}'; expected one character, neither a quote nor a "
+                            "line end",
+                            options.field_delim))
+        .Key(key + ".field_delim");
+  }
+  return {.delimiter = options.field_delim.front(), .quotes = options.use_quote_delim};
+}
+
+std::shared_ptr<const CsvRowReader> MakeCsvRowReader(const CsvSource& options,
+                                                     const std::string& key,
+                                                     std::string_view first) {
+  CheckOptions(options, key);
+  const CsvDialect dialect = CsvDialectOf(options, key);
+  std::vector<std::string> names;
+  if (options.column_names) {
+    names = NamesIn(first, options, dialect);
+  } else {
+    std::vector<CsvField> fields;
+    if (const auto fault = SplitCsvRecord(first, dialect, fields)) {
+      throw Error(Code::kData, fault->message, fault->hint)
+          .At({"-", 1, static_cast<int>(fault->offset) + 1});
+    }
+    names = TextsOf(fields);
+  }
+  CsvColumns columns = SelectCsvColumns(options, std::move(names), key);
+  for (const CsvColumn& column : columns.selected) {
+    Check(column.dtype != DType::kInvalid, "the type of \"{}\" is stated", column.name);
+  }
+  return std::make_shared<RowReader>(CsvParser(options, dialect, std::move(columns)), key);
+}
+
 std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::string& key,
                                        const DataErrors& errors) {
   CheckOptions(options, key);
-  const CsvDialect dialect = DialectOf(options, key);
+  const CsvDialect dialect = CsvDialectOf(options, key);
   std::vector<std::string> paths = FilesOf(options, key);
   std::vector<std::unique_ptr<CsvFile>> files;
   for (const std::string& path : paths) {

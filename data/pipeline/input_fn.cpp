@@ -11,10 +11,14 @@
 #include "data/pipeline/stage_sources.h"
 #include "data/pipeline/stages.h"
 #include "data/sources/kept_rows.h"
+#include "data/sources/live_source.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
 namespace {
+
+// A row's prediction waits for others so long at most.
+constexpr int kLiveWaitMs = 50;
 
 // The common part of one input_fn's streams, which keep it alive. Indexed sources are opened once
 // and never change; a streamed source is opened for each stream, since only one thread may read it.
@@ -47,6 +51,8 @@ class Input {
     return self->OpenStream(self, context);
   }
   [[nodiscard]] const std::optional<StreamSpec>& known_spec() const { return known_spec_; }
+  // Rows are given as they come.
+  void ReadLive() { is_live_ = true; }
 
  private:
   [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
@@ -210,6 +216,7 @@ class Input {
   [[nodiscard]] AnySource Source(int workers) {
     const std::lock_guard lock(mutex_);
     if (opened_) return opened_;
+    if (is_live_) return OpenLive(options_.source, SourceKey());
     AnySource source = OpenSource(options_.source, Cached(), SourceKey(), options_.data_errors);
     if (const std::optional<std::string> file = KeptFile()) {
       source = KeepInFile(std::move(source), *file, FingerprintOf(options_.source));
@@ -353,7 +360,8 @@ class Input {
       build.files = &streamed->files();
       build.decoder = streamed->decoder();
       build.plan = Plan(streamed->columns());
-      sampler = MakeSampler(std::move(streamed), sampling);
+      sampler = is_live_ ? MakeLiveSampler(std::move(streamed), kLiveWaitMs)
+                         : MakeSampler(std::move(streamed), sampling);
     }
     return std::make_unique<Pipeline>(options, std::move(build), std::move(sampler),
                                       std::move(keep));
@@ -377,6 +385,7 @@ class Input {
   std::vector<std::shared_ptr<const Truths>> truths_;    // of the stages, once the source is open
   std::shared_ptr<const std::vector<int64_t>> lengths_;  // of a bucket_by_sequence_length, likewise
   std::optional<StreamSpec> known_spec_;
+  bool is_live_ = false;
   std::mutex mutex_;
   std::shared_ptr<IndexedSource> opened_;
 };
@@ -386,6 +395,13 @@ class Input {
 InputFn MakeInputFn(InputFnOptions options, const std::string& name) {
   InputFnOptions original = options;
   return MakeWrappedInputFn(std::move(options), name, nullptr, std::move(original));
+}
+
+InputFn MakeLiveInputFn(InputFnOptions options, const std::string& name) {
+  InputFnOptions original = options;
+  auto input = std::make_shared<Input>(std::move(options), name, nullptr, std::move(original));
+  input->ReadLive();
+  return [input](const InputContext& context) { return Input::Open(input, context); };
 }
 
 InputFn MakeWrappedInputFn(InputFnOptions options, const std::string& name, WrapSource wrap,

@@ -27,6 +27,10 @@ using WrapSource = std::function<AnySource(AnySource)>;
 [[nodiscard]] InputFn MakeWrappedInputFn(InputFnOptions options, const std::string& name,
                                          WrapSource wrap, InputFnOptions original);
 
+// The same for rows of the standard input that are predicted as they come (data/sources/
+// live_source.h): a batch is of those that come within 50 ms of its first one.
+[[nodiscard]] InputFn MakeLiveInputFn(InputFnOptions options, const std::string& name);
+
 // The stream's columns, where they can be told without a file (not for idx). Throws as above.
 [[nodiscard]] std::optional<StreamSpec> KnownSpec(const InputFnOptions& options,
                                                   const std::string& name);

@@ -28,6 +28,7 @@
 #include "data/pipeline/sampler.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "data/pipeline/window_shuffle.h"
 
@@ -247,7 +248,54 @@ class StreamSampler final : public EpochCounter {
   Drawn skipped_;
 };
 
+class LiveSampler final : public Sampler {
+ public:
+  LiveSampler(std::unique_ptr<StreamedSource> source, int wait_ms)
+      : source_(std::move(source)), wait_ms_(wait_ms) {}
+
+  void Seek(const StreamPosition& position) override {
+    Check(position == StreamPosition{}, "live input is read once");
+  }
+  void Draw(int64_t rows, Drawn& drawn) override {
+    using Clock = std::chrono::steady_clock;
+    drawn.Clear();
+    Clock::time_point end;
+    std::string_view bytes;
+    Provenance from;
+    while (drawn.rows < rows && (drawn.rows == 0 || IsThereBefore(end))) {
+      if (!source_->Next(bytes, from)) break;
+      if (drawn.rows == 0) end = Clock::now() + std::chrono::milliseconds(wait_ms_);
+      drawn.bytes.append(bytes);
+      drawn.ends.push_back(drawn.bytes.size());
+      drawn.from.push_back(from);
+      ++drawn.rows;
+    }
+    drawn_ += drawn.rows;
+    if (drawn_ == 0) {
+      throw Error(Code::kData, fmt::format("{}: no records", source_->files().front()));
+    }
+    drawn.stretches = {{0, drawn.rows}};
+    drawn.after = {0, drawn_};
+  }
+  [[nodiscard]] bool cuts_batches() const override { return true; }
+
+ private:
+  [[nodiscard]] bool IsThereBefore(std::chrono::steady_clock::time_point end) const {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    return source_->IsThere(static_cast<int>(std::max<int64_t>(left.count(), 0)));
+  }
+
+  std::unique_ptr<StreamedSource> source_;
+  int wait_ms_;
+  int64_t drawn_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<Sampler> MakeLiveSampler(std::unique_ptr<StreamedSource> source, int wait_ms) {
+  return std::make_unique<LiveSampler>(std::move(source), wait_ms);
+}
 
 void Drawn::Clear() {
   rows = 0;

@@ -70,4 +70,9 @@ class Sampler {
 [[nodiscard]] std::unique_ptr<Sampler> MakeSampler(std::unique_ptr<StreamedSource> source,
                                                    const SampleOptions& options);
 
+// Over live input (StreamedSource::IsThere), which is read once: a batch is of the rows that come
+// within `wait_ms` of its first one, at most so many as are asked for.
+[[nodiscard]] std::unique_ptr<Sampler> MakeLiveSampler(std::unique_ptr<StreamedSource> source,
+                                                       int wait_ms);
+
 }  // namespace tpuest
