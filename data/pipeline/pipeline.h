@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/estimator/contract/seek_way.h"
 #include "data/pipeline/batch_builder.h"
 #include "data/pipeline/sampler.h"
 
@@ -31,7 +32,7 @@ struct PipelineOptions {
 // The reader calls Seek and Next from one thread. Threads start with the first Next. An error of a
 // worker is thrown by the Next that would have returned its batch, and by every later one until
 // Seek.
-class Pipeline final : public BatchStream {
+class Pipeline final : public BatchStream, public TellsSeekWay {
  public:
   // `keep` owns what context points to.
   Pipeline(const PipelineOptions& options, BuildContext context, std::unique_ptr<Sampler> sampler,
@@ -42,6 +43,7 @@ class Pipeline final : public BatchStream {
   [[nodiscard]] std::optional<int64_t> epoch_size() const override { return options_.epoch_size; }
   [[nodiscard]] bool endless() const override { return options_.endless; }
   void Seek(const StreamPosition& position) override;
+  [[nodiscard]] std::string_view seek_way() const override { return sampler_->seek_way(); }
   [[nodiscard]] std::optional<Batch> Next() override;
   [[nodiscard]] const std::vector<std::string>& files() const override { return *context_.files; }
 

@@ -81,6 +81,12 @@ class IndexedSampler final : public EpochCounter {
     EndEpochIfDone();
   }
 
+  [[nodiscard]] std::string_view seek_way() const override {
+    return options_.order == SampleOptions::Order::kWindow
+               ? "its window is filled again, on numbers of records"
+               : "";
+  }
+
   void Draw(int64_t rows, Drawn& drawn) override {
     drawn.Clear();
     while (drawn.rows < rows && !AtEnd()) {
@@ -160,6 +166,10 @@ class StreamSampler final : public EpochCounter {
         PastTheEnd(position, before + 1, source_->files().front() + ": ");
       return;
     }
+  }
+
+  [[nodiscard]] std::string_view seek_way() const override {
+    return "its records are read again up to there";
   }
 
   void Draw(int64_t rows, Drawn& drawn) override {

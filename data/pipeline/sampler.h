@@ -53,6 +53,8 @@ class Sampler {
   // The next Draw begins here. Throws Error kData for a position beyond the end of its epoch: the
   // data are not those that it was stored with.
   virtual void Seek(const StreamPosition& position) = 0;
+  // What Seek does again, as TellsSeekWay says it. Any thread.
+  [[nodiscard]] virtual std::string_view seek_way() const { return ""; }
   // Up to `rows` records; fewer only at the end of the last epoch.
   virtual void Draw(int64_t rows, Drawn& drawn) = 0;
   // Whether Draw says by itself how many rows a batch has.

@@ -349,7 +349,12 @@ class StageSampler final : public Sampler {
     drawn.after = {0, drawn_};
   }
 
-  [[nodiscard]] bool cuts_batches() const override { return last_.buckets.has_value(); }
+  [[nodiscard]] bool cuts_batches() const override {
+    return !stages_.empty() && stages_.back().bucket_by_sequence_length.has_value();
+  }
+  [[nodiscard]] std::string_view seek_way() const override {
+    return "its stages are run again, on numbers of records";
+  }
 
  private:
   // Passes by an example, or by a batch; the examples of it, 0 at the end.

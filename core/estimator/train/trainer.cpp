@@ -11,6 +11,7 @@
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/contract/seek_way.h"
 #include "core/estimator/contract/wrapped_stream.h"
 #include "core/estimator/step/scaffold.h"
 #include "core/estimator/train/input_files.h"
@@ -284,7 +285,13 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
 std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainLength& length,
                                              TrainStep& step, BatchStream& stream) {
   starts_at_ = plan.resume.position;
-  if (starts_at_ != StreamPosition()) stream.Seek(starts_at_);
+  if (starts_at_ != StreamPosition()) {
+    if (const std::string_view way = SeekWayOf(stream); !way.empty()) {
+      context_.home.log.Info("The input goes on behind {} examples of pass {}: {}.",
+                             starts_at_.records, starts_at_.epoch, way);
+    }
+    stream.Seek(starts_at_);
+  }
   std::optional<Batch> first = stream.Next();
   // A run that ended with its input is complete: another one reads the input again.
   if (!first && !context_.options.use_tpu && plan.resume.position != StreamPosition()) {
