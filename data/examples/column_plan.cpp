@@ -114,7 +114,7 @@ class ColumnTable {
     const size_t of_records = MapOf(options, before).size();
     ApplyOps(std::span(ops).first(of_records), key);
     if (window == stages.end()) return;
-    Stack(*window->window, fmt::format("{}.stages[{}].window", key, before));
+    Stack(*window->window);
     if (!options.stages.empty() && options.stages.back().padded_batch) {
       window_padding_ = &*options.stages.back().padded_batch;
       window_padding_key_ =
@@ -183,9 +183,8 @@ class ColumnTable {
 
   // From here on a column is that of a window's examples, one behind the other: those that are read
   // later.
-  void Stack(const WindowOptions& window, const std::string& key) {
+  void Stack(const WindowOptions& window) {
     window_ = window.size;
-    window_key_ = key;
     has_short_windows_ = !window.drop_remainder;
     unstacked_ = Names();
   }
@@ -264,7 +263,6 @@ class ColumnTable {
   std::shared_ptr<ColumnGraph> graph_;
   std::map<std::string_view, int> seen_;  // ops of each kind
   int64_t window_ = 1;
-  std::string window_key_;
   bool has_short_windows_ = false;
   const PaddingOptions* window_padding_ = nullptr;  // of windows that may be short
   std::string window_padding_key_;

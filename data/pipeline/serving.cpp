@@ -231,10 +231,8 @@ class ParsingReceiver {
     if (plan.window > 1) refuse("a model of windows takes several records at once");
     for (const ColumnPlan& feature : plan.features) {
       if (!feature.padding) continue;
-      refuse(
-          fmt::format("\"{}\" is filled up as padded_batch says, which a parsing receiver does "
-                      "not do",
-                      feature.spec.name));
+      refuse(fmt::format("lists of \"{}\" are filled up to one length, which a request's are not",
+                         feature.spec.name));
     }
   }
 

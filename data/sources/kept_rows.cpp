@@ -174,15 +174,13 @@ std::string HeadOf(const Source& source, uint64_t fingerprint) {
   return head;
 }
 
-void CopyRow(const IndexedSource& source, int64_t index, Row& row) { source.Read(index, row); }
-
 // Calls fn(row) for each record of the source, front to back.
 template <class Fn>
 void ForEachRow(AnySource& source, Fn fn) {
   Row row;
   if (const auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source)) {
     for (int64_t i = 0; i < (*indexed)->size(); ++i) {
-      CopyRow(**indexed, i, row);
+      (*indexed)->Read(i, row);
       fn(row);
     }
     return;
