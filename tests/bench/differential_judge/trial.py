@@ -27,8 +27,8 @@ def refused(by, message):
 
 
 def shortened(error):
-    """TensorFlow's message begins with its sort and ends with its reason."""
-    text = str(error)
+    """TensorFlow's message begins with its sort and ends with its reason; where it was made stands between."""
+    text = "\n".join(line for line in str(error).splitlines() if not line.lstrip().startswith("File "))
     return text if len(text) < 900 else text[:200] + " ... " + text[-700:]
 
 
@@ -207,7 +207,7 @@ def checkpoints(judge, case, folder, ours):
     try:
         going_on = ours.goes_on(case, middle)
     except job.Refused as error:
-        return refused("tpuest", str(error))
+        return None if diverged(error, runs) else refused("tpuest", str(error))
     going_on["variables"] = judge.pair.on.call("read", prefix=going_on["checkpoint"])
     base, *others = [{**run, "losses": []} for run in runs]
     ends = [{**going_on, "losses": []}, {**on_from, "losses": []}]
