@@ -12,6 +12,7 @@
 #include "cli/prepare/plan_report.h"
 #include "cli/run/process.h"
 #include "cli/run/session.h"
+#include "cli/shell/common_flags.h"
 #include "cli/shell/console.h"
 #include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
@@ -32,6 +33,7 @@ void Declare(FlagSet& flags, PlanInvocation& to) {
   flags.Text("--compile", to.compile, "TOPOLOGY",
              "compile the training step for a TPU that is not there, as v5e:2x2");
   flags.Text("--dump-hlo", to.dump_hlo, "FILE", "write the training step as StableHLO");
+  DeclareGroup(flags);
 }
 
 struct TrainInput {
@@ -120,7 +122,8 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
     report.iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop;
   }
   const ProcessPlace& process = report.process;
-  if (job.estimator.use_tpu && process.is_one_of_several() && process.role.empty()) {
+  const bool spreads = job.estimator.use_tpu || job.estimator.run_config.train_distribute;
+  if (spreads && process.is_one_of_several() && process.role.empty()) {
     report.share =
         ShareOf(run.replicas, static_cast<int>(process.size), static_cast<int>(process.rank));
   }
@@ -233,7 +236,9 @@ void Print(const PlanInvocation& invocation, const Planned& planned) {
 int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
   const SystemClock clock;
   Console console(invocation, clock);
-  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
+  if (place.role.empty()) SpreadReplicas(place, loaded.job.estimator.run_config);
   const Planned planned = PlanJob(invocation, loaded, console.log());
   Print(invocation, planned);
   if (!planned.compile || planned.compile->fits()) return 0;

@@ -185,14 +185,16 @@ class LocalGroup {
 
 int RunLocalGroup(const Invocation& invocation, const std::string& command, int processes,
                   config::Sources& sources) {
-  const LoadedJob loaded = LoadInvocationJob(invocation, sources);
+  LoadedJob loaded = LoadInvocationJob(invocation, sources);
   const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.is_one_of_several()) {
     throw Error(Code::kUsage,
                 fmt::format("--processes {}: this is {} already", processes, PlaceText(place)),
                 "--processes starts a group of its own, on one machine");
   }
-  CheckGroup(loaded.job, {.rank = 0, .size = processes}, invocation);
+  const ProcessPlace chief{.rank = 0, .size = processes};
+  SpreadReplicas(chief, loaded.job.estimator.run_config);
+  CheckGroup(loaded.job, chief, invocation);
   const auto& session_config = loaded.job.estimator.run_config.session_config;
   std::optional<int> threads = invocation.threads;
   if (!threads && session_config.intra_op_parallelism_threads == 0) {

@@ -30,6 +30,13 @@ ProcessPlace ThisProcess(const TfConfig& config) {
   return PlaceInGroup(config::ProcessEnvironment, PlaceInCluster(config));
 }
 
+void SpreadReplicas(const ProcessPlace& place, RunConfig& run_config) {
+  for (auto* const strategy : {&run_config.train_distribute, &run_config.eval_distribute}) {
+    if (!*strategy || !(*strategy)->has_replica_a_process()) continue;
+    (*strategy)->num_replicas = static_cast<int>(place.size);
+  }
+}
+
 bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation) {
   const bool trains = invocation.command.starts_with("train") && place.role.empty();
   return trains && place.is_one_of_several();

@@ -22,6 +22,9 @@ struct Job;
 // have their sockets.
 inline constexpr const char* kLocalGroup = "unix:";
 
+// Gives the job's strategies that have a replica in each process as many as there are processes.
+void SpreadReplicas(const ProcessPlace& place, tpuest::RunConfig& run_config);
+
 // Whether this command trains as one of a group's processes.
 [[nodiscard]] bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation);
 // Error kUsage for what cannot be trained in so many processes.

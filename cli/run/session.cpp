@@ -239,7 +239,10 @@ void Session::ReadEnvironment() {
   task_ = ReadTfConfig(RulesOf(job()));
   CheckTask(task_, invocation_);
   const ProcessPlace place = ThisProcess(task_);
-  if (TrainsInGroup(place, invocation_)) JoinGroup(place);
+  if (TrainsInGroup(place, invocation_)) {
+    SpreadReplicas(place, loaded_->job.estimator.run_config);
+    JoinGroup(place);
+  }
   ApplyTfConfig(task_, loaded_->job.estimator.run_config, log());
 }
 

@@ -52,7 +52,7 @@ Command TrainCommand() {
   return MakeCommand<Invocation>({.name = "train",
                                   .summary = "train a job, or go on where it stopped",
                                   .example = "tpuest train job.yaml max_steps=2000"},
-                                 DeclareFold, Train);
+                                 DeclareTraining, Train);
 }
 
 }  // namespace tpuest::cli

@@ -92,7 +92,7 @@ Command TrainAndEvaluateCommand() {
       {.name = "train-and-evaluate",
        .summary = "train a job, and evaluate and export after every checkpoint",
        .example = "tpuest train-and-evaluate job.yaml"},
-      DeclareFold, TrainAndEvaluate);
+      DeclareTraining, TrainAndEvaluate);
 }
 
 }  // namespace tpuest::cli

@@ -1,5 +1,11 @@
 #include "cli/shell/common_flags.h"
 
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/base/whole_number.h"
+
 namespace tpuest::cli {
 namespace {
 
@@ -40,6 +46,18 @@ void DeclareRunFlags(FlagSet& flags, Invocation& to) {
   flags.Switch("--dry-run", to.dry_run, "check everything up to the first step, write nothing");
 }
 
+// A flag that is another spelling of a variable of the environment, a number from `least` on.
+void DeclareNumber(FlagSet& flags, const char* flag, const char* variable, int least,
+                   const char* help) {
+  const auto read = [variable, least](const std::string& given) -> std::optional<std::string> {
+    const auto number = WholeNumber<int>(given);
+    if (!number || *number < least) return fmt::format("a whole number from {} on", least);
+    ::setenv(variable, given.c_str(), 1);
+    return std::nullopt;
+  };
+  flags.Checked(flag, read, "N", help);
+}
+
 }  // namespace
 
 void DeclareCommonFlags(FlagSet& flags, Invocation& to) {
@@ -58,6 +76,24 @@ void DeclareFold(FlagSet& flags, Invocation& to) {
   flags.Text("--fold", to.fold, "I/N",
              "cross-validation: trains on all but the I-th of N parts of the records, evaluates "
              "on it, in MODEL_DIR/fold_I_of_N (tpuest.fold)");
+}
+
+void DeclareGroup(FlagSet& flags) {
+  DeclareNumber(flags, "--process-id", "TPUEST_PROCESS_ID", 0,
+                "which process of a group this is, from 0 on (TPUEST_PROCESS_ID)");
+  DeclareNumber(flags, "--num-processes", "TPUEST_NUM_PROCESSES", 1,
+                "how many processes the group has (TPUEST_NUM_PROCESSES)");
+  const auto read = [](const std::string& given) -> std::optional<std::string> {
+    ::setenv("TPUEST_COORDINATOR", given.c_str(), 1);
+    return std::nullopt;
+  };
+  flags.Checked("--coordinator", read, "HOST:PORT",
+                "where process 0 of the group is, or unix:FOLDER (TPUEST_COORDINATOR)");
+}
+
+void DeclareTraining(FlagSet& flags, Invocation& to) {
+  DeclareFold(flags, to);
+  DeclareGroup(flags);
 }
 
 }  // namespace tpuest::cli

@@ -13,5 +13,10 @@ void DeclareCommonFlags(FlagSet& flags, Invocation& to);
 void DeclareCheckpoint(FlagSet& flags, Invocation& to);
 // --fold, for commands that train on or evaluate a part of the records.
 void DeclareFold(FlagSet& flags, Invocation& to);
+// --process-id, --num-processes and --coordinator, for commands that know of a group: they are
+// TPUEST_PROCESS_ID, TPUEST_NUM_PROCESSES and TPUEST_COORDINATOR of this process.
+void DeclareGroup(FlagSet& flags);
+// --fold and those of a group, for commands that train.
+void DeclareTraining(FlagSet& flags, Invocation& to);
 
 }  // namespace tpuest::cli

@@ -114,8 +114,8 @@ void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use
     faults.Expect(false, key + ".type", fmt::format("'{}' is no strategy of tf.distribute", type),
                   "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy");
   }
-  faults.Expect(strategy->num_replicas > 0, key + ".num_replicas",
-                fmt::format("num_replicas must be positive, got {}", strategy->num_replicas));
+  faults.Expect(strategy->replicas() > 0, key + ".num_replicas",
+                fmt::format("num_replicas must be positive, got {}", strategy->replicas()));
   faults.Expect(!use_tpu, key,
                 fmt::format("{} is for use_tpu: false", key.substr(key.rfind('.') + 1)),
                 "on TPU, tpu_config.num_shards says how many replicas share the batch");
@@ -173,7 +173,7 @@ void RunConfig::Resolve() {
 int ReplicasOf(const EstimatorOptions& options) {
   const RunConfig& config = options.run_config;
   if (options.use_tpu) return config.tpu_config.num_shards.value_or(kDefaultNumShards);
-  return config.train_distribute ? config.train_distribute->num_replicas : 1;
+  return config.train_distribute ? config.train_distribute->replicas() : 1;
 }
 
 bool Broadcasts(const TpuConfig& config) {

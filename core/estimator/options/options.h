@@ -70,14 +70,22 @@ struct TpuConfig {
 // A tf.distribute strategy, for use_tpu: false: replicas that each take a batch of the size given.
 struct DistributionStrategy {
   std::string type;
-  int num_replicas = 1;
+  std::optional<int> num_replicas;
+
+  [[nodiscard]] int replicas() const { return num_replicas.value_or(1); }
+  // Whether it has a replica in each process, as long as no number is given.
+  [[nodiscard]] bool has_replica_a_process() const {
+    return type == "MultiWorkerMirroredStrategy" && !num_replicas;
+  }
 
   template <class V>
   void Visit(V& v) {
     v("type", type,
       {.help = "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
        .required = true});
-    v("num_replicas", num_replicas, {.help = "each takes a batch", .tpuest = true});
+    v("num_replicas", num_replicas,
+      {.help = "each takes a batch; null: 1, of MultiWorkerMirroredStrategy one in each process",
+       .tpuest = true});
   }
 };
 

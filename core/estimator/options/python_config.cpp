@@ -22,7 +22,7 @@ std::string SessionText(const SessionConfig& config) {
 }
 
 std::string StrategyText(const std::optional<DistributionStrategy>& strategy) {
-  return strategy ? fmt::format("<{} of {}>", strategy->type, strategy->num_replicas) : "None";
+  return strategy ? fmt::format("<{} of {}>", strategy->type, strategy->replicas()) : "None";
 }
 
 // The number of a tpu_config.InputPipelineConfig.

@@ -78,7 +78,7 @@ int EstimatorContext::ReplicasIn(Mode mode) const {
   const RunConfig& config = options.run_config;
   if (options.use_tpu) return OnTpu(mode) ? ReplicasOf(options) : 1;
   if (mode == Mode::kTrain) return ReplicasOf(options);
-  if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->num_replicas;
+  if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->replicas();
   return 1;
 }
 

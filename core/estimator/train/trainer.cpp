@@ -184,8 +184,8 @@ std::unique_ptr<BatchStream> Trainer::OpenInput(const InputFn& input_fn, uint64_
   const auto& strategy = context_.options.run_config.train_distribute;
   if (!strategy) return stream;
   context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
-                         strategy->type, strategy->num_replicas,
-                         batch_size / strategy->num_replicas, batch_size);
+                         strategy->type, strategy->replicas(), batch_size / strategy->replicas(),
+                         batch_size);
   return std::make_unique<FullBatches>(std::move(stream), batch_size);
 }
 
