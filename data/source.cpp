@@ -18,6 +18,9 @@ class SlicedSource final : public IndexedSource {
         first_(first),
         size_(size) {}
   [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return source_->From(first_ + index);
+  }
   void Read(int64_t index, Row& row) const override { source_->Read(first_ + index, row); }
 
  private:

@@ -61,6 +61,8 @@ class IndexedSource : public Source {
  public:
   using Source::Source;
   [[nodiscard]] virtual int64_t size() const = 0;
+  // What Read puts into row.from, without a look at the record.
+  [[nodiscard]] virtual Provenance From(int64_t index) const = 0;
   // Fills row.columns and row.from with record `index`, 0..size()-1. Any thread, each with its own
   // Row. Throws Error kData, with its place, for a record that cannot be read.
   virtual void Read(int64_t index, Row& row) const = 0;

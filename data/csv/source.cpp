@@ -206,13 +206,18 @@ class CsvRecords final : public IndexedSource {
     return starts_.back() - static_cast<int64_t>(good_before_.size());
   }
 
-  void Read(int64_t index, Row& row) const override {
+  [[nodiscard]] Provenance From(int64_t index) const override {
     index = RecordOf(index);
     // The last file that begins at or before the record: empty files begin where the next one does.
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
-    const int64_t record = index - starts_[file];
-    row.from = {static_cast<int32_t>(file), record};
+    return {static_cast<int32_t>(file), index - starts_[file]};
+  }
+
+  void Read(int64_t index, Row& row) const override {
+    row.from = From(index);
+    const auto file = static_cast<size_t>(row.from.file);
+    const int64_t record = row.from.record;
     CsvState& state = StateOf(row);
     const auto fault = parser_.Parse(files_[file]->Record(record, state.window), state);
     if (!fault) return;

@@ -54,6 +54,9 @@ class ImageFolder : public IndexedSource {
         classes_(list.class_names.size()) {}
 
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(files().size()); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return {static_cast<int32_t>(index), 0};
+  }
   void Read(int64_t index, Row& row) const override {
     auto* state = dynamic_cast<ImageState*>(row.state.get());
     if (state == nullptr) {
@@ -84,7 +87,7 @@ class ImageFolder : public IndexedSource {
  protected:
   // The row of an image whose pixels are at `image`.
   void SetRow(int64_t index, const void* image, Row& row) const {
-    row.from = {static_cast<int32_t>(index), 0};
+    row.from = From(index);
     row.columns.resize(columns().size());
     row.columns[0] = {image, columns()[0].shape.elements()};
     if (columns().size() == 1) return;
@@ -324,6 +327,9 @@ class ImageFiles final : public IndexedSource {
   ImageFiles(const std::string& column, std::vector<std::string> files)
       : IndexedSource({{column, DType::kString, Shape()}}, std::move(files)) {}
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(files().size()); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return {static_cast<int32_t>(index), 0};
+  }
   void Read(int64_t index, Row& row) const override {
     struct Held final : Row::State {
       explicit Held(const std::string& path) : file(path) {}
@@ -332,7 +338,7 @@ class ImageFiles final : public IndexedSource {
     auto held = std::make_unique<Held>(files()[static_cast<size_t>(index)]);
     row.text = held->file.bytes();
     row.state = std::move(held);
-    row.from = {static_cast<int32_t>(index), 0};
+    row.from = From(index);
     row.columns.assign(1, {&row.text, 1});
   }
 };

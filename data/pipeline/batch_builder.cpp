@@ -32,6 +32,20 @@ Tensor WindowPlaces(const Drawn& drawn, int64_t rows, int64_t window) {
   return places;
 }
 
+bool HasFixedShape(const ColumnPlan& column) {
+  return column.spec.shape.fully_known() && !column.padding;
+}
+
+// Whether no row's shape follows from the others of its batch.
+bool HasFixedShapes(const InputPlan& plan) {
+  const auto all = [](const std::vector<ColumnPlan>& columns) {
+    return std::all_of(columns.begin(), columns.end(), HasFixedShape);
+  };
+  bool is_fixed = all(plan.features) && all(plan.forwarded);
+  for (const auto& [head, column] : plan.labels) is_fixed = is_fixed && HasFixedShape(column);
+  return is_fixed && (!plan.graph || all(plan.graph->inputs));
+}
+
 int64_t EpochOf(const Drawn& drawn, int64_t row) {
   for (const Drawn::Stretch& stretch : drawn.stretches) {
     if (row < stretch.rows) return stretch.epoch;
@@ -43,7 +57,10 @@ int64_t EpochOf(const Drawn& drawn, int64_t row) {
 }  // namespace
 
 BatchBuilder::BatchBuilder(const BuildContext& context, TensorPool& pool)
-    : context_(context), pool_(pool), window_(context.plan.window) {
+    : context_(context),
+      pool_(pool),
+      window_(context.plan.window),
+      has_fixed_shapes_(HasFixedShapes(context.plan)) {
   const InputPlan& plan = context.plan;
   for (const ColumnPlan& column : plan.features) outputs_.push_back(OutputFor(column));
   for (const auto& [head, column] : plan.labels) outputs_.push_back(OutputFor(column));
@@ -109,30 +126,47 @@ void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   }
 }
 
-void BatchBuilder::AddRows(const Drawn& drawn, int64_t rows, Batch& batch) {
+// Rows `begin` to `end` of what was drawn, and copies of the first up to `rows` of them.
+void BatchBuilder::AddRows(const Drawn& drawn, int64_t begin, int64_t end, int64_t rows) {
   for (const Column& column : columns_) {
     column.writer->Begin(rows * window_);
     if (drawn.list_length > 0) column.writer->PadTo(drawn.list_length);
   }
-  for (int64_t row = 0; row < drawn.rows; ++row) {
-    for (int64_t i = 0; i < window_; ++i) {
-      AddRow(drawn, row * window_ + i);
-      if (i == 0) batch.rows.push_back(row_.from);
-    }
-  }
+  for (int64_t record = begin * window_; record < end * window_; ++record) AddRow(drawn, record);
   // Padding is a real row, so that no op of the model meets a value that data do not have.
-  for (int64_t row = drawn.rows; row < rows; ++row) {
+  for (int64_t row = end - begin; row < rows; ++row) {
     for (int64_t i = 0; i < window_; ++i) AddRow(drawn, i);
   }
 }
 
+// A list's length is that of the longest row, so batches of lists are made of all rows; so are
+// those of windows.
+bool BatchBuilder::IsTakenApart(const Drawn& drawn) const {
+  return context_.taken.count > 0 && drawn.rows == context_.taken.of_rows &&
+         drawn.window_sizes.empty() && has_fixed_shapes_;
+}
+
+Provenance BatchBuilder::FromOf(const Drawn& drawn, int64_t row) const {
+  const auto at = static_cast<size_t>(row * window_);
+  return context_.source == nullptr ? drawn.from[at] : context_.source->From(drawn.records[at]);
+}
+
 Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
-  const int64_t rows = std::max(drawn.rows, pad_to);
   Batch batch;
+  int64_t end = drawn.rows;
+  int64_t rows = std::max(drawn.rows, pad_to);
+  if (IsTakenApart(drawn)) {
+    batch.first_row = context_.taken.first;
+    batch.whole_rows = drawn.rows;
+    rows = context_.taken.count;
+    end = batch.first_row + rows;
+  }
   batch.examples = drawn.rows;
   batch.after = drawn.after;
+  AddRows(drawn, batch.first_row, end, rows);
   batch.rows.reserve(static_cast<size_t>(drawn.rows));
-  AddRows(drawn, rows, batch);
+  for (int64_t row = 0; row < drawn.rows; ++row) batch.rows.push_back(FromOf(drawn, row));
+
   std::vector<Tensor> read;
   for (const Column& column : columns_) read.push_back(column.writer->Finish());
   std::vector<Tensor> computed;

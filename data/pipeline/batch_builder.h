@@ -21,6 +21,12 @@ struct BuildContext {
   std::shared_ptr<const RowDecoder> decoder;        // of streamed records; may be nullptr
   const std::vector<std::string>* files = nullptr;  // for errors: Provenance::file
   uint64_t seed = 0;                                // of what map ops draw
+  // Of batches of `of_rows` rows these alone are made; count 0: all rows of all batches.
+  struct {
+    int64_t first = 0;
+    int64_t count = 0;
+    int64_t of_rows = 0;
+  } taken;
 };
 
 // Belongs to one worker: its row and parsing memory are used again for each record.
@@ -28,12 +34,15 @@ class BatchBuilder {
  public:
   BatchBuilder(const BuildContext& context, TensorPool& pool);
   // A batch of max(drawn.rows, pad_to) rows; the rows beyond are copies of the first one and make
-  // the batch carry an example_weight, float [rows]. Throws Error kData that names file and record.
+  // the batch carry an example_weight, float [rows]. Of a batch that context.taken is about it has
+  // these rows. Throws Error kData that names file and record.
   [[nodiscard]] Batch Build(const Drawn& drawn, int64_t pad_to);
 
  private:
-  // The columns' values of all rows, those to `rows` filled up with copies of the first.
-  void AddRows(const Drawn& drawn, int64_t rows, Batch& batch);
+  // The columns' values of these rows, filled up to `rows` with copies of the first.
+  void AddRows(const Drawn& drawn, int64_t begin, int64_t end, int64_t rows);
+  [[nodiscard]] bool IsTakenApart(const Drawn& drawn) const;
+  [[nodiscard]] Provenance FromOf(const Drawn& drawn, int64_t row) const;
   void AddRow(const Drawn& drawn, int64_t row);  // of windows, row counts records
   void ReadRow(const Drawn& drawn, int64_t row);
   void MapRow(int64_t epoch);
@@ -58,6 +67,7 @@ class BatchBuilder {
   std::vector<Output> outputs_;  // features, then labels, then what is forwarded
   std::optional<ColumnProgram> program_;
   int64_t window_ = 1;  // records of a row
+  bool has_fixed_shapes_ = false;
   Row row_;
   ParsedExample parsed_;
 };

@@ -62,6 +62,9 @@ class KeptSource final : public IndexedSource {
         source_(std::move(source)),
         records_(std::move(records)) {}
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(records_.size()); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return source_->From(records_[static_cast<size_t>(index)]);
+  }
   void Read(int64_t index, Row& row) const override {
     source_->Read(records_[static_cast<size_t>(index)], row);
   }

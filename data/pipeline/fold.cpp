@@ -19,6 +19,9 @@ class FoldSource final : public IndexedSource {
         part_(part),
         size_(SizeOfFold(part, source_->size())) {}
   [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return source_->From(RecordOf(index));
+  }
   void Read(int64_t index, Row& row) const override { source_->Read(RecordOf(index), row); }
 
  private:

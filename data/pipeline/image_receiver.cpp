@@ -165,6 +165,7 @@ class PngSource final : public IndexedSource {
         column_(column),
         image_(std::move(image)) {}
   [[nodiscard]] int64_t size() const override { return source_->size(); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return source_->From(index); }
   void Read(int64_t index, Row& row) const override {
     source_->Read(index, row);
     const auto* const pixels = static_cast<const uint8_t*>(row.columns[column_].data);

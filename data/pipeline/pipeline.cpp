@@ -72,6 +72,11 @@ void Pipeline::Seek(const StreamPosition& position) {
   for (Outcome& outcome : outcomes_) outcome = {};
 }
 
+void Pipeline::TakeRows(int64_t first, int64_t count) {
+  Check(workers_.empty(), "rows are taken before the first batch");
+  context_.taken = {first, count, options_.batch_size};
+}
+
 std::optional<Batch> Pipeline::Next() {
   if (workers_.empty()) Start();
   std::unique_lock lock(mutex_);

@@ -44,6 +44,7 @@ class Pipeline final : public BatchStream, public TellsSeekWay {
   [[nodiscard]] bool endless() const override { return options_.endless; }
   void Seek(const StreamPosition& position) override;
   [[nodiscard]] std::string_view seek_way() const override { return sampler_->seek_way(); }
+  void TakeRows(int64_t first, int64_t count) override;
   [[nodiscard]] std::optional<Batch> Next() override;
   [[nodiscard]] const std::vector<std::string>& files() const override { return *context_.files; }
 

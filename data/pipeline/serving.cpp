@@ -270,6 +270,7 @@ class EncodedSource final : public IndexedSource {
         source_(std::move(source)),
         dtypes_(std::move(dtypes)) {}
   [[nodiscard]] int64_t size() const override { return source_->size(); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return source_->From(index); }
   void Read(int64_t index, Row& row) const override {
     source_->Read(index, row);
     const std::string example = ExampleEncoder(source_->columns(), dtypes_).Encode(row);

@@ -17,8 +17,9 @@ class DrawnDigits : public IndexedSource {
         count_(count),
         seed_(seed) {}
   [[nodiscard]] int64_t size() const override { return count_; }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     row.bytes.resize(kDigitPixels + sizeof(int32_t));
     uint8_t* const pixels = row.bytes.data();
     const int32_t label = Draw(index, pixels);
@@ -61,7 +62,7 @@ class KeptDigits final : public DrawnDigits {
       labels_[at] = Draw(index, pixels);
       state.store(kKept, std::memory_order_release);
     }
-    row.from = {0, index};
+    row.from = From(index);
     row.columns.resize(2);
     row.columns[0] = {pixels, kDigitPixels};
     row.columns[1] = {&labels_[at], 1};

@@ -83,8 +83,9 @@ class IdxRecords final : public IndexedSource {
         labels_(std::move(labels)),
         pixels_(images_.dims[1] * images_.dims[2]) {}
   [[nodiscard]] int64_t size() const override { return images_.dims[0]; }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     row.columns.resize(columns().size());
     // Pixels stay where they were read: a row is two pointers.
     row.columns[0] = {images_.bytes.data() + images_.begin + index * pixels_, pixels_};

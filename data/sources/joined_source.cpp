@@ -69,12 +69,16 @@ class ChainedSource final : public IndexedSource {
     }
   }
   [[nodiscard]] int64_t size() const override { return starts_.back(); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    const size_t part = PartOf(index);
+    const Provenance from = parts_[part]->From(index - starts_[part]);
+    return {from.file + first_files_[part], from.record};
+  }
   void Read(int64_t index, Row& row) const override {
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
-    const auto part = static_cast<size_t>(after - starts_.begin()) - 1;
+    const size_t part = PartOf(index);
     Row& inner = RowOf(row, part, parts_.size());
     parts_[part]->Read(index - starts_[part], inner);
-    row.from = {inner.from.file + first_files_[part], inner.from.record};
+    row.from = From(index);
     row.columns.resize(columns().size());
     for (size_t i = 0; i < row.columns.size(); ++i) {
       row.columns[i] = inner.columns[columns_of_[part][i]];
@@ -82,6 +86,12 @@ class ChainedSource final : public IndexedSource {
   }
 
  private:
+  // An empty part begins where the next one does.
+  [[nodiscard]] size_t PartOf(int64_t index) const {
+    const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
+    return static_cast<size_t>(after - starts_.begin()) - 1;
+  }
+
   std::vector<std::shared_ptr<IndexedSource>> parts_;
   std::vector<int64_t> starts_ = {0};
   std::vector<int32_t> first_files_;             // of each part, in files()
@@ -116,12 +126,15 @@ class ZippedSource final : public IndexedSource {
     for (const auto& part : parts_) size_ = std::min(size_, part->size());
   }
   [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return parts_.front()->From(index);
+  }
   void Read(int64_t index, Row& row) const override {
+    row.from = From(index);
     row.columns.clear();
     for (size_t part = 0; part < parts_.size(); ++part) {
       Row& inner = RowOf(row, part, parts_.size());
       parts_[part]->Read(index, inner);
-      if (part == 0) row.from = inner.from;
       row.columns.insert(row.columns.end(), inner.columns.begin(), inner.columns.end());
     }
   }

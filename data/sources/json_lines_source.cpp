@@ -28,9 +28,10 @@ class JsonLines final : public IndexedSource {
         lines_(std::move(lines)),
         rows_(std::move(rows)) {}
   [[nodiscard]] int64_t size() const override { return lines_.size(); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return lines_.FromOf(index); }
   void Read(int64_t index, Row& row) const override {
     const std::string_view line = lines_.Line(index);
-    row.from = lines_.FromOf(index);
+    row.from = From(index);
     JsonScanner scanner(line);
     AtPlace(lines_, index, scanner, [&] { rows_.Read(scanner, line.size(), row); });
   }

@@ -57,16 +57,19 @@ class RowsSource final : public IndexedSource {
         ends_(std::move(ends)),
         keep_(std::move(keep)) {}
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(ends_.size()); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    const char* const begin = BeginOf(index);
+    return {static_cast<int32_t>(NumberAt(begin)),
+            static_cast<int64_t>(NumberAt(begin + sizeof(uint64_t)))};
+  }
   void Read(int64_t index, Row& row) const override {
-    const auto at = static_cast<size_t>(index);
-    const char* next = bytes_.data() + (at == 0 ? 0 : ends_[at - 1]);
+    const char* next = BeginOf(index) + 2 * sizeof(uint64_t);
     const auto take = [&] {
       const uint64_t number = NumberAt(next);
       next += sizeof number;
       return number;
     };
-    row.from.file = static_cast<int32_t>(take());
-    row.from.record = static_cast<int64_t>(take());
+    row.from = From(index);
     State& state = StateOf(row);
     row.columns.resize(columns().size());
     for (size_t i = 0; i < columns().size(); ++i) {
@@ -93,6 +96,9 @@ class RowsSource final : public IndexedSource {
   struct State final : Row::State {
     std::vector<std::vector<std::string_view>> strings;  // by column
   };
+  [[nodiscard]] const char* BeginOf(int64_t index) const {
+    return bytes_.data() + (index == 0 ? 0 : ends_[static_cast<size_t>(index) - 1]);
+  }
   [[nodiscard]] State& StateOf(Row& row) const {
     auto* state = dynamic_cast<State*>(row.state.get());
     if (state == nullptr) {

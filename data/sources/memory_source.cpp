@@ -18,8 +18,9 @@ class Slices final : public IndexedSource {
       : IndexedSource(std::move(columns), {std::string(SlicesSource::kType)}),
         tensors_(std::move(tensors)) {}
   [[nodiscard]] int64_t size() const override { return tensors_.front().shape().dim(0); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     row.columns.resize(tensors_.size());
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const int64_t count = columns()[i].shape.elements();
@@ -43,8 +44,9 @@ class Range final : public IndexedSource {
         step_(step),
         size_(size) {}
   [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     row.number = start_ + index * step_;
     row.columns.assign(1, {&row.number, 1});
   }

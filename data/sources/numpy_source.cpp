@@ -36,8 +36,9 @@ class NumpyRecords final : public IndexedSource {
   NumpyRecords(std::vector<NumpyColumn> columns, std::vector<std::string> files)
       : IndexedSource(Specs(columns), std::move(files)), numpy_(std::move(columns)) {}
   [[nodiscard]] int64_t size() const override { return numpy_.front().array.shape.dim(0); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     row.columns.resize(numpy_.size());
     for (size_t i = 0; i < numpy_.size(); ++i) {
       const NpyArray& array = numpy_[i].array;

@@ -17,8 +17,9 @@ class DrawnShapes final : public IndexedSource {
         count_(count),
         set_(set) {}
   [[nodiscard]] int64_t size() const override { return count_; }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override {
-    row.from = {0, index};
+    row.from = From(index);
     const int64_t values = set_.size * set_.size * 3;
     const auto label_at = static_cast<size_t>((values + 3) / 4 * 4);  // aligned for int32
     row.bytes.resize(label_at + sizeof(int32_t));

@@ -20,9 +20,10 @@ class TextLines final : public IndexedSource {
   explicit TextLines(LineFiles lines)
       : IndexedSource({TextColumn()}, lines.paths()), lines_(std::move(lines)) {}
   [[nodiscard]] int64_t size() const override { return lines_.size(); }
+  [[nodiscard]] Provenance From(int64_t index) const override { return lines_.FromOf(index); }
   void Read(int64_t index, Row& row) const override {
     std::string_view line = lines_.Line(index);
-    row.from = lines_.FromOf(index);
+    row.from = From(index);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.find('\r') != std::string_view::npos) {
       row.bytes.clear();
@@ -52,13 +53,16 @@ class FixedLengthRecords final : public IndexedSource {
     }
   }
   [[nodiscard]] int64_t size() const override { return starts_.back(); }
-  void Read(int64_t index, Row& row) const override {
+  [[nodiscard]] Provenance From(int64_t index) const override {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
-    const int64_t record = index - starts_[file];
-    row.from = {static_cast<int32_t>(file), record};
-    SetRecord(files_[file]->bytes().substr(
-                  header_bytes_ + static_cast<uint64_t>(record) * record_bytes_, record_bytes_),
+    return {static_cast<int32_t>(file), index - starts_[file]};
+  }
+  void Read(int64_t index, Row& row) const override {
+    row.from = From(index);
+    const auto file = static_cast<size_t>(row.from.file);
+    const auto record = static_cast<uint64_t>(row.from.record);
+    SetRecord(files_[file]->bytes().substr(header_bytes_ + record * record_bytes_, record_bytes_),
               row);
     files_[file]->CheckWhole();
   }

@@ -59,13 +59,16 @@ class MappedRecords final : public IndexedSource {
     }
   }
   [[nodiscard]] int64_t size() const override { return starts_.back(); }
-  void Read(int64_t index, Row& row) const override {
+  [[nodiscard]] Provenance From(int64_t index) const override {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
-    const int64_t record = index - starts_[file];
-    const uint64_t offset = offsets_[file][static_cast<size_t>(record)];
-    row.from = {static_cast<int32_t>(file), record};
-    SetText(files_[file]->ReadRecordAt(offset, record).bytes, row);
+    return {static_cast<int32_t>(file), index - starts_[file]};
+  }
+  void Read(int64_t index, Row& row) const override {
+    row.from = From(index);
+    const auto file = static_cast<size_t>(row.from.file);
+    const uint64_t offset = offsets_[file][static_cast<size_t>(row.from.record)];
+    SetText(files_[file]->ReadRecordAt(offset, row.from.record).bytes, row);
   }
 
  private:
@@ -141,6 +144,9 @@ class MemoryRecords final : public IndexedSource {
     }
   }
   [[nodiscard]] int64_t size() const override { return static_cast<int64_t>(records_.size()); }
+  [[nodiscard]] Provenance From(int64_t index) const override {
+    return records_[static_cast<size_t>(index)].from;
+  }
   void Read(int64_t index, Row& row) const override {
     const Kept& record = records_[static_cast<size_t>(index)];
     row.from = record.from;

@@ -14,6 +14,7 @@ class NumberSource final : public IndexedSource {
  public:
   explicit NumberSource(int64_t size) : IndexedSource({}, {}), size_(size) {}
   [[nodiscard]] int64_t size() const override { return size_; }
+  [[nodiscard]] Provenance From(int64_t index) const override { return {0, index}; }
   void Read(int64_t index, Row& row) const override { row.number = index; }
 
  private:

@@ -48,16 +48,20 @@ struct Provenance {
 
 // A global batch: one tensor for each column, rows on axis 0.
 struct Batch {
+  // Of a batch that has a part of its rows alone (BatchStream::TakeRows) the first of them, and how
+  // many the whole one has; 0: the tensors have all.
+  int64_t first_row = 0;
+  int64_t whole_rows = 0;
   // [batch, ...], in the order of StreamSpec::features; with batch_axis the batch is there.
   std::vector<Tensor> features;
   std::vector<Tensor> present;  // bool [batch, K] each, in the order of StreamSpec::lists
   nn::Labels<Tensor> labels;    // of StreamSpec::labels
   // [batch] float, 1 for an example and 0 for padding; invalid if every row is an example.
   Tensor example_weight;
-  int64_t examples = 0;                     // rows that are not padding
+  int64_t examples = 0;                     // rows of the whole batch that are not padding
   std::map<std::string, Tensor> forwarded;  // columns carried along, never fed to the model
   StreamPosition after;
-  std::vector<Provenance> rows;  // may be empty
+  std::vector<Provenance> rows;  // of the whole batch; may be empty
 };
 
 // The columns of a stream.
@@ -84,6 +88,9 @@ class BatchStream {
   [[nodiscard]] virtual bool endless() const = 0;
   // Makes the next batch start here. Sources that cannot seek read up to it.
   virtual void Seek(const StreamPosition& position) = 0;
+  // Called before the first Next: of full batches rows first to first + count - 1 alone are asked
+  // for. A stream may leave out the others, or give all rows as before.
+  virtual void TakeRows(int64_t /*first*/, int64_t /*count*/) {}
   // The next batch, or nullopt at the end. Error kData for a record that is damaged.
   [[nodiscard]] virtual std::optional<Batch> Next() = 0;
   // The source files; Provenance::file is an index into them.

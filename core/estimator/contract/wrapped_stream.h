@@ -21,6 +21,7 @@ class WrappedStream : public BatchStream, public TellsSeekWay {
   [[nodiscard]] bool endless() const override { return of_->endless(); }
   void Seek(const StreamPosition& position) override { of_->Seek(position); }
   [[nodiscard]] std::string_view seek_way() const override { return SeekWayOf(*of_); }
+  void TakeRows(int64_t first, int64_t count) override { of_->TakeRows(first, count); }
   [[nodiscard]] const std::vector<std::string>& files() const override { return of_->files(); }
 
  protected:

@@ -76,6 +76,7 @@ class TurnedStream final : public WrappedStream {
     CheckLength(axes_, spec.features.size(), LabelCount());
   }
 
+  void TakeRows(int64_t /*first*/, int64_t /*count*/) override {}  // its axis may not be the batch
   [[nodiscard]] std::optional<Batch> Next() override {
     std::optional<Batch> batch = of().Next();
     if (!batch) return batch;

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/train_step.h"
 
 namespace tpuest {
@@ -80,6 +81,11 @@ void Infeed::ReadAll() {
   }
 }
 
+Infeed::Rows Infeed::rows() {
+  const std::lock_guard lock(mutex_);
+  return rows_;
+}
+
 bool Infeed::HasRoom() const {
   const size_t at_least = std::max(kMinItems, static_cast<size_t>(args_.ahead.value_or(0)));
   return items_.size() < at_least || (items_.size() < kMaxItems && bytes_ < kMaxBytes);
@@ -89,6 +95,8 @@ void Infeed::Push(InfeedItem item) {
   {
     const std::lock_guard lock(mutex_);
     bytes_ += BytesOf(item.batch);
+    rows_.all += RowsOf(item.batch);
+    rows_.made += item.batch.features.front().shape().dim(0);
     items_.push_back(std::move(item));
   }
   changed_.notify_all();

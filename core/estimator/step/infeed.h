@@ -52,6 +52,13 @@ class Infeed {
   [[nodiscard]] bool AtEnd();
   // The files that the batches' rows are of.
   [[nodiscard]] const std::vector<std::string>& files() const { return args_.stream.files(); }
+  // The rows of the batches that were read, and how many of them were made: a stream may leave out
+  // those of other processes.
+  struct Rows {
+    int64_t made = 0;
+    int64_t all = 0;
+  };
+  [[nodiscard]] Rows rows();
   // Seconds that Take and AtEnd have waited.
   [[nodiscard]] double waited() const { return waited_; }
 
@@ -70,6 +77,7 @@ class Infeed {
   std::condition_variable changed_;
   std::deque<InfeedItem> items_;
   size_t bytes_ = 0;  // of the items
+  Rows rows_;
   bool ended_ = false;
   bool abandoned_ = false;
   std::exception_ptr error_;

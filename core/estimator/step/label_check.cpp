@@ -28,10 +28,11 @@ class CheckedStream final : public WrappedStream {
 
   void CheckLabel(const Batch& batch, const std::string& head, const Tensor& label,
                   const nn::LabelRange& range) const {
-    const auto fault = nn::FindLabelFault(label, batch.examples, range);
+    const int64_t here = batch.whole_rows > 0 ? label.shape().dim(0) : batch.examples;
+    const auto fault = nn::FindLabelFault(label, here, range);
     if (!fault) return;
     const std::string of_head = head.empty() ? "" : fmt::format("head '{}': ", head);
-    throw Error(Code::kData, Where(batch, fault->row) + of_head + fault->message,
+    throw Error(Code::kData, Where(batch, batch.first_row + fault->row) + of_head + fault->message,
                 nn::LabelHint(range));
   }
 

@@ -159,6 +159,7 @@ std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {
 
 int64_t RowsOf(const Batch& batch) {
   Check(!batch.features.empty(), "a batch without features");
+  if (batch.whole_rows > 0) return batch.whole_rows;
   return batch.features.front().shape().dim(0);
 }
 

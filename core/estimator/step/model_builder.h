@@ -50,7 +50,7 @@ void CheckSpec(Graph& graph, Mode mode, const Params& params, TPUEstimatorSpec& 
 // A feature's name as a node's: TensorFlow takes letters, digits and "_.-/" there.
 [[nodiscard]] std::string NodeNameOf(std::string_view feature);
 
-// The rows of a batch, padding included.
+// The rows of a whole batch, padding included.
 [[nodiscard]] int64_t RowsOf(const Batch& batch);
 
 // Whether two batches of one stream have the same rows, and lists of the same length.

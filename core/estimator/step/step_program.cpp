@@ -60,7 +60,11 @@ float ReplicaMean(const std::vector<Tensor>& values) {
 
 StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
                          const StepProgramArgs& args)
-    : replicas_(args.options.replicas), broadcast_(args.broadcast), inputs_(args.inputs) {
+    : replicas_(args.options.replicas),
+      here_(args.options.collective == nullptr ? ReplicaRange{0, replicas_}
+                                               : args.options.collective->share()),
+      broadcast_(args.broadcast),
+      inputs_(args.inputs) {
   const int64_t rows = args.shapes.front().dim(0);
   const int parts = broadcast_ ? 1 : replicas_;
   share_ = rows / parts;
@@ -124,7 +128,7 @@ void StepProgram::CompileBefore(Backend& backend, const StepProgramArgs& args) {
   ProgramSpec spec{
       .graph = &args.graph, .feeds = Feeds(inputs_, input_shapes_), .fetches = before_values_};
   for (size_t i = 0; i < args.values.size(); ++i) spec.feeds[i].value = args.values[i];
-  before_ = backend.Compile(spec, {.replicas = replicas_, .seed = args.options.seed}, none_);
+  before_ = backend.Compile(spec, {.replicas = 1, .seed = args.options.seed}, none_);
   before_shapes_ = before_->fetch_shapes();
 }
 
@@ -162,16 +166,41 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
 }
 
 StepFeeds StepProgram::Prepare(const std::vector<Tensor>& inputs) {
+  const bool is_part = !broadcast_ && inputs.front().shape().dim(0) < share_ * replicas_;
+  const ReplicaRange replicas = is_part ? here_ : ReplicaRange{0, replicas_};
   StepFeeds feeds;
   for (const Tensor& input : inputs) {
     feeds.push_back(broadcast_ ? std::vector<Tensor>(static_cast<size_t>(replicas_), input)
-                               : SplitRows(input, replicas_));
+                               : OfReplicas(SplitRows(input, replicas.count), replicas));
   }
-  if (before_ == nullptr) return feeds;
-  const std::lock_guard lock(preparing_);
-  std::vector<StepResult> results = before_->Run({&feeds, 1});
-  for (std::vector<Tensor>& value : results.front().fetches) feeds.push_back(std::move(value));
+  if (before_ != nullptr) RunBefore(replicas, feeds);
   return feeds;
+}
+
+// The feeds of all replicas, of which these have their own, the others the first one's.
+std::vector<Tensor> StepProgram::OfReplicas(const std::vector<Tensor>& values,
+                                            ReplicaRange replicas) const {
+  std::vector<Tensor> all(static_cast<size_t>(replicas_), values.front());
+  std::copy(values.begin(), values.end(), all.begin() + replicas.first);
+  return all;
+}
+
+void StepProgram::RunBefore(ReplicaRange replicas, StepFeeds& feeds) {
+  std::vector<StepFeeds> steps(static_cast<size_t>(replicas.count));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const std::vector<Tensor>& input : feeds) {
+      steps[i].push_back({input[static_cast<size_t>(replicas.first) + i]});
+    }
+  }
+  const std::lock_guard lock(preparing_);
+  const std::vector<StepResult> results = before_->Run(steps);
+  for (size_t value = 0; value < before_values_.size(); ++value) {
+    std::vector<Tensor> of_replicas;
+    for (const StepResult& result : results) {
+      of_replicas.push_back(result.fetches[value].front());
+    }
+    feeds.push_back(OfReplicas(of_replicas, replicas));
+  }
 }
 
 std::vector<StepResult> StepProgram::RunDevice(std::span<const StepFeeds> steps) {

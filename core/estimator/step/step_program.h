@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/backend/collective.h"
 #include "core/graph/cut.h"
 
 namespace tpuest {
@@ -35,7 +36,9 @@ class StepProgram {
   StepProgram(const Backends& backends, VariableStore& variables, const StepProgramArgs& args);
 
   // Makes feeds of the inputs of a global batch: splits the rows over replicas and runs what comes
-  // before the device. Any thread may call it, also while another is in RunDevice.
+  // before the device. Where replicas are spread over processes, the rows of this one's will do:
+  // the others' feeds are then copies of its first one's. Any thread may call it, also while
+  // another is in RunDevice.
   [[nodiscard]] StepFeeds Prepare(const std::vector<Tensor>& inputs);
 
   // Steps on the device. Fetch i, which must live there, is entry DeviceIndex(i) of the results.
@@ -73,12 +76,17 @@ class StepProgram {
                            const StepResult& after) const;
   [[nodiscard]] Tensor Whole(const std::vector<Tensor>& parts, bool batch) const;
   [[nodiscard]] bool IsBatch(Value value) const;
+  // Adds what comes before the device to the inputs' feeds, for these replicas.
+  void RunBefore(ReplicaRange replicas, StepFeeds& feeds);
+  [[nodiscard]] std::vector<Tensor> OfReplicas(const std::vector<Tensor>& values,
+                                               ReplicaRange replicas) const;
   // The feeds for `values` in one replica's shapes. Those with share_ rows are cut as the batch.
   [[nodiscard]] std::vector<FeedSpec> Feeds(const std::vector<Value>& values,
                                             const std::vector<Shape>& shapes) const;
 
   GraphCut cut_;
   int replicas_ = 1;
+  ReplicaRange here_;  // those of this process
   bool broadcast_ = false;
   int64_t share_ = 1;  // rows of a replica
   std::vector<Value> inputs_;

@@ -26,6 +26,13 @@ CompileOptions Alone(CompileOptions options) {
   return options;
 }
 
+// The shapes of a whole batch's inputs, of which some rows are here.
+std::vector<Shape> ShapesOfWhole(const std::vector<Tensor>& inputs, int64_t rows) {
+  std::vector<Shape> shapes = ShapesOf(inputs);
+  for (Shape& shape : shapes) shape.set_dim(0, rows);
+  return shapes;
+}
+
 [[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
   throw Error(Code::kUsage,
               fmt::format("The features to the model returned by input_fn must have static shape. "
@@ -131,8 +138,13 @@ bool TrainStep::has_rare_summaries() const {
   return !full_.weights.empty() || !full_.distributions.empty();
 }
 
+bool TrainStep::reads_whole_batches() const {
+  const std::optional<HostCall>& call = model().spec.host_call;
+  return (call && !call->tensors.empty()) || !full_.distributions.empty();
+}
+
 std::vector<Shape> TrainStep::ShapesOf(const Batch& batch) const {
-  return tpuest::ShapesOf(InputsOf(model(), batch));
+  return ShapesOfWhole(InputsOf(model(), batch), RowsOf(batch));
 }
 
 TrainStep::Sized& TrainStep::SizedFor(int64_t rows) {
@@ -165,7 +177,7 @@ StepFeeds TrainStep::Prepare(const Batch& batch) {
     return {};
   }
   const std::vector<Tensor> inputs = InputsOf(model(), batch);
-  const std::shared_ptr<StepProgram> program = full_.programs.Find(tpuest::ShapesOf(inputs));
+  const std::shared_ptr<StepProgram> program = full_.programs.Find(ShapesOfWhole(inputs, rows));
   return program == nullptr ? StepFeeds() : program->Prepare(inputs);
 }
 

@@ -80,6 +80,10 @@ class TrainStep {
   // Whether the model has summaries that are computed where they are written, not at every step.
   [[nodiscard]] bool has_rare_summaries() const;
 
+  // Whether whoever gets the steps' results needs all rows of a batch, not only those of its own
+  // replicas.
+  [[nodiscard]] bool reads_whole_batches() const;
+
   // The shapes of what a global batch feeds the model with.
   [[nodiscard]] std::vector<Shape> ShapesOf(const Batch& batch) const;
   // The program for inputs of these shapes, compiled on first use. Error kUsage, with the node's

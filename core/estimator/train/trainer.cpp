@@ -151,6 +151,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   plan.resume.seed = context_.Seed(plan.resume.seed);
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, *plan.resume.seed);
   TrainStep& step = StepFor(stream->spec());
+  TakeOwnRows(*stream, step);
   const BuiltModel& model = step.model();
   plan.saves = SavesCheckpoints(context_.options.run_config, hooks, model.spec);
   plan.may_roll_back = plan.saves && rollback.times < context_.options.on_nan.max_skips;
@@ -171,6 +172,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   TrainSession session(
       {.context = context_, .plan = plan, .variables = variables_, .step = step, .user = hooks});
   TrainResult result = session.Run(infeed);
+  LogRows(infeed);
   rollback.position = session.position();
   return result;
 }
@@ -187,6 +189,21 @@ std::unique_ptr<BatchStream> Trainer::OpenInput(const InputFn& input_fn, uint64_
                          strategy->type, strategy->replicas(), batch_size / strategy->replicas(),
                          batch_size);
   return std::make_unique<FullBatches>(std::move(stream), batch_size);
+}
+
+void Trainer::TakeOwnRows(BatchStream& stream, const TrainStep& step) const {
+  const Collective* const collective = context_.collective.get();
+  if (collective == nullptr || context_.BroadcastsIn(Mode::kTrain)) return;
+  if (collective->is_chief() && step.reads_whole_batches()) return;
+  const int64_t share = context_.BatchSize(Mode::kTrain) / context_.ReplicasIn(Mode::kTrain);
+  stream.TakeRows(collective->share().first * share, collective->share().count * share);
+}
+
+void Trainer::LogRows(Infeed& infeed) const {
+  if (context_.home.group == nullptr) return;
+  const Infeed::Rows rows = infeed.rows();
+  context_.home.log.Info("Read {} of {} rows of the input, those of this process.", rows.made,
+                         rows.all);
 }
 
 void Trainer::StartWorkers(const BatchStream& stream) {

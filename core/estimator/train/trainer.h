@@ -55,6 +55,10 @@ class Trainer {
                       Rollback& rollback);
   // The training's stream.
   [[nodiscard]] std::unique_ptr<BatchStream> OpenInput(const InputFn& input_fn, uint64_t seed);
+  // Asks the stream for the rows of this process's replicas alone, where the others' are of no use.
+  void TakeOwnRows(BatchStream& stream, const TrainStep& step) const;
+  // Says how much of the input was read, in a group.
+  void LogRows(Infeed& infeed) const;
   // Tells the workers of home.group where the run starts, if there are any.
   void StartWorkers(const BatchStream& stream);
   // A worker's steps from one start on; returns the order that follows them.

@@ -45,6 +45,7 @@ class WorkerInput {
     }
     return {items_.data(), count};
   }
+  [[nodiscard]] Infeed& infeed() { return infeed_; }
   void Drop(size_t count) { items_.erase(items_.begin(), items_.begin() + Signed(count)); }
 
  private:
@@ -75,6 +76,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start)
   TrainStep& step = StepFor(stream->spec());
   for (const auto& [name, value] : start.variables) variables_.Set(name, value);
   group.Agree("input", InputFilesText(stream->files()));
+  TakeOwnRows(*stream, step);
   if (start.position != StreamPosition()) stream->Seek(start.position);
   std::optional<Batch> first = stream->Next();
   if (first) (void)step.ProgramFor(step.ShapesOf(*first));
@@ -93,7 +95,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start)
       continue;
     }
     const auto* const steps = std::get_if<StepsOrder>(&order);
-    if (steps == nullptr) return order;
+    if (steps == nullptr) {
+      LogRows(input.infeed());
+      return order;
+    }
     group.At(Phase::kInput);
     const std::span<InfeedItem> items = input.Next(*steps);
     group.At(Phase::kStep);
