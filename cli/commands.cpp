@@ -9,19 +9,19 @@
 namespace tpuest::cli {
 
 const std::vector<Command>& Commands() {
-  static const std::vector<Command> kCommands = {TrainCommand(),      TrainAndEvaluateCommand(),
-                                                 EvaluateCommand(),   PredictCommand(),
-                                                 ExportCommand(),     RunJobCommand(),
-                                                 ValidateCommand(),   PlanCommand(),
-                                                 ConfigCommand(),     SweepCommand(),
-                                                 PlotCommand(),       AverageCommand(),
-                                                 CompareCommand(),    InitCommand(),
-                                                 ConvertCommand(),    InspectCommand(),
-                                                 ListCommand(),       CopyCommand(),
-                                                 CompletionCommand(), VerifyCommand(),
-                                                 ReplayCommand(),     BenchCommand(),
-                                                 MigrateCommand(),    DoctorCommand(),
-                                                 VersionCommand()};
+  static const std::vector<Command> kCommands = {TrainCommand(),    TrainAndEvaluateCommand(),
+                                                 EvaluateCommand(), PredictCommand(),
+                                                 ExportCommand(),   RunJobCommand(),
+                                                 ValidateCommand(), PlanCommand(),
+                                                 ConfigCommand(),   SweepCommand(),
+                                                 PlotCommand(),     AverageCommand(),
+                                                 CompareCommand(),  InitCommand(),
+                                                 ConvertCommand(),  InspectCommand(),
+                                                 ListCommand(),     CopyCommand(),
+                                                 DeployCommand(),   CompletionCommand(),
+                                                 VerifyCommand(),   ReplayCommand(),
+                                                 BenchCommand(),    MigrateCommand(),
+                                                 DoctorCommand(),   VersionCommand()};
   return kCommands;
 }
 

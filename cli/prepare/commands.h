@@ -13,6 +13,7 @@ namespace tpuest::cli {
 [[nodiscard]] Command InitCommand();
 [[nodiscard]] Command ConvertCommand();
 [[nodiscard]] Command CopyCommand();
+[[nodiscard]] Command DeployCommand();
 // Exit code 4 where the checkpoint holds no model that a job has, and where the job, which is
 // written all the same, does not fit it.
 [[nodiscard]] Command MigrateCommand();
