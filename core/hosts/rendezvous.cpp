@@ -229,6 +229,11 @@ std::optional<Rendezvous::Word> Rendezvous::AwaitWord(int rank) {
   return word;
 }
 
+// Whether who is linked is who says this: its link has broken, which it knows first.
+bool Rendezvous::IsSame(const Linked& linked, const Word& hello) {
+  return linked.pid == hello.pid && !linked.address.empty() && linked.address == hello.text;
+}
+
 void Rendezvous::Welcome(Descriptor socket) {
   const auto hello = ReadWord(socket);
   if (!hello || hello->kind != kHello) return;
@@ -240,7 +245,8 @@ void Rendezvous::Welcome(Descriptor socket) {
   } else if (hello->size != settings_.size) {
     refusal = fmt::format("process {} is one of {}, process {} one of {}", rank, hello->size,
                           settings_.rank, settings_.size);
-  } else if (rank <= settings_.rank || rank >= settings_.size || At(rank).socket.is_open()) {
+  } else if (rank <= settings_.rank || rank >= settings_.size ||
+             (At(rank).socket.is_open() && !IsSame(At(rank), *hello))) {
     refusal = fmt::format("process {} of this group is there already", rank);
   } else if (settings_.rank > 0 && hello->group != group_) {
     return;  // of another meeting

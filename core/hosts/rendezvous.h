@@ -67,6 +67,7 @@ class Rendezvous {
   void AwaitOthers();
   void DropGone();
   void Welcome(Descriptor socket);
+  [[nodiscard]] static bool IsSame(const Linked& linked, const Word& hello);
   // The next word of a process that is linked; nullopt where it has gone.
   [[nodiscard]] std::optional<Word> AwaitWord(int rank);
   [[nodiscard]] std::optional<Word> ReadWord(const Descriptor& socket) const;
