@@ -31,6 +31,28 @@ Value DecodedNodes(const TensorSpec& column, Value feature) {
   return ops::Cast(feature, column.dtype);
 }
 
+void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType dtype,
+                  const Values& values) {
+  const auto count = static_cast<size_t>(values.count);
+  if (dtype == DType::kString) {
+    return writer.Bytes(key, {static_cast<const std::string_view*>(values.data), count});
+  }
+  DispatchDType(dtype, [&]<class T>() {
+    const auto* const from = static_cast<const T*>(values.data);
+    // The argument only says the type.
+    const auto converted = [&]<class To>(To /*of*/) {
+      std::vector<To> numbers(count);
+      for (size_t i = 0; i < count; ++i) numbers[i] = ConvertTo<To>(from[i]);
+      return numbers;
+    };
+    if (as == DType::kFloat) {
+      writer.Floats(key, converted(float{}));
+    } else {
+      writer.Ints(key, converted(int64_t{}));
+    }
+  });
+}
+
 ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns,
                                const std::map<std::string, DType>& dtypes)
     : columns_(std::move(columns)) {
@@ -56,23 +78,7 @@ void ExampleEncoder::Add(const TensorSpec& column, const EncodedColumn& as, cons
   if (IsRawBytes(column)) {
     return writer_.Bytes(as.key, std::string_view(static_cast<const char*>(values.data), count));
   }
-  if (column.dtype == DType::kString) {
-    return writer_.Bytes(as.key, {static_cast<const std::string_view*>(values.data), count});
-  }
-  DispatchDType(column.dtype, [&]<class T>() {
-    const auto* const from = static_cast<const T*>(values.data);
-    // The argument only says the type.
-    const auto converted = [&]<class To>(To /*of*/) {
-      std::vector<To> numbers(count);
-      for (size_t i = 0; i < count; ++i) numbers[i] = ConvertTo<To>(from[i]);
-      return numbers;
-    };
-    if (as.dtype == DType::kFloat) {
-      writer_.Floats(as.key, converted(float{}));
-    } else {
-      writer_.Ints(as.key, converted(int64_t{}));
-    }
-  });
+  WriteFeature(writer_, as.key, as.dtype, column.dtype, values);
 }
 
 }  // namespace tpuest

@@ -26,6 +26,11 @@ struct EncodedColumn {
 // graph.
 [[nodiscard]] Value DecodedNodes(const TensorSpec& column, Value feature);
 
+// Adds a feature with these values of type `dtype`: strings as they are, numbers as `as`, float or
+// int64.
+void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType dtype,
+                  const Values& values);
+
 // Writes rows as tf.Examples. Belongs to one thread.
 class ExampleEncoder {
  public:

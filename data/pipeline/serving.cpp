@@ -366,30 +366,16 @@ class ExamplesStream final : public BatchStream {
     return writer_.Finish();
   }
 
+  // Of a list the values stand first, then what fills it up.
   void Add(const std::string& name, DType as, const Tensor& values, const Tensor* present,
            int64_t row) {
-    const int64_t per_row = values.elements() / values.shape().dim(0);
-    std::vector<int64_t> elements;
-    for (int64_t i = row * per_row; i < (row + 1) * per_row; ++i) {
-      if (present == nullptr || present->data<bool>()[i]) elements.push_back(i);
+    const Tensor own = values.Rows(row, row + 1);
+    int64_t count = own.elements();
+    if (present != nullptr) {
+      const Tensor is_value = present->Rows(row, row + 1);
+      count = std::ranges::count(is_value.values<bool>(), true);
     }
-    if (values.dtype() == DType::kString) {
-      std::vector<std::string_view> texts;
-      for (const int64_t i : elements) texts.push_back(values.strings()[static_cast<size_t>(i)]);
-      return writer_.Bytes(name, texts);
-    }
-    DispatchDType(values.dtype(), [&]<class T>() {
-      const auto written = [&]<class To>(To /*the type*/) {
-        std::vector<To> numbers;
-        for (const int64_t i : elements) numbers.push_back(ConvertTo<To>(values.data<T>()[i]));
-        return numbers;
-      };
-      if (as == DType::kFloat) {
-        writer_.Floats(name, written(float{}));
-      } else {
-        writer_.Ints(name, written(int64_t{}));
-      }
-    });
+    WriteFeature(writer_, name, as, own.dtype(), {own.raw(), count});
   }
 
   const std::unique_ptr<BatchStream> features_;
