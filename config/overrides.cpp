@@ -66,9 +66,8 @@ Value MemberAt(Value section, const Node& node, const std::string& step, std::ve
       const std::vector<size_t> chosen = AlternativesFor(type, node);
       section = chosen.empty() ? Value{} : Value{type.alternatives[chosen.front()], nullptr};
     } else {
-      section = {type.kind == Kind::kMap || type.kind == Kind::kList ? type.item : nullptr,
-                 nullptr};
-      return section;
+      const bool has_items = type.kind == Kind::kMap || type.kind == Kind::kList;
+      return {has_items ? type.item : nullptr, nullptr};
     }
   }
   if (section.type == nullptr) return {};
