@@ -1,5 +1,7 @@
 #include "core/ops/strings.h"
 
+#include <array>
+#include <bit>
 #include <cinttypes>
 #include <cstdio>
 
@@ -128,6 +130,77 @@ void PlanHash(PlanContext& context) {
   });
 }
 
+// SipHash-2-4, by Jean-Philippe Aumasson and Daniel J. Bernstein, under a key of two words.
+class SipHash {
+ public:
+  SipHash(uint64_t key0, uint64_t key1)
+      : state_{key0 ^ 0x736F6D6570736575, key1 ^ 0x646F72616E646F6D, key0 ^ 0x6C7967656E657261,
+               key1 ^ 0x7465646279746573} {}
+
+  uint64_t Of(std::string_view text) {
+    constexpr size_t kWord = sizeof(uint64_t);
+    // The last word ends with the length of the text, of which its lowest byte counts.
+    uint64_t last = static_cast<uint64_t>(text.size()) << 56U;
+    for (; text.size() >= kWord; text.remove_prefix(kWord)) Word(Bytes(text.substr(0, kWord)));
+    last |= Bytes(text);
+    Word(last);
+    state_[2] ^= 0xFF;
+    for (int i = 0; i < 4; ++i) Round();
+    return state_[0] ^ state_[1] ^ state_[2] ^ state_[3];
+  }
+
+ private:
+  static uint64_t Bytes(std::string_view text) {
+    uint64_t word = 0;
+    for (size_t i = text.size(); i-- > 0;) word = word << 8U | static_cast<unsigned char>(text[i]);
+    return word;
+  }
+
+  void Word(uint64_t word) {
+    state_[3] ^= word;
+    Round();
+    Round();
+    state_[0] ^= word;
+  }
+
+  void Round() {
+    auto& [a, b, c, d] = state_;
+    a += b;
+    b = std::rotl(b, 13) ^ a;
+    a = std::rotl(a, 32);
+    c += d;
+    d = std::rotl(d, 16) ^ c;
+    a += d;
+    d = std::rotl(d, 21) ^ a;
+    c += b;
+    b = std::rotl(b, 17) ^ c;
+    c = std::rotl(c, 32);
+  }
+
+  std::array<uint64_t, 4> state_;
+};
+
+void StrongHashShape(ShapeContext& context) {
+  const size_t words = context.node().Attr<std::vector<int64_t>>("key").size();
+  if (words != 2) context.Fail(fmt::format("key is of two integers, found {}", words));
+  HashShape(context);
+}
+
+void PlanStrongHash(PlanContext& context) {
+  const auto buckets = static_cast<uint64_t>(context.Attr<int64_t>("num_buckets"));
+  const auto key = context.Attr<std::vector<int64_t>>("key");
+  const Buffer x = context.Input(0);
+  const Buffer y = context.Output(0);
+  const int64_t n = context.OutputShape(0).elements();
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < n; ++i) {
+      SipHash hash(static_cast<uint64_t>(key[0]), static_cast<uint64_t>(key[1]));
+      const uint64_t hashed = hash.Of(task.At<std::string_view>(x)[i]);
+      task.At<int64_t>(y)[i] = static_cast<int64_t>(hashed % buckets);
+    }
+  });
+}
+
 const OpDef kStringOps[] = {
     {.name = "AsString",
      .signature = "input: T -> output: string; T: float|double|int32|int64|bfloat16|bool|int8|"
@@ -148,6 +221,12 @@ const OpDef kStringOps[] = {
      .shape = HashShape,
      .grad = NoGradient,
      .cpu = PlanHash<Hash64>,
+     .host = true},
+    {.name = "StringToHashBucketStrong",
+     .signature = "input: string -> output: int64; num_buckets: int; key: list(int)",
+     .shape = StrongHashShape,
+     .grad = NoGradient,
+     .cpu = PlanStrongHash,
      .host = true},
 };
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/letters.h"
 #include "core/base/text.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/shape_rules.h"
@@ -94,8 +95,8 @@ void PlanLength(PlanContext& context) {
 
 void LettersShape(ShapeContext& context) {
   const std::string& encoding = context.node().Attr<std::string>("encoding");
-  if (!encoding.empty()) {
-    context.Fail(fmt::format("encoding is '{}': only the letters of ASCII are changed", encoding));
+  if (!encoding.empty() && encoding != "utf-8") {
+    context.Fail(fmt::format("encoding is '{}', expected utf-8, or '' for ASCII alone", encoding));
   }
   FirstInputShape(context);
 }
@@ -123,8 +124,9 @@ std::string_view WithoutSpaces(std::string_view text) {
 }
 std::string Stripped(std::string_view text) { return std::string(WithoutSpaces(text)); }
 
-template <std::string (*change)(std::string_view)>
-void PlanChange(PlanContext& context) {
+using ChangeFn = std::string (*)(std::string_view);
+
+void PlanChanged(PlanContext& context, ChangeFn change) {
   const Buffer x = context.Input(0);
   const Buffer y = context.Output(0);
   const int64_t n = context.OutputShape(0).elements();
@@ -134,6 +136,13 @@ void PlanChange(PlanContext& context) {
     }
   });
 }
+
+template <ChangeFn ascii, ChangeFn utf8>
+void PlanLetters(PlanContext& context) {
+  PlanChanged(context, context.Attr<std::string>("encoding").empty() ? ascii : utf8);
+}
+
+void PlanStrip(PlanContext& context) { PlanChanged(context, Stripped); }
 
 // ---- parts --------------------------------------------------------------------------------------
 
@@ -351,19 +360,19 @@ const OpDef kTextOps[] = {
      .signature = "input: string -> output: string; encoding: string = \"\"",
      .shape = LettersShape,
      .grad = NoGradient,
-     .cpu = PlanChange<Lowered>,
+     .cpu = PlanLetters<Lowered, LowerUtf8>,
      .host = true},
     {.name = "StringUpper",
      .signature = "input: string -> output: string; encoding: string = \"\"",
      .shape = LettersShape,
      .grad = NoGradient,
-     .cpu = PlanChange<Raised>,
+     .cpu = PlanLetters<Raised, UpperUtf8>,
      .host = true},
     {.name = "StringStrip",
      .signature = "input: string -> output: string",
      .shape = FirstInputShape,
      .grad = NoGradient,
-     .cpu = PlanChange<Stripped>,
+     .cpu = PlanStrip,
      .host = true},
     {.name = "Substr",
      .signature = "input: string, pos: T, len: T -> output: string; T: int32|int64; unit: string = "

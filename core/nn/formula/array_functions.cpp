@@ -124,6 +124,52 @@ Operand BuildUnstack(const Arguments& a) {
   return {std::move(parts)};
 }
 
+// The sizes along an axis: of equal parts, or as they are listed, where one may be -1, the rest.
+std::vector<int64_t> SizesOf(const Arguments& a, int64_t side) {
+  if (side == kUnknownDim) a.Fail(0, "that side is not known");
+  std::vector<int64_t> sizes = a.Integers(1);
+  if (const Literal* const literal = a.at(1).literal();
+      std::holds_alternative<int64_t>(literal->value)) {
+    const int64_t parts = sizes[0];
+    if (parts < 1 || side % parts != 0) {
+      a.Fail(1, fmt::format("{} is not cut in {} equal parts", side, parts));
+    }
+    return std::vector<int64_t>(static_cast<size_t>(parts), side / parts);
+  }
+  int64_t sum = 0;
+  int64_t* rest = nullptr;
+  for (int64_t& size : sizes) {
+    if (size < -1 || size > side || (size == -1 && rest != nullptr)) {
+      a.Fail(1, fmt::format("sizes are 0 or more, and one may be -1; found {}", size));
+    }
+    if (size == -1) rest = &size;
+    sum += std::max<int64_t>(size, 0);
+  }
+  if (sum > side || (rest == nullptr && sum != side)) {
+    a.Fail(1, fmt::format("the sizes are {} together, and the side is {}", sum, side));
+  }
+  if (rest != nullptr) *rest = side - sum;
+  return sizes;
+}
+
+Operand BuildTensorSplit(const Arguments& a) {
+  const Tensored x = a.Tensor(0);
+  const int axis = a.Axis(2, x, 0);
+  const auto at = static_cast<size_t>(axis);
+  ops::StridedSliceOptions cut{.begin = std::vector<int64_t>(at + 1, 0),
+                               .end = std::vector<int64_t>(at + 1, 0),
+                               .strides = std::vector<int64_t>(at + 1, 1),
+                               .begin_mask = (int64_t{1} << at) - 1,
+                               .end_mask = (int64_t{1} << at) - 1};
+  Operands parts;
+  for (const int64_t size : SizesOf(a, x.value.shape().dim(axis))) {
+    cut.end[at] = cut.begin[at] + size;
+    parts.push_back({Tensored{ops::StridedSlice(x.value, cut), x.rows}});
+    cut.begin[at] = cut.end[at];
+  }
+  return {std::move(parts)};
+}
+
 template <Value (*op)(Value, int, DType, std::string_view)>
 Operand BuildArg(const Arguments& a) {
   const Tensored x = a.Tensor(0);
@@ -210,6 +256,10 @@ Operand BuildSize(const Arguments& a) {
     }
     return {Tensored{ops::Sum(counted, axes), masked->x.rows}};
   }
+  if (const Parts* const parts = a.at(0).parts(); parts != nullptr && parts->x.rows) {
+    const Tensored count = CountOfParts(*parts);
+    return {Tensored{ops::Cast(count.value, a.Type(1, DType::kInt32)), true}};
+  }
   const Tensored x = a.Tensor(0);
   if (x.rows) a.Fail(0, "is not known of single examples");
   return {Tensored{ops::Size(x.value, a.Type(1, DType::kInt32))}};
@@ -275,6 +325,7 @@ constexpr std::array kArrays = {
     FormulaRecord{"concat", "values, axis", BuildConcat},
     FormulaRecord{"stack", "values, axis=0", BuildStack},
     FormulaRecord{"unstack", "value, axis=0", BuildUnstack},
+    FormulaRecord{"tf.split", "value, num_or_size_splits, axis=0", BuildTensorSplit},
     FormulaRecord{"argmax", "input, axis=None, output_type=int64", BuildArg<ops::ArgMax>},
     FormulaRecord{"argmin", "input, axis=None, output_type=int64", BuildArg<ops::ArgMin>},
     FormulaRecord{"boolean_mask", "tensor, mask", BuildBooleanMask},

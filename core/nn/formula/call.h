@@ -98,6 +98,13 @@ void RefuseByName(const Expression& e, std::string_view name);
                                    const std::vector<const Operand*>& operands,
                                    std::string_view what);
 
+// The parts of texts; some of them; how many there are.
+[[nodiscard]] Operand BuildSplit(const Arguments& a);
+struct IndexPosition;
+[[nodiscard]] Operand PartsIndexed(const Expression& e, const Parts& parts,
+                                   const std::vector<IndexPosition>& positions);
+[[nodiscard]] Tensored CountOfParts(const Parts& parts);
+
 // x[mask] by truths, whose axes are x's first ones.
 [[nodiscard]] Operand MaskedBy(const Expression& e, const Tensored& x, const Tensored& mask);
 // where(mask, x, filler) of the first argument, x[mask]: -inf and inf are the least and the most of

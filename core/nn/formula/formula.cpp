@@ -345,7 +345,9 @@ class FormulaBuilder {
     for (const Expression& part : e.parts) values.push_back(Build(part));
     if (auto folded = OfLiterals(e, values)) return *std::move(folded);
     const std::string_view name = Bare(e.text);
-    if (const FormulaRecord* const record = FindRecord(name)) {
+    // tf.split is not strings.split.
+    const FormulaRecord* const whole = FindRecord(e.text);
+    if (const FormulaRecord* const record = whole != nullptr ? whole : FindRecord(name)) {
       const std::vector<Parameter> parameters = ParametersOf(record->parameters);
       const Arguments arguments(graph_, e, parameters, std::move(values));
       return BuiltAt(e, [&] { return record->build(arguments); });
@@ -410,6 +412,7 @@ class FormulaBuilder {
       positions.push_back(std::move(position));
     }
     if (const Tensored* const tensor = what.tensor()) return Indexed(e, *tensor, positions);
+    if (const Parts* const parts = what.parts()) return PartsIndexed(e, *parts, positions);
     return OfList(e, what, positions);
   }
 

@@ -33,6 +33,7 @@ constexpr std::array kPublicNames = {
     PublicName{"mod", "FloorMod"},
     PublicName{"divide_no_nan", "DivNoNan"},
     PublicName{"to_hash_bucket_fast", "StringToHashBucketFast"},
+    PublicName{"to_hash_bucket_strong", "StringToHashBucketStrong"},
     PublicName{"length", "StringLength"},
     PublicName{"lower", "StringLower"},
     PublicName{"upper", "StringUpper"},

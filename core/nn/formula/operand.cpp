@@ -120,6 +120,7 @@ std::string Described(const Operand& operand) {
     return fmt::format("{} {}", NameOf(tensor->value.dtype()), tensor->value.shape().Text());
   }
   if (operand.masked() != nullptr) return "what a mask picks";
+  if (operand.parts() != nullptr) return "the parts of texts";
   return operand.list() != nullptr ? "a list" : "a type";
 }
 
@@ -191,6 +192,9 @@ Tensored ToTensor(Graph& graph, const Operand& operand, std::optional<DType> dty
         "a mask changes how many there are",
         "sum, mean, max, min, prod, all, any and size take x[mask]; where(mask, x, "
         "0) keeps the shape"};
+  }
+  if (const Parts* const parts = operand.parts()) {
+    throw config::Misfit{"each text has a number of parts of its own", WayOutOfParts(*parts)};
   }
   const Operands* const list = operand.list();
   if (list == nullptr) throw config::Misfit{"a type is no tensor"};

@@ -30,9 +30,18 @@ struct Masked {
   Tensored mask;
 };
 
-// The value of a part: a Python value, a tensor, a type, what a mask picks, or a list of such.
+// split(x, separator): the parts of each text, as many as it has. That is no tensor here, but some
+// of them are.
+struct Parts {
+  Tensored x;
+  std::string separator = {};  // "": spaces
+  int64_t most_splits = -1;    // -1: any number
+};
+
+// The value of a part: a Python value, a tensor, a type, what a mask picks, a list of such, or the
+// parts of texts.
 struct Operand {
-  std::variant<Literal, Tensored, DType, std::vector<Operand>, Masked> is;
+  std::variant<Literal, Tensored, DType, std::vector<Operand>, Masked, Parts> is;
 
   [[nodiscard]] const Literal* literal() const { return std::get_if<Literal>(&is); }
   [[nodiscard]] const Tensored* tensor() const { return std::get_if<Tensored>(&is); }
@@ -40,6 +49,7 @@ struct Operand {
     return std::get_if<std::vector<Operand>>(&is);
   }
   [[nodiscard]] const Masked* masked() const { return std::get_if<Masked>(&is); }
+  [[nodiscard]] const Parts* parts() const { return std::get_if<Parts>(&is); }
   // None, or an argument that was not given.
   [[nodiscard]] bool none() const { return literal() != nullptr && literal()->value.index() == 0; }
 };
@@ -62,6 +72,9 @@ auto BuiltAt(const Expression& e, F f) {
 
 // What it is, for messages: "float32 [?,3]", "an integer".
 [[nodiscard]] std::string Described(const Operand& operand);
+
+// How parts of texts become tensors.
+[[nodiscard]] std::string WayOutOfParts(const Parts& parts);
 
 // The bounds of an integer type that int64 has.
 [[nodiscard]] int64_t LeastOf(DType dtype);

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/nn/formula/call.h"
+#include "core/ops/array.h"
 #include "core/ops/strings.h"
 #include "core/ops/texts.h"
 
@@ -53,12 +54,34 @@ Operand BuildToHashBucket(const Arguments& a) {
   return {Tensored{ops::StringToHashBucket(x.value, a.Integer(1)), x.rows}};
 }
 
+// The texts along an axis one after the other; of one axis, where none is named.
+Operand BuildReduceJoin(const Arguments& a) {
+  constexpr size_t kKeep = 2;
+  constexpr size_t kSeparator = 3;
+  const Tensored x = TextsOf(a);
+  const Shape& shape = x.value.shape();
+  if (!a.Has(1) && shape.known_rank() && shape.rank() != (x.rows ? 2 : 1)) {
+    a.Fail(1, fmt::format("texts {} are joined along one axis", shape.Text()),
+           "reduce_join(x, axis=-1)");
+  }
+  const int axis = a.Axis(1, x, -1);
+  if (shape.dim(axis) == kUnknownDim || shape.dim(axis) == 0) {
+    a.Fail(0, "how many texts are joined is not known");
+  }
+  const std::string separator = a.Has(kSeparator) ? TextAt(a, kSeparator) : "";
+  const Value joined = ops::StringJoin(ops::Unpack(x.value, axis), separator);
+  return {Tensored{a.Truth(kKeep, false) ? ops::ExpandDims(joined, axis) : joined, x.rows}};
+}
+
 constexpr std::array kTexts = {
     FormulaRecord{"to_number", "input, out_type=float32", BuildToNumber},
     FormulaRecord{"regex_replace", "input, pattern, rewrite, replace_global=True",
                   BuildRegexReplace},
     FormulaRecord{"regex_full_match", "input, pattern", BuildRegexFullMatch},
     FormulaRecord{"to_hash_bucket", "input, num_buckets", BuildToHashBucket},
+    FormulaRecord{"split", "input, sep=None, maxsplit=-1", BuildSplit},
+    FormulaRecord{"reduce_join", "inputs, axis=None, keepdims=False, separator=''",
+                  BuildReduceJoin},
 };
 
 struct Refused {
@@ -67,12 +90,10 @@ struct Refused {
   std::string_view hint;
 };
 constexpr std::array kRefused = {
-    Refused{" split string_split bytes_split unicode_split ngrams unicode_decode ",
+    Refused{" string_split bytes_split unicode_split ngrams unicode_decode ",
             "it gives each text a number of parts of its own",
-            "regex_replace(x, '^([^,]*),.*', '\\1') picks one part"},
-    Refused{" to_hash_bucket_strong ", "its keyed hash is not here",
-            "to_hash_bucket_fast(x, num_buckets) has another hash"},
-    Refused{" format reduce_join unicode_encode unicode_script unicode_transcode ",
+            "split(x, sep)[i] is one part, substr(x, i, 1, unit='UTF8_CHAR') one character"},
+    Refused{" format unicode_encode unicode_script unicode_transcode ",
             "it is not among the functions of texts here",
             "join([a, b], separator) and as_string(x) make texts"},
 };

@@ -113,8 +113,15 @@ OpCase Changes(std::string op, std::string claim, const std::vector<std::string>
                  Tensor::Strings({static_cast<int64_t>(texts.size())}, expected));
 }
 
-TextFn Named(const std::string& op) {
-  return [op](Value x) { return x.graph().Add(op, {x}); };
+TextFn Named(const std::string& op, const std::string& encoding = "") {
+  return [=](Value x) {
+    return x.graph().Add(op, {x}, encoding.empty() ? Attrs{} : Attrs{{"encoding", encoding}});
+  };
+}
+TextFn StrongHash(int64_t buckets, std::vector<int64_t> key) {
+  return [=](Value x) {
+    return x.graph().Add("StringToHashBucketStrong", {x}, {{"num_buckets", buckets}, {"key", key}});
+  };
 }
 TextFn Part(int position, int length, const std::string& unit = "BYTE") {
   return [=](Value x) {
@@ -146,6 +153,10 @@ std::vector<OpCase> TextCases() {
           [](Value x) { return ops::StringLength(x, "UTF8_CHAR"); }, Ints({4}, {0, 3, 6, 4})),
       Changes("StringLower", "only of ASCII", {"ABCÄß"}, Named("StringLower"), {"abcÄß"}),
       Changes("StringUpper", "only of ASCII", {"abcäß"}, Named("StringUpper"), {"ABCäß"}),
+      Changes("StringLower", "of UTF-8", {"ÄSS ΑΣ 日", "\xFF"}, Named("StringLower", "utf-8"),
+              {"äss ας 日", "\uFFFD"}),
+      Changes("StringUpper", "of UTF-8", {"äß σς 日", ""}, Named("StringUpper", "utf-8"),
+              {"ÄSS ΣΣ 日", ""}),
       Changes("StringStrip", "", {" \t\r\n\v\fa b \n", "\u00a0x ", "  "}, Named("StringStrip"),
               {"a b", "\u00a0x", ""}),
       Changes("Substr", "from the end", {"hello", "ab"}, Part(-2, 1), {"l", "a"}),
@@ -204,6 +215,14 @@ std::vector<OpCase> TextCases() {
           "StringToHashBucket", "", {"", "a", "hello", "categorical", "straße", "日本 🙂", "é"},
           [](Value x) { return ops::StringToHashBucket(x, 1000); },
           Longs({7}, {899, 868, 938, 563, 614, 114, 665})),
+      Changes("StringToHashBucketStrong", "",
+              {"", "a", "hello", "straße", "日本 🙂", "01234567", "0123456789abcdef"},
+              StrongHash(1000, {1, 2}), Longs({7}, {435, 646, 622, 944, 792, 331, 844})),
+      Changes("StringToHashBucketStrong", "under a key of 0", {"", "a", "01234567"},
+              StrongHash(1000, {0, 0}), Longs({3}, {367, 905, 114})),
+      Changes("StringToHashBucketStrong", "in many buckets", {"", "a"},
+              StrongHash(int64_t{1} << 62, {std::numeric_limits<int64_t>::max(), 5}),
+              Longs({2}, {1630956474918423399, 2314214638633222033})),
   };
 }
 

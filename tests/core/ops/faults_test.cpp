@@ -185,9 +185,14 @@ TEST_CASE("patterns, units and shapes of texts are checked when the graph is bui
           return ops::StringJoin({x, Input(x.graph(), {3}, DType::kString)});
         }) == "StringJoin 'StringJoin': texts of [2] and of [3] do not stand beside each other");
   CHECK(refused([](Value x) {
-          return x.graph().Add("StringLower", {x}, {{"encoding", std::string("utf-8")}});
+          return x.graph().Add("StringLower", {x}, {{"encoding", std::string("UTF-8")}});
         }) ==
-        "StringLower 'StringLower': encoding is 'utf-8': only the letters of ASCII are changed");
+        "StringLower 'StringLower': encoding is 'UTF-8', expected utf-8, or '' for ASCII alone");
+  CHECK(refused([](Value x) {
+          return x.graph().Add("StringToHashBucketStrong", {x},
+                               {{"num_buckets", int64_t{5}}, {"key", std::vector<int64_t>{1}}});
+        }) ==
+        "StringToHashBucketStrong 'StringToHashBucketStrong': key is of two integers, found 1");
 }
 
 TEST_CASE("the gradient of looked-up rows is of those rows") {

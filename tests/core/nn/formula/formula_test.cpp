@@ -173,9 +173,14 @@ TEST_CASE("texts are cut, changed and read by tf.strings' names") {
   CHECK(f.Says("to_number(words, bool)") == "17: to_number: texts are not read as bool ()");
   CHECK(f.Says("regex_full_match(words, words)") ==
         "24: regex_full_match: 'pattern' is a text, found string [2] ()");
-  CHECK(f.Says("split(words, ',')") ==
-        "0: split: it gives each text a number of parts of its own "
-        "(regex_replace(x, '^([^,]*),.*', '\\1') picks one part)");
+  CHECK(f.Gives("cast(lower(['É', 'É'], encoding='utf-8') == 'é', int32)") == Floats{1, 1});
+  CHECK(f.Gives("to_hash_bucket_strong(['', 'a'], 1000, [1, 2])") == Floats{435, 646});
+  CHECK(f.Gives(
+            "cast(reduce_join([['a', 'b'], ['c', 'd']], axis=0, separator='-') == 'a-c', int32)") ==
+        Floats{1, 0});
+  CHECK(f.Says("unicode_split(words, 'UTF-8')")
+            .starts_with(
+                "0: unicode_split: it gives each text a number of parts of its own (split("));
   CHECK(f.Says("words[0][::2]").starts_with("9: a text is cut in one piece"));
   CHECK(f.Says("words[0][1, 2]").starts_with("8: a text has one axis, its bytes"));
   CHECK(f.Says("words[0][n[0]]").starts_with("10: a text is cut at integers, found int32 []"));
@@ -183,6 +188,68 @@ TEST_CASE("texts are cut, changed and read by tf.strings' names") {
   CHECK(f.Gives("cast(words[:1] == 'd', int32)") == Floats{0, 1});
   CHECK(f.Gives("cast(words[-1] + '' == 'c', int32)") == Floats{1, 0});
   CHECK(f.Gives("length(words[1:])") == Floats{2, 1});
+}
+
+TEST_CASE("a part of each text is one that split gives, or empty") {
+  Fixture f;
+  f.names.values["s"] =
+      f.session.graph().Constant(Tensor::Strings({4}, {"Doe, Mr. John", "", "a,b,,c", "  x  y\t"}));
+  const auto gives = [&](const std::string& text, const std::string& expected) {
+    // Joined by a sign that none of them has.
+    const bool is =
+        f.Gives("cast(" + text + " == [" + expected + "], int32)") == Floats{1, 1, 1, 1};
+    if (!is) MESSAGE(text);
+    CHECK(is);
+  };
+  gives("split(s, ',')[:, 0]", "'Doe', '', 'a', '  x  y\t'");
+  gives("tf.strings.split(s, ',')[:, 1]", "' Mr. John', '', 'b', ''");
+  gives("split(s, ',')[..., 3]", "'', '', 'c', ''");
+  gives("split(s, ',')[:, -1]", "' Mr. John', '', 'c', '  x  y\t'");
+  gives("split(s, ',')[:, -3]", "'', '', 'b', ''");
+  gives("split(s, ',', maxsplit=1)[:, 1]", "' Mr. John', '', 'b,,c', ''");
+  gives("split(s, ',', 1)[:, 2]", "'', '', '', ''");
+  gives("split(s, ',', 0)[:, 0]", "'Doe, Mr. John', '', 'a,b,,c', '  x  y\t'");
+  gives("split(s)[:, 0]", "'Doe,', '', 'a,b,,c', 'x'");
+  gives("split(s)[:, -1]", "'John', '', 'a,b,,c', 'y'");
+  gives("split(s, '. ')[:, 1]", "'John', '', '', ''");
+  gives("reduce_join(split(s, ',')[:, 1:4], -1, separator='|')",
+        "' Mr. John||', '||', 'b||c', '||'");
+  CHECK(f.Type("split(s, ',')[:, :3]") == "string [4,3]");
+  const std::string way =
+      "(split(x, sep)[:, 2] is one part and split(x, sep)[:, :3] the first three, '' where a text "
+      "has "
+      "fewer)";
+  CHECK(f.Says("split(s, ',')") == "0: each text has a number of parts of its own " + way);
+  CHECK(f.Says("lower(split(s))").find("each text has a number of parts") != std::string::npos);
+  CHECK(f.Says("split(s, ',')[1]") ==
+        "13: an index of parts is behind the axes of the texts " + way);
+  CHECK(f.Says("split(s, ',')[:, 1:]") ==
+        "17: parts are cut between two whole numbers, and in no strides " + way);
+  CHECK(f.Says("split(s, maxsplit=1)[:, 0]") ==
+        "18: split: 'maxsplit' takes a separator: spaces leave no rest ()");
+  CHECK(f.Says("split(s, 'aa')[:, -1]")
+            .find("the last part is not found where 'aa' lies over itself") != std::string::npos);
+  CHECK(f.Says("split(x, 3)").find("'input' are texts, found float32 [2,3] (tf.split(value") !=
+        std::string::npos);
+  f.names.rows = true;
+  CHECK(f.Gives("cast(split(s, ',')[1] == 'b', int32)") == Floats{0, 0, 1, 0});
+  CHECK(f.Gives("cast(split(s, ',')[-1] == '', int32)") == Floats{0, 1, 0, 0});
+  CHECK(f.Type("split(s, ',')[1:4]") == "string [4,3]");
+  CHECK(f.Gives("size(split(s, ','))") == Floats{2, 1, 4, 1});
+  CHECK(f.Gives("size(split(s, ',', 1))") == Floats{2, 1, 2, 1});
+  CHECK(f.Gives("size(split(s))") == Floats{3, 0, 1, 2});
+}
+
+TEST_CASE("tf.split cuts tensors, strings.split texts") {
+  Fixture f;
+  CHECK(f.Gives("tf.split(x, 3, axis=1)[1]") == Floats{2, 5});
+  CHECK(f.Gives("tf.split(x, [1, -1], -1)[1]") == Floats{2, 3, 5, 6});
+  CHECK(f.Gives("tf.split(x, 2)[1]") == Floats{4, 5, 6});
+  CHECK(f.Says("tf.split(x, 2, 1)").find("3 is not cut in 2 equal parts") != std::string::npos);
+  CHECK(f.Says("tf.split(x, [1, 1], 1)").find("the sizes are 2 together, and the side is 3") !=
+        std::string::npos);
+  f.names.rows = true;
+  CHECK(f.Gives("tf.split(x, 3)[0]") == Floats{1, 4});
 }
 
 TEST_CASE("what a mask picks is reduced") {
