@@ -25,8 +25,8 @@
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saver.h"
-#include "core/estimator/train/input_files.h"
-#include "core/estimator/train/orders.h"
+#include "core/estimator/group/input_files.h"
+#include "core/estimator/group/orders.h"
 #include "core/io/checkpoint_state.h"
 #include "core/ops/all_ops.h"
 
@@ -301,7 +301,12 @@ void Session::EndGroup(int exit_code) {
 
 int Session::FollowChief() {
   try {
-    return estimator_->FollowChief(MakeJobInputFn(job(), job().train_spec->input_fn)).exit_code;
+    std::map<std::string, InputFn> evaluations;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job())) {
+      evaluations[named.label] = MakeJobInputFn(job(), named.spec->input_fn);
+    }
+    return estimator_->FollowChief(MakeJobInputFn(job(), job().train_spec->input_fn), evaluations)
+        .exit_code;
   } catch (const Error& error) {
     LeaveGroup(error);
     throw;

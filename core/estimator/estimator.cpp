@@ -211,8 +211,13 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
   return result;
 }
 
-TrainResult Estimator::FollowChief(const InputFn& input_fn) {
-  return impl_->trainer.FollowChief(input_fn);
+TrainResult Estimator::FollowChief(const InputFn& input_fn,
+                                   const std::map<std::string, InputFn>& evaluations) {
+  return impl_->trainer.FollowChief(input_fn, [&](const EvaluateOrder& order) {
+    const auto found = evaluations.find(order.label);
+    Check(found != evaluations.end(), "there is no evaluation '{}'", order.label);
+    impl_->evaluator.FollowChief(found->second, order);
+  });
 }
 
 EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {

@@ -30,9 +30,11 @@ class Estimator {
   // Trains; resumes model_dir if it holds a checkpoint. Errors as Trainer::Train's.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});
-  // Trains as the chief of home.group says, which this process is not: writes nothing. Throws what
-  // the input and the group throw.
-  TrainResult FollowChief(const InputFn& input_fn);
+  // Trains and evaluates as the chief of home.group says, which this process is not: writes
+  // nothing. `evaluations` are the inputs by EvaluateArgs::label. Throws what the inputs and the
+  // group throw.
+  TrainResult FollowChief(const InputFn& input_fn,
+                          const std::map<std::string, InputFn>& evaluations);
   // Evaluates a checkpoint: the one that args name, the newest of model_dir, or fresh variables
   // where there is none. Errors as Evaluator::Evaluate's.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});

@@ -30,7 +30,7 @@ constexpr double kAbsentSecs = 1;
 struct Beat {
   int64_t step = 0;
   Phase phase = Phase::kPreparing;
-  int32_t unused = 0;
+  int32_t evaluates = 0;
 };
 
 template <class T>
@@ -70,6 +70,13 @@ std::string_view TextOf(Phase phase) {
       return "between two loops";
   }
   return "";
+}
+
+// "evaluating, waiting for its input": its steps, and what is between them, are not the training's.
+std::string TextOf(Phase phase, bool evaluates) {
+  if (!evaluates) return std::string(TextOf(phase));
+  if (phase == Phase::kStep || phase == Phase::kElsewhere) return "evaluating";
+  return fmt::format("evaluating, {}", TextOf(phase));
 }
 
 // The first lines that differ.
@@ -125,6 +132,7 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
       const auto beat = As<Beat>(bytes);
       peer.step = beat.step;
       peer.phase = beat.phase;
+      peer.evaluates = beat.evaluates != 0;
       return;
     }
     if (kind == kLeave) peer.left = true;
@@ -174,7 +182,7 @@ void Group::OnTick() {
   }
   if (now - last_beat_ < kBeatSecs) return;
   last_beat_ = now;
-  const Beat beat{.step = step_, .phase = phase_};
+  const Beat beat{.step = step_, .phase = phase_, .evaluates = evaluates_ ? 1 : 0};
   for (int rank = 0; rank < size(); ++rank) {
     if (rank != this->rank()) links_.SendIfReady(rank, kBeat, BytesOf(beat));
   }
@@ -189,7 +197,8 @@ void Group::Lose(int rank, const std::string& why) {
         "process {} of {} ({}) is lost: {}; {} ago it was at step {}, {}; process {} was at "
         "step {}, {}",
         rank, size(), links_.NameOf(rank), why, SecondsText(SystemClock().Seconds() - peer.heard),
-        peer.step, TextOf(peer.phase), this->rank(), step_.load(), TextOf(phase_));
+        peer.step, TextOf(peer.phase, peer.evaluates), this->rank(), step_.load(),
+        TextOf(phase_, evaluates_));
   }
   Judge(Error(Code::kLost, text, "the same command goes on from the newest checkpoint"));
   links_.HangUp(rank);

@@ -5,7 +5,7 @@
 // Process 0, the chief, decides: it alone reads and writes the run's folder, and gives the others
 // orders. A worker does what it is told, on its own replicas:
 //
-//   orders    chief to worker    what comes next (core/estimator/train/orders.h)
+//   orders    chief to worker    what comes next (core/estimator/group/orders.h)
 //   data      each to each       partial sums and sums, in the order of the programs (group_sum.h)
 //   reports   worker to chief    answers to an order that asks
 //   beats     each to each       every second: the step that a process is at, and what it does
@@ -73,8 +73,10 @@ class Group {
   // All call it at the same place.
   void Agree(const std::string& what, const std::string& value);
 
-  // For the others' messages, and for how long a step may take.
-  void At(Phase phase) { phase_ = phase; }
+  // For the others' messages, and for how long a step may take. Returns the phase before.
+  Phase At(Phase phase) { return phase_.exchange(phase); }
+  // Whether what this process does is part of an evaluation.
+  void Evaluates(bool evaluates) { evaluates_ = evaluates; }
   void AtStep(int64_t step, double seconds);
 
   // The verdict that this process's own error is for all others; the first verdict stands.
@@ -88,6 +90,7 @@ class Group {
     double heard = 0;                              // when, last
     int64_t step = 0;
     Phase phase = Phase::kPreparing;
+    bool evaluates = false;
     bool left = false;  // in order
     bool closed = false;
   };
@@ -115,6 +118,7 @@ class Group {
   bool leaves_ = false;
 
   std::atomic<Phase> phase_ = Phase::kPreparing;
+  std::atomic<bool> evaluates_ = false;
   std::atomic<int64_t> step_ = 0;
   std::atomic<double> step_seconds_ = 0;
   // Of the thread that reads.

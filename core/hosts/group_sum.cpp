@@ -120,7 +120,7 @@ void GroupSum::Take(int owner, std::string_view answer, std::span<const SharedSu
 
 void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<int> others = Others();
-  group_.At(Phase::kSum);
+  const Phase before = group_.At(Phase::kSum);
   for (const int other : others) group_.Send(other, Channel::kData, PartsFor(other, sums));
   std::vector<std::string> messages(static_cast<size_t>(group_.size()));
   messages[static_cast<size_t>(group_.rank())] = PartsFor(group_.rank(), sums);
@@ -131,18 +131,18 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
   for (const int other : others) group_.Send(other, Channel::kData, {}, mine);
   Take(group_.rank(), mine, sums);
   for (const int other : others) Take(other, group_.Receive(other, Channel::kData), sums);
-  group_.At(Phase::kStep);
+  group_.At(before);
 }
 
 bool GroupSum::HoldsInAll(bool here) {
-  group_.At(Phase::kSum);
+  const Phase before = group_.At(Phase::kSum);
   for (const int other : Others()) group_.Send(other, Channel::kData, here ? "1" : "0");
   bool holds = here;
   for (const int other : Others()) {
     const bool there = group_.Receive(other, Channel::kData) == "1";
     holds = holds && there;
   }
-  group_.At(Phase::kStep);
+  group_.At(before);
   return holds;
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/group/input_files.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
@@ -40,6 +41,59 @@ std::string DictText(const EvaluateResult& result) {
   return Join(items, ", ");
 }
 
+// An evaluation by a process of a group, or by one alone: `group` is nullptr then.
+class GroupEvaluation {
+ public:
+  explicit GroupEvaluation(Group* group) : group_(group) {
+    if (group_ == nullptr) return;
+    group_->Evaluates(true);
+    before_ = group_->At(Phase::kPreparing);
+  }
+  // However it ends, the workers hear of it: a stop request does not end the run by itself.
+  ~GroupEvaluation() {
+    if (group_ == nullptr) return;
+    try {
+      if (has_workers_) GiveOrder(*group_, EndEvaluationOrder());
+    } catch (const std::exception&) {
+      // The verdict is thrown by whoever calls the group next.
+    }
+    group_->Evaluates(false);
+    group_->At(before_);
+  }
+  GroupEvaluation(const GroupEvaluation&) = delete;
+  GroupEvaluation& operator=(const GroupEvaluation&) = delete;
+
+  // In the chief: has the workers take part.
+  void Start(const EvaluateOrder& order, const std::vector<std::string>& files) {
+    CheckEachCanRead(files);
+    GiveOrder(*group_, order);
+    has_workers_ = true;
+    Agree(files);
+  }
+  void Agree(const std::vector<std::string>& files) {
+    group_->Agree("input of the evaluation", InputFilesText(files));
+  }
+
+ private:
+  Group* const group_;
+  Phase before_ = Phase::kElsewhere;
+  bool has_workers_ = false;
+};
+
+// The batch that the chief runs: it may have run others before by itself.
+Batch BatchAt(Infeed& infeed, const StreamPosition& after) {
+  while (true) {
+    std::vector<InfeedItem> items = infeed.Take(1);
+    if (items.empty()) break;
+    if (items.front().batch.after == after) return std::move(items.front().batch);
+  }
+  throw Error(Code::kData,
+              fmt::format("no batch of the evaluation ends at record {} of epoch {}, as one of "
+                          "process 0 does",
+                          after.records, after.epoch),
+              "all processes read the same input");
+}
+
 }  // namespace
 
 EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
@@ -70,6 +124,11 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
                            saved ? saved->prefix : "no checkpoint");
     return result;
   }
+  GroupEvaluation in_group(context_.home.group);
+  if (model_.is_spread()) {
+    in_group.Start({.seed = seed, .label = args.label, .variables = model_.variables().tensors()},
+                   stream->files());
+  }
   InfeedArgs infeed_args{
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
@@ -80,6 +139,40 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   Publish(args, result);
   hooks.End(&result.metrics);
   return result;
+}
+
+void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order) {
+  Group& group = *context_.home.group;
+  GroupEvaluation in_group(&group);
+  context_.seed = order.seed;
+  const int64_t batch_size = context_.BatchSize(Mode::kEval);
+  const std::unique_ptr<BatchStream> stream =
+      context_.Open(input_fn, {.mode = Mode::kEval,
+                               .batch_size = batch_size,
+                               .seed = order.seed,
+                               .threads = context_.threads});
+  model_.Take(stream->spec(), order.variables, batch_size);
+  if (!context_.BroadcastsIn(Mode::kEval)) {
+    const ReplicaRange share = context_.collective->share();
+    const int64_t rows = batch_size / context_.ReplicasIn(Mode::kEval);
+    stream->TakeRows(share.first * rows, share.count * rows);
+  }
+  in_group.Agree(stream->files());
+  const StopSignal never;  // the chief says when to stop
+  Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = never});
+  while (true) {
+    const TrainOrder next = TakeOrder(group);
+    if (std::holds_alternative<EndEvaluationOrder>(next)) break;
+    const auto* const order_of_batch = std::get_if<BatchOrder>(&next);
+    Check(order_of_batch != nullptr, "an evaluation has no such order");
+    group.At(Phase::kInput);
+    const Batch batch = BatchAt(infeed, order_of_batch->after);
+    group.At(Phase::kStep);
+    model_.RunShare(batch);
+  }
+  const Infeed::Rows rows = infeed.rows();
+  context_.home.log.Info("Read {} of {} rows of the evaluation's input, those of this process.",
+                         rows.made, rows.all);
 }
 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,
@@ -93,7 +186,9 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   summaries_.clear();
   double loss = 0;
   while (true) {
+    if (home.group != nullptr) home.group->At(Phase::kInput);
     const std::vector<InfeedItem> items = infeed.Take(1);
+    if (home.group != nullptr) home.group->At(Phase::kStep);
     if (home.stop.requested()) {
       ThrowStopped(home.stop, "evaluation", fmt::format(" after {} batches", result.batches));
     }

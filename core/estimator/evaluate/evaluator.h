@@ -8,6 +8,7 @@
 
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
+#include "core/estimator/group/orders.h"
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/infeed.h"
 #include "core/estimator/step/metric_runner.h"
@@ -26,6 +27,9 @@ class Evaluator {
   // Error kUsage where an input without end has no `steps`, kData for an input without examples,
   // kPreempted or kInterrupted when a stop is requested: no part of an evaluation is kept.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
+  // In a worker of home.group: runs its part of the batches of an evaluation that the chief has
+  // begun, to its end. Throws what the input throws, and the group's verdict.
+  void FollowChief(const InputFn& input_fn, const EvaluateOrder& order);
 
  private:
   // Adds up the metrics and the mean loss over the batches.

@@ -13,11 +13,15 @@
 //   - All variants read the same variables, which Load fills. The model_fn is called once for each.
 //   - Padding changes no metric: it is cut, it weighs 0, or it is not there.
 //   - The scaffold_fn is called for full_ alone, once.
+//   - In a group the variants with several replicas run in all processes, each on its replicas (the
+//     chief reads all rows, since metrics may be of inputs), the one with a single replica in the
+//     chief: every example counts once, and all sums have the bits of one process.
 
 #include "core/estimator/evaluate/inference_model.h"
 
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/group/orders.h"
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/scaffold.h"
 #include "core/sharding/split.h"
@@ -77,8 +81,7 @@ std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>&
   return newest;
 }
 
-bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
-                          int64_t batch_size) {
+bool InferenceModel::Begin(const StreamSpec& stream, int64_t batch_size) {
   const bool is_new = !stream_ || !SameSpec(*stream_, stream);
   if (is_new) {
     full_ = nullptr;
@@ -87,6 +90,25 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
   }
   batch_size_ = batch_size;
   full_ = &VariantFor({false, context_.ReplicasIn(mode_)});
+  return is_new;
+}
+
+void InferenceModel::Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
+                          int64_t batch_size) {
+  (void)Begin(stream, batch_size);
+  for (const auto& [name, value] : variables) variables_.Set(name, value);
+}
+
+// Metrics that the steps themselves add up have their variables in one process.
+bool InferenceModel::Spreads(const TPUEstimatorSpec& spec, int replicas) const {
+  if (mode_ != Mode::kEval || context_.collective == nullptr || replicas == 1) return false;
+  if (replicas != context_.ReplicasIn(Mode::kTrain) || !spec.eval_metric_ops.empty()) return false;
+  return !context_.collective->is_chief() || !context_.home.dry_run;
+}
+
+bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedState>& saved,
+                          int64_t batch_size) {
+  const bool is_new = Begin(stream, batch_size);
   const Graph& graph = *full_->model.graph;
   Log& log = context_.home.log;
   log.Info("Graph was finalized.");
@@ -134,53 +156,69 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
     CheckOutfedTensors(made->model.spec.eval_metrics->tensors);
   }
   const BuiltModel& model = made->model;
+  made->is_spread = Spreads(model.spec, replicas);
   made->programs = std::make_unique<StepPrograms>(
       context_.home.backends(), variables_,
-      StepProgramArgs{.graph = *model.graph,
-                      .inputs = model.inputs,
-                      .fetches = Fetches(model.spec, mode_),
-                      .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
-                      .targets = Targets(model.spec),
-                      .options = {.replicas = replicas,
-                                  .threads = context_.threads,
-                                  .seed = *context_.seed,
-                                  .device = context_.home.device_options}});
+      StepProgramArgs{
+          .graph = *model.graph,
+          .inputs = model.inputs,
+          .fetches = Fetches(model.spec, mode_),
+          .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+          .targets = Targets(model.spec),
+          .options = {.replicas = replicas,
+                      .threads = context_.threads,
+                      .seed = *context_.seed,
+                      .device = context_.home.device_options,
+                      .collective = made->is_spread ? context_.collective.get() : nullptr}});
   made->metrics = std::make_unique<HostGraph>(context_.home.backend, *model.graph, variables_,
                                               context_.threads);
   variant = std::move(made);
   return *variant;
 }
 
-InferenceModel::Output InferenceModel::Run(const Batch& given) {
-  const Batch batch = WithoutPadding(given);
-  if (batch.examples == batch_size_) {
-    return RunVariant(*full_, batch);
-  }
-  if (mode_ == Mode::kPredict) return RunPadded(batch, *full_);
+std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t examples) {
+  if (examples == batch_size_) return {full_, false};
+  if (mode_ == Mode::kPredict) return {full_, true};
   if (const int replicas = context_.ReplicasIn(mode_); replicas > 1) {
     Variant& weighted = VariantFor({true, replicas});
-    if (weighted.model.uses_example_weight) return RunPadded(batch, weighted);
+    if (weighted.model.uses_example_weight) return {&weighted, true};
   }
-  return RunVariant(VariantFor({false, 1}), batch);
+  return {&VariantFor({false, 1}), false};
+}
+
+InferenceModel::Output InferenceModel::Run(const Batch& given) {
+  const Batch batch = WithoutPadding(given);
+  const auto [variant, is_padded] = VariantOf(batch.examples);
+  if (variant->is_spread) GiveOrder(*context_.home.group, BatchOrder{.after = batch.after});
+  const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
+  return {variant->model.spec, variant->programs->For(ShapesOf(inputs))->RunWhole(inputs)};
+}
+
+void InferenceModel::RunShare(const Batch& given) {
+  const Batch batch = WithoutPadding(given);
+  const auto [variant, is_padded] = VariantOf(batch.examples);
+  const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
+  std::vector<Shape> shapes = ShapesOf(inputs);
+  if (batch.whole_rows > 0) {
+    for (Shape& shape : shapes) shape.set_dim(0, batch.whole_rows);
+  }
+  const std::shared_ptr<StepProgram> program = variant->programs->For(shapes);
+  const StepFeeds feeds = program->Prepare(inputs);
+  (void)program->RunDevice({&feeds, 1});
 }
 
 std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
   return ReadMetrics(*full_->metrics, full_->model.spec.eval_metric_ops);
 }
 
-InferenceModel::Output InferenceModel::RunVariant(Variant& variant, const Batch& batch) {
-  const std::vector<Tensor> inputs = InputsOf(variant.model, batch);
-  return {variant.model.spec, variant.programs->For(ShapesOf(inputs))->RunWhole(inputs)};
-}
-
-InferenceModel::Output InferenceModel::RunPadded(const Batch& batch, Variant& variant) {
+Batch InferenceModel::Padded(const Batch& batch) const {
   Batch padded = batch;
   for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
   for (Tensor& present : padded.present) present = PadRows(present, batch_size_);
   padded.labels =
       padded.labels.Map([this](const Tensor& label) { return PadRows(label, batch_size_); });
   padded.example_weight = ExampleWeight(batch.examples, batch_size_);
-  return RunVariant(variant, padded);
+  return padded;
 }
 
 }  // namespace tpuest

@@ -29,6 +29,13 @@ class InferenceModel {
   // model was built anew.
   bool Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
+  // In a worker: the same with the chief's variables.
+  void Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
+            int64_t batch_size);
+  // Whether full batches run on the replicas of all processes of home.group, each on its own: in
+  // EVAL where it has as many as training. The chief then gives a BatchOrder for each such batch.
+  [[nodiscard]] bool is_spread() const { return full_->is_spread; }
+
   // The variables with their values, once the model is loaded.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }
   [[nodiscard]] VariableStore& store() { return variables_; }
@@ -47,6 +54,9 @@ class InferenceModel {
   // example_weight, else on one replica. So results may have more rows than the batch: padding
   // comes last.
   [[nodiscard]] Output Run(const Batch& batch);
+  // In a worker: runs its replicas' part of a batch that the chief runs, of which it may have its
+  // own rows alone.
+  void RunShare(const Batch& given);
   // The values of eval_metric_ops over the batches since Load.
   [[nodiscard]] std::map<std::string, Tensor> EvalMetricValues();
 
@@ -55,13 +65,18 @@ class InferenceModel {
     BuiltModel model;
     std::unique_ptr<StepPrograms> programs;
     std::unique_ptr<HostGraph> metrics;  // it reads eval_metric_ops
+    bool is_spread = false;
   };
   // A variant's key is {with example_weight, replicas}.
   using Key = std::pair<bool, int>;
 
+  // Returns whether the stream has other columns than the one before: all variants are gone then.
+  [[nodiscard]] bool Begin(const StreamSpec& stream, int64_t batch_size);
   Variant& VariantFor(Key key);
-  [[nodiscard]] Output RunVariant(Variant& variant, const Batch& batch);
-  [[nodiscard]] Output RunPadded(const Batch& batch, Variant& variant);
+  // The variant that runs a batch of so many examples, and whether the batch is padded for it.
+  [[nodiscard]] std::pair<Variant*, bool> VariantOf(int64_t examples);
+  [[nodiscard]] bool Spreads(const TPUEstimatorSpec& spec, int replicas) const;
+  [[nodiscard]] Batch Padded(const Batch& batch) const;
 
   EstimatorContext& context_;
   const Mode mode_;

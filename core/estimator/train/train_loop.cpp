@@ -27,8 +27,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/estimator/group/orders.h"
 #include "core/estimator/hooks/train_hooks.h"
-#include "core/estimator/train/orders.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {

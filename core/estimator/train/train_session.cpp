@@ -4,7 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/train/orders.h"
+#include "core/estimator/group/orders.h"
 #include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
 

@@ -1,8 +1,6 @@
 #include "core/estimator/train/trainer.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/leftovers.h"
@@ -13,8 +11,8 @@
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/contract/seek_way.h"
 #include "core/estimator/contract/wrapped_stream.h"
+#include "core/estimator/group/input_files.h"
 #include "core/estimator/step/scaffold.h"
-#include "core/estimator/train/input_files.h"
 #include "core/io/checkpoint_state.h"
 #include "core/nn/global_step.h"
 
@@ -67,17 +65,6 @@ void CheckListeners(const TrainHooks& hooks, bool saves) {
       "There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
       "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
       .Key("run_config.save_checkpoints_steps");
-}
-
-// What is gone once it is read cannot be read by several processes.
-void CheckEachCanRead(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) continue;
-    if (std::filesystem::is_regular_file(file, ignored)) continue;
-    throw Error(Code::kUsage, fmt::format("{}: is read by one process, not by several", file),
-                "a file is read by all");
-  }
 }
 
 }  // namespace

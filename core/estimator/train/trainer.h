@@ -1,13 +1,14 @@
 #pragma once
 // Estimator::Train: settles where a run starts and ends, and makes what its loop needs.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "core/base/files.h"
+#include "core/estimator/group/orders.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/train_step.h"
-#include "core/estimator/train/orders.h"
 #include "core/estimator/train/train_session.h"
 
 namespace tpuest {
@@ -24,9 +25,11 @@ class Trainer {
   // where another process trains in model_dir; kCheckpoint where the newest checkpoint does not fit
   // the model; and what the model_fn, the input and TrainLoop::Run throw.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
-  // In a worker of home.group: makes the steps that the chief orders, until that ends the run. See
-  // worker.cpp. Throws what the input throws, and the group's verdict.
-  TrainResult FollowChief(const InputFn& input_fn);
+  // In a worker of home.group: makes the steps that the chief orders, until that ends the run, and
+  // calls `evaluate` for an evaluation. See worker.cpp. Throws what the input throws, and the
+  // group's verdict.
+  using Evaluation = std::function<void(const EvaluateOrder& order)>;
+  TrainResult FollowChief(const InputFn& input_fn, const Evaluation& evaluate);
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
@@ -62,7 +65,8 @@ class Trainer {
   // Tells the workers of home.group where the run starts, if there are any.
   void StartWorkers(const BatchStream& stream);
   // A worker's steps from one start on; returns the order that follows them.
-  [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start);
+  [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
+                                      const Evaluation& evaluate);
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);

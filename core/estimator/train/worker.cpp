@@ -3,14 +3,15 @@
 //   order   Start    opens the input, takes over the chief's variables, seeks
 //           Steps    the next batches, one call of the step's program: its own replicas' part
 //           Compare  reports fingerprints of the variables
+//           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           End      leaves with the chief's exit code
 //
 // What holds:
 //   - The variables are the chief's after every order: each process applies the same sums.
 //   - Nothing is written, no hook is called, nothing is decided here.
 
-#include "core/estimator/train/input_files.h"
-#include "core/estimator/train/orders.h"
+#include "core/estimator/group/input_files.h"
+#include "core/estimator/group/orders.h"
 #include "core/estimator/train/trainer.h"
 
 namespace tpuest {
@@ -57,18 +58,25 @@ class WorkerInput {
 
 }  // namespace
 
-TrainResult Trainer::FollowChief(const InputFn& input_fn) {
+TrainResult Trainer::FollowChief(const InputFn& input_fn, const Evaluation& evaluate) {
   Group& group = *context_.home.group;
   TrainOrder order = TakeOrder(group);
-  while (const auto* const start = std::get_if<StartOrder>(&order)) {
-    order = TrainShare(input_fn, *start);
+  while (!std::holds_alternative<EndOrder>(order)) {
+    if (const auto* const evaluation = std::get_if<EvaluateOrder>(&order)) {
+      evaluate(*evaluation);
+      order = TakeOrder(group);
+      continue;
+    }
+    const auto* const start = std::get_if<StartOrder>(&order);
+    Check(start != nullptr, "an order to make steps came before one to start");
+    order = TrainShare(input_fn, *start, evaluate);
   }
   const auto* const end = std::get_if<EndOrder>(&order);
-  Check(end != nullptr, "an order to make steps came before one to start");
   return {.stopped_because = "the chief left", .exit_code = end->exit_code};
 }
 
-TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start) {
+TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
+                               const Evaluation& evaluate) {
   Group& group = *context_.home.group;
   group.At(Phase::kPreparing);
   context_.seed = start.seed;
@@ -92,6 +100,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start)
     TrainOrder order = TakeOrder(group);
     if (std::holds_alternative<CompareOrder>(order)) {
       ReportVariables(group, variables_.tensors());
+      continue;
+    }
+    if (const auto* const evaluation = std::get_if<EvaluateOrder>(&order)) {
+      evaluate(*evaluation);
       continue;
     }
     const auto* const steps = std::get_if<StepsOrder>(&order);

@@ -201,6 +201,13 @@ TEST_CASE("the error of one process ends all with its code") {
 }
 
 TEST_CASE("a process that does not do its part of a step is named by those that wait for it") {
+  bool evaluates = false;
+  std::string did = "waiting for its input";
+  SUBCASE("in training") {}
+  SUBCASE("in an evaluation") {
+    evaluates = true;
+    did = "evaluating, waiting for its input";
+  }
   std::atomic<bool> over = false;
   const auto thrown = RunGroup(
       2,
@@ -208,6 +215,7 @@ TEST_CASE("a process that does not do its part of a step is named by those that 
         if (group.rank() == 1) {
           group.AtStep(41, 0.1);
           group.At(Phase::kInput);
+          group.Evaluates(evaluates);
           (void)group.Receive(0, Channel::kOrders);
         }
         try {
@@ -222,7 +230,7 @@ TEST_CASE("a process that does not do its part of a step is named by those that 
   for (const std::string& text : thrown) {
     CHECK(text.starts_with("7: process 1 of 2 (pid "));
     CHECK(text.find("is lost: its part of the step did not come for ") != std::string::npos);
-    CHECK(text.find("it was at step 41, waiting for its input") != std::string::npos);
+    CHECK(text.find("it was at step 41, " + did + ";") != std::string::npos);
   }
 }
 

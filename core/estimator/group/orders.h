@@ -1,7 +1,8 @@
 #pragma once
 // What the chief of a group tells the processes that train beside it (core/hosts/group.h). A worker
-// makes the steps that it is told to make, on its own replicas; all else is the chief's: where a
-// run begins and ends, how steps fall into loops, hooks, events, checkpoints, evaluations.
+// makes the steps that it is told to make, and runs the batches of evaluations, on its own
+// replicas; all else is the chief's: where a run begins and ends, how steps fall into loops, hooks,
+// events, checkpoints, when is evaluated and what comes of it.
 
 #include <cstdint>
 #include <map>
@@ -32,12 +33,28 @@ struct StepsOrder {
 // The variables are compared: a worker reports its fingerprint.
 struct CompareOrder {};
 
+// An evaluation begins: the processes agree on its input, then come BatchOrders, then its end,
+// which may be before the input's.
+struct EvaluateOrder {
+  uint64_t seed = 0;
+  std::string label;  // EvaluateArgs::label
+  std::map<std::string, Tensor> variables;
+};
+
+// The evaluation's next batch that all processes run.
+struct BatchOrder {
+  StreamPosition after;  // where it ends: the worker leaves out those before it
+};
+
+struct EndEvaluationOrder {};
+
 // The run is over.
 struct EndOrder {
   int exit_code = 0;
 };
 
-using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EndOrder>;
+using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, BatchOrder,
+                                EndEvaluationOrder, EndOrder>;
 
 // To all workers.
 void GiveOrder(Group& group, const TrainOrder& order);

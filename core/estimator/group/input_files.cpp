@@ -1,8 +1,10 @@
-#include "core/estimator/train/input_files.h"
+#include "core/estimator/group/input_files.h"
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "core/base/files.h"
 #include "core/base/system_error.h"
@@ -39,6 +41,16 @@ std::string InputFilesText(const std::vector<std::string>& paths) {
   if (files == 0) return "";
   return fmt::format("{} {}, {} bytes, crc32c {:08x}", files, files == 1 ? "file" : "files",
                      WithCommas(bytes), Crc32c(beginnings));
+}
+
+void CheckEachCanRead(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    if (std::filesystem::is_regular_file(file, ignored)) continue;
+    throw Error(Code::kUsage, fmt::format("{}: is read by one process, not by several", file),
+                "a file is read by all");
+  }
 }
 
 }  // namespace tpuest

@@ -1,4 +1,4 @@
-#include "core/estimator/train/orders.h"
+#include "core/estimator/group/orders.h"
 
 #include <cstring>
 #include <vector>
@@ -8,7 +8,15 @@
 namespace tpuest {
 namespace {
 
-enum class OrderKind : int32_t { kStart, kSteps, kCompare, kEnd };
+enum class OrderKind : int32_t {
+  kStart,
+  kSteps,
+  kCompare,
+  kEvaluate,
+  kBatch,
+  kEndEvaluation,
+  kEnd
+};
 
 // An order as bytes: numbers as the processor has them, texts and tensors behind their length.
 class OrderWriter {
@@ -25,6 +33,10 @@ class OrderWriter {
   void Position(const StreamPosition& position) {
     Number(position.epoch);
     Number(position.records);
+  }
+  void Variables(const std::map<std::string, Tensor>& variables) {
+    Number(static_cast<uint64_t>(variables.size()));
+    for (const auto& [name, value] : variables) Variable(name, value);
   }
   void Variable(const std::string& name, const Tensor& value) {
     Check(value.dtype() != DType::kString, "variable {} has strings", name);
@@ -55,6 +67,11 @@ class OrderReader {
     const auto epoch = Number<int64_t>();
     return {.epoch = epoch, .records = Number<int64_t>()};
   }
+  [[nodiscard]] std::map<std::string, Tensor> Variables() {
+    std::map<std::string, Tensor> variables;
+    for (auto left = Number<uint64_t>(); left > 0; --left) Variable(variables);
+    return variables;
+  }
   void Variable(std::map<std::string, Tensor>& variables) {
     const std::string name(Text());
     const auto dtype = Number<DType>();
@@ -82,8 +99,7 @@ void Write(OrderWriter& writer, const StartOrder& order) {
   writer.Number(OrderKind::kStart);
   writer.Number(order.seed);
   writer.Position(order.position);
-  writer.Number(static_cast<uint64_t>(order.variables.size()));
-  for (const auto& [name, value] : order.variables) writer.Variable(name, value);
+  writer.Variables(order.variables);
 }
 
 void Write(OrderWriter& writer, const StepsOrder& order) {
@@ -97,6 +113,22 @@ void Write(OrderWriter& writer, const CompareOrder& /*order*/) {
   writer.Number(OrderKind::kCompare);
 }
 
+void Write(OrderWriter& writer, const EvaluateOrder& order) {
+  writer.Number(OrderKind::kEvaluate);
+  writer.Number(order.seed);
+  writer.Text(order.label);
+  writer.Variables(order.variables);
+}
+
+void Write(OrderWriter& writer, const BatchOrder& order) {
+  writer.Number(OrderKind::kBatch);
+  writer.Position(order.after);
+}
+
+void Write(OrderWriter& writer, const EndEvaluationOrder& /*order*/) {
+  writer.Number(OrderKind::kEndEvaluation);
+}
+
 void Write(OrderWriter& writer, const EndOrder& order) {
   writer.Number(OrderKind::kEnd);
   writer.Number(order.exit_code);
@@ -107,9 +139,7 @@ TrainOrder Read(OrderReader& reader) {
     case OrderKind::kStart: {
       StartOrder order{.seed = reader.Number<uint64_t>(), .position = {}, .variables = {}};
       order.position = reader.Position();
-      for (auto left = reader.Number<uint64_t>(); left > 0; --left) {
-        reader.Variable(order.variables);
-      }
+      order.variables = reader.Variables();
       return order;
     }
     case OrderKind::kSteps: {
@@ -120,6 +150,16 @@ TrainOrder Read(OrderReader& reader) {
     }
     case OrderKind::kCompare:
       return CompareOrder();
+    case OrderKind::kEvaluate: {
+      EvaluateOrder order{.seed = reader.Number<uint64_t>(), .label = {}, .variables = {}};
+      order.label = reader.Text();
+      order.variables = reader.Variables();
+      return order;
+    }
+    case OrderKind::kBatch:
+      return BatchOrder{.after = reader.Position()};
+    case OrderKind::kEndEvaluation:
+      return EndEvaluationOrder();
     case OrderKind::kEnd:
       return EndOrder{.exit_code = reader.Number<int>()};
   }
