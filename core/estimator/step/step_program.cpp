@@ -24,6 +24,7 @@
 #include "core/estimator/step/step_program.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/sharding/split.h"
@@ -55,7 +56,10 @@ void Append(std::vector<FeedSpec>& feeds, const std::vector<FeedSpec>& more) {
 float ReplicaMean(const std::vector<Tensor>& values) {
   std::vector<float> numbers;
   for (const Tensor& value : values) numbers.push_back(static_cast<float>(value.AsDouble(0)));
-  return TreeMean<float>(numbers);
+  const float mean = TreeMean<float>(numbers);
+  if (std::isfinite(mean)) return mean;
+  // The sum of finite numbers may have no float, their mean has one.
+  return static_cast<float>(TreeMean<double>(std::vector<double>(numbers.begin(), numbers.end())));
 }
 
 StepProgram::StepProgram(const Backends& backends, VariableStore& variables,

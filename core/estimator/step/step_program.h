@@ -133,7 +133,7 @@ class StepPrograms {
 // The shapes of tensors, in their order.
 [[nodiscard]] std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs);
 
-// The mean over replicas of a scalar fetch, in the fixed tree.
+// The mean over replicas of a scalar fetch, in the fixed tree: finite where all of them are.
 [[nodiscard]] float ReplicaMean(const std::vector<Tensor>& values);
 
 }  // namespace tpuest

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "core/backend/cpu/program.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
@@ -36,6 +39,17 @@ TEST_CASE("sixteen programs are kept, the one that was not used for longest is m
   CHECK(sum(2) == 2);
   CHECK(made(2));
   CHECK(!made(3));
+}
+
+TEST_CASE("the mean over replicas is finite where all of them are") {
+  const auto mean = [](float a, float b) {
+    return ReplicaMean({Tensor::Scalar<float>(a), Tensor::Scalar<float>(b)});
+  };
+  CHECK(mean(1, 2) == 1.5F);
+  CHECK(mean(3e38F, 3e38F) == 3e38F);
+  CHECK(mean(3e38F, -3e38F) == 0);
+  CHECK(std::isinf(mean(std::numeric_limits<float>::infinity(), 1)));
+  CHECK(std::isnan(mean(std::numeric_limits<float>::quiet_NaN(), 3e38F)));
 }
 
 }  // namespace
