@@ -152,6 +152,16 @@ void CheckBehindWindow(const StageOptions& o, const std::string& key) {
          "and batches");
 }
 
+// Map ops before a join are of what is before it, as in tf.data, and columns are made of all
+// records alike.
+void CheckBehindMap(const StageOptions& o, const std::string& key, const std::string& map_key) {
+  if (o.concatenate.empty() && !o.sample_from_datasets) return;
+  Refuse(
+      map_key,
+      fmt::format("map stands before {}, whose datasets do not go through it", KeysOf(o).front()),
+      fmt::format("put it behind {}: it is of all examples then", key));
+}
+
 bool EndsList(const StageOptions& o) {
   return o.batch || o.padded_batch || o.bucket_by_sequence_length;
 }
@@ -175,6 +185,7 @@ StageOptions AsStage(const OrderStageOptions& o) {
 
 void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key) {
   bool is_window = false;
+  std::optional<std::string> map_key;  // of the first map
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageOptions& o = stages[i];
     const std::string stage_key = fmt::format("{}[{}]", key, i);
@@ -182,6 +193,8 @@ void CheckStageList(const std::vector<StageOptions>& stages, const std::string& 
     CheckDatasets(o, stage_key);
     if (o.interleave) CheckInterleave(*o.interleave, i, stage_key);
     if (is_window) CheckBehindWindow(o, stage_key);
+    if (map_key) CheckBehindMap(o, stage_key, *map_key);
+    if (!o.map.empty() && !map_key) map_key = stage_key + ".map";
     if (const auto& bucket = o.bucket_by_sequence_length) {
       CheckBuckets(*bucket, stage_key + ".bucket_by_sequence_length");
     }

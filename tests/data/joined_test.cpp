@@ -209,6 +209,11 @@ TEST_CASE("stages that cannot be are refused where they stand") {
         "input_fns.train.stages[0].interleave.block_length");
   const Thrown nested = fault({{.concatenate = {{Between(0, 3), {{.take = 1, .skip = 1}}}}}});
   CHECK(nested.key == "input_fns.train.stages[0].concatenate[0].stages[0]");
+  const MapOptions cast = CastMap{{.in = "value"}, "float32"};
+  const Thrown mapped = fault({{.map = {cast}}, {.take = 2}, {.concatenate = {ten}}});
+  CHECK(mapped.key == "input_fns.train.stages[0].map");
+  CHECK(Has(mapped.message, "map stands before concatenate, whose datasets do not go through it"));
+  CHECK(Open(StagedOf(Between(0, 5), {{.concatenate = {ten}}, {.map = {cast}}})) != nullptr);
   SlicesSource slices;
   slices.values = {{"value", {"[0.5]"}}};
   const Thrown columns = fault({{.concatenate = {{slices, {}}}}});
