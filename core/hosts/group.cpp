@@ -31,6 +31,7 @@ struct Beat {
   int64_t step = 0;
   Phase phase = Phase::kPreparing;
   int32_t evaluates = 0;
+  double input_wait = 0;
 };
 
 template <class T>
@@ -98,6 +99,7 @@ std::string SecondsText(double seconds) { return fmt::format("{:.1f} s", seconds
 Group::Group(GroupSettings settings)
     : settings_(std::move(settings)),
       peers_(static_cast<size_t>(settings_.links.size)),
+      waited_for_(static_cast<size_t>(settings_.links.size), 0.0),
       links_(settings_.links) {
   const double now = SystemClock().Seconds();
   for (Peer& peer : peers_) peer.heard = now;
@@ -133,11 +135,12 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
       peer.step = beat.step;
       peer.phase = beat.phase;
       peer.evaluates = beat.evaluates != 0;
+      peer.input_wait = beat.input_wait;
       return;
     }
     if (kind == kLeave) peer.left = true;
     if (kind < peer.boxes.size()) {
-      peer.boxes[kind].push_back(std::move(bytes));
+      peer.boxes[kind].push_back({std::move(bytes), peer.heard});
       changed_.notify_all();
       return;
     }
@@ -182,7 +185,8 @@ void Group::OnTick() {
   }
   if (now - last_beat_ < kBeatSecs) return;
   last_beat_ = now;
-  const Beat beat{.step = step_, .phase = phase_, .evaluates = evaluates_ ? 1 : 0};
+  const Beat beat{
+      .step = step_, .phase = phase_, .evaluates = evaluates_ ? 1 : 0, .input_wait = input_wait_};
   for (int rank = 0; rank < size(); ++rank) {
     if (rank != this->rank()) links_.SendIfReady(rank, kBeat, BytesOf(beat));
   }
@@ -256,9 +260,37 @@ void Group::Send(int to, Channel channel, std::string_view head, std::string_vie
   throw Error(Code::kLost, fmt::format("process {} has left", to));
 }
 
-std::string Group::Receive(int from, Channel channel) {
+std::string Group::Receive(int from, Channel channel) { return ReceiveLetter(from, channel).bytes; }
+
+std::vector<std::string> Group::ReceiveEach(std::span<const int> from) {
+  const double begin = SystemClock().Seconds();
+  std::vector<std::string> all;
+  int last = this->rank();
+  double last_at = begin;
+  for (const int rank : from) {
+    Letter letter = ReceiveLetter(rank, Channel::kData);
+    all.push_back(std::move(letter.bytes));
+    if (letter.at <= last_at) continue;
+    last = rank;
+    last_at = letter.at;
+  }
+  waited_for_[static_cast<size_t>(last)] += last_at - begin;
+  return all;
+}
+
+double Group::InputWaitOf(int rank) {
+  if (rank == this->rank()) return input_wait_;
+  const std::lock_guard lock(mutex_);
+  return At(rank).input_wait;
+}
+
+std::string Group::NameOf(int rank) const {
+  return fmt::format("process {} ({})", rank, links_.NameOf(rank));
+}
+
+Group::Letter Group::ReceiveLetter(int from, Channel channel) {
   std::unique_lock lock(mutex_);
-  std::deque<std::string>& box = At(from).boxes[static_cast<size_t>(channel)];
+  std::deque<Letter>& box = At(from).boxes[static_cast<size_t>(channel)];
   const double begin = SystemClock().Seconds();
   while (box.empty()) {
     if (verdict_) throw Error(verdict_->error);
@@ -272,9 +304,9 @@ std::string Group::Receive(int from, Channel channel) {
     Lose(from, fmt::format("its part of the step did not come for {}", SecondsText(waited)));
     lock.lock();
   }
-  std::string bytes = std::move(box.front());
+  Letter letter = std::move(box.front());
   box.pop_front();
-  return bytes;
+  return letter;
 }
 
 void Group::Order(std::string_view order) {

@@ -24,6 +24,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,9 @@ class Group {
   void Send(int to, Channel channel, std::string_view head, std::string_view body = {});
   // The next of that process in that channel; waits for it.
   [[nodiscard]] std::string Receive(int from, Channel channel);
+  // The next of each of these in the data channel, in their order. How long that took is held
+  // against the one that came last.
+  [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from);
   // To every worker.
   void Order(std::string_view order);
   // Error kUsage in every process, with both values, where they are not the same everywhere.
@@ -78,6 +82,14 @@ class Group {
   // Whether what this process does is part of an evaluation.
   void Evaluates(bool evaluates) { evaluates_ = evaluates; }
   void AtStep(int64_t step, double seconds);
+  // Seconds that this process has waited for its input; the others hear of it.
+  void WaitedForInput(double seconds) { input_wait_ = seconds; }
+  // Seconds that a process says it has waited for its input.
+  [[nodiscard]] double InputWaitOf(int rank);
+  // Seconds that ReceiveEach has waited for each process, by rank. One thread receives.
+  [[nodiscard]] const std::vector<double>& waited_for() const { return waited_for_; }
+  // "process 1 (pid 77)", and of another machine's process its address, too.
+  [[nodiscard]] std::string NameOf(int rank) const;
 
   // The verdict that this process's own error is for all others; the first verdict stands.
   void Fail(const Error& error);
@@ -85,9 +97,14 @@ class Group {
   void AwaitLeaving(double seconds);
 
  private:
+  struct Letter {
+    std::string bytes;
+    double at = 0;  // when it came
+  };
   struct Peer {
-    std::array<std::deque<std::string>, 4> boxes;  // by Channel
-    double heard = 0;                              // when, last
+    std::array<std::deque<Letter>, 4> boxes;  // by Channel
+    double heard = 0;                         // when, last
+    double input_wait = 0;
     int64_t step = 0;
     Phase phase = Phase::kPreparing;
     bool evaluates = false;
@@ -107,6 +124,7 @@ class Group {
   void Tell(const Error& verdict);
   void Set(const Error& error);
   void Lose(int rank, const std::string& why);
+  [[nodiscard]] Letter ReceiveLetter(int from, Channel channel);
   [[nodiscard]] double StepLimit() const;
   [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }
 
@@ -121,6 +139,8 @@ class Group {
   std::atomic<bool> evaluates_ = false;
   std::atomic<int64_t> step_ = 0;
   std::atomic<double> step_seconds_ = 0;
+  std::atomic<double> input_wait_ = 0;
+  std::vector<double> waited_for_;
   // Of the thread that reads.
   double last_beat_ = 0;
   double last_tick_ = 0;

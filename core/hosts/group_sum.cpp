@@ -1,6 +1,7 @@
 #include "core/hosts/group_sum.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "core/base/error.h"
 
@@ -124,24 +125,24 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
   for (const int other : others) group_.Send(other, Channel::kData, PartsFor(other, sums));
   std::vector<std::string> messages(static_cast<size_t>(group_.size()));
   messages[static_cast<size_t>(group_.rank())] = PartsFor(group_.rank(), sums);
-  for (const int other : others) {
-    messages[static_cast<size_t>(other)] = group_.Receive(other, Channel::kData);
+  std::vector<std::string> parts = group_.ReceiveEach(others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    messages[static_cast<size_t>(others[i])] = std::move(parts[i]);
   }
   const std::string mine = AddAll(messages, sums);
   for (const int other : others) group_.Send(other, Channel::kData, {}, mine);
   Take(group_.rank(), mine, sums);
-  for (const int other : others) Take(other, group_.Receive(other, Channel::kData), sums);
+  const std::vector<std::string> answers = group_.ReceiveEach(others);
+  for (size_t i = 0; i < others.size(); ++i) Take(others[i], answers[i], sums);
   group_.At(before);
 }
 
 bool GroupSum::HoldsInAll(bool here) {
   const Phase before = group_.At(Phase::kSum);
-  for (const int other : Others()) group_.Send(other, Channel::kData, here ? "1" : "0");
+  const std::vector<int> others = Others();
+  for (const int other : others) group_.Send(other, Channel::kData, here ? "1" : "0");
   bool holds = here;
-  for (const int other : Others()) {
-    const bool there = group_.Receive(other, Channel::kData) == "1";
-    holds = holds && there;
-  }
+  for (const std::string& there : group_.ReceiveEach(others)) holds = holds && there == "1";
   group_.At(before);
   return holds;
 }
@@ -153,9 +154,9 @@ std::vector<std::string> GroupSum::Gather(std::string_view given) {
   }
   std::vector<std::string> all;
   all.emplace_back(given);
-  for (int rank = 1; rank < group_.size(); ++rank) {
-    all.push_back(group_.Receive(rank, Channel::kData));
-  }
+  std::vector<int> workers(static_cast<size_t>(group_.size() - 1));
+  std::iota(workers.begin(), workers.end(), 1);
+  for (std::string& of_worker : group_.ReceiveEach(workers)) all.push_back(std::move(of_worker));
   return all;
 }
 

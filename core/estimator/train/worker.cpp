@@ -113,6 +113,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
     }
     group.At(Phase::kInput);
     const std::span<InfeedItem> items = input.Next(*steps);
+    group.WaitedForInput(input.infeed().waited());
     group.At(Phase::kStep);
     const StepsMade made = step.Run(items, {});
     const auto count = static_cast<double>(made.size());

@@ -234,6 +234,35 @@ TEST_CASE("a process that does not do its part of a step is named by those that 
   }
 }
 
+TEST_CASE("what was waited for is held against the process that came last") {
+  constexpr int kRounds = 1000;
+  std::vector<double> waited;
+  const auto thrown = RunGroup(3, [&](Group& group) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (group.is_chief()) {
+        const bool is_over = group.waited_for()[2] > 0;
+        group.Order(is_over ? "end" : "on");
+        if (is_over) break;
+        const std::vector<int> others{1, 2};
+        const std::vector<std::string> came = group.ReceiveEach(others);
+        CHECK(came == std::vector<std::string>{"of 1", "of 2"});
+        continue;
+      }
+      if (group.Receive(0, Channel::kOrders) == "end") break;
+      // The one of process 2 is sent once that of process 1 is.
+      if (group.rank() == 2) (void)group.Receive(1, Channel::kData);
+      group.Send(0, Channel::kData, group.rank() == 1 ? "of 1" : "of 2");
+      if (group.rank() == 1) group.Send(2, Channel::kData, "sent");
+    }
+    if (group.is_chief()) waited = group.waited_for();
+  });
+  CHECK(thrown == std::vector<std::string>(3));
+  REQUIRE(waited.size() == 3);
+  CHECK(waited[0] == 0);
+  CHECK(waited[1] == 0);
+  CHECK(waited[2] > 0);
+}
+
 TEST_CASE("a group's processes are told apart at the door") {
   SUBCASE("one that never comes is named") {
     const Folder folder;
