@@ -1,6 +1,9 @@
 #include "core/ops/collective.h"
 
+#include <cstring>
+
 #include "core/graph/flops.h"
+#include "core/kernels/strided_copy.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
 
@@ -12,6 +15,10 @@ Value CrossReplicaSum(Value x, int num_shards, std::string_view name) {
   const Value assignment = x.graph().Constant(Tensor::Of<int32_t>({1, num_shards}, group),
                                               "CrossReplicaSum/group_assignment");
   return x.graph().Add("CrossReplicaSum", {x, assignment}, {}, name);
+}
+
+Value OfReplica(Value x, int replica, std::string_view name) {
+  return x.graph().Add("_OfReplica", {x}, {{"replica", int64_t{replica}}}, name);
 }
 
 namespace {
@@ -26,6 +33,34 @@ void LowerReplicaSum(LowerContext& c) {
   c.Output(0, replicas == 1 ? c.Input(0) : c.hlo().AllReduceSum(c.Input(0), replicas));
 }
 
+void OfReplicaGrad(GradContext& c) {
+  c.SetDx(0, c.graph().Add("_OfReplica", {c.Dy()}, c.node().attrs()));
+}
+
+void PlanOfReplica(PlanContext& context) {
+  const Buffer from = context.Input(0);
+  const Buffer to = context.Output(0);
+  const size_t bytes =
+      static_cast<size_t>(context.OutputShape(0).elements()) * ElementBytes(context.OutputDType(0));
+  const int64_t replica = context.node().Attr<int64_t>("replica");
+  context.Run([=](const Task& task) {
+    if (task.replica == replica) {
+      std::memcpy(task.At(to), task.At(from), bytes);
+    } else {
+      std::memset(task.At(to), 0, bytes);
+    }
+  });
+}
+
+void LowerOfReplica(LowerContext& c) {
+  HloBuilder& hlo = c.hlo();
+  const HloValue own = hlo.Op("replica_id", {}, "", "", DType::kUint32, Shape());
+  const HloValue other =
+      hlo.Full(DType::kUint32, Shape(), static_cast<double>(c.node().Attr<int64_t>("replica")));
+  const HloValue is_own = hlo.Broadcast(hlo.Compare("EQ", own, other), c.OutputShape(0));
+  c.Output(0, hlo.Select(is_own, c.Input(0), hlo.FullLike(c.Input(0), 0)));
+}
+
 const OpDef kCollectiveOps[] = {
     {.name = "CrossReplicaSum",
      .signature = "input: T, group_assignment: int32 -> output: T; "
@@ -38,6 +73,13 @@ const OpDef kCollectiveOps[] = {
      .flops = OutputFlops,
      .stateful = true,
      .sums_replicas = true},
+    {.name = "_OfReplica",
+     .signature = "input: T -> output: T; replica: int; T: bfloat16|float|double|int32",
+     .shape = FirstInputShape,
+     .grad = OfReplicaGrad,
+     .cpu = PlanOfReplica,
+     .hlo = LowerOfReplica,
+     .stateful = true},
 };
 
 }  // namespace

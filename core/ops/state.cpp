@@ -63,6 +63,9 @@ Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string
 Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string_view name) {
   return Write("ResourceScatterSub", {handle, indices, updates}, name);
 }
+Node* ResourceScatterUpdate(Value handle, Value indices, Value updates, std::string_view name) {
+  return Write("ResourceScatterUpdate", {handle, indices, updates}, name);
+}
 
 namespace {
 
@@ -269,6 +272,22 @@ void PlanScatter(PlanContext& context) {
   });
 }
 
+void PlanScatterUpdate(PlanContext& context) {
+  const Indices indices(context, 1);
+  const auto bytes =
+      static_cast<size_t>(RowElements(context)) * ElementBytes(context.InputDType(2));
+  const Buffer variable = context.VariableInput(0);
+  const Buffer updates = context.Input(2);
+  context.Run([=](const Task& task) {
+    for (int64_t i = 0; i < indices.count(); ++i) {
+      const int64_t at = indices.At(task, i, -1);
+      if (at < 0) continue;
+      std::memcpy(task.At<char>(variable) + static_cast<size_t>(at) * bytes,
+                  task.At<char>(updates) + static_cast<size_t>(i) * bytes, bytes);
+    }
+  });
+}
+
 constexpr std::string_view kUpdate = "resource: resource, value: dtype ->; dtype: type";
 constexpr std::string_view kScatter =
     "resource: resource, indices: Tindices, updates: dtype ->; "
@@ -301,6 +320,9 @@ void LowerScatterAdd(LowerContext& c) {
 void LowerScatterSub(LowerContext& c) {
   const HloValue less = c.hlo().Unary("negate", c.Input(2));
   c.Assign(0, c.hlo().ScatterRows("add", c.Variable(0), c.Input(1), less));
+}
+void LowerScatterUpdate(LowerContext& c) {
+  c.Assign(0, c.hlo().ScatterRows("set", c.Variable(0), c.Input(1), c.Input(2)));
 }
 
 const OpDef kStateOps[] = {
@@ -378,6 +400,14 @@ const OpDef kStateOps[] = {
      .cpu = PlanScatter<Binary::kSub>,
      .hlo = LowerScatterSub,
      .flops = InputFlops,
+     .stateful = true,
+     .writes = true},
+    {.name = "ResourceScatterUpdate",
+     .signature = kScatter,
+     .shape = ScatterShape,
+     .grad = NoGradient,
+     .cpu = PlanScatterUpdate,
+     .hlo = LowerScatterUpdate,
      .stateful = true,
      .writes = true},
 };

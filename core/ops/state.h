@@ -21,6 +21,8 @@ Value ResourceGather(Value handle, Value indices, std::string_view name = "");
 // variable[indices[i]] += (-=) updates[i], in order; index -1 is no row.
 Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name = "");
 Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string_view name = "");
+// variable[indices[i]] = updates[i]; index -1 is no row, and no other may be there twice.
+Node* ResourceScatterUpdate(Value handle, Value indices, Value updates, std::string_view name = "");
 
 // The dtype and shape of the variable behind a handle.
 [[nodiscard]] DType VariableDType(Value handle);

@@ -13,15 +13,17 @@ TrainOp Build(Value loss, const AnyOptimizer& optimizer, bool mean,
               const MinimizeOptions& options) {
   Graph& graph = loss.graph();
   CheckOptions(optimizer);
-  std::vector<Trained> trained = GradientsOverReplicas(loss, mean, options);
+  AllGradients all = GradientsOverReplicas(loss, mean, options);
   TrainOp result;
-  result.gradients = ByVariable(trained);
+  result.gradients = ByVariable(all);
   std::vector<Node*> updates = options.updates;
+  for (Node* const node : UpdateTables(graph, all.tables, options)) updates.push_back(node);
   for (Node* const node :
-       ApplyTrainOptimizer(graph, optimizer, {}, std::move(trained), options, result)) {
+       ApplyTrainOptimizer(graph, optimizer, {}, std::move(all.model), options, result)) {
     updates.push_back(node);
   }
-  result.node = TrainOpAfter(graph, updates, AveragesOf(graph, optimizer));
+  result.node =
+      TrainOpAfter(graph, updates, WithoutTables(AveragesOf(graph, optimizer), options.tables));
   return result;
 }
 

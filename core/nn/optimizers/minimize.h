@@ -9,6 +9,7 @@
 
 #include "core/graph/graph.h"
 #include "core/nn/optimizers/premade_optimizers.h"
+#include "core/nn/optimizers/table_training.h"
 
 namespace tpuest::nn {
 
@@ -24,6 +25,7 @@ struct MinimizeOptions {
   std::vector<Node*> updates;             // moving averages: run in the same step
   // Patterns of names of layers whose results the backward pass computes again.
   std::vector<std::string> remat;
+  TableTraining tables;  // trained by their own optimizers, whatever the model's
 };
 
 struct TrainOp {
@@ -58,6 +60,10 @@ struct OptimizerPart {
                                                   const AnyOptimizer& optimizer);
 [[nodiscard]] std::vector<KeptAverage> AveragesOf(const Graph& graph,
                                                   std::span<const OptimizerPart> parts);
+
+// The averages without tables, which no optimizer of a model trains.
+[[nodiscard]] std::vector<KeptAverage> WithoutTables(std::vector<KeptAverage> averages,
+                                                     const TableTraining& tables);
 
 // Updates the variables of each part of a model by an optimizer of its own, the gradients computed
 // once, as mean over replicas. A variable belongs to the first part whose scope it stands under, or

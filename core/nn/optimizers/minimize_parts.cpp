@@ -158,14 +158,15 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
   for (const OptimizerPart& part : parts) {
     AtPlace(graph, PlaceOf(part.optimizer), [&] { CheckOptions(part.optimizer); });
   }
-  const std::vector<Trained> all = AtPlace(graph, PlaceOf(parts[0].optimizer), [&] {
+  const AllGradients all = AtPlace(graph, PlaceOf(parts[0].optimizer), [&] {
     return GradientsOverReplicas(loss, !options.sums_losses, options);
   });
   std::vector<Node*> updates = options.updates;
+  for (Node* const node : UpdateTables(graph, all.tables, options)) updates.push_back(node);
   TrainOp result;
   for (size_t i = 0; i < parts.size(); ++i) {
     std::vector<Trained> trained;
-    for (const Trained& t : all) {
+    for (const Trained& t : all.model) {
       if (PartOf(parts, *t.variable) == i) trained.push_back(t);
     }
     if (trained.empty()) continue;
@@ -176,12 +177,13 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     if (!result.learning_rate.valid()) result = part.result;
   }
   if (options.gradient_norm && !result.gradient_norm.valid()) {
-    std::vector<Trained> summed = all;
+    std::vector<Trained> summed = all.model;
     SumInLookups(summed);
     result.gradient_norm = GlobalNorm(summed);
   }
   result.gradients = ByVariable(all);
-  result.node = TrainOpAfter(graph, updates, AveragesOf(graph, parts));
+  result.node =
+      TrainOpAfter(graph, updates, WithoutTables(AveragesOf(graph, parts), options.tables));
   return result;
 }
 

@@ -62,7 +62,7 @@ std::vector<Value> NormalizedAgain(Node& node, const std::vector<Value>& inputs)
   return outputs;
 }
 
-std::vector<Trained> ComputeGradients(Value loss, const std::vector<std::string>& remat) {
+AllGradients ComputeGradients(Value loss, const MinimizeOptions& options) {
   std::vector<const Variable*> variables;
   std::vector<Value> values;
   for (const auto& variable : loss.graph().variables()) {
@@ -71,20 +71,20 @@ std::vector<Trained> ComputeGradients(Value loss, const std::vector<std::string>
     values.push_back(variable->handle);
   }
   Recompute recompute;
-  if (!remat.empty()) {
-    recompute.covers = [covered = NodesOf(loss.graph(), remat)](const Node& node) {
+  if (!options.remat.empty()) {
+    recompute.covers = [covered = NodesOf(loss.graph(), options.remat)](const Node& node) {
       return covered[static_cast<size_t>(node.id())] != 0;
     };
     recompute.again = NormalizedAgain;
   }
   const std::vector<Gradient> gradients = Gradients(loss, values, {}, recompute);
-  std::vector<Trained> trained;
+  AllGradients all;
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (!std::holds_alternative<std::monostate>(gradients[i])) {
-      trained.push_back({variables[i], gradients[i]});
-    }
+    if (std::holds_alternative<std::monostate>(gradients[i])) continue;
+    const bool is_table = options.tables.Find(variables[i]->name) != nullptr;
+    (is_table ? all.tables : all.model).push_back({variables[i], gradients[i]});
   }
-  if (trained.empty()) {
+  if (all.model.empty()) {
     std::vector<std::string> names;
     for (const Variable* const variable : variables) names.push_back(variable->name);
     throw Error(Code::kUsage,
@@ -93,7 +93,7 @@ std::vector<Trained> ComputeGradients(Value loss, const std::vector<std::string>
                             Join(names, ", "), loss.name()),
                 "does `trainable` match any variable of the model?");
   }
-  return trained;
+  return all;
 }
 
 void SumOverReplicas(std::vector<Trained>& trained, int replicas) {
@@ -167,19 +167,22 @@ void CheckArguments(const GradientOptions& gradients) {
 
 }  // namespace
 
-std::vector<Trained> GradientsOverReplicas(Value loss, bool mean, const MinimizeOptions& options) {
+AllGradients GradientsOverReplicas(Value loss, bool mean, const MinimizeOptions& options) {
   const Value target = options.replicas > 1 && mean ? ops::Mul(loss, 1.0 / options.replicas) : loss;
-  std::vector<Trained> trained = ComputeGradients(target, options.remat);
+  AllGradients all = ComputeGradients(target, options);
   if (options.dense_gradients) {
-    for (Trained& t : trained) t.gradient = ToDense(t.gradient);
+    for (Trained& t : all.model) t.gradient = ToDense(t.gradient);
   }
-  if (options.replicas > 1) SumOverReplicas(trained, options.replicas);
-  return trained;
+  for (Trained& t : all.tables) t.replicas = options.replicas;
+  if (options.replicas > 1) SumOverReplicas(all.model, options.replicas);
+  return all;
 }
 
-std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained) {
+std::map<std::string, Value> ByVariable(const AllGradients& all) {
   std::map<std::string, Value> gradients;
-  for (const Trained& t : trained) gradients[t.variable->name] = ValuesOf(OverReplicas(t));
+  for (const std::vector<Trained>* const some : {&all.model, &all.tables}) {
+    for (const Trained& t : *some) gradients[t.variable->name] = ValuesOf(OverReplicas(t));
+  }
   return gradients;
 }
 

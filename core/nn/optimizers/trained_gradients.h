@@ -18,15 +18,25 @@ struct Trained {
   int replicas = 1;   // whose IndexedSlices stand side by side
 };
 
+// What the model's optimizer trains, and what those of tables do.
+struct AllGradients {
+  std::vector<Trained> model;
+  std::vector<Trained> tables;
+};
+
 // The gradients of the replicas' mean loss (or of the sum). Those of whole variables are summed
 // over the replicas. Rows are not yet: TensorFlow's strategies put all replicas' IndexedSlices in
-// one, and what clips or measures sees each. Throws Error kUsage, in TensorFlow's words, if no
-// variable is trained.
-[[nodiscard]] std::vector<Trained> GradientsOverReplicas(Value loss, bool mean,
-                                                         const MinimizeOptions& options);
+// one, and what clips or measures sees each. Throws Error kUsage, in TensorFlow's words, if the
+// model's optimizer has no variable to train.
+[[nodiscard]] AllGradients GradientsOverReplicas(Value loss, bool mean,
+                                                 const MinimizeOptions& options);
 
 // The gradients by variable; of embedded rows those that are there, of several replicas all.
-[[nodiscard]] std::map<std::string, Value> ByVariable(const std::vector<Trained>& trained);
+[[nodiscard]] std::map<std::string, Value> ByVariable(const AllGradients& all);
+
+// The update of each table, by its optimizer in `options`.
+[[nodiscard]] std::vector<Node*> UpdateTables(Graph& graph, const std::vector<Trained>& tables,
+                                              const MinimizeOptions& options);
 
 // The gradient over all replicas, the same on each: what an optimizer takes.
 [[nodiscard]] Gradient OverReplicas(const Trained& trained);

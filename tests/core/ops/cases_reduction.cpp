@@ -117,6 +117,14 @@ std::vector<OpCase> SegmentCases() {
              return Built{{ops::CrossReplicaSum(in[0], 1)}, {}};
            },
        .expected = {Floats({2}, {1, 2})}},
+      {.op = "_OfReplica",
+       .claim = "is zeros on other replicas",
+       .inputs = {Floats({2}, {1, 2})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::OfReplica(in[0], 0), ops::OfReplica(in[0], 1)}, {}};
+           },
+       .expected = {Floats({2}, {1, 2}), Floats({2}, {0, 0})}},
   };
 }
 

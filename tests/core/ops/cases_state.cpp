@@ -34,10 +34,11 @@ OpCase Writes(std::string op, WriteBuilder write, Tensor after) {
 
 using ScatterBuilder = Node* (*)(Value, Value, Value, std::string_view);
 
-OpCase Scatters(std::string op, ScatterBuilder scatter, Tensor after) {
+OpCase Scatters(std::string op, ScatterBuilder scatter, Tensor after,
+                const std::vector<int32_t>& rows = {2, 0, -1, 2}) {
   return {.op = std::move(op),
           .claim = "duplicates add up, -1 is no row",
-          .inputs = {Ints({4}, {2, 0, -1, 2}), Floats({4, 2}, {1, 1, 10, 20, 7, 7, 100, 100})},
+          .inputs = {Ints({4}, rows), Floats({4, 2}, {1, 1, 10, 20, 7, 7, 100, 100})},
           .build =
               [scatter](Graph& graph, const In& in) {
                 return Built{{}, {scatter(AddTable(graph)->handle, in[0], in[1], "")}};
@@ -108,6 +109,8 @@ std::vector<OpCase> StateCases() {
                Floats({3, 2}, {11, 22, 3, 4, 106, 107})),
       Scatters("ResourceScatterSub", ops::ResourceScatterSub,
                Floats({3, 2}, {-9, -18, 3, 4, -96, -95})),
+      Scatters("ResourceScatterUpdate", ops::ResourceScatterUpdate,
+               Floats({3, 2}, {10, 20, 3, 4, 1, 1}), {2, 0, -1, -1}),
   };
 }
 

@@ -122,7 +122,8 @@ TEST_CASE("normal numbers of XLA's CPU plugin are the engine's to 1e-5") {
 TEST_CASE("sums over replicas of XLA's CPU plugin are the engine's") {
   BatchGraph batch(4);
   batch.fetches = {ops::CrossReplicaSum(ops::Sum(batch.x, {0}), kReplicas),
-                   ops::CrossReplicaSum(ops::Size(batch.x), kReplicas)};
+                   ops::CrossReplicaSum(ops::Size(batch.x), kReplicas),
+                   ops::CrossReplicaSum(ops::OfReplica(ops::Sum(batch.x, {0}), 1), kReplicas)};
   CheckSame(batch, 1, 1e-6);
 }
 

@@ -1,0 +1,294 @@
+#pragma once
+// The optimizers of embedding tables: tpu.experimental.*Parameters and those beside them in
+// TensorFlow's tpu_embedding, with their arguments and defaults. They know rows: what a step looked
+// up is updated, by a rule of its own and not by the model's optimizer (table_updates.h).
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/optimizers/shared_options.h"
+
+namespace tpuest::nn {
+
+inline constexpr std::string_view kTableRateHelp =
+    "where neither the table nor its column has another";
+
+// The arguments that all but one of them take behind their own.
+struct RowOptions {
+  bool use_gradient_accumulation = true;
+  std::optional<double> clip_weight_min;
+  std::optional<double> clip_weight_max;
+  std::optional<double> weight_decay_factor;
+  std::optional<bool> multiply_weight_decay_factor_by_learning_rate;
+  std::optional<double> clip_gradient_min;
+  std::optional<double> clip_gradient_max;
+
+  template <class V>
+  void Visit(V& v) {
+    v("use_gradient_accumulation", use_gradient_accumulation,
+      {.help = "false: a row that several replicas looked up is updated by each in turn, not once "
+               "by the sum"});
+    v("clip_weight_min", clip_weight_min, {.help = "least weight of an updated row"});
+    v("clip_weight_max", clip_weight_max, {.help = "largest weight of an updated row"});
+    v("weight_decay_factor", weight_decay_factor,
+      {.help = "part of an updated row that is taken away before its update"});
+    v("multiply_weight_decay_factor_by_learning_rate",
+      multiply_weight_decay_factor_by_learning_rate, {.help = "the part is times the rate"});
+    v("clip_gradient_min", clip_gradient_min, {.help = "least element of a row's gradient"});
+    v("clip_gradient_max", clip_gradient_max, {.help = "largest element of a row's gradient"});
+  }
+};
+
+// The regularization of the proximal ones: w = sign(w) max(|w| - rate l1, 0) / (1 + rate l2).
+struct ProximalOptions {
+  double l1_regularization_strength = 0.0;
+  double l2_regularization_strength = 0.0;
+
+  template <class V>
+  void Visit(V& v) {
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+  }
+};
+
+// Gradient descent: w -= lr g. No slots.
+struct StochasticGradientDescentParameters {
+  static constexpr std::string_view kType = "StochasticGradientDescentParameters";
+  double learning_rate = 0.0;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    rows.Visit(v);
+  }
+};
+
+// n += g^2; w -= lr g / sqrt(n). Slot <table>/Adagrad.
+struct AdagradParameters {
+  static constexpr std::string_view kType = "AdagradParameters";
+  double learning_rate = 0.0;
+  double initial_accumulator = 0.1;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("initial_accumulator", initial_accumulator, {.help = kAccumulatorHelp});
+    rows.Visit(v);
+  }
+};
+
+// n = beta2 n + (1 - beta2) g^2, or n += g^2 with beta2 1; s = g / (n + epsilon)^(1 / exponent);
+// m = momentum m + s; w -= lr m, with use_nesterov lr (momentum m + s). Slots
+// <table>/AdagradMomentum/Accumulator (n) and <table>/AdagradMomentum/Momentum (m).
+struct AdagradMomentumParameters {
+  static constexpr std::string_view kType = "AdagradMomentumParameters";
+  double learning_rate = 0.0;
+  double momentum = 0.0;
+  bool use_nesterov = false;
+  double exponent = 2;
+  double beta2 = 1;
+  double epsilon = 1e-10;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("momentum", momentum, {.help = kMomentumHelp, .required = true});
+    v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
+    v("exponent", exponent, {.help = "the root of n that is divided by"});
+    v("beta2", beta2, {.help = "decay of n; 1: a sum"});
+    v("epsilon", epsilon, {.help = "added to n below the root"});
+    rows.Visit(v);
+  }
+};
+
+// n += g^2; rate = lr / sqrt(n); w -= rate g, then ProximalOptions. Slot <table>/ProximalAdagrad.
+struct ProximalAdagradParameters {
+  static constexpr std::string_view kType = "ProximalAdagradParameters";
+  double learning_rate = 0.0;
+  double initial_accumulator = 0.1;
+  ProximalOptions proximal;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("initial_accumulator", initial_accumulator, {.help = kAccumulatorHelp});
+    proximal.Visit(v);
+    rows.Visit(v);
+  }
+};
+
+// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= lr m / sqrt(v + epsilon^2), or
+// lr m / (sqrt(v) + epsilon). Without a correction of the first steps: that is the rate's. Slots
+// <table>/Adam/m and <table>/Adam/v.
+struct AdamParameters {
+  static constexpr std::string_view kType = "AdamParameters";
+  double learning_rate = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  bool lazy_adam = true;
+  bool sum_inside_sqrt = true;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("beta1", beta1, {.help = kMeanHelp});
+    v("beta2", beta2, {.help = kSquaresHelp});
+    v("epsilon", epsilon, {.help = "keeps what is divided by from 0"});
+    v("lazy_adam", lazy_adam, {.help = "false: every row moves in every step"});
+    v("sum_inside_sqrt", sum_inside_sqrt,
+      {.help = "epsilon's square is added below the root; false: epsilon to the root"});
+    rows.Visit(v);
+  }
+};
+
+// McMahan et al. 2013. n' = n + g^2; s = n'^-p - n^-p, p the learning_rate_power; l += g - s w /
+// lr; w = (clamp(l, -l1, l1) - l) / ((n'^-p + beta) / lr + 2 l2). With
+// multiply_linear_by_learning_rate l is lr times that, so that a rate of 0 divides nothing. Slots
+// <table>/Ftrl (n) and <table>/Ftrl_1 (l).
+struct FtrlParameters {
+  static constexpr std::string_view kType = "FtrlParameters";
+  double learning_rate = 0.0;
+  double learning_rate_power = -0.5;
+  double initial_accumulator_value = 0.1;
+  ProximalOptions proximal;
+  RowOptions rows;
+  bool multiply_linear_by_learning_rate = false;
+  double beta = 0.0;
+  bool allow_zero_accumulator = false;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
+    proximal.Visit(v);
+    rows.Visit(v);
+    v("multiply_linear_by_learning_rate", multiply_linear_by_learning_rate,
+      {.help = "the second slot is times the rate, which may then be 0"});
+    v("beta", beta, {.help = "the paper's"});
+    v("allow_zero_accumulator", allow_zero_accumulator,
+      {.help = "initial_accumulator_value may be 0"});
+  }
+};
+
+// Yogi (Zaheer et al. 2018): m = beta1 m + (1 - beta1) g; v += (1 - beta2) sign(g^2 - v) g^2;
+// rate = lr / (sqrt(v) + epsilon); w -= rate m, then ProximalOptions. Slots <table>/ProximalYogi
+// (v) and <table>/ProximalYogi_1 (m).
+struct ProximalYogiParameters {
+  static constexpr std::string_view kType = "ProximalYogiParameters";
+  double learning_rate = 0.01;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-3;
+  ProximalOptions proximal;
+  double initial_accumulator_value = 1e-6;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp});
+    v("beta1", beta1, {.help = kMeanHelp});
+    v("beta2", beta2, {.help = kSquaresHelp});
+    v("epsilon", epsilon, {.help = kRootEpsilonHelp});
+    proximal.Visit(v);
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "v before step 0"});
+    rows.Visit(v);
+  }
+};
+
+// m = momentum m + g; w -= lr m, with use_nesterov lr (g + momentum m). Slot <table>/Momentum.
+struct MomentumParameters {
+  static constexpr std::string_view kType = "MomentumParameters";
+  double learning_rate = 0.0;
+  double momentum = 0.0;
+  bool use_nesterov = false;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("momentum", momentum, {.help = kMomentumHelp, .required = true});
+    v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
+    rows.Visit(v);
+  }
+};
+
+// n += (1 - rho) (g^2 - n), n from 0 on; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
+// <table>/RMSProp/ms (n) and <table>/RMSProp/mom (m).
+struct RMSPropParameters {
+  static constexpr std::string_view kType = "RMSPropParameters";
+  double learning_rate = 0.0;
+  double rho = 0.0;
+  double momentum = 0.0;
+  double epsilon = 0.0;
+  RowOptions rows;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
+    v("rho", rho, {.help = "what is kept of n at each step", .required = true});
+    v("momentum", momentum, {.help = kMomentumHelp, .required = true});
+    v("epsilon", epsilon, {.help = "added to n below the root", .required = true});
+    rows.Visit(v);
+  }
+};
+
+// Not an optimizer but a count: a row of one number is the mean number of steps between those that
+// look it up, whatever its gradient. d = step - h, h the step that did it last; c = min(d,
+// max_delta); w = c where d >= outlier_threshold w, else w (1 - tau) + c tau. The table's
+// learning_rate_fn gives the step. A lookup sees (w / max_delta)^weight_exponent. Slot
+// <table>/FrequencyEstimator (h).
+struct FrequencyEstimatorParameters {
+  static constexpr std::string_view kType = "FrequencyEstimatorParameters";
+  double tau = 0.0;
+  double max_delta = 0.0;
+  double outlier_threshold = 0.0;
+  double weight_exponent = 0.0;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("tau", tau, {.help = "what a step changes of the mean, 0 to 1", .required = true});
+    v("max_delta", max_delta, {.help = "longest distance that counts", .required = true});
+    v("outlier_threshold", outlier_threshold,
+      {.help = "a distance of so many means takes the mean's place", .required = true});
+    v("weight_exponent", weight_exponent,
+      {.help = "of the mean's part of max_delta, which a lookup gives", .required = true});
+  }
+};
+
+using TableOptimizer =
+    std::variant<StochasticGradientDescentParameters, AdagradParameters, AdagradMomentumParameters,
+                 ProximalAdagradParameters, AdamParameters, FtrlParameters, ProximalYogiParameters,
+                 MomentumParameters, RMSPropParameters, FrequencyEstimatorParameters>;
+
+// The arguments that they have in common; those of FrequencyEstimatorParameters are the defaults.
+[[nodiscard]] RowOptions RowOptionsOf(const TableOptimizer& optimizer);
+[[nodiscard]] double LearningRateOf(const TableOptimizer& optimizer);
+[[nodiscard]] const Place& PlaceOf(const TableOptimizer& optimizer);
+[[nodiscard]] std::string_view TypeOf(const TableOptimizer& optimizer);
+
+// Throws Error kUsage, in TensorFlow's words, at the optimizer's place for arguments that cannot
+// be.
+void CheckOptions(const TableOptimizer& optimizer);
+
+}  // namespace tpuest::nn

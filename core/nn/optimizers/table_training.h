@@ -1,0 +1,30 @@
+#pragma once
+// Which variables of a model are embedding tables, and how a step trains them: by their own
+// optimizers, from the gradients of the rows that it looked up. The model's optimizer, its clipping
+// and its averages know nothing of them.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/nn/optimizers/schedules.h"
+#include "core/nn/optimizers/table_parameters.h"
+
+namespace tpuest::nn {
+
+struct TrainedTable {
+  std::string variable;  // [rows, D]
+  TableOptimizer optimizer;
+  std::optional<LearningRate> learning_rate;  // nullopt: the optimizer's
+};
+
+struct TableTraining {
+  std::vector<TrainedTable> tables;
+  // What all tables' gradients are multiplied by, a function of global_step.
+  std::optional<LearningRate> gradient_multiplier;
+
+  // The table of a variable's name; nullptr: it is none.
+  [[nodiscard]] const TrainedTable* Find(const std::string& variable) const;
+};
+
+}  // namespace tpuest::nn
