@@ -1,5 +1,6 @@
 #include "cli/job/export_args.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -45,15 +46,48 @@ std::string FlowText(const nn::NumberOrList& value) {
   return fmt::format("[{}]", Join(texts, ", "));
 }
 
+// What a request of windows holds: the features as the model takes them, for no record is a window.
+std::map<std::string, FeatureOptions> WindowFeatures(const Job& job, const std::string& input_fn) {
+  std::map<std::string, FeatureOptions> features;
+  const std::vector<StageOptions>& stages = job.input_fns.at(input_fn).stages;
+  const auto window = std::find_if(stages.begin(), stages.end(),
+                                   [](const StageOptions& stage) { return stage.window; });
+  if (window == stages.end()) return features;
+  for (const TensorSpec& feature : SpecOf(job, input_fn, Mode::kPredict).features) {
+    const DType dtype = feature.dtype;
+    if (dtype != DType::kFloat && dtype != DType::kInt64 && dtype != DType::kString) {
+      throw Error(Code::kUsage,
+                  fmt::format("\"{}\" is {}: requests of windows are tf.Examples of what the model "
+                              "takes, which hold float32, int64 and string",
+                              feature.name, NameOf(dtype)),
+                  "cast it behind the window, or serving_input_receiver_fn: {type: "
+                  "build_raw_serving_input_receiver_fn}")
+          .Key(fmt::format("input_fns.{}.stages[{}]", input_fn, window - stages.begin()));
+    }
+    features[feature.name] =
+        FixedLenFeature{.shape = feature.shape.dims(), .dtype = std::string(NameOf(dtype))};
+  }
+  return features;
+}
+
+// The features that a parsing receiver reads by themselves; none: it reads the input's columns.
+std::map<std::string, FeatureOptions> RequestFeatures(const Job& job, const std::string& input_fn) {
+  std::map<std::string, FeatureOptions> features = ColumnFeatures(job);
+  return features.empty() ? WindowFeatures(job, input_fn) : features;
+}
+
+// The receiver that is given, or the job's rule.
+AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given) {
+  const bool parses = !ColumnFeatures(job).empty() || Parses(job.input_fns.at(ServedInput(job)));
+  return given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
+}
+
 // The receiver for serving: the one that is given; else one that parses tf.Examples where columns
 // or the input do; else one that takes the features as they are.
 ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyReceiver>& given) {
   const std::string input_fn = ServedInput(job);
   const InputFnOptions& input = job.input_fns.at(input_fn);
-  const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
-  const bool parses = !columns.empty() || Parses(input);
-  const AnyReceiver receiver =
-      given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
+  const AnyReceiver receiver = ReceiverFor(job, given);
   const std::optional<int64_t> batch_size =
       std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
   if (const auto* const raw = std::get_if<RawReceiver>(&receiver)) {
@@ -63,6 +97,7 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
   if (const auto* const image = std::get_if<ImageBytesReceiver>(&receiver)) {
     return ImageBytesReceiverFn(input, input_fn, image->interpolation, batch_size);
   }
+  const std::map<std::string, FeatureOptions> columns = RequestFeatures(job, input_fn);
   const Widths widths = WidthsOf(input, input_fn);
   ServingInputReceiverFn parsing =
       columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
@@ -168,7 +203,9 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
             .input_fn = MakeJobInputFn(job, input),
             .serialized_input_fn = RawColumnsInputFn(options, input)};
   }
-  const std::map<std::string, FeatureOptions> columns = ColumnFeatures(job);
+  const bool is_raw = std::holds_alternative<RawReceiver>(ReceiverFor(job, receiver));
+  const std::map<std::string, FeatureOptions> columns =
+      is_raw ? ColumnFeatures(job) : RequestFeatures(job, input);
   InputFn features = MakeJobInputFn(job, input);
   // A receiver of columns has no map steps: a request holds what they made.
   const bool computes = !options.map.empty() || !options.stages.empty();

@@ -126,7 +126,28 @@ class Validator {
     const std::vector<Fault> faults = nn::ColumnSet(job_.feature_columns).Faults();
     faults_.AddAll(faults);
     if (!faults.empty()) return;
-    faults_.Catch([&] { std::ignore = models::ColumnsOf(job_.model, job_.feature_columns); });
+    faults_.Catch([&] {
+      std::ignore = models::ColumnsOf(job_.model, job_.feature_columns);
+      const auto read = models::ParseSpecOf(job_.model, job_.feature_columns);
+      if (!read) return;
+      for (const auto& [name, options] : job_.input_fns) CheckSparse(*read, name, options);
+    });
+  }
+
+  // Where a SparseFeature has no value a category would be.
+  void CheckSparse(const std::map<std::string, nn::FeatureSpec>& read, const std::string& input_fn,
+                   const InputFnOptions& options) {
+    for (const auto& [name, feature] : options.parse_example) {
+      const auto* const sparse = std::get_if<SparseFeature>(&feature);
+      if (sparse == nullptr || sparse->dtype != "int64" || sparse->default_value) continue;
+      const auto spec = read.find(name);
+      if (spec == read.end() || spec->second.shape) continue;  // dense
+      faults_.Say(fmt::format("input_fns.{}.parse_example.{}", input_fn, name),
+                  "a place without a value is 0, which its categorical column takes as category 0",
+                  fmt::format("default_value: -1 is no category; {{type: RaggedFeature, value_key: "
+                              "{}, dtype: int64}} has the values alone",
+                              sparse->value_key));
+    }
   }
 
   void CheckAverages() {

@@ -178,6 +178,13 @@ void ExampleParser::AddSparse(const SparseFeature& options, size_t column,
   sparse_.push_back(std::move(sparse));
 }
 
+const Tensor& ExampleParser::filler(size_t i) const {
+  const auto found = std::find_if(sparse_.begin(), sparse_.end(),
+                                  [i](const Sparse& sparse) { return sparse.column == i; });
+  Check(found != sparse_.end(), "column {} is no SparseFeature", i);
+  return found->filler;
+}
+
 size_t ExampleParser::Find(std::string_view name, size_t next) const {
   if (next < columns_.size() && slots_[next].feature == name) return next;
   const auto found = by_name_.find(name);

@@ -43,6 +43,8 @@ class ExampleParser {
   [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
   // The default of column i, of its dtype and shape; invalid where there is none.
   [[nodiscard]] const Tensor& default_value(size_t i) const { return defaults_[i]; }
+  // What stands where a SparseFeature, column i, has no value, of its dtype and shape.
+  [[nodiscard]] const Tensor& filler(size_t i) const;
   // Fills parsed.values, which point into `example`, `parsed` and this. Throws Error kData that
   // names feature, expected and found; the caller adds file and record.
   void Parse(std::string_view example, ParsedExample& parsed) const;

@@ -5,7 +5,10 @@
 #include <map>
 #include <set>
 
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/parsing.h"
+#include "core/ops/reduction.h"
 #include "data/examples/column_plan.h"
 #include "data/examples/example_encoder.h"
 #include "data/examples/example_parser.h"
@@ -42,33 +45,89 @@ struct Parsed {
   std::map<size_t, Value> present;  // of the lists: where there is a value
 };
 
-// ParseExample's outputs are the dense features, then the lists, then where these have values;
-// `order` says which column each one is.
+// The lists that ParseExample reads, each once however many columns are made of it.
+class ListReader {
+ public:
+  // The number of a list of that feature.
+  size_t Add(const std::string& feature, DType dtype, int64_t least_width, const std::string& key) {
+    const auto [known, is_new] = numbers_.emplace(feature, lists_.size());
+    if (is_new) {
+      lists_.push_back({.key = feature, .dtype = dtype, .least_width = least_width});
+    } else if (lists_[known->second].dtype != dtype) {
+      throw Error(Code::kUsage, fmt::format("feature \"{}\" is read as {} and as {}", feature,
+                                            NameOf(lists_[known->second].dtype), NameOf(dtype)))
+          .Key(key);
+    }
+    return known->second;
+  }
+  [[nodiscard]] const std::vector<ops::VarLenFeature>& lists() const { return lists_; }
+
+ private:
+  std::vector<ops::VarLenFeature> lists_;
+  std::map<std::string, size_t> numbers_;
+};
+
+// A list's values and where there are any, [batch, K].
+struct ListNodes {
+  Value values;
+  Value present;
+};
+
+// The row [batch, size] of a SparseFeature: each place has its one value, or what fills it up. What
+// a list lacks has place -1, which is none.
+Value SparseNodes(const ListNodes& places, const ListNodes& values, const Tensor& filler) {
+  const Value x = values.values;
+  Graph& graph = x.graph();
+  const auto size = static_cast<int>(filler.elements());
+  const Value is_place = ops::Greater(  // [batch, K, size]
+      ops::OneHot(places.values, {.depth = size, .dtype = DType::kFloat}),
+      graph.ScalarOf(DType::kFloat, 0.5));
+  const Value zero = graph.ScalarOf(x.dtype(), 0);
+  const Value row = ops::Sum(ops::SelectV2(is_place, ops::ExpandDims(x, -1), zero), {1});
+  const Value is_taken = ops::Any(is_place, {1});
+  return ops::SelectV2(is_taken, row, graph.Constant(filler));
+}
+
+// Columns as nodes. ParseExample's outputs are the dense features, then the lists, then where these
+// have values.
 Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set<size_t>& columns,
+                     const std::map<std::string, FeatureOptions>& options,
                      const std::map<std::string, int64_t>& least_widths = {}) {
   std::vector<ops::DenseFeature> features;
-  std::vector<ops::VarLenFeature> lists;
-  std::vector<size_t> order;  // of the features, then of the lists
+  std::vector<size_t> dense;
+  ListReader reader;
+  std::map<size_t, std::vector<size_t>> lists_of;  // of a column: its values, or places and values
   for (const size_t column : columns) {
     const TensorSpec& spec = parser.columns()[column];
-    if (!spec.shape.fully_known()) continue;
-    features.push_back({spec.name, spec.dtype, spec.shape, parser.default_value(column)});
-    order.push_back(column);
+    const FeatureOptions& feature = options.at(spec.name);
+    if (const auto* const sparse = std::get_if<SparseFeature>(&feature)) {
+      lists_of[column] = {reader.Add(sparse->index_key, DType::kInt64, 0, spec.key),
+                          reader.Add(sparse->value_key, spec.dtype, 0, spec.key)};
+    } else if (spec.shape.fully_known()) {
+      features.push_back({spec.name, spec.dtype, spec.shape, parser.default_value(column)});
+      dense.push_back(column);
+    } else {
+      const auto* const ragged = std::get_if<RaggedFeature>(&feature);
+      const auto least = least_widths.find(spec.name);
+      lists_of[column] = {
+          reader.Add(ragged == nullptr ? spec.name : ragged->value_key.value_or(spec.name),
+                     spec.dtype, least == least_widths.end() ? 0 : least->second, spec.key)};
+    }
   }
-  for (const size_t column : columns) {
-    const TensorSpec& spec = parser.columns()[column];
-    if (spec.shape.fully_known()) continue;
-    const auto least = least_widths.find(spec.name);
-    lists.push_back({.key = spec.name,
-                     .dtype = spec.dtype,
-                     .least_width = least == least_widths.end() ? 0 : least->second});
-    order.push_back(column);
-  }
-  const std::vector<Value> values = ops::ParseExample(examples, features, lists);
+  const std::vector<Value> values = ops::ParseExample(examples, features, reader.lists());
+  const size_t lists = reader.lists().size();
+  const auto list = [&](size_t i) {
+    return ListNodes{values[dense.size() + i], values[dense.size() + lists + i]};
+  };
   Parsed parsed;
-  for (size_t i = 0; i < order.size(); ++i) parsed.values[order[i]] = values[i];
-  for (size_t i = order.size(); i < values.size(); ++i) {
-    parsed.present[order[i - lists.size()]] = values[i];
+  for (size_t i = 0; i < dense.size(); ++i) parsed.values[dense[i]] = values[i];
+  for (const auto& [column, of] : lists_of) {
+    if (of.size() == 2) {
+      parsed.values[column] = SparseNodes(list(of[0]), list(of[1]), parser.filler(column));
+      continue;
+    }
+    parsed.values[column] = list(of[0]).values;
+    parsed.present[column] = list(of[0]).present;
   }
   return parsed;
 }
@@ -92,8 +151,8 @@ class ParsingReceiver {
       roots.merge(columns.Roots(columns.Last(feature.spec.name)));
     }
     const Value examples = ExamplesPlaceholder(graph, batch_);
-    Parsed built =
-        parser ? ParsedColumns(examples, *parser, roots) : Decoded(examples, read, roots);
+    Parsed built = parser ? ParsedColumns(examples, *parser, roots, options_.parse_example)
+                          : Decoded(examples, read, roots);
     ServingInputReceiver receiver;
     for (const ColumnPlan& feature : plan.features) {
       const std::string& name = feature.spec.name;
@@ -203,7 +262,7 @@ class ParsingReceiver {
     return built;
   }
 
-  // The receiver's ops read FixedLenFeatures and lists by their own names.
+  // A request holds tf.Examples, whose sparse texts no op makes dense.
   void RefuseFeatures() const {
     const auto refuse = [&](const std::string& place, std::string_view type) {
       throw Error(Code::kUsage, fmt::format("a parsing receiver does not read a {}", type),
@@ -212,12 +271,9 @@ class ParsingReceiver {
     };
     if (options_.parse_sequence_example) refuse(".parse_sequence_example", "SequenceExample");
     for (const auto& [name, feature] : options_.parse_example) {
-      const auto* const ragged = std::get_if<RaggedFeature>(&feature);
-      const bool is_renamed = ragged != nullptr && ragged->value_key.value_or(name) != name;
-      if (is_renamed || std::holds_alternative<SparseFeature>(feature)) {
-        refuse(".parse_example." + name, is_renamed ? "RaggedFeature of another name"
-                                                    : std::string_view(SparseFeature::kType));
-      }
+      const auto* const sparse = std::get_if<SparseFeature>(&feature);
+      if (sparse == nullptr || sparse->dtype != "string") continue;
+      refuse(".parse_example." + name, "SparseFeature of texts");
     }
   }
 
@@ -424,12 +480,12 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(
     if (lists.contains(feature.name)) continue;
     least_widths[feature.name] = known == widths.end() ? 1 : known->second;
   }
-  return [parser, lists, least_widths, default_batch_size](Graph& graph) {
+  return [parser, spec, lists, least_widths, default_batch_size](Graph& graph) {
     const Value examples = ExamplesPlaceholder(graph, default_batch_size);
     std::set<size_t> all;
     for (size_t i = 0; i < parser->columns().size(); ++i) all.insert(i);
     ServingInputReceiver receiver;
-    const Parsed parsed = ParsedColumns(examples, *parser, all, least_widths);
+    const Parsed parsed = ParsedColumns(examples, *parser, all, spec, least_widths);
     for (const auto& [column, value] : parsed.values) {
       const TensorSpec& feature = parser->columns()[column];
       receiver.features[feature.name] = value;

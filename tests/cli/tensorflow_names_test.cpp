@@ -49,6 +49,7 @@ const std::map<std::string, std::string, std::less<>> kPlacesOfTypes = {
     {"make_csv_dataset", "input_fns.train.source={}"},
     {"Exporter", "eval_spec.only.exporters=[{}]"},
     {"Hook", "train_spec.hooks=[{}]"},
+    {"Feature", "input_fns.train.parse_example={{x: {}}}"},
 };
 
 // The override that writes the key into a section: a key path, or the name of a type.

@@ -52,6 +52,31 @@ std::unique_ptr<BatchStream> OpenSerialized(const InputFnOptions& options, int64
   return SerializedInputFn(options, "train")(context);
 }
 
+// What stands in the file's records, and what else may.
+InputFnOptions SparseFrom(const std::string& path) {
+  SparseFeature numbers;
+  numbers.index_key = "ix";
+  numbers.value_key = "v";
+  numbers.dtype = "float32";
+  numbers.size = 6;
+  numbers.default_value = Raw{"[1, 0, 0, 0, 0, 2]"};
+  SparseFeature places = numbers;
+  places.value_key = "ix";
+  places.dtype = "int64";
+  places.default_value = Raw{"-1"};
+  RaggedFeature ragged;
+  ragged.dtype = "float32";
+  ragged.value_key = "v";
+  InputFnOptions options = ValuesOf({path});
+  options.parse_example = {{"dense", numbers},
+                           {"places", places},
+                           {"r", ragged},
+                           {"v", VarLenFeature{"float32"}},
+                           {"y", Fixed({}, "int64")}};
+  options.labels = "y";
+  return options;
+}
+
 // The stream's features and those that a receiver makes of the serialized records are the same.
 void CheckServed(const InputFnOptions& options) {
   constexpr int64_t kRows = 3;
@@ -85,6 +110,39 @@ InputFnOptions ServedMapped(const std::string& rows, std::vector<MapOptions> map
 }
 
 }  // namespace
+
+TEST_CASE("sparse features, and lists of another name, are parsed as the stream parses them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("sparse");
+  RecordWriter writer(path, Compression::kNone, false);
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const auto& [values, indices] :
+       std::vector<std::pair<std::vector<float>, std::vector<int64_t>>>{
+           {{7, inf, -0.5F, 3}, {4, 1, 5, 2}}, {{}, {}}, {{9}, {0}}}) {
+    ExampleWriter example;
+    example.Ints("ix", indices);
+    example.Floats("v", values);
+    example.Ints("y", std::vector<int64_t>{1});
+    writer.Write(example.Finish());
+  }
+  writer.Close();
+  CheckServed(SparseFrom(path));
+
+  InputFnOptions texts = SparseFrom(path);
+  std::get<SparseFeature>(texts.parse_example["dense"]).dtype = "string";
+  std::get<SparseFeature>(texts.parse_example["dense"]).default_value.reset();
+  const auto fault = [&] {
+    return ErrorOf([&] {
+      Graph graph(Registry());
+      (void)ParsingServingInputReceiverFn(texts, "train")(graph);
+    });
+  };
+  CHECK(fault().key == "input_fns.train.parse_example.dense");
+  CHECK(Has(fault().message, "a parsing receiver does not read a SparseFeature of texts"));
+  texts = SparseFrom(path);
+  std::get<RaggedFeature>(texts.parse_example["r"]).dtype = "int64";
+  CHECK(Has(fault().message, "feature \"v\" is read as "));
+}
 
 TEST_CASE("generated images are served from what convert writes") {
   InputFnOptions options = ServedDigits();
