@@ -85,6 +85,16 @@ void RefuseByName(const Expression& e, std::string_view name);
 // The record of that name, or nullptr.
 [[nodiscard]] const FormulaRecord* FindRecord(std::string_view name);
 
+// A function that is a formula of its parameters.
+struct WrittenFunction {
+  std::string_view name;
+  std::string_view parameters;
+  std::string_view formula;
+};
+[[nodiscard]] std::span<const WrittenFunction> WrittenFunctions();
+// The one of that name, or nullptr.
+[[nodiscard]] const WrittenFunction* FindWritten(std::string_view name);
+
 // The op that a formula calls by this name, TensorFlow's public one or the op's own in small
 // letters; nullptr: none.
 [[nodiscard]] const RegisteredOp* FindOp(const OpRegistry& registry, std::string_view name);

@@ -101,6 +101,7 @@ class FormulaBuilder {
   // ---- names ------------------------------------------------------------------------------------
 
   Operand Named(const Expression& e) const {
+    if (const auto found = arguments_.find(e.text); found != arguments_.end()) return found->second;
     if (const auto found = names_.values.find(e.text); found != names_.values.end()) {
       return {Tensored{found->second, names_.rows}};
     }
@@ -324,7 +325,8 @@ class FormulaBuilder {
   // ---- calls and indices ------------------------------------------------------------------------
 
   [[nodiscard]] bool IsFunction(std::string_view name) const {
-    return FindRecord(name) != nullptr || FindOp(graph_.registry(), name) != nullptr;
+    return FindRecord(name) != nullptr || FindWritten(name) != nullptr ||
+           FindOp(graph_.registry(), name) != nullptr;
   }
 
   // Python's own function of Python's values.
@@ -352,6 +354,10 @@ class FormulaBuilder {
       const Arguments arguments(graph_, e, parameters, std::move(values));
       return BuiltAt(e, [&] { return record->build(arguments); });
     }
+    if (const WrittenFunction* const written = FindWritten(name)) {
+      const std::vector<Parameter> parameters = ParametersOf(written->parameters);
+      return Written(e, *written, parameters, Arguments(graph_, e, parameters, std::move(values)));
+    }
     if (const RegisteredOp* const op = FindOp(graph_.registry(), name)) {
       const std::vector<Parameter> parameters = ParametersOf(*op);
       const Arguments arguments(graph_, e, parameters, std::move(values));
@@ -368,8 +374,27 @@ class FormulaBuilder {
     FailAt(e, fmt::format("there is no function '{}'", e.text),
            near ? fmt::format("did you mean '{}'?", *near) : "docs/formulas.md lists them");
   }
+  // A function's formula, of the arguments by their parameters' names; its faults are the call's.
+  Operand Written(const Expression& e, const WrittenFunction& written,
+                  const std::vector<Parameter>& parameters, const Arguments& arguments) {
+    const FormulaNames none{.rows = names_.rows};
+    FormulaBuilder inner(graph_, none);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Parameter& parameter = parameters[i];
+      const bool is_default = !arguments.Has(i) && parameter.by_default;
+      inner.arguments_[parameter.name] =
+          is_default ? Build(config::ParseFormula(*parameter.by_default)) : arguments.at(i);
+    }
+    try {
+      return inner.Build(config::ParseFormula(written.formula));
+    } catch (const FormulaError& fault) {
+      FailAt(e, fmt::format("{}: {}", e.text, fault.message), fault.hint);
+    }
+  }
+
   [[nodiscard]] std::vector<std::string> FunctionNames() const {
     std::vector<std::string> names = OpNames(graph_.registry());
+    for (const WrittenFunction& written : WrittenFunctions()) names.emplace_back(written.name);
     for (const FormulaRecord& record : AllRecords()) {
       for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
     }
@@ -447,6 +472,7 @@ class FormulaBuilder {
 
   Graph& graph_;
   const FormulaNames& names_;
+  std::map<std::string, Operand, std::less<>> arguments_;  // of a function that is a formula
 };
 
 void Collect(const Expression& e, std::set<std::string>& names) {
@@ -489,12 +515,15 @@ std::vector<FormulaFunction> FormulaFunctions(const OpRegistry& registry) {
   for (const FormulaRecord& record : AllRecords()) {
     functions.push_back({std::string(record.names), std::string(record.parameters)});
   }
+  for (const WrittenFunction& written : WrittenFunctions()) {
+    functions.push_back({std::string(written.name), std::string(written.parameters)});
+  }
   std::vector<std::string> names = OpNames(registry);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const std::string& name : names) {
     const RegisteredOp* const op = FindOp(registry, name);
-    if (op == nullptr || FindRecord(name) != nullptr) continue;
+    if (op == nullptr || FindRecord(name) != nullptr || FindWritten(name) != nullptr) continue;
     std::vector<std::string> parameters;
     for (const Parameter& parameter : ParametersOf(*op)) {
       parameters.push_back(parameter.by_default ? parameter.name + "=" + *parameter.by_default

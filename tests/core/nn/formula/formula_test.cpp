@@ -240,6 +240,26 @@ TEST_CASE("a part of each text is one that split gives, or empty") {
   CHECK(f.Gives("size(split(s))") == Floats{3, 0, 1, 2});
 }
 
+TEST_CASE("functions that are formulas take arguments by place and by name") {
+  Fixture f;
+  CHECK(f.Gives("tf.math.count_nonzero(n > 0)") == Floats{1});
+  CHECK(f.Gives("count_nonzero(x - 2, axis=1, keepdims=True, dtype=int32)") == Floats{2, 3});
+  CHECK(f.Gives("tf.nn.moments(x, axes=[1])[0]") == Floats{2, 5});
+  CHECK(f.Gives("xlogy(y * 0, y)") == Floats{0, 0});
+  CHECK(f.Gives("reciprocal_no_nan(x - 2)") == Floats{-1, 0, 1, 0.5, 1.0F / 3, 0.25});
+  CHECK(f.Gives("zero_fraction(x - 3)") == Floats{1.0F / 6});
+  CHECK(f.Says("xlogy(x)") == "0: xlogy: 'y' is missing (it takes x, y)");
+  CHECK(f.Says("1 + tan(words)").starts_with("4: tan: "));
+  CHECK(f.Says("multiply_no_nan(x, n)").starts_with("0: multiply_no_nan: "));
+  CHECK(f.Says("xlogi(x, y)").find("did you mean 'xlogy'?") != std::string::npos);
+  const Value x = f.names.values.at("x");
+  const Value slope =
+      std::get<Value>(Gradients(f.Build("sum(asinh(x - 1))"), std::vector<Value>{x})[0]);
+  CHECK(f.session.Floats(slope)[0] == 1);  // at 0
+  f.names.rows = true;
+  CHECK(f.Gives("count_nonzero(x - 2)") == Floats{2, 3});
+}
+
 TEST_CASE("tf.split cuts tensors, strings.split texts") {
   Fixture f;
   CHECK(f.Gives("tf.split(x, 3, axis=1)[1]") == Floats{2, 5});
