@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/hosts/stream_socket.h"
+#include "core/io/crc32c.h"
 
 namespace tpuest {
 namespace {
@@ -19,15 +21,32 @@ namespace {
 constexpr uint32_t kMagic = 0x6b6e6c74;  // "tlnk"
 constexpr int kTickMs = 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 34;
+constexpr const char* kChanged = "what it sent was changed on its way";
 
 // The head of every frame; all numbers are as the processor has them: both ends are on it.
 struct Frame {
   uint32_t magic = kMagic;
   FrameKind kind = 0;
   uint16_t unused = 0;
-  uint64_t bytes = 0;  // that follow
+  uint64_t bytes = 0;     // that follow
+  uint32_t crc = 0;       // of these
+  uint32_t head_crc = 0;  // of all before it
 };
-static_assert(sizeof(Frame) == 16);
+static_assert(sizeof(Frame) == 24);
+
+uint32_t HeadCrc(const Frame& frame) {
+  return Crc32c({reinterpret_cast<const char*>(&frame), offsetof(Frame, head_crc)});
+}
+
+// The head of a frame of these parts.
+std::string HeadOf(FrameKind kind, std::string_view head, std::string_view body, bool is_checked) {
+  Frame frame{.kind = kind, .bytes = head.size() + body.size()};
+  if (is_checked) {
+    frame.crc = Crc32c(body, Crc32c(head));
+    frame.head_crc = HeadCrc(frame);
+  }
+  return {reinterpret_cast<const char*>(&frame), sizeof frame};
+}
 
 std::unique_ptr<Way> OpenWay(const LinkSettings& settings) {
   const Meeting& meeting = settings.meeting;
@@ -37,7 +56,8 @@ std::unique_ptr<Way> OpenWay(const LinkSettings& settings) {
 
 }  // namespace
 
-Links::Links(const LinkSettings& settings) : settings_(settings), way_(OpenWay(settings_)) {
+Links::Links(const LinkSettings& settings)
+    : settings_(settings), is_checked_(settings.meeting.folder.empty()), way_(OpenWay(settings_)) {
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     throw Error(Code::kResource, fmt::format("no pipe can be made: {}", std::strerror(errno)));
@@ -115,16 +135,25 @@ bool Links::ReadFrom(int rank, std::string& why) {
       if (peer.head.size() < sizeof(Frame)) continue;
       Frame frame;
       std::memcpy(&frame, peer.head.data(), sizeof frame);
+      if (is_checked_ && frame.head_crc != HeadCrc(frame)) {
+        why = kChanged;
+        return false;
+      }
       if (frame.magic != kMagic || frame.bytes > kMostBytes) {
         why = "what it sent is no frame";
         return false;
       }
       peer.kind = frame.kind;
+      peer.crc = frame.crc;
       peer.body.resize(frame.bytes);
       peer.has = 0;
       peer.in_body = true;
     }
     if (peer.has < peer.body.size()) continue;
+    if (is_checked_ && Crc32c(peer.body) != peer.crc) {
+      why = kChanged;
+      return false;
+    }
     peer.in_body = false;
     peer.head.clear();
     listener_.frame(rank, peer.kind, std::exchange(peer.body, {}));
@@ -134,8 +163,7 @@ bool Links::ReadFrom(int rank, std::string& why) {
 bool Links::Send(int to, FrameKind kind, std::string_view head, std::string_view body,
                  double limit_secs) {
   Peer& peer = *peers_[Index(to)];
-  const Frame frame{.kind = kind, .bytes = head.size() + body.size()};
-  std::string first(reinterpret_cast<const char*>(&frame), sizeof frame);
+  std::string first = HeadOf(kind, head, body, is_checked_);
   first += head;
   // A small body goes with its head, in one call.
   constexpr size_t kSmall = 16384;
@@ -162,8 +190,7 @@ void Links::SendIfReady(int to, FrameKind kind, std::string_view bytes) {
   Peer& peer = *peers_[Index(to)];
   const std::unique_lock lock(peer.sending, std::try_to_lock);
   if (!lock.owns_lock() || peer.closed || !IsReady(peer.linked.socket.number(), POLLOUT, 0)) return;
-  const Frame frame{.kind = kind, .bytes = bytes.size()};
-  std::string all(reinterpret_cast<const char*>(&frame), sizeof frame);
+  std::string all = HeadOf(kind, bytes, {}, is_checked_);
   all += bytes;
   constexpr double kRestSecs = 1;  // for a frame that has gone in part
   if (!SendAll(peer.linked.socket.number(), all, NowSeconds() + kRestSecs)) HangUp(to);

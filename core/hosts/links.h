@@ -1,6 +1,7 @@
 #pragma once
 // Frames between the processes of a group, over the stream sockets by which they have met
-// (rendezvous.h). A frame is its head and `bytes` bytes.
+// (rendezvous.h). A frame is its head and `bytes` bytes, with checksums of both between machines:
+// TCP's own are weak, and a number that is changed on its way is otherwise the same in all sums.
 //
 // Sending blocks the caller while the other's socket is full; a thread of this class reads whatever
 // comes, so that two processes that send to each other do not wait for each other.
@@ -64,6 +65,7 @@ class Links {
     // The frame that is being read.
     std::string head;
     FrameKind kind = 0;
+    uint32_t crc = 0;
     std::string body;
     size_t has = 0;  // bytes of body
     bool in_body = false;
@@ -75,6 +77,7 @@ class Links {
   bool ReadFrom(int rank, std::string& why);
 
   LinkSettings settings_;
+  const bool is_checked_;  // frames have checksums
   std::unique_ptr<Way> way_;
   std::array<Descriptor, 2> wake_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; none for this one

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <thread>
@@ -110,6 +111,76 @@ Descriptor Stranger(int port, const std::string& says) {
   }
   return socket;
 }
+
+// Passes on what is said between a port of its own and another, but for one bit of what comes: it
+// is inverted, so many bytes after the beginning.
+class Relay {
+ public:
+  Relay(int to, size_t flip_at)
+      : port_(FreePort()), to_(to), flip_at_(flip_at), door_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const int yes = 1;
+    ::setsockopt(door_.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const sockaddr_in address = Loopback(port_);
+    REQUIRE(::bind(door_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+            0);
+    REQUIRE(::listen(door_.number(), 8) == 0);
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Relay() {
+    ::shutdown(door_.number(), SHUT_RDWR);
+    thread_.join();
+  }
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] bool has_flipped() const { return has_flipped_; }
+
+ private:
+  // One connection after another, until the door is closed.
+  void Run() {
+    while (true) {
+      const Descriptor from(::accept(door_.number(), nullptr, nullptr));
+      if (!from.is_open()) return;
+      const Descriptor to(::socket(AF_INET, SOCK_STREAM, 0));
+      const sockaddr_in address = Loopback(to_);
+      if (::connect(to.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+          0) {
+        continue;
+      }
+      std::thread back([&] { Pass(to, from, nullptr); });
+      size_t passed = 0;
+      Pass(from, to, &passed);
+      back.join();
+    }
+  }
+  // To the end of `from`. Inverts the bit if `passed` is given.
+  void Pass(const Descriptor& from, const Descriptor& to, size_t* passed) {
+    std::string bytes(65536, '\0');
+    while (true) {
+      const ssize_t got = ::recv(from.number(), bytes.data(), bytes.size(), 0);
+      if (got <= 0) break;
+      const auto count = static_cast<size_t>(got);
+      if (passed != nullptr) {
+        const size_t at = flip_at_ - *passed;
+        if (*passed <= flip_at_ && at < count) {
+          bytes[at] = static_cast<char>(bytes[at] ^ 4);
+          has_flipped_ = true;
+        }
+        *passed += count;
+      }
+      if (::send(to.number(), bytes.data(), count, MSG_NOSIGNAL) != got) break;
+    }
+    ::shutdown(to.number(), SHUT_RDWR);
+    ::shutdown(from.number(), SHUT_RDWR);
+  }
+
+  const int port_;
+  const int to_;
+  const size_t flip_at_;
+  const Descriptor door_;
+  std::atomic<bool> has_flipped_ = false;
+  std::thread thread_;
+};
 
 // Each sends to each, and all sum.
 void Speak(Group& group) {
@@ -224,6 +295,26 @@ TEST_CASE("strangers at the port change nothing, before the group is there and a
       Speak(group);
     });
     CHECK(thrown == std::vector<std::string>(2));
+  }
+}
+
+TEST_CASE("a bit that is changed on its way ends all with 7, encrypted or not") {
+  if (!HasModule()) return;
+  for (const char* const token : {kToken, ""}) {
+    const int port = FreePort();
+    // In the middle of the three megabytes that process 1 sends.
+    const Relay relay(port, 1'500'000);
+    const auto thrown = RunAt(AtPort(port, token), 2, Speak, [&](GroupSettings& settings) {
+      if (settings.links.rank == 1) settings.links.meeting = AtPort(relay.port(), token);
+    });
+    CAPTURE(token);
+    CAPTURE(thrown[1]);
+    CHECK(relay.has_flipped());
+    CHECK(thrown[0].starts_with("7: process 1 of 2 (pid "));
+    CHECK(thrown[1].starts_with("7: process "));
+    if (*token == 0) {
+      CHECK(thrown[0].find("what it sent was changed on its way") != std::string::npos);
+    }
   }
 }
 
