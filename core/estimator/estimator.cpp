@@ -216,7 +216,11 @@ TrainResult Estimator::FollowChief(const InputFn& input_fn,
   return impl_->trainer.FollowChief(input_fn, [&](const EvaluateOrder& order) {
     const auto found = evaluations.find(order.label);
     Check(found != evaluations.end(), "there is no evaluation '{}'", order.label);
-    impl_->evaluator.FollowChief(found->second, order);
+    EvaluateOrder whole = order;
+    for (const std::string& name : order.trained) {
+      whole.variables.emplace(name, impl_->trainer.Variable(name));
+    }
+    impl_->evaluator.FollowChief(found->second, whole);
   });
 }
 

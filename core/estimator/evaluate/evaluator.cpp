@@ -1,5 +1,6 @@
 #include "core/estimator/evaluate/evaluator.h"
 
+#include <cstring>
 #include <ctime>
 
 #include "core/base/files.h"
@@ -80,6 +81,16 @@ class GroupEvaluation {
   bool has_workers_ = false;
 };
 
+bool IsAmong(const std::map<std::string, Tensor>& tensors, const std::string& name,
+             const Tensor& value) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) return false;
+  const Tensor& other = found->second;
+  if (other.dtype() != value.dtype() || other.shape() != value.shape()) return false;
+  if (value.dtype() == DType::kString) return false;
+  return value.bytes() == 0 || std::memcmp(value.raw(), other.raw(), value.bytes()) == 0;
+}
+
 // The batch that the chief runs: it may have run others before by itself.
 Batch BatchAt(Infeed& infeed, const StreamPosition& after) {
   while (true) {
@@ -126,8 +137,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   }
   GroupEvaluation in_group(context_.home.group);
   if (model_.is_spread()) {
-    in_group.Start({.seed = seed, .label = args.label, .variables = model_.variables().tensors()},
-                   stream->files());
+    in_group.Start(OrderFor(args, seed), stream->files());
   }
   InfeedArgs infeed_args{
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
@@ -139,6 +149,20 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   Publish(args, result);
   hooks.End(&result.metrics);
   return result;
+}
+
+// The others have trained the same variables, as was compared before the checkpoint: most need not
+// be sent.
+EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
+  EvaluateOrder order{.seed = seed, .label = args.label, .trained = {}, .variables = {}};
+  for (const auto& [name, value] : model_.variables().tensors()) {
+    if (context_.in_memory && IsAmong(context_.in_memory->tensors, name, value)) {
+      order.trained.push_back(name);
+    } else {
+      order.variables.emplace(name, value);
+    }
+  }
+  return order;
 }
 
 void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order) {

@@ -28,10 +28,13 @@ class Evaluator {
   // kPreempted or kInterrupted when a stop is requested: no part of an evaluation is kept.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
   // In a worker of home.group: runs its part of the batches of an evaluation that the chief has
-  // begun, to its end. Throws what the input throws, and the group's verdict.
+  // begun, to its end. The order has all variables. Throws what the input throws, and the group's
+  // verdict.
   void FollowChief(const InputFn& input_fn, const EvaluateOrder& order);
 
  private:
+  // What the workers of home.group are told when an evaluation begins.
+  [[nodiscard]] EvaluateOrder OrderFor(const EvaluateArgs& args, uint64_t seed) const;
   // Adds up the metrics and the mean loss over the batches.
   void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
   void LogBatch(const EvaluateArgs& args, int64_t batches);

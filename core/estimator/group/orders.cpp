@@ -1,7 +1,6 @@
 #include "core/estimator/group/orders.h"
 
 #include <cstring>
-#include <vector>
 
 #include "core/kernels/fingerprint.h"
 
@@ -117,6 +116,8 @@ void Write(OrderWriter& writer, const EvaluateOrder& order) {
   writer.Number(OrderKind::kEvaluate);
   writer.Number(order.seed);
   writer.Text(order.label);
+  writer.Number(static_cast<uint64_t>(order.trained.size()));
+  for (const std::string& name : order.trained) writer.Text(name);
   writer.Variables(order.variables);
 }
 
@@ -151,8 +152,12 @@ TrainOrder Read(OrderReader& reader) {
     case OrderKind::kCompare:
       return CompareOrder();
     case OrderKind::kEvaluate: {
-      EvaluateOrder order{.seed = reader.Number<uint64_t>(), .label = {}, .variables = {}};
+      EvaluateOrder order{
+          .seed = reader.Number<uint64_t>(), .label = {}, .trained = {}, .variables = {}};
       order.label = reader.Text();
+      for (auto left = reader.Number<uint64_t>(); left > 0; --left) {
+        order.trained.emplace_back(reader.Text());
+      }
       order.variables = reader.Variables();
       return order;
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/estimator/contract/contract.h"
 #include "core/hosts/group.h"
@@ -38,6 +39,8 @@ struct CompareOrder {};
 struct EvaluateOrder {
   uint64_t seed = 0;
   std::string label;  // EvaluateArgs::label
+  // The variables: by name those that have the values of training's, and the others.
+  std::vector<std::string> trained;
   std::map<std::string, Tensor> variables;
 };
 

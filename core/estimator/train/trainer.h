@@ -30,6 +30,10 @@ class Trainer {
   // group's verdict.
   using Evaluation = std::function<void(const EvaluateOrder& order)>;
   TrainResult FollowChief(const InputFn& input_fn, const Evaluation& evaluate);
+  // A variable's value after the last step.
+  [[nodiscard]] const Tensor& Variable(const std::string& name) const {
+    return variables_.Get(name);
+  }
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;

@@ -65,7 +65,10 @@ TEST_CASE("an order arrives as it was given") {
       [](Group& chief) {
         GiveOrder(chief, StartOrder{.seed = 5, .position = {2, 30}, .variables = SomeVariables()});
         GiveOrder(chief, StepsOrder{.global_step = 7, .steps = 3, .after = {2, 42}});
-        GiveOrder(chief, EvaluateOrder{.seed = 6, .label = "test", .variables = SomeVariables()});
+        GiveOrder(chief, EvaluateOrder{.seed = 6,
+                                       .label = "test",
+                                       .trained = {"dense/slot", "step"},
+                                       .variables = SomeVariables()});
         GiveOrder(chief, BatchOrder{.after = {0, 12}});
         GiveOrder(chief, EndEvaluationOrder());
         GiveOrder(chief, EndOrder{.exit_code = 75});
@@ -86,6 +89,7 @@ TEST_CASE("an order arrives as it was given") {
         const auto evaluation = std::get<EvaluateOrder>(TakeOrder(worker));
         CHECK(evaluation.seed == 6);
         CHECK(evaluation.label == "test");
+        CHECK(evaluation.trained == std::vector<std::string>{"dense/slot", "step"});
         CHECK(evaluation.variables.size() == 3);
         CHECK(std::get<BatchOrder>(TakeOrder(worker)).after == StreamPosition{0, 12});
         CHECK(std::holds_alternative<EndEvaluationOrder>(TakeOrder(worker)));
