@@ -1,6 +1,6 @@
 // tf.strings.split: the parts of each text, of which there are as many as it has. That is no tensor
 // here, but one part is, and so are the first few: "" where a text has fewer, as RaggedTensor's
-// to_tensor fills them up. Each is cut out by a regular expression, so that it is rows of the
+// to_tensor fills them up. They are cut out by regular expressions, so that they are rows of the
 // graph.
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@
 namespace tpuest::nn {
 namespace {
 
-constexpr int64_t kMostParts = 1000;  // as often as RE2 repeats
+constexpr int64_t kMostParts = 1000;   // as often as RE2 repeats
+constexpr int64_t kMostOfSlice = 256;  // some nodes each
 
 // What a regular expression says for this text alone.
 std::string Escaped(std::string_view text) {
@@ -91,6 +92,27 @@ Value PartAt(const Expression& e, const Parts& parts, int64_t i) {
   return ops::SelectV2(ops::RegexFullMatch(of.x, pattern), part, none);
 }
 
+// Parts begin to end: each is cut from what those before it leave, which is "" behind the last.
+std::vector<Value> PartsBetween(const Parts& parts, int64_t begin, int64_t end) {
+  const Separated of = SeparatedOf(parts);
+  const std::string s = Escaped(of.separator);
+  const Value none = TextConstant(of.x.graph(), "");
+  Value rest = of.x;
+  std::vector<Value> several;
+  for (int64_t i = 0; i < end; ++i) {
+    const bool is_rest = i == parts.most_splits;
+    if (i >= begin) {
+      several.push_back(is_rest ? rest
+                                : ops::RegexReplace(rest, fmt::format("{}\\C*", s), "", false));
+    }
+    const Value goes_on = is_rest ? ops::NotEqual(rest, rest)
+                                  : ops::RegexFullMatch(rest, fmt::format("\\C*{}\\C*", s));
+    const Value behind = ops::RegexReplace(rest, fmt::format("^\\C*?{}", s), "", false);
+    rest = ops::SelectV2(goes_on, behind, none);
+  }
+  return several;
+}
+
 std::optional<int64_t> WholeNumber(const Operand& operand) {
   const Literal* const literal = operand.literal();
   const auto* const integer = literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
@@ -159,13 +181,15 @@ Operand PartsIndexed(const Expression& e, const Parts& parts,
   }
   const int64_t begin = last.values[0].none() ? 0 : WholeNumber(last.values[0]).value_or(-1);
   const int64_t end = WholeNumber(last.values[1]).value_or(-1);
-  if (begin < 0 || end <= begin || end > kMostParts || !last.values[2].none()) {
+  if (begin < 0 || end <= begin || !last.values[2].none()) {
     FailAt(*last.e, "parts are cut between two whole numbers, and in no strides",
            WayOutOfParts(parts));
   }
+  if (end > kMostOfSlice) {
+    FailAt(*last.e, fmt::format("parts are cut up to {}, not {}", kMostOfSlice, end));
+  }
   return BuiltAt(*last.e, [&]() -> Operand {
-    std::vector<Value> several;
-    for (int64_t i = begin; i < end; ++i) several.push_back(PartAt(*last.e, parts, i));
+    const std::vector<Value> several = PartsBetween(parts, begin, end);
     return {Tensored{ops::Pack(several, shape.known_rank() ? shape.rank() : -1), parts.x.rows}};
   });
 }

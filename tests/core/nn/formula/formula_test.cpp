@@ -214,7 +214,12 @@ TEST_CASE("a part of each text is one that split gives, or empty") {
   gives("split(s, '. ')[:, 1]", "'John', '', '', ''");
   gives("reduce_join(split(s, ',')[:, 1:4], -1, separator='|')",
         "' Mr. John||', '||', 'b||c', '||'");
+  gives("reduce_join(split(s)[:, :3], -1, separator='|')",
+        "'Doe,|Mr.|John', '||', 'a,b,,c||', 'x|y|'");
+  gives("reduce_join(split(s, ',', 1)[:, :3], -1, separator='|')",
+        "'Doe| Mr. John|', '||', 'a|b,,c|', '  x  y\t||'");
   CHECK(f.Type("split(s, ',')[:, :3]") == "string [4,3]");
+  CHECK(f.Says("split(s, ',')[:, :257]") == "17: parts are cut up to 256, not 257 ()");
   const std::string way =
       "(split(x, sep)[:, 2] is one part and split(x, sep)[:, :3] the first three, '' where a text "
       "has "
