@@ -131,7 +131,7 @@ std::vector<int64_t> SizesOf(const Arguments& a, int64_t side) {
   if (const Literal* const literal = a.at(1).literal();
       std::holds_alternative<int64_t>(literal->value)) {
     const int64_t parts = sizes[0];
-    if (parts < 1 || side % parts != 0) {
+    if (parts < 1 || parts > std::max<int64_t>(side, 1) || side % parts != 0) {
       a.Fail(1, fmt::format("{} is not cut in {} equal parts", side, parts));
     }
     return std::vector<int64_t>(static_cast<size_t>(parts), side / parts);

@@ -271,6 +271,8 @@ TEST_CASE("tf.split cuts tensors, strings.split texts") {
   CHECK(f.Gives("tf.split(x, [1, -1], -1)[1]") == Floats{2, 3, 5, 6});
   CHECK(f.Gives("tf.split(x, 2)[1]") == Floats{4, 5, 6});
   CHECK(f.Says("tf.split(x, 2, 1)").find("3 is not cut in 2 equal parts") != std::string::npos);
+  CHECK(f.Says("tf.split(x[:0], 1000000000)").find("0 is not cut in 1000000000 equal parts") !=
+        std::string::npos);
   CHECK(f.Says("tf.split(x, [1, 1], 1)").find("the sizes are 2 together, and the side is 3") !=
         std::string::npos);
   f.names.rows = true;
