@@ -8,6 +8,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "models/recorded_scalars.h"
+#include "models/table_lookup.h"
 
 namespace tpuest::models {
 namespace {
@@ -43,9 +44,10 @@ EvalMetrics EvalMetricsOf(const nn::HeadOutputs& outputs, nn::MetricBuilders bui
 // from.
 std::map<std::string, std::string> UsedAverages(const SpecParts& parts) {
   const Graph& graph = parts.layers.graph;
-  const std::vector<nn::KeptAverage> averages = parts.job.optimizer && parts.optimizers.empty()
-                                                    ? nn::AveragesOf(graph, *parts.job.optimizer)
-                                                    : nn::AveragesOf(graph, parts.optimizers);
+  const std::vector<nn::KeptAverage> averages = nn::WithoutTables(
+      parts.job.optimizer && parts.optimizers.empty() ? nn::AveragesOf(graph, *parts.job.optimizer)
+                                                      : nn::AveragesOf(graph, parts.optimizers),
+      TrainedTables(graph, parts.params, parts.job));
   std::map<std::string, std::string> names;
   for (const nn::KeptAverage& average : averages) {
     if (average.options->use_in_eval) names.merge(nn::AveragesToRestore(average));
@@ -95,14 +97,16 @@ bool TellsSum(const SpecParts& parts) {
 }
 
 nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
-  const nn::MinimizeOptions options{.replicas = parts.params.replicas,
-                                    .sums_losses = DescendsSum(parts),
-                                    .dense_gradients = parts.params.use_tpu,
-                                    .steps_per_epoch = parts.job.steps_per_epoch,
-                                    .gradient_norm = Records(parts.job, kGradientNorm),
-                                    .heads = nn::HeadsOf(parts.head),
-                                    .updates = parts.layers.updates,
-                                    .remat = parts.job.remat};
+  const nn::MinimizeOptions options{
+      .replicas = parts.params.replicas,
+      .sums_losses = DescendsSum(parts),
+      .dense_gradients = parts.params.use_tpu,
+      .steps_per_epoch = parts.job.steps_per_epoch,
+      .gradient_norm = Records(parts.job, kGradientNorm),
+      .heads = nn::HeadsOf(parts.head),
+      .updates = parts.layers.updates,
+      .remat = parts.job.remat,
+      .tables = TrainedTables(parts.layers.graph, parts.params, parts.job)};
   if (!parts.optimizers.empty()) return nn::MinimizeParts(loss, parts.optimizers, options);
   if (!parts.job.optimizer) {
     throw Error(Code::kUsage, "training needs an optimizer",
@@ -268,7 +272,8 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
                   "the input_fn's `labels` names them");
     }
     head_inputs.regularization_losses = parts.layers.regularization_losses;
-    const Value decay = nn::WeightDecayLoss(graph, parts.l2_weight_decay);
+    const Value decay = nn::WeightDecayLoss(graph, parts.l2_weight_decay,
+                                            TrainedTables(graph, parts.params, parts.job));
     if (decay.valid()) head_inputs.regularization_losses.push_back(decay);
   }
   nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);

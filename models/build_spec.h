@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/estimator/contract/contract.h"
+#include "core/nn/columns/embedding_config.h"
 #include "core/nn/columns/feature_columns.h"
 #include "core/nn/heads/heads.h"
 #include "core/nn/layers/layer.h"
@@ -31,6 +32,8 @@ struct JobContext {
   std::vector<std::string> summaries;
   std::vector<FormulaSummary> formula_summaries;
   std::vector<std::string> remat;  // patterns of layers (nn::MinimizeOptions)
+  // The tables that optimizers of their own train where the job runs as on a TPU.
+  std::optional<nn::EmbeddingConfigSpec> embedding_config_spec = {};
 };
 
 // The tag of the epochs that are behind a step; it needs JobContext::steps_per_epoch.

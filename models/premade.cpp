@@ -34,7 +34,8 @@ TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts, const Bui
   }
   nn::LayerContext layers = MakeLayerContext(graph, parts.mode, parts.params, "float32");
   const nn::ColumnSet columns(parts.job.feature_columns);
-  nn::ColumnValues values(layers, columns, parts.inputs.features, parts.inputs.present);
+  nn::ColumnValues values(layers, columns, parts.inputs.features, parts.inputs.present,
+                          parts.params.use_tpu);
   nn::Summaries summaries;
   const Value result = logits(values, nn::LogitsDimensionOf(parts.head), summaries);
   return BuildSpec({.head = parts.head,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/table_lookup.h"
+
 namespace tpuest::models {
 namespace {
 
@@ -33,7 +35,11 @@ ModelFn MakeModelFn(const AnyModel& model, const JobContext& job) {
         [&](const auto& m) {
           const OriginScope origin(graph, m.place);
           try {
-            return m.Build(graph, inputs, mode, params, job);
+            if (!job.embedding_config_spec || !job.embedding_config_spec->names_tables()) {
+              return m.Build(graph, inputs, mode, params, job);
+            }
+            const ModelInputs with_rows = WithTableRows(graph, inputs, mode, params, job);
+            return m.Build(graph, with_rows, mode, params, job);
           } catch (Error& error) {
             const Fault& fault = error.faults().front();
             if (fault.place.line > 0 || !fault.key.empty()) throw;

@@ -39,6 +39,10 @@ class EpochFinder {
   void Look(std::vector<T>& fields) {
     for (T& field : fields) Look(field);
   }
+  template <class T>
+  void Look(std::map<std::string, T>& fields) {
+    for (auto& [key, field] : fields) Look(field);
+  }
   template <class... T>
   void Look(std::variant<T...>& field) {
     std::visit([this](auto& alternative) { Look(alternative); }, field);

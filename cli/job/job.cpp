@@ -31,6 +31,30 @@ EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
       hook);
 }
 
+// All learning rates of a job, looked at.
+EpochFinder RatesOf(const Job& job) {
+  EpochFinder finder;
+  std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
+  nn::FeatureColumns columns = job.feature_columns;
+  std::optional<nn::EmbeddingConfigSpec> tables = job.embedding_config_spec;
+  models::AnyModel model = job.model;
+  finder.Look(optimizer);
+  finder.Look(columns);
+  finder.Look(tables);
+  finder.Look(model);
+  return finder;
+}
+
+// InputPipelineConfig's number of a per_host_input_for_training, as TensorFlow prints it.
+int NumberOf(const InputPipelineConfig& config) {
+  constexpr std::string_view kNames[] = {"PER_SHARD_V1", "PER_HOST_V1", "PER_HOST_V2", "BROADCAST",
+                                         "SLICED"};
+  if (const auto* const per_host = std::get_if<bool>(&config)) return *per_host ? 2 : 1;
+  const auto* const found =
+      std::find(std::begin(kNames), std::end(kNames), std::get<std::string>(config));
+  return 1 + static_cast<int>(found - std::begin(kNames));
+}
+
 class Validator {
  public:
   explicit Validator(const Job& job) : job_(job) {}
@@ -127,7 +151,12 @@ class Validator {
     faults_.AddAll(faults);
     if (!faults.empty()) return;
     faults_.Catch([&] {
-      std::ignore = models::ColumnsOf(job_.model, job_.feature_columns);
+      const auto used = models::ColumnsOf(job_.model, job_.feature_columns);
+      if (job_.embedding_config_spec) {
+        CheckTables(*job_.embedding_config_spec, used);
+      } else if (job_.estimator.use_tpu && used) {
+        CheckNoTables(*used);
+      }
       const auto read = models::ParseSpecOf(job_.model, job_.feature_columns);
       if (!read) return;
       for (const auto& [name, options] : job_.input_fns) CheckSparse(*read, name, options);
@@ -147,6 +176,51 @@ class Validator {
                   fmt::format("default_value: -1 is no category; {{type: RaggedFeature, value_key: "
                               "{}, dtype: int64}} has the values alone",
                               sparse->value_key));
+    }
+  }
+
+  void CheckTables(const nn::EmbeddingConfigSpec& spec,
+                   const std::optional<std::vector<nn::ColumnRef>>& used) {
+    const EstimatorOptions& options = job_.estimator;
+    const TpuConfig& tpu = options.run_config.tpu_config;
+    const int input = NumberOf(tpu.per_host_input_for_training);
+    if (options.use_tpu && input != 2 && input != 3) {
+      faults_.Say("run_config.tpu_config.per_host_input_for_training",
+                  fmt::format("Only PER_HOST_V1 and PER_HOST_V2 is supported when using TPU "
+                              "Embedding; got {}.",
+                              input),
+                  "per_host_input_for_training: PER_HOST_V2");
+    }
+    if (tpu.num_shards.value_or(0) == 1) {
+      faults_.Say("run_config.tpu_config.num_shards",
+                  "Setting TPUConfig.num_shards==1 is unsupported when embedding_config_spec is "
+                  "not None.",
+                  "num_shards: 8, or use_tpu: false without num_shards");
+    }
+    faults_.Expect(!options.use_tpu || options.run_config.checkpoint_format != "checkpoint",
+                   "run_config.checkpoint_format",
+                   "an object-based checkpoint has no place for the slots of tables",
+                   "checkpoint_format: saver");
+    faults_.AddAll(nn::CheckSpec(spec, {.columns = nn::ColumnSet(job_.feature_columns),
+                                        .use_tpu = options.use_tpu,
+                                        .eval_on_tpu = options.eval_on_tpu.value_or(true),
+                                        .used = used}));
+  }
+
+  // On a TPU only a spec's tables are looked up.
+  void CheckNoTables(const std::vector<nn::ColumnRef>& used) {
+    for (const nn::ColumnRef& column : used) {
+      const nn::FeatureColumn& options = job_.feature_columns.at(column.job_name);
+      if (!nn::IsTable(options)) continue;
+      faults_.Add({.message = fmt::format("'{}' is a table, and the job has no "
+                                          "embedding_config_spec that trains it",
+                                          column.job_name),
+                   .hint = fmt::format("embedding_config_spec: {{feature_columns: [{}], "
+                                       "optimization_parameters: {{type: AdagradParameters, "
+                                       "learning_rate: 0.1}}}}",
+                                       column.job_name),
+                   .place = nn::PlaceOf(options)});
+      return;
     }
   }
 
@@ -244,11 +318,7 @@ class Validator {
 
   // Learning rates that are formulas.
   void CheckRates() {
-    EpochFinder finder;
-    std::optional<nn::AnyOptimizer> optimizer = job_.optimizer;
-    models::AnyModel model = job_.model;
-    finder.Look(optimizer);
-    finder.Look(model);
+    const EpochFinder finder = RatesOf(job_);
     for (const Formula& formula : finder.formulas()) {
       const OpRegistry registry(ops::AllOps());
       Graph graph(registry);
@@ -286,11 +356,7 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
   const std::vector<std::string> tags = SummaryTags(job);
   const bool is_recorded = std::find(tags.begin(), tags.end(), models::kCurrentEpoch) != tags.end();
-  EpochFinder finder;
-  std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
-  models::AnyModel model = job.model;
-  finder.Look(optimizer);
-  finder.Look(model);
+  const EpochFinder finder = RatesOf(job);
   if (!finder.found() && !is_recorded) return std::nullopt;
   const auto stream = MakeInputFn(job.input_fns.at(job.train_spec->input_fn),
                                   job.train_spec->input_fn)(InputContext{});
@@ -336,9 +402,9 @@ ModelFn WithRestored(ModelFn model_fn, std::map<std::string, std::string> restor
 
 ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch,
                   const std::vector<std::string>& remat) {
-  ModelFn model_fn =
-      models::MakeModelFn(job.model, {job.optimizer, steps_per_epoch, job.feature_columns,
-                                      SummaryTags(job), SummaryFormulas(job), remat});
+  ModelFn model_fn = models::MakeModelFn(
+      job.model, {job.optimizer, steps_per_epoch, job.feature_columns, SummaryTags(job),
+                  SummaryFormulas(job), remat, job.embedding_config_spec});
   return job.scaffold_fn.restore.empty()
              ? model_fn
              : WithRestored(std::move(model_fn), job.scaffold_fn.restore);

@@ -211,6 +211,7 @@ struct Job {
   EstimatorOptions estimator;
   std::map<std::string, InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
+  std::optional<nn::EmbeddingConfigSpec> embedding_config_spec;
   models::AnyModel model;
   ScaffoldOptions scaffold_fn;
   std::optional<nn::AnyOptimizer> optimizer;
@@ -238,6 +239,8 @@ struct Job {
     v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
     v("feature_columns", feature_columns,
       {.help = "tf.feature_column by name, for premade estimators", .tpuest = true});
+    v("embedding_config_spec", embedding_config_spec,
+      {.help = "embedding tables that optimizers of their own train"});
     v("model", model, {.help = "the model_fn", .required = true});
     v("scaffold_fn", scaffold_fn, {.help = "what the scaffold of the model_fn says"});
     v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
@@ -314,6 +317,7 @@ extern template const Type* TypeOf<cli::Job>();
 extern template const Type* TypeOf<models::AnyModel>();
 extern template const Type* TypeOf<std::map<std::string, InputFnOptions>>();
 extern template const Type* TypeOf<nn::FeatureColumns>();
+extern template const Type* TypeOf<std::optional<nn::EmbeddingConfigSpec>>();
 extern template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();
 extern template const Type* TypeOf<RunConfig>();
 extern template const Type* TypeOf<std::optional<WarmStartFrom>>();

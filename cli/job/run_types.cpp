@@ -3,6 +3,7 @@
 
 namespace tpuest::config {
 template const Type* TypeOf<nn::FeatureColumns>();
+template const Type* TypeOf<std::optional<nn::EmbeddingConfigSpec>>();
 template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();
 template const Type* TypeOf<RunConfig>();
 template const Type* TypeOf<std::optional<WarmStartFrom>>();

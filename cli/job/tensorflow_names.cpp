@@ -19,6 +19,9 @@ constexpr std::string_view kPremade =
     "DNNLinearCombinedClassifier DNNLinearCombinedRegressor DNNLinearCombinedEstimator "
     "BaselineClassifier BaselineRegressor BaselineEstimator";
 constexpr std::string_view kEmbeddings = "embedding_column shared_embedding_columns";
+constexpr std::string_view kTpuEmbeddings =
+    "tpu.experimental.embedding_column tpu.experimental.shared_embedding_columns";
+constexpr std::string_view kTables = "embedding_config_spec";
 constexpr std::string_view kHeads = "BinaryClassHead MultiClassHead MultiLabelHead RegressionHead";
 constexpr std::string_view kTrainOptimizers =
     "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer AdamOptimizer RMSPropOptimizer "
@@ -43,8 +46,6 @@ constexpr OtherKey kOtherKeys[] = {
     {kTop, "model_fn", "`model:` is the model_fn: a type with its arguments"},
     {kTop, "model_dir", "run_config.model_dir, or --model-dir DIR"},
     {kTop, "config", "`run_config:` is the RunConfig"},
-    {kTop, "embedding_config_spec",
-     "tables are the model's variables: embedding_column and shared_embedding_columns"},
     {kTop, "outside_compilation",
      "ops of texts and tables leave the TPU's program by themselves, in exports too", kAccepted},
     {"scaffold_fn", "init_op", "variables get their initializers' values, or warm_start_from's"},
@@ -112,7 +113,14 @@ constexpr OtherKey kOtherKeys[] = {
      "warm_start_from.var_name_to_prev_var_name names a table of another name"},
     {kEmbeddings, "use_safe_embedding_lookup",
      "an example without a value gives zeros, as with the safe lookup", kAccepted},
+    {kTpuEmbeddings, "use_safe_embedding_lookup",
+     "an example without a value gives zeros, as with the safe lookup", kAccepted},
     {"sequence_numeric_column", "dtype", "the feature's own"},
+    // tables
+    {kTables, "clipping_limit", "TensorFlow reads it nowhere; clip_gradient_max clips", kAccepted},
+    {kTables, "profile_data_directory", "`plan` tells what a step moves"},
+    {"embedding_config_spec.table_to_config_dict.*", "hot_id_replication",
+     "every replica has all rows", kAccepted},
     // heads
     {kHeads, "loss_fn", "head: {type: CustomHead, loss: FORMULA}"},
     // optimizers and schedules
@@ -183,6 +191,11 @@ constexpr OtherType kOtherTypes[] = {
     {"FinalOpsHook", "an ExecHook on end gets the last values"},
     {"FeedFnHook", "rows come from an input_fn"},
     {"GlobalStepWaiterHook", "a run begins when it is started"},
+    {"BoundedAdagradParameters", "AdagradParameters, with clip_gradient_max"},
+    {"CenteredRMSPropParameters", "RMSPropParameters, which subtracts no mean gradient"},
+    {"MDLAdagradLightParameters", "AdagradMomentumParameters has momentum, too"},
+    {"AdadeltaParameters", "AdagradParameters and RMSPropParameters have rates by weight, too"},
+    {"OnlineYogiParameters", "ProximalYogiParameters"},
 };
 
 }  // namespace

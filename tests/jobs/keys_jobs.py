@@ -1,6 +1,7 @@
 """The jobs in which tests/jobs/keys changes one key at a time."""
 from keys_base import COMMANDS, DEEP
 from keys_columns import feature_column_fixtures
+from keys_embeddings import embedding_fixtures
 from keys_exports import export_fixtures, saved_model_fixtures
 from keys_hooks import hook_fixtures
 from keys_inputs import input_fixtures
@@ -24,6 +25,7 @@ def fixtures():
     yield from saved_model_fixtures()
     yield from model_fixtures()
     yield from feature_column_fixtures()
+    yield from embedding_fixtures()
     yield from optimizer_fixtures()
     yield from hook_fixtures()
     yield from export_fixtures()

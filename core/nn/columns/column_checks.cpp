@@ -159,14 +159,34 @@ struct Checker {
   void operator()(const SharedEmbeddingColumns& c) const {
     CheckEmbedding(c.embedding, c.place);
     if (c.categorical_columns.empty()) Refuse(c.place, "categorical_columns must not be empty.");
-    const std::string& first = c.categorical_columns[0];
     for (const std::string& name : c.categorical_columns) {
       std::ignore = CategoricalOf(set, name, c.place, SharedEmbeddingColumns::kType);
-      if (set.BucketsOf(name) == set.BucketsOf(first)) continue;
-      Refuse(c.place, fmt::format("To use shared_embedding_column, all categorical_columns must "
-                                  "have the same number of buckets. Given column: {} with buckets: "
-                                  "{} does  not match column: {} with buckets: {}",
-                                  first, set.BucketsOf(first), name, set.BucketsOf(name)));
+    }
+    CheckOneSize(c.categorical_columns, c.place);
+  }
+  void operator()(const TpuEmbeddingColumn& c) const {
+    CheckOnTpu("embedding_column", c.categorical_column, c.place);
+    CheckEmbedding(c.embedding, c.place);
+    CheckLookup(c, {c.categorical_column});
+    CheckSteps(c.categorical_column, c.max_sequence_length, c.place);
+  }
+  void operator()(const TpuSharedEmbeddingColumns& c) const {
+    if (c.categorical_columns.empty()) Refuse(c.place, "categorical_columns must not be empty.");
+    for (const std::string& name : c.categorical_columns) {
+      CheckOnTpu(" shared_embedding_columns", name, c.place);
+    }
+    const std::vector<int64_t> lengths = c.max_sequence_lengths.value_or(std::vector<int64_t>());
+    if (!lengths.empty() && lengths.size() != c.categorical_columns.size()) {
+      Refuse(c.place,
+             fmt::format("max_sequence_lengths and categorical_columns must be of the same "
+                         "length. len(max_sequence_lengths)={} len(categorical_columns)={}.",
+                         lengths.size(), c.categorical_columns.size()));
+    }
+    CheckEmbedding(c.embedding, c.place);
+    CheckOneSize(c.categorical_columns, c.place);
+    CheckLookup(c, c.categorical_columns);
+    for (size_t i = 0; i < c.categorical_columns.size(); ++i) {
+      CheckSteps(c.categorical_columns[i], lengths.empty() ? 0 : lengths[i], c.place);
     }
   }
 
@@ -174,6 +194,94 @@ struct Checker {
   template <class T>
   [[nodiscard]] static int64_t set_size(const T& c) {
     return static_cast<int64_t>(c.vocabulary_list.size());
+  }
+  void CheckOneSize(const std::vector<std::string>& names, const Place& place) const {
+    const std::string& first = names[0];
+    for (const std::string& name : names) {
+      if (set.BucketsOf(name) == set.BucketsOf(first)) continue;
+      Refuse(place, fmt::format("To use shared_embedding_column, all categorical_columns must "
+                                "have the same number of buckets. Given column: {} with buckets: "
+                                "{} does  not match column: {} with buckets: {}",
+                                first, set.BucketsOf(first), name, set.BucketsOf(name)));
+    }
+  }
+  void CheckOnTpu(std::string_view function, const std::string& name, const Place& place) const {
+    const FeatureColumn& column = set.At(name, place);
+    if (!IsCategorical(column)) {
+      Refuse(place, fmt::format("categorical_column for tpu {} must be type CategoricalColumn, got "
+                                "{}.",
+                                function, TypeOf(column)));
+    }
+    std::ignore = CategoricalOf(set, name, place, function);
+  }
+  // Where a TPU's column is looked up.
+  template <class Column>
+  void CheckLookup(const Column& c, const std::vector<std::string>& categorical) const {
+    const TableLookup& lookup = c.lookup;
+    const bool has_shape = lookup.tensor_core_shape && !lookup.tensor_core_shape->empty();
+    if (has_shape && lookup.tensor_core_shape->size() != 2) {
+      Refuse(c.place, fmt::format("tensor_core_shape must be size 2. Got {}.",
+                                  ShapeText(*lookup.tensor_core_shape)));
+    }
+    const std::string device = lookup.embedding_lookup_device.value_or("tpu_embedding_core");
+    if (device == "cpu") {
+      Refuse(c.place,
+             "Using TPUEmbeddingColumn with embedding_lookup_device=\"cpu\" during training is not "
+             "supported.",
+             "leave embedding_lookup_device out: what serves looks up on its host");
+    }
+    if (device != kTensorCore && device != "tpu_embedding_core") {
+      Refuse(c.place,
+             "If set, embedding_lookup_device must be in ['cpu', 'tpu_tensor_core', "
+             "'tpu_embedding_core']",
+             fmt::format("embedding_lookup_device is '{}'", device));
+    }
+    if (device == kTensorCore) CheckTensorCore(c, has_shape, categorical);
+  }
+  template <class Column>
+  void CheckTensorCore(const Column& c, bool has_shape,
+                       const std::vector<std::string>& categorical) const {
+    if (!has_shape) {
+      Refuse(c.place,
+             "Using embedding_lookup_device=tpu_tensor_core requires tensor_core_shape to be set.",
+             "tensor_core_shape: [null, 8]");
+    }
+    const std::vector<std::optional<int64_t>>& shape = *c.lookup.tensor_core_shape;
+    if (shape[1].value_or(0) < 1) {
+      Refuse(c.place, fmt::format("tensor_core_shape is {}, expected [null, n] with n at least 1",
+                                  ShapeText(shape)));
+    }
+    for (const std::string& name : categorical) {
+      if (set.IsSequence(name)) {
+        Refuse(c.place,
+               "embedding_lookup_device=tpu_tensor_core currently does not support sequence "
+               "columns.");
+      }
+      if (std::holds_alternative<WeightedCategoricalColumn>(set.At(name, c.place))) {
+        Refuse(c.place, fmt::format("the weights of '{}' are not read on the tensor core", name),
+               "the column without weights, or embedding_lookup_device: tpu_embedding_core");
+      }
+    }
+    if (c.embedding.combiner == "sqrtn") {
+      Refuse(c.place, "Dense TPU Embedding does not support combiner other than sum and mean.");
+    }
+  }
+  void CheckSteps(const std::string& name, int64_t steps, const Place& place) const {
+    const bool sequence = set.IsSequence(name);
+    if (sequence && steps < 1) {
+      Refuse(place, fmt::format("max_sequence_length must be greater than 0 for sequence columns. "
+                                "Got max_sequence_length={} for sequence column {}.",
+                                steps, set.NameOf(name)));
+    }
+    if (!sequence && steps != 0) {
+      Refuse(place, fmt::format("Non zero max_seq_length={} specified for non sequence column {}.",
+                                steps, set.NameOf(name)));
+    }
+  }
+  static std::string ShapeText(const std::vector<std::optional<int64_t>>& shape) {
+    std::vector<std::string> sizes;
+    for (const auto& size : shape) sizes.push_back(size ? std::to_string(*size) : "None");
+    return fmt::format("[{}]", Join(sizes, ", "));
   }
   static void CheckDefault(int64_t value, int64_t size, const std::string& key,
                            const Place& place) {

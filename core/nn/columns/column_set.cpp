@@ -43,7 +43,11 @@ struct Namer {
   std::string operator()(const EmbeddingColumn& c) const {
     return Of(c.categorical_column, c.place) + "_embedding";
   }
+  std::string operator()(const TpuEmbeddingColumn& c) const {
+    return Of(c.categorical_column, c.place) + "_embedding";
+  }
   std::string operator()(const SharedEmbeddingColumns& c) const { return SharedName(set, c); }
+  std::string operator()(const TpuSharedEmbeddingColumns& c) const { return SharedName(set, c); }
   template <class T>
   std::string operator()(const T& c) const {
     return c.key;
@@ -133,9 +137,9 @@ class Parser {
   }
   void operator()(const IndicatorColumn& c) { Add(c.categorical_column, c.place); }
   void operator()(const EmbeddingColumn& c) { Add(c.categorical_column, c.place); }
-  void operator()(const SharedEmbeddingColumns& c) {
-    for (const std::string& name : c.categorical_columns) Add(name, c.place);
-  }
+  void operator()(const TpuEmbeddingColumn& c) { Add(c.categorical_column, c.place); }
+  void operator()(const SharedEmbeddingColumns& c) { AddAll(c.categorical_columns, c.place); }
+  void operator()(const TpuSharedEmbeddingColumns& c) { AddAll(c.categorical_columns, c.place); }
   template <bool sequence>
   void operator()(const VocabularyListColumnOf<sequence>& c) {
     Put(c.key, {c.is_text() ? DType::kString : DType::kInt64, std::nullopt, {}}, c.place);
@@ -152,6 +156,10 @@ class Parser {
   [[nodiscard]] std::map<std::string, FeatureSpec> Take() { return std::move(spec_); }
 
  private:
+  void AddAll(const std::vector<std::string>& names, const Place& from) {
+    for (const std::string& name : names) Add(name, from);
+  }
+
   void Put(const std::string& key, FeatureSpec spec, const Place& place) {
     const auto [at, is_new] = spec_.emplace(key, spec);
     if (is_new || (at->second.dtype == spec.dtype && at->second.shape == spec.shape &&
@@ -197,8 +205,8 @@ std::vector<ColumnRef> ColumnSet::Select(const std::vector<std::string>& names,
     }
     const FeatureColumn& column = At(name, {});
     CheckColumn(*this, column);
-    if (const auto* const shared = std::get_if<SharedEmbeddingColumns>(&column)) {
-      for (const std::string& member : shared->categorical_columns) {
+    if (const std::vector<std::string>* const members = MembersOf(column)) {
+      for (const std::string& member : *members) {
         selected.push_back({name, NameOf(member) + "_shared_embedding", member});
       }
     } else {
@@ -225,6 +233,19 @@ std::string ColumnSet::NameOf(const std::string& job_name) const {
 
 int64_t ColumnSet::BucketsOf(const std::string& job_name) const {
   return std::visit(Sizer{*this}, At(job_name, {}));
+}
+
+bool ColumnSet::IsSequence(const std::string& job_name) const {
+  const FeatureColumn& column = At(job_name, {});
+  return std::visit(
+      [&]<class T>(const T& c) {
+        if constexpr (requires { T::kSequence; }) return T::kSequence;
+        if constexpr (std::is_same_v<T, WeightedCategoricalColumn>) {
+          return IsSequence(c.categorical_column);
+        }
+        return false;
+      },
+      column);
 }
 
 std::vector<std::string> ColumnSet::LeavesOf(const CrossedColumn& column) const {
@@ -340,12 +361,34 @@ std::vector<std::string> VocabularyLines(const std::string& path,
   return lines;
 }
 
-std::string SharedName(const ColumnSet& set, const SharedEmbeddingColumns& column) {
+namespace {
+
+template <class Shared>
+std::string SharedNameOf(const ColumnSet& set, const Shared& column) {
   if (column.shared_embedding_collection_name) return *column.shared_embedding_collection_name;
   std::vector<std::string> names;
   for (const std::string& name : column.categorical_columns) names.push_back(set.NameOf(name));
   std::sort(names.begin(), names.end());
   return Join(names, "_") + "_shared_embedding";
+}
+
+}  // namespace
+
+std::string SharedName(const ColumnSet& set, const SharedEmbeddingColumns& column) {
+  return SharedNameOf(set, column);
+}
+
+std::string SharedName(const ColumnSet& set, const TpuSharedEmbeddingColumns& column) {
+  return SharedNameOf(set, column);
+}
+
+const std::vector<std::string>* MembersOf(const FeatureColumn& column) {
+  return std::visit(
+      []<class T>(const T& c) -> const std::vector<std::string>* {
+        if constexpr (requires { c.categorical_columns; }) return &c.categorical_columns;
+        return nullptr;
+      },
+      column);
 }
 
 }  // namespace tpuest::nn

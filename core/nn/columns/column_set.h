@@ -50,6 +50,8 @@ class ColumnSet {
   // A categorical column's number of ids; reads vocabulary files. Throws Error kUsage if it is
   // none.
   [[nodiscard]] int64_t BucketsOf(const std::string& job_name) const;
+  // True if a categorical column's values are steps in time. Throws as BucketsOf.
+  [[nodiscard]] bool IsSequence(const std::string& job_name) const;
   // The features and columns that a cross combines, crosses within it resolved. Throws Error
   // kUsage, in TensorFlow's words, for weighted columns, and for a cross of itself.
   [[nodiscard]] std::vector<std::string> LeavesOf(const CrossedColumn& column) const;
@@ -85,5 +87,8 @@ inline constexpr int64_t kMostOfAColumn = int64_t{1} << 40;
                                                        const std::optional<int64_t>& size);
 // The name of the variable that the columns of one entry share.
 [[nodiscard]] std::string SharedName(const ColumnSet& set, const SharedEmbeddingColumns& column);
+[[nodiscard]] std::string SharedName(const ColumnSet& set, const TpuSharedEmbeddingColumns& column);
+// The categorical columns that share the table of one entry; nullptr: it is one column.
+[[nodiscard]] const std::vector<std::string>* MembersOf(const FeatureColumn& column);
 
 }  // namespace tpuest::nn

@@ -73,9 +73,12 @@ Value ListTable(Graph& graph, const std::vector<std::variant<int64_t, std::strin
 // The rows to look up, [B] or [B, K]. What is absent asks for row 0. A list that is not all absent
 // then has no part in the gradient of that row; one that is adds zeros to it, as TensorFlow fills
 // empty rows: an optimizer that touches a row for its being there touches row 0.
-Value AskedRows(Value ids, Value present, bool trains) {
+Value AskedRows(Value ids, Value present, const Combination& combination) {
   Graph& graph = ids.graph();
-  if (!trains || ids.shape().rank() == 1) return ops::SelectV2(present, ids, Zero(ids));
+  if (combination.present_rows) {
+    return ops::Maximum(ops::SelectV2(present, ids, Int64(graph, -1)), Zero(ids));
+  }
+  if (!combination.trains || ids.shape().rank() == 1) return ops::SelectV2(present, ids, Zero(ids));
   const Value others =
       ops::SelectV2(ops::Any(present, {1}, /*keep_dims=*/true), Int64(graph, -1), Int64(graph, 0));
   return ops::Maximum(ops::SelectV2(present, ids, others), Zero(ids));
@@ -97,8 +100,7 @@ Value CombinedRows(const Variable& table, const Categories& categories,
   }
   Value rows;
   if (present.valid()) {
-    const Value taken =
-        ops::ResourceGather(table.handle, AskedRows(ids, present, combination.trains));
+    const Value taken = ops::ResourceGather(table.handle, AskedRows(ids, present, combination));
     rows = ops::SelectV2(ops::ExpandDims(present, -1), taken, Zero(taken));
     if (weights.valid()) weights = ops::SelectV2(present, weights, Zero(weights));
   } else {
@@ -116,6 +118,20 @@ Value CombinedRows(const Variable& table, const Categories& categories,
   }
   if (combination.combiner == "mean") return Over(sum, ops::Sum(weights, {1}, /*keep_dims=*/true));
   return Over(sum, ops::Sqrt(ops::Sum(ops::Square(weights), {1}, /*keep_dims=*/true)));
+}
+
+Categories FirstOf(const Categories& categories, int64_t n) {
+  if (Width(categories.ids) != kUnknownDim && Width(categories.ids) <= n) return categories;
+  const auto first = [n](Value x) {
+    return x.valid() ? ops::StridedSlice(
+                           x, {.begin = {0, 0}, .end = {0, n}, .begin_mask = 3, .end_mask = 1})
+                     : x;
+  };
+  Categories result = categories;
+  result.ids = first(categories.ids);
+  result.weights = first(categories.weights);
+  result.there = first(categories.there);
+  return result;
 }
 
 // ---- features -----------------------------------------------------------------------------------
@@ -488,9 +504,11 @@ Value ColumnValues::Embedding(const std::string& variable, const Categories& cat
     table = AddWeight(layers_, variable, Shape({categories.buckets, options.dimension}),
                       initializer, options.trainable);
   }
-  return CombinedRows(
-      *table, categories,
-      {.combiner = options.combiner, .max_norm = options.max_norm, .trains = layers_.training});
+  return CombinedRows(*table, categories,
+                      {.combiner = options.combiner,
+                       .max_norm = options.max_norm,
+                       .trains = layers_.training,
+                       .present_rows = on_tpu_});
 }
 
 struct ColumnValues::Densify {
@@ -516,12 +534,36 @@ struct ColumnValues::Densify {
     return values.Embedding(ScopeOf(SharedName(values.columns_, c)),
                             values.CategoriesOf(column.member), c.embedding, c.place);
   }
+  Value operator()(const TpuEmbeddingColumn& c) const {
+    const std::string variable =
+        fmt::format("{}/{}/embedding_weights", scope, ScopeOf(column.name));
+    return values.Embedding(variable, Kept(c.categorical_column, c.max_sequence_length, c.lookup),
+                            c.embedding, c.place);
+  }
+  Value operator()(const TpuSharedEmbeddingColumns& c) const {
+    int64_t steps = 0;
+    for (size_t i = 0; c.max_sequence_lengths && i < c.max_sequence_lengths->size(); ++i) {
+      if (c.categorical_columns[i] == column.member) steps = (*c.max_sequence_lengths)[i];
+    }
+    return values.Embedding(ScopeOf(SharedName(values.columns_, c)),
+                            Kept(column.member, steps, c.lookup), c.embedding, c.place);
+  }
   template <class T>
   Value operator()(const T& c) const {
     Refuse(c.place,
            fmt::format("Items of feature_columns must be a DenseColumn. You can wrap a categorical "
                        "column with an embedding_column or indicator_column. Given: {}",
                        column.job_name));
+  }
+
+ private:
+  // The values that count: the first steps of a sequence, what fits the tensor core, or all.
+  [[nodiscard]] Categories Kept(const std::string& categorical, int64_t steps,
+                                const TableLookup& lookup) const {
+    const Categories& all = values.CategoriesOf(categorical);
+    if (steps > 0) return FirstOf(all, steps);
+    if (!lookup.on_tensor_core()) return all;
+    return FirstOf(all, (*lookup.tensor_core_shape)[1].value_or(0));
   }
 };
 

@@ -30,19 +30,29 @@ struct Combination {
   std::string combiner = "sum";
   std::optional<double> max_norm;
   bool trains = false;  // the gradient is asked for: it has TensorFlow's rows
+  // The gradient has the rows that some example has, and no other, as a TPU's have.
+  bool present_rows = false;
 };
 [[nodiscard]] Value CombinedRows(const Variable& table, const Categories& categories,
                                  const Combination& combination);
+
+// The first n values of every example.
+[[nodiscard]] Categories FirstOf(const Categories& categories, int64_t n);
 
 // The columns of one batch. Each is computed once, however many columns and models use it.
 class ColumnValues {
  public:
   // layers, columns and features outlive it. `present`, bool [B, K] by feature, tells the values of
-  // lists from what fills them up; a feature without is dense.
+  // lists from what fills them up; a feature without is dense. On a TPU gradients of tables have
+  // the rows that are there alone.
   ColumnValues(LayerContext& layers, const ColumnSet& columns,
                const std::map<std::string, Value>& features,
-               std::map<std::string, Value> present = {})
-      : layers_(layers), columns_(columns), features_(features), present_(std::move(present)) {}
+               std::map<std::string, Value> present = {}, bool on_tpu = false)
+      : layers_(layers),
+        columns_(columns),
+        features_(features),
+        present_(std::move(present)),
+        on_tpu_(on_tpu) {}
 
   // A categorical column by the job's name. Throws Error kUsage, in TensorFlow's words, at the
   // column's place: the feature is not there, or of another dtype or rank.
@@ -78,6 +88,7 @@ class ColumnValues {
   const ColumnSet& columns_;
   const std::map<std::string, Value>& features_;
   const std::map<std::string, Value> present_;
+  const bool on_tpu_;
   std::map<std::string, Categories> categories_;
 };
 

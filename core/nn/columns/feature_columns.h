@@ -15,6 +15,7 @@
 #include "core/base/formula_text.h"
 #include "core/base/visit.h"
 #include "core/nn/initializers.h"
+#include "core/nn/optimizers/schedules.h"
 
 namespace tpuest::nn {
 
@@ -273,6 +274,9 @@ struct IndicatorColumn {
   }
 };
 
+inline constexpr std::string_view kTableInitializerHelp =
+    "null: a normal distribution of deviation 1/sqrt(dimension), cut at two of them";
+
 // The arguments that both kinds of embeddings take.
 struct EmbeddingOptions {
   int64_t dimension = 0;
@@ -281,13 +285,17 @@ struct EmbeddingOptions {
   std::optional<double> max_norm;
   bool trainable = true;
 
+  // Those that a TPU's embeddings take too.
   template <class V>
-  void Visit(V& v) {
+  void VisitTable(V& v) {
     v("dimension", dimension, {.help = "numbers a category", .required = true});
     v("combiner", combiner,
       {.help = "how the values of an example become one", .values = {"mean", "sum", "sqrtn"}});
-    v("initializer", initializer,
-      {.help = "null: a normal distribution of deviation 1/sqrt(dimension), cut at two of them"});
+    v("initializer", initializer, {.help = kTableInitializerHelp});
+  }
+  template <class V>
+  void Visit(V& v) {
+    VisitTable(v);
     v("max_norm", max_norm, {.help = "longer rows are shortened to it"});
     v("trainable", trainable, {.help = "false: keeps its values"});
   }
@@ -326,12 +334,82 @@ struct SharedEmbeddingColumns {
   }
 };
 
+// ---- categories as rows of a TPU's tables -------------------------------------------------------
+// Embeddings that embedding_config_spec trains by an optimizer of their own where use_tpu is true
+// (embedding_config.h). Elsewhere they are core columns, trained as the model is.
+
+inline constexpr std::string_view kTensorCore = "tpu_tensor_core";
+
+// The arguments that both kinds take behind those of the table.
+struct TableLookup {
+  std::optional<LearningRate> learning_rate_fn;
+  std::optional<std::string> embedding_lookup_device;
+  std::optional<std::vector<std::optional<int64_t>>> tensor_core_shape;
+
+  [[nodiscard]] bool on_tensor_core() const {
+    return embedding_lookup_device && *embedding_lookup_device == kTensorCore;
+  }
+
+  template <class V>
+  void Visit(V& v) {
+    v("learning_rate_fn", learning_rate_fn,
+      {.help = "of the table, a function of global_step; null: the optimizer's rate"});
+    v("embedding_lookup_device", embedding_lookup_device,
+      {.help = "tpu_embedding_core (null): a table of embedding_config_spec; tpu_tensor_core: a "
+               "weight that the model's optimizer trains"});
+    v("tensor_core_shape", tensor_core_shape,
+      {.help = "[null, n]: the first n values of an example count on the tensor core"});
+  }
+};
+
+struct TpuEmbeddingColumn {
+  static constexpr std::string_view kType = "tpu.experimental.embedding_column";
+  std::string categorical_column;
+  EmbeddingOptions embedding;
+  int64_t max_sequence_length = 0;
+  TableLookup lookup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("categorical_column", categorical_column, {.help = "a categorical column", .required = true});
+    embedding.VisitTable(v);
+    v("max_sequence_length", max_sequence_length,
+      {.help = "the first steps of a sequence, which count; 0 for what is none"});
+    lookup.Visit(v);
+  }
+};
+
+struct TpuSharedEmbeddingColumns {
+  static constexpr std::string_view kType = "tpu.experimental.shared_embedding_columns";
+  std::vector<std::string> categorical_columns;
+  EmbeddingOptions embedding;
+  std::optional<std::string> shared_embedding_collection_name;
+  std::optional<std::vector<int64_t>> max_sequence_lengths;
+  TableLookup lookup;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("categorical_columns", categorical_columns,
+      {.help = "categorical columns of one size", .required = true});
+    embedding.VisitTable(v);
+    v("shared_embedding_collection_name", shared_embedding_collection_name,
+      {.help = "of the variable; null: the columns' names and _shared_embedding"});
+    v("max_sequence_lengths", max_sequence_lengths,
+      {.help = "for each column: the first steps of its sequences, which count; 0 for what is "
+               "none; null: all 0"});
+    lookup.Visit(v);
+  }
+};
+
 using FeatureColumn =
     std::variant<NumericColumn, BucketizedColumn, VocabularyListColumn, VocabularyFileColumn,
                  HashBucketColumn, IdentityColumn, WeightedCategoricalColumn, CrossedColumn,
                  IndicatorColumn, EmbeddingColumn, SharedEmbeddingColumns, SequenceNumericColumn,
                  SequenceVocabularyListColumn, SequenceVocabularyFileColumn,
-                 SequenceHashBucketColumn, SequenceIdentityColumn>;
+                 SequenceHashBucketColumn, SequenceIdentityColumn, TpuEmbeddingColumn,
+                 TpuSharedEmbeddingColumns>;
 
 // The columns of a job, by the job's names.
 using FeatureColumns = std::map<std::string, FeatureColumn>;

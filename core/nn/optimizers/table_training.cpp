@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
+#include "core/nn/global_step.h"
 #include "core/nn/job_place.h"
+#include "core/nn/optimizers/slots.h"
 #include "core/nn/optimizers/table_updates.h"
 #include "core/nn/optimizers/trained_gradients.h"
 #include "core/nn/optimizers/unique_rows.h"
@@ -10,6 +13,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
+#include "core/ops/state.h"
 
 namespace tpuest::nn {
 namespace {
@@ -82,31 +86,90 @@ IndexedSlices SlicesOf(const Trained& trained) {
   return {.values = whole, .indices = Rows(whole, rows), .rows = rows, .once = true};
 }
 
-Node* TableUpdate(const TrainedTable& table, const Trained& trained, Value multiplier,
-                  std::optional<double> steps_per_epoch) {
-  Graph& graph = trained.variable->handle.graph();
-  const Value rate = LearningRateAt(
-      graph, table.learning_rate.value_or(LearningRateOf(table.optimizer)), steps_per_epoch);
-  const auto scaled = [&](Value gradient) {
-    return multiplier.valid() ? ops::Mul(gradient, multiplier) : gradient;
-  };
-  const Trained own{trained.variable, SlicesOf(trained), trained.replicas};
-  const auto& slices = std::get<IndexedSlices>(own.gradient);
-  const int replicas = trained.replicas;
-  const auto* const adam = std::get_if<AdamParameters>(&table.optimizer);
-  if (adam != nullptr && !adam->lazy_adam) {
-    const Value gradient = ops::CrossReplicaSum(ToDense(slices), replicas);
-    const Value there = IsSome(ops::CrossReplicaSum(TimesOf(slices), replicas));
-    return ApplyToAll(*adam, *trained.variable, rate, scaled(gradient), there);
+// A gradient that is whole, and the rows that it is of, bool [rows].
+struct WholeGradient {
+  Value gradient;
+  Value there;
+};
+
+class TableStep {
+ public:
+  TableStep(const TrainedTable& table, const Trained& trained, Value multiplier,
+            const MinimizeOptions& options)
+      : optimizer_(table.optimizer),
+        variable_(*trained.variable),
+        graph_(variable_.handle.graph()),
+        slices_(SlicesOf(trained)),
+        replicas_(trained.replicas),
+        multiplier_(multiplier),
+        pipelined_(options.tables.pipelined) {
+    // What waited for a step has the rate of the step that made it.
+    Value step = GetOrCreateGlobalStep(graph_)->value;
+    if (pipelined_) step = ops::Sub(step, graph_.Scalar<int64_t>(1));
+    rate_ = LearningRateAt(graph_, table.learning_rate.value_or(LearningRateOf(optimizer_)),
+                           options.steps_per_epoch, step);
   }
-  if (replicas > 1 && !RowOptionsOf(table.optimizer).use_gradient_accumulation) {
-    return ApplyToRows(table.optimizer, *trained.variable, rate,
-                       InTurn(slices, replicas, multiplier));
+
+  Node* Update() {
+    if (pipelined_) return Pipelined();
+    const auto* const adam = std::get_if<AdamParameters>(&optimizer_);
+    if (adam != nullptr && !adam->lazy_adam) {
+      const WholeGradient whole = Whole();
+      return ApplyToAll(*adam, variable_, rate_, whole.gradient, whole.there);
+    }
+    if (replicas_ > 1 && !RowOptionsOf(optimizer_).use_gradient_accumulation) {
+      return ApplyToRows(optimizer_, variable_, rate_, InTurn(slices_, replicas_, multiplier_));
+    }
+    const Trained own{&variable_, slices_, replicas_};
+    const UniqueRows rows = SumDuplicates(std::get<IndexedSlices>(OverReplicas(own)));
+    return ApplyToRows(optimizer_, variable_, rate_,
+                       {.indices = rows.indices, .gradients = {Scaled(rows.sums)}});
   }
-  const UniqueRows rows = SumDuplicates(std::get<IndexedSlices>(OverReplicas(own)));
-  return ApplyToRows(table.optimizer, *trained.variable, rate,
-                     {.indices = rows.indices, .gradients = {scaled(rows.sums)}});
-}
+
+ private:
+  [[nodiscard]] Value Scaled(Value gradient) const {
+    return multiplier_.valid() ? ops::Mul(gradient, multiplier_) : gradient;
+  }
+  [[nodiscard]] WholeGradient Whole() const {
+    return {Scaled(ops::CrossReplicaSum(ToDense(slices_), replicas_)),
+            IsSome(ops::CrossReplicaSum(TimesOf(slices_), replicas_))};
+  }
+
+  // Moves the table by what waits, and lets this step's gradient wait.
+  Node* Pipelined() {
+    const Shape rows({slices_.rows});
+    const Variable& gradient = Pending("gradient", variable_.shape);
+    const Variable& there = Pending("rows", rows);
+    const Value was_there = IsSome(there.value);
+    const auto* const adam = std::get_if<AdamParameters>(&optimizer_);
+    Node* moved = nullptr;
+    if (adam != nullptr && !adam->lazy_adam) {
+      moved = ApplyToAll(*adam, variable_, rate_, gradient.value, was_there);
+    } else {
+      const Value every = Rows(was_there, slices_.rows);
+      moved = ApplyToRows(optimizer_, variable_, rate_,
+                          {.indices = ops::SelectV2(was_there, every, graph_.Scalar<int64_t>(-1)),
+                           .gradients = {gradient.value}});
+    }
+    const WholeGradient whole = Whole();
+    return ops::NoOp(graph_,
+                     {moved, ops::AssignVariableOp(gradient.handle, whole.gradient),
+                      ops::AssignVariableOp(there.handle, ops::Cast(whole.there, DType::kFloat))});
+  }
+  [[nodiscard]] const Variable& Pending(std::string_view what, const Shape& shape) const {
+    return GetOrCreateSlot(graph_, fmt::format("{}/pending_{}", variable_.name, what),
+                           DType::kFloat, shape, 0.0);
+  }
+
+  const TableOptimizer& optimizer_;
+  const Variable& variable_;
+  Graph& graph_;
+  const IndexedSlices slices_;
+  const int replicas_;
+  const Value multiplier_;
+  const bool pipelined_;
+  Value rate_;
+};
 
 }  // namespace
 
@@ -130,7 +193,7 @@ std::vector<Node*> UpdateTables(Graph& graph, const std::vector<Trained>& tables
   for (const Trained& trained : tables) {
     const TrainedTable& table = *options.tables.Find(trained.variable->name);
     updates.push_back(AtPlace(graph, PlaceOf(table.optimizer), [&] {
-      return TableUpdate(table, trained, multiplier, options.steps_per_epoch);
+      return TableStep(table, trained, multiplier, options).Update();
     }));
   }
   return updates;

@@ -22,6 +22,10 @@ struct TableTraining {
   std::vector<TrainedTable> tables;
   // What all tables' gradients are multiplied by, a function of global_step.
   std::optional<LearningRate> gradient_multiplier;
+  // A step's gradients move the tables at the end of the step behind it, which has looked them up
+  // before. They wait in variables beside their table: <table>/pending_gradient, whole, and
+  // <table>/pending_rows, 1 for each row that they are of.
+  bool pipelined = false;
 
   // The table of a variable's name; nullptr: it is none.
   [[nodiscard]] const TrainedTable* Find(const std::string& variable) const;

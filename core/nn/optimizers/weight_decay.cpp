@@ -7,7 +7,7 @@
 
 namespace tpuest::nn {
 
-Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay) {
+Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay, const TableTraining& tables) {
   WeightDecay settings;
   if (const auto* const number = std::get_if<double>(&decay)) {
     settings.rate = *number;
@@ -26,6 +26,7 @@ Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay) {
   std::vector<Value> squares;
   for (const auto& variable : graph.variables()) {
     if (!variable->trainable || variable->local || exclude.Match(variable->name)) continue;
+    if (tables.Find(variable->name) != nullptr) continue;
     squares.push_back(ops::Sum(ops::Square(variable->value)));
   }
   if (squares.empty()) return {};

@@ -8,6 +8,7 @@
 
 #include "core/base/visit.h"
 #include "core/graph/graph.h"
+#include "core/nn/optimizers/table_training.h"
 
 namespace tpuest::nn {
 
@@ -27,8 +28,10 @@ struct WeightDecay {
 // The option of a job: a number is a rate, with the default exclusions.
 using L2WeightDecay = std::variant<double, WeightDecay>;
 
-// The penalty on all trainable variables that are not excluded, float32 []; not valid() if there is
-// none. Throws Error kUsage at model.l2_weight_decay for neither or both of rate and scale.
-[[nodiscard]] Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay);
+// The penalty on all trainable variables that are neither excluded nor tables, float32 []; not
+// valid() if there is none. Throws Error kUsage at model.l2_weight_decay for neither or both of
+// rate and scale.
+[[nodiscard]] Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay,
+                                    const TableTraining& tables = {});
 
 }  // namespace tpuest::nn

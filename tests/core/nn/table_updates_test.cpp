@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/nn/columns/column_values.h"
 #include "core/nn/optimizers/minimize.h"
 #include "core/nn/optimizers/table_training.h"
 #include "core/ops/array.h"
@@ -291,6 +292,36 @@ TEST_CASE("the multiplier is of the tables' gradients alone, by the step before 
   }
 }
 
+TEST_CASE("pipelined, a step's gradients move the table at the end of the next step") {
+  const std::map<std::string, std::vector<double>> golden = GoldenSteps();
+  for (const std::string name : {"Adagrad", "Adam", "Ftrl regularized", "Momentum nesterov"}) {
+    CAPTURE(name);
+    const TableOptimizer optimizer = Cases().at(name);
+    Trainee table(optimizer, kTable, 2, 1, {.tables = {{"t", optimizer, {}}}, .pipelined = true});
+    table.Step();
+    CHECK(table["t"] == kTable);
+    CHECK(table["b"] == std::vector<float>{-1});
+    CHECK(table["t/pending_gradient"] == std::vector<float>{0, 0, 1.5F, 1, 0, 0, .25F, .5F});
+    CHECK(table["t/pending_rows"] == std::vector<float>{0, 1, 0, 1});
+    for (const std::string_view step : {"1", "2"}) {
+      table.Step();
+      CHECK(Near(table["t"], golden.at(fmt::format("{}: {}", name, step))));
+    }
+    CHECK(Untouched(table["t"]) == Untouched(kTable));
+  }
+}
+
+TEST_CASE("what waits moves the table at the rate of its own step") {
+  const StochasticGradientDescentParameters sgd{.learning_rate = .1};
+  const Formula rate{"1 + step"};
+  Trainee table(sgd, std::vector<float>(8, 0), 2, 2,
+                {.tables = {{"t", sgd, rate}}, .pipelined = true});
+  for (const double expected : {0.0, -1.0, -3.0, -6.0}) {
+    table.Step({{{1, 1, 1}, {.5F, 0, 0, 0, 0, 0}}, {{1, 1, 1}, {.5F, 0, 0, 0, 0, 0}}});
+    CHECK(Near({table["t"][2]}, {expected}));
+  }
+}
+
 TEST_CASE("a table's own rate goes over its optimizer's") {
   const StochasticGradientDescentParameters sgd{.learning_rate = .1};
   Trainee plain(sgd, std::vector<float>(8, 0));
@@ -319,6 +350,69 @@ TEST_CASE("FrequencyEstimator counts the steps between lookups, whatever the gra
   look_up(1);
   look_up(0);  // step 6: 3 is more than twice 1.375, so it takes its place
   CHECK(table["t"][0] == 3);
+}
+
+// What three examples look up of the table [1, 2, 3]: ids 2 and 1, weighed by 0.5 and 1; 1 and 0,
+// the latter of weight 0; none.
+struct WeighedLookup {
+  explicit WeighedLookup(const std::string& combiner, bool present_rows = true) {
+    table = session.AddVariable("t", Shape({3, 1}), {1, 2, 3});
+    Graph& graph = session.graph();
+    const Shape lists({3, 2});
+    Categories categories{.ids = graph.Constant(Tensor::Of<int64_t>(lists, {2, 1, 1, 0, -1, -1})),
+                          .weights = session.Const(lists, {.5F, 1, .2F, 0, 1, 1}),
+                          .buckets = 3};
+    categories.there = ops::GreaterEqual(categories.ids, graph.Scalar<int64_t>(0));
+    rows = CombinedRows(*table, categories,
+                        {.combiner = combiner, .trains = true, .present_rows = present_rows});
+  }
+
+  Session session;
+  const Variable* table = nullptr;
+  Value rows;
+};
+
+TEST_CASE("rows are weighed and combined as TensorFlow's, and no value gives zeros") {
+  const auto combined = [](const std::string& combiner) {
+    WeighedLookup lookup(combiner);
+    lookup.session.Initialize();
+    return lookup.session.Floats(lookup.rows);
+  };
+  CHECK(Near(combined("mean"), {7.0 / 3, 2, 0}));
+  CHECK(Near(combined("sum"), {3.5, .4, 0}));
+  CHECK(Near(combined("sqrtn"), {3.5 / std::sqrt(1.25), 2, 0}));
+}
+
+TEST_CASE("an example without a value touches no row of a table") {
+  AdagradParameters decays = Adagrad({.weight_decay_factor = .5});
+  const auto row_0 = [&](bool present_rows) {
+    WeighedLookup lookup("mean", present_rows);
+    const Variable* const b = lookup.session.AddVariable("b", Shape(), {0});
+    const TrainOp train = Minimize(ops::AddV2(ops::Sum(lookup.rows), b->value),
+                                   GradientDescentOptimizer{.learning_rate = 1.0},
+                                   {.tables = {.tables = {{"t", decays, {}}}}});
+    lookup.session.Initialize();
+    lookup.session.Step(train.node);
+    CHECK(lookup.session.Floats("t")[1] < 1);
+    return lookup.session.Floats("t")[0];
+  };
+  CHECK(row_0(true) == 1);
+  // As core columns have it, TensorFlow fills empty rows with row 0.
+  CHECK(row_0(false) == .5F);
+}
+
+TEST_CASE("the first values of every example are cut out") {
+  Session session;
+  Graph& graph = session.graph();
+  const Shape lists({2, 3});
+  const Categories categories{
+      .ids = graph.Constant(Tensor::Of<int64_t>(lists, {0, 1, 2, 3, 4, -1})),
+      .weights = session.Const(lists, {1, 2, 3, 4, 5, 6})};
+  const Categories first = FirstOf(categories, 2);
+  CHECK(session.Floats(first.ids) == std::vector<float>{0, 1, 3, 4});
+  CHECK(session.Floats(first.weights) == std::vector<float>{1, 2, 4, 5});
+  CHECK_FALSE(first.there.valid());
+  CHECK(FirstOf(categories, 3).ids == categories.ids);
 }
 
 TEST_CASE("arguments that cannot be are refused in TensorFlow's words") {

@@ -1,0 +1,118 @@
+#pragma once
+// TPUEstimator's embedding_config_spec: which tables of a model are trained by optimizers of their
+// own, on rows (optimizers/table_updates.h). They are those of feature columns, or tables that the
+// job names beside the features that look them up.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/visit.h"
+#include "core/nn/columns/column_set.h"
+#include "core/nn/optimizers/table_training.h"
+
+namespace tpuest::nn {
+
+// A feature of whole numbers that looks up a table: the model gets its rows, combined to [B, D], in
+// its place; with max_sequence_length the first steps' rows one by one, [B, steps, D], zeros behind
+// them, and <feature>_seq_length_, how many there are.
+struct FeatureConfig {
+  std::string table_id;
+  int64_t max_sequence_length = 0;
+  std::optional<std::string> weight_key;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("table_id", table_id, {.help = "one of table_to_config_dict", .required = true});
+    v("max_sequence_length", max_sequence_length,
+      {.help = "the first steps of a sequence, each a row of its own; 0: values are combined"});
+    v("weight_key", weight_key, {.help = "the feature of the values' weights"});
+  }
+};
+
+struct TableConfig {
+  int64_t vocabulary_size = 0;
+  int64_t dimension = 0;
+  std::optional<Initializer> initializer;
+  std::optional<std::string> combiner = "mean";
+  std::optional<double> learning_rate;
+  std::optional<LearningRate> learning_rate_fn;
+  std::optional<TableOptimizer> optimization_parameters;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("vocabulary_size", vocabulary_size, {.help = "rows", .required = true});
+    v("dimension", dimension, {.help = "numbers a row", .required = true});
+    v("initializer", initializer, {.help = kTableInitializerHelp});
+    v("combiner", combiner,
+      {.help = "how the rows of an example become one; null: examples have one value each",
+       .values = {"mean", "sum", "sqrtn"}});
+    v("learning_rate", learning_rate, {.help = "of this table; or learning_rate_fn"});
+    v("learning_rate_fn", learning_rate_fn,
+      {.help = "of this table, a function of global_step; or learning_rate"});
+    v("optimization_parameters", optimization_parameters,
+      {.help = "null: those of embedding_config_spec"});
+  }
+};
+
+struct EmbeddingConfigSpec {
+  std::vector<std::string> feature_columns;
+  std::optional<TableOptimizer> optimization_parameters;
+  bool pipeline_execution_with_tensor_core = false;
+  std::optional<LearningRate> experimental_gradient_multiplier_fn;
+  std::map<std::string, FeatureConfig> feature_to_config_dict;
+  std::map<std::string, TableConfig> table_to_config_dict;
+  std::string partition_strategy = "div";
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("feature_columns", feature_columns,
+      {.help = "names of feature_columns whose tables these are: tpu.experimental's, and with "
+               "use_tpu: false others too"});
+    v("optimization_parameters", optimization_parameters,
+      {.help = "the optimizer of tables that name no other"});
+    v("pipeline_execution_with_tensor_core", pipeline_execution_with_tensor_core,
+      {.help =
+           "a step looks tables up before the gradients of the step before it have moved them"});
+    v("experimental_gradient_multiplier_fn", experimental_gradient_multiplier_fn,
+      {.help = "what the tables' gradients are multiplied by, a function of global_step"});
+    v("feature_to_config_dict", feature_to_config_dict,
+      {.help = "the features that look up table_to_config_dict"});
+    v("table_to_config_dict", table_to_config_dict,
+      {.help = "tables by name, instead of feature_columns"});
+    v("partition_strategy", partition_strategy,
+      {.help = "div, or mod: of slices in checkpoints of several hosts; ours are whole",
+       .changes_bits = false});
+  }
+
+  // True if the tables are named in the job, not by feature columns.
+  [[nodiscard]] bool names_tables() const { return !table_to_config_dict.empty(); }
+};
+
+// True for the columns whose tables a spec trains.
+[[nodiscard]] bool IsTable(const FeatureColumn& column);
+
+// What of a job bears on its spec.
+struct SpecContext {
+  const ColumnSet& columns;
+  bool use_tpu = true;
+  bool eval_on_tpu = true;
+  // The columns that the model takes; nullopt: it takes none.
+  std::optional<std::vector<ColumnRef>> used;
+};
+
+// The faults of a spec, in TensorFlow's words where it has some, each with the key it is of.
+[[nodiscard]] std::vector<Fault> CheckSpec(const EmbeddingConfigSpec& spec,
+                                           const SpecContext& context);
+
+// The tables of a graph that a spec trains by their own optimizers, as on a TPU. Throws Error
+// kUsage for a column that the graph has no table of.
+[[nodiscard]] TableTraining TablesOf(const EmbeddingConfigSpec& spec, const ColumnSet& columns,
+                                     const Graph& graph);
+
+}  // namespace tpuest::nn
