@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -251,6 +252,7 @@ struct Checker {
       Refuse(c.place, fmt::format("tensor_core_shape is {}, expected [null, n] with n at least 1",
                                   ShapeText(shape)));
     }
+    CheckFirst("tensor_core_shape", shape[1].value_or(0), c.place);
     for (const std::string& name : categorical) {
       if (set.IsSequence(name)) {
         Refuse(c.place,
@@ -266,6 +268,12 @@ struct Checker {
       Refuse(c.place, "Dense TPU Embedding does not support combiner other than sum and mean.");
     }
   }
+  // A cut counts by int32, as TensorFlow's.
+  static void CheckFirst(std::string_view what, int64_t count, const Place& place) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+    if (count <= kMost) return;
+    Refuse(place, fmt::format("{} is {}, expected at most {}", what, count, kMost));
+  }
   void CheckSteps(const std::string& name, int64_t steps, const Place& place) const {
     const bool sequence = set.IsSequence(name);
     if (sequence && steps < 1) {
@@ -273,6 +281,7 @@ struct Checker {
                                 "Got max_sequence_length={} for sequence column {}.",
                                 steps, set.NameOf(name)));
     }
+    CheckFirst("max_sequence_length", steps, place);
     if (!sequence && steps != 0) {
       Refuse(place, fmt::format("Non zero max_seq_length={} specified for non sequence column {}.",
                                 steps, set.NameOf(name)));

@@ -1,6 +1,7 @@
 #include "core/nn/columns/embedding_config.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/base/faults.h"
@@ -29,6 +30,9 @@ std::vector<std::string> CategoricalsOf(const FeatureColumn& column) {
 std::string_view NameOfType(const FeatureColumn& column) {
   return std::visit([]<class T>(const T& /*c*/) { return T::kType; }, column);
 }
+
+// TensorFlow counts rows and steps of a table by int32.
+constexpr int64_t kMostOfATable = std::numeric_limits<int32_t>::max();
 
 constexpr std::string_view kAllowed =
     "(tpu.experimental.embedding_column, tpu.experimental.shared_embedding_columns)";
@@ -147,6 +151,10 @@ class SpecCheck {
     if (!IsTable(column)) return;
     faults_.Catch([&] {
       for (const std::string& categorical : CategoricalsOf(column)) {
+        faults_.Expect(
+            context_.columns.BucketsOf(categorical) <= kMostOfATable, key,
+            fmt::format("'{}' has {} categories, and a table at most {} rows", categorical,
+                        context_.columns.BucketsOf(categorical), kMostOfATable));
         const std::string feature = FeatureOf(categorical);
         if (tables.emplace(feature, name).second) continue;
         faults_.Say(key,
@@ -204,6 +212,9 @@ class SpecCheck {
       faults_.Expect(feature.max_sequence_length >= 0, key + ".max_sequence_length",
                      fmt::format("max_sequence_length must be zero or a positive int, got {}.",
                                  feature.max_sequence_length));
+      faults_.Expect(feature.max_sequence_length <= kMostOfATable, key + ".max_sequence_length",
+                     fmt::format("max_sequence_length is {}, expected at most {}",
+                                 feature.max_sequence_length, kMostOfATable));
       const TableConfig& table = spec_.table_to_config_dict.at(feature.table_id);
       if (feature.weight_key && !table.combiner) {
         faults_.Say(key + ".weight_key",
@@ -235,9 +246,8 @@ class SpecCheck {
                    fmt::format("vocabulary_size must >= 1. Received: {}.", table.vocabulary_size));
     faults_.Expect(table.dimension >= 1, key + ".dimension",
                    fmt::format("dimension must be a positive int. Received: {}.", table.dimension));
-    faults_.Expect(table.vocabulary_size <= kMostOfAColumn && table.dimension <= kMostOfAColumn,
-                   key,
-                   fmt::format("a table has at most {} rows, and numbers a row", kMostOfAColumn));
+    faults_.Expect(table.vocabulary_size <= kMostOfATable && table.dimension <= kMostOfATable, key,
+                   fmt::format("a table has at most {} rows, and numbers a row", kMostOfATable));
     if (table.learning_rate && table.learning_rate_fn) {
       faults_.Say(key + ".learning_rate",
                   fmt::format("At most one of learning_rate and learning_rate_fn can be None. "
