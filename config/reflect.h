@@ -81,6 +81,7 @@ struct Type {
 
   // kSection is a struct with a Visit.
   std::string_view name;                      // kType
+  std::string_view summary;                   // kSummary
   std::span<const std::string_view> aliases;  // kAliases
   std::string_view type_key = "type";         // kTypeKey
   void (*members)(void*, std::vector<Member>&) = nullptr;
@@ -257,6 +258,7 @@ template <class T>
 consteval Type SectionType() {
   Type type{.kind = Type::Kind::kSection, .make = &Make<T>};
   if constexpr (requires { T::kType; }) type.name = T::kType;
+  if constexpr (requires { T::kSummary; }) type.summary = T::kSummary;
   if constexpr (requires { T::kAliases; }) type.aliases = T::kAliases;
   if constexpr (requires { T::kTypeKey; }) type.type_key = T::kTypeKey;
   if constexpr (requires(T & t) { static_cast<Place&>(t.place); }) type.place = &PlaceOf<T>;

@@ -16,6 +16,7 @@ namespace tpuest {
 // tf.io.FixedLenFeature: [batch, shape...].
 struct FixedLenFeature {
   static constexpr std::string_view kType = "FixedLenFeature";
+  static constexpr std::string_view kSummary = "a number of values that is always the same";
   std::vector<int64_t> shape;
   std::string dtype;
   std::optional<Raw> default_value;
@@ -34,6 +35,7 @@ struct FixedLenFeature {
 // shorter ones are filled with -1 (whole numbers), NaN (floats) or "".
 struct VarLenFeature {
   static constexpr std::string_view kType = "VarLenFeature";
+  static constexpr std::string_view kSummary = "any number of values";
   std::string dtype;
 
   template <class V>
@@ -46,6 +48,7 @@ struct VarLenFeature {
 // tf.io.FixedLenSequenceFeature: [batch, K, shape...], K that of the batch's longest list.
 struct FixedLenSequenceFeature {
   static constexpr std::string_view kType = "FixedLenSequenceFeature";
+  static constexpr std::string_view kSummary = "any number of steps of one shape";
   std::vector<int64_t> shape;
   std::string dtype;
   bool allow_missing = false;
@@ -64,6 +67,7 @@ struct FixedLenSequenceFeature {
 // tf.io.SparseFeature, as tf.sparse.to_dense makes it dense: [batch, size].
 struct SparseFeature {
   static constexpr std::string_view kType = "SparseFeature";
+  static constexpr std::string_view kSummary = "values with indices in other features";
   std::string index_key;
   std::string value_key;
   std::string dtype;
@@ -85,6 +89,7 @@ struct SparseFeature {
 // tf.io.RaggedFeature without partitions: lists of any length, as those of VarLenFeature.
 struct RaggedFeature {
   static constexpr std::string_view kType = "RaggedFeature";
+  static constexpr std::string_view kSummary = "rows of different lengths";
   std::string dtype;
   std::optional<std::string> value_key;
 

@@ -33,6 +33,7 @@ struct RandomImageMap : ImageMap {
 // tf.io.decode_image(expand_animations=False): uint8 [height, width, channels].
 struct DecodeImageMap : ImageMap {
   static constexpr std::string_view kType = "decode_image";
+  static constexpr std::string_view kSummary = "JPEG, PNG, GIF or BMP as pixels";
   static constexpr std::array<std::string_view, 4> kAliases = {"decode_jpeg", "decode_png",
                                                                "decode_bmp", "decode_gif"};
   int channels = 0;
@@ -48,6 +49,7 @@ struct DecodeImageMap : ImageMap {
 // ResNet evaluates: decode_and_crop_jpeg of the middle.
 struct DecodeCenterCropMap : ImageMap {
   static constexpr std::string_view kType = "decode_and_center_crop_jpeg";
+  static constexpr std::string_view kSummary = "the middle of a JPEG, without decoding the rest";
   int64_t image_size = 224;
   int64_t crop_padding = 32;
   int channels = 3;
@@ -84,6 +86,7 @@ struct DistortedBox {
 // the crop comes out as the whole image it is decode_and_center_crop_jpeg's, as in tensorflow/tpu.
 struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
   static constexpr std::string_view kType = "decode_and_crop_jpeg_random";
+  static constexpr std::string_view kSummary = "a part of a JPEG, another one each time it is read";
   int64_t image_size = 224;
   int64_t crop_padding = 32;
   int channels = 3;
@@ -113,6 +116,7 @@ inline constexpr std::string_view kAntialiasHelp =
 // tf.image.resize: float32, but for nearest, which keeps the type.
 struct ResizeMap : ImageMap {
   static constexpr std::string_view kType = "resize";
+  static constexpr std::string_view kSummary = "brings an image to a size";
   std::vector<int64_t> size;
   std::string method = "bilinear";
   bool antialias = false;
@@ -132,6 +136,7 @@ struct ResizeMap : ImageMap {
 // tf.image.central_crop.
 struct CentralCropMap : ImageMap {
   static constexpr std::string_view kType = "central_crop";
+  static constexpr std::string_view kSummary = "the middle of an image";
   double central_fraction = 1;
 
   template <class V>
@@ -145,6 +150,7 @@ struct CentralCropMap : ImageMap {
 // tf.image.random_crop.
 struct RandomCropMap : RandomImageMap {
   static constexpr std::string_view kType = "random_crop";
+  static constexpr std::string_view kSummary = "a part of an image, another one each time";
   std::vector<int64_t> size;
 
   template <class V>
@@ -159,6 +165,7 @@ struct RandomCropMap : RandomImageMap {
 // tf.image.sample_distorted_bounding_box and tf.slice, on pixels.
 struct DistortedBoxMap : RandomImageMap, DistortedBox {
   static constexpr std::string_view kType = "sample_distorted_bounding_box";
+  static constexpr std::string_view kSummary = "a part of an image of drawn area and aspect";
 
   template <class V>
   void Visit(V& v) {
@@ -171,6 +178,7 @@ struct DistortedBoxMap : RandomImageMap, DistortedBox {
 // tf.image.resize_with_crop_or_pad.
 struct CropOrPadMap : ImageMap {
   static constexpr std::string_view kType = "resize_with_crop_or_pad";
+  static constexpr std::string_view kSummary = "cuts or pads an image around its middle";
   int64_t target_height = 0;
   int64_t target_width = 0;
 
@@ -185,6 +193,8 @@ struct CropOrPadMap : ImageMap {
 // tf.image.resize_with_pad.
 struct ResizeWithPadMap : ImageMap {
   static constexpr std::string_view kType = "resize_with_pad";
+  static constexpr std::string_view kSummary =
+      "brings an image to a size, with its aspect kept by zeros";
   int64_t target_height = 0;
   int64_t target_width = 0;
   std::string method = "bilinear";
@@ -205,6 +215,7 @@ struct ResizeWithPadMap : ImageMap {
 // tf.image.random_flip_left_right: every second image, mirrored.
 struct FlipLeftRightMap : RandomImageMap {
   static constexpr std::string_view kType = "random_flip_left_right";
+  static constexpr std::string_view kSummary = "mirrors images at random";
 
   template <class V>
   void Visit(V& v) {
@@ -216,6 +227,7 @@ struct FlipLeftRightMap : RandomImageMap {
 // tf.image.random_flip_up_down.
 struct FlipUpDownMap : RandomImageMap {
   static constexpr std::string_view kType = "random_flip_up_down";
+  static constexpr std::string_view kSummary = "turns images upside down at random";
 
   template <class V>
   void Visit(V& v) {
@@ -227,6 +239,7 @@ struct FlipUpDownMap : RandomImageMap {
 // tf.image.per_image_standardization: float32 of mean 0 and deviation 1.
 struct StandardizationMap : ImageMap {
   static constexpr std::string_view kType = "per_image_standardization";
+  static constexpr std::string_view kSummary = "an image's mean 0 and variance 1";
 
   template <class V>
   void Visit(V& v) {
@@ -237,6 +250,7 @@ struct StandardizationMap : ImageMap {
 // tf.image.random_brightness: + u(-max_delta, max_delta). Whole numbers count as 0 to 1.
 struct RandomBrightnessMap : RandomImageMap {
   static constexpr std::string_view kType = "random_brightness";
+  static constexpr std::string_view kSummary = "adds a drawn number";
   double max_delta = 0;
 
   template <class V>
@@ -250,6 +264,8 @@ struct RandomBrightnessMap : RandomImageMap {
 // tf.image.random_contrast: (x - mean of the channel) * u(lower, upper) + mean.
 struct RandomContrastMap : RandomImageMap {
   static constexpr std::string_view kType = "random_contrast";
+  static constexpr std::string_view kSummary =
+      "draws values away from the channel's mean, or to it";
   double lower = 1;
   double upper = 1;
 
@@ -265,6 +281,7 @@ struct RandomContrastMap : RandomImageMap {
 // tf.image.random_saturation: the saturation, in HSV, times u(lower, upper).
 struct RandomSaturationMap : RandomImageMap {
   static constexpr std::string_view kType = "random_saturation";
+  static constexpr std::string_view kSummary = "multiplies the saturation by a drawn factor";
   double lower = 1;
   double upper = 1;
 
@@ -280,6 +297,7 @@ struct RandomSaturationMap : RandomImageMap {
 // tf.image.random_hue: the hue, in HSV, + u(-max_delta, max_delta); 1 is the whole circle.
 struct RandomHueMap : RandomImageMap {
   static constexpr std::string_view kType = "random_hue";
+  static constexpr std::string_view kSummary = "turns the hue by a drawn angle";
   double max_delta = 0;
 
   template <class V>
@@ -293,6 +311,7 @@ struct RandomHueMap : RandomImageMap {
 // tf.image.convert_image_dtype: whole numbers to 0..1 and back; floats are only cast.
 struct ConvertImageDtypeMap : ImageMap {
   static constexpr std::string_view kType = "convert_image_dtype";
+  static constexpr std::string_view kSummary = "another type, with its range of values";
   std::string dtype;
   bool saturate = false;
 

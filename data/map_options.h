@@ -18,6 +18,7 @@ namespace tpuest {
 // tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
   static constexpr std::string_view kType = "decode_raw";
+  static constexpr std::string_view kSummary = "bytes as numbers";
   std::string out_type;
   std::vector<int64_t> shape;
   bool little_endian = true;
@@ -39,6 +40,7 @@ struct DecodeRawMap : MapColumns {
 // tf.cast; the shape stays.
 struct CastMap : MapColumns {
   static constexpr std::string_view kType = "cast";
+  static constexpr std::string_view kSummary = "another type";
   std::string dtype;
 
   template <class V>
@@ -51,6 +53,7 @@ struct CastMap : MapColumns {
 // tf.keras.layers.Rescaling: x * scale + offset in x's type; whole numbers become float32 first.
 struct RescalingMap : MapColumns {
   static constexpr std::string_view kType = "rescaling";
+  static constexpr std::string_view kSummary = "x * scale + offset";
   double scale = 1;
   double offset = 0;
 
@@ -65,6 +68,7 @@ struct RescalingMap : MapColumns {
 // tf.reshape of one example; the values stay as they are.
 struct ReshapeMap : MapColumns {
   static constexpr std::string_view kType = "reshape";
+  static constexpr std::string_view kSummary = "another shape";
   std::vector<int64_t> shape;
 
   template <class V>
@@ -78,6 +82,7 @@ struct ReshapeMap : MapColumns {
 // gives off_value everywhere.
 struct OneHotMap : MapColumns {
   static constexpr std::string_view kType = "one_hot";
+  static constexpr std::string_view kSummary = "a number as zeros and a one";
   int64_t depth = 0;
   double on_value = 1;
   double off_value = 0;
@@ -96,6 +101,7 @@ struct OneHotMap : MapColumns {
 // x + value in x's type; whole numbers wrap around.
 struct AddMap : MapColumns {
   static constexpr std::string_view kType = "add";
+  static constexpr std::string_view kSummary = "adds a number";
   double value = 0;
 
   template <class V>
@@ -109,6 +115,7 @@ struct AddMap : MapColumns {
 // become float32 first.
 struct NormalizeMap : MapColumns {
   static constexpr std::string_view kType = "normalize";
+  static constexpr std::string_view kSummary = "takes a mean off and divides by a deviation";
   std::vector<double> mean;
   std::vector<double> std;
 
@@ -125,6 +132,7 @@ struct NormalizeMap : MapColumns {
 // features['name'] (core/nn/formula/formula.h). Columns of lists of any length are not among them.
 struct ExprMap : MapColumns {
   static constexpr std::string_view kType = "expr";
+  static constexpr std::string_view kSummary = "a formula of the features";
   Formula value;
 
   template <class V>

@@ -35,6 +35,7 @@ struct RecordRange {
 // tf.data.TFRecordDataset. Columns: those of parse_example; without it `serialized`, a string [].
 struct TFRecordSource : RecordRange {
   static constexpr std::string_view kType = "TFRecordDataset";
+  static constexpr std::string_view kSummary = "tf.Examples in TFRecord files";
   std::vector<std::string> filenames;
   std::string compression_type;
   int64_t buffer_size = 262144;
@@ -100,6 +101,7 @@ struct HashSplit {
 // type.
 struct CsvSource : RecordRange {
   static constexpr std::string_view kType = "make_csv_dataset";
+  static constexpr std::string_view kSummary = "rows of CSV files";
   std::variant<std::string, std::vector<std::string>> file_pattern;
   std::optional<std::vector<std::string>> column_names;
   std::optional<std::vector<CsvColumnDefault>> column_defaults;
@@ -150,6 +152,7 @@ struct CsvSource : RecordRange {
 // columns] and, where there are labels, `label` int32 [].
 struct IdxSource : RecordRange {
   static constexpr std::string_view kType = "idx";
+  static constexpr std::string_view kSummary = "MNIST's files";
   std::string images;
   std::optional<std::string> labels;
 
@@ -166,6 +169,7 @@ struct IdxSource : RecordRange {
 // a pure function of (seed, index).
 struct DigitsSource : RecordRange {
   static constexpr std::string_view kType = "digits";
+  static constexpr std::string_view kSummary = "drawn digits: no file is needed";
   int64_t count = 60000;
   uint64_t seed = 0;
 
@@ -181,6 +185,7 @@ struct DigitsSource : RecordRange {
 // a pure function of (seed, index).
 struct ShapesSource : RecordRange {
   static constexpr std::string_view kType = "shapes";
+  static constexpr std::string_view kSummary = "drawn coloured shapes: no file is needed";
   int64_t count = 50000;
   uint64_t seed = 0;
   int64_t classes = 10;
@@ -200,6 +205,7 @@ struct ShapesSource : RecordRange {
 // 0 to 255, and, unless there are none, `label`: int32 [], float32 [classes] or float32 [1].
 struct ImageFolderSource : RecordRange {
   static constexpr std::string_view kType = "image_dataset_from_directory";
+  static constexpr std::string_view kSummary = "images in a folder a class";
   std::string directory;
   std::optional<std::variant<std::string, std::vector<int64_t>>> labels = "inferred";
   std::optional<std::string> label_mode = "int";
@@ -256,6 +262,7 @@ struct ImageFolderSource : RecordRange {
 // does not fit), others float32.
 struct SlicesSource : RecordRange {
   static constexpr std::string_view kType = "from_tensor_slices";
+  static constexpr std::string_view kSummary = "rows in the job, or in .npy files";
   static constexpr std::array<std::string_view, 1> kAliases = {"numpy"};
   std::map<std::string, Raw> values;
 
@@ -269,6 +276,7 @@ struct SlicesSource : RecordRange {
 // Dataset.range. Column: `value` int64 [], from `start` in steps of `step` to before `stop`.
 struct RangeSource : RecordRange {
   static constexpr std::string_view kType = "range";
+  static constexpr std::string_view kSummary = "whole numbers in a row";
   int64_t start = 0;
   int64_t stop = 0;
   int64_t step = 1;
@@ -302,6 +310,7 @@ struct FilesSource : RecordRange {
 // tf.data.TextLineDataset. Column: `text`, a string [], each line without its end.
 struct TextLineSource : FilesSource {
   static constexpr std::string_view kType = "TextLineDataset";
+  static constexpr std::string_view kSummary = "lines of text files";
 
   template <class V>
   void Visit(V& v) {
@@ -312,6 +321,7 @@ struct TextLineSource : FilesSource {
 // A JSON object a line. Columns: those of `features`, or the keys of the first objects.
 struct JsonLinesSource : FilesSource {
   static constexpr std::string_view kType = "json_lines";
+  static constexpr std::string_view kSummary = "a JSON object a line";
   std::map<std::string, FeatureOptions> features;
   std::optional<int64_t> num_rows_for_inference = 100;
 
@@ -329,6 +339,7 @@ struct JsonLinesSource : FilesSource {
 // tf.data.FixedLengthRecordDataset. Column: `record`, a string [] of record_bytes bytes.
 struct FixedLengthSource : FilesSource {
   static constexpr std::string_view kType = "FixedLengthRecordDataset";
+  static constexpr std::string_view kSummary = "records of so many bytes";
   int64_t record_bytes = 0;
   int64_t header_bytes = 0;
   int64_t footer_bytes = 0;
@@ -345,6 +356,7 @@ struct FixedLengthSource : FilesSource {
 // NumPy's files of one array. Columns: the names in `arrays`, each [the axes behind the first].
 struct NpySource : RecordRange {
   static constexpr std::string_view kType = "npy";
+  static constexpr std::string_view kSummary = "rows of one NumPy array";
   std::map<std::string, std::string> arrays;
 
   template <class V>
@@ -360,6 +372,7 @@ struct NpySource : RecordRange {
 // NumPy's archives of arrays. Columns: those of `arrays`, or all arrays of the archive.
 struct NpzSource : RecordRange {
   static constexpr std::string_view kType = "npz";
+  static constexpr std::string_view kSummary = "rows of several NumPy arrays";
   std::string file;
   std::map<std::string, std::string> arrays;
 
@@ -375,6 +388,8 @@ struct NpzSource : RecordRange {
 // parse_example, or `text`. (Dataset.from_generator's role.)
 struct GeneratorSource : RecordRange {
   static constexpr std::string_view kType = "generator";
+  static constexpr std::string_view kSummary =
+      "what a program writes: tf.Examples, JSON lines or CSV";
   std::vector<std::string> command;
   std::string format = "jsonl";
   std::map<std::string, FeatureOptions> features;
@@ -403,6 +418,7 @@ struct GeneratorSource : RecordRange {
 // tf.data.experimental.SqlDataset. Columns: those of the query, by their names, each [].
 struct SqlSource : RecordRange {
   static constexpr std::string_view kType = "SqlDataset";
+  static constexpr std::string_view kSummary = "rows of an SQLite query";
   std::string driver_name = "sqlite";
   std::string data_source_name;
   std::string query;
@@ -431,6 +447,7 @@ using PlainSource =
 // of all.
 struct ZipSource : RecordRange {
   static constexpr std::string_view kType = "zip";
+  static constexpr std::string_view kSummary = "rows of several sources side by side";
   std::vector<PlainSource> datasets;
 
   template <class V>

@@ -3,6 +3,7 @@
 //
 //   struct MomentumOptimizer {
 //     static constexpr std::string_view kType = "MomentumOptimizer";  // value of `type:`
+//     static constexpr std::string_view kSummary = "a part of the last step is kept";  // a phrase
 //     LearningRate learning_rate;
 //     double momentum = 0.0;
 //     bool use_nesterov = false;

@@ -14,6 +14,7 @@ namespace tpuest::nn {
 // tf.keras.initializers: each struct is named as its class; plain ones have no arguments.
 struct ZerosInitializer {
   static constexpr std::string_view kType = "zeros";
+  static constexpr std::string_view kSummary = "0";
   static constexpr std::string_view kAliases[] = {"Zeros", "zeros_initializer"};
   template <class V>
   void Visit(V& /*v*/) {}
@@ -21,6 +22,7 @@ struct ZerosInitializer {
 
 struct OnesInitializer {
   static constexpr std::string_view kType = "ones";
+  static constexpr std::string_view kSummary = "1";
   static constexpr std::string_view kAliases[] = {"Ones", "ones_initializer"};
   template <class V>
   void Visit(V& /*v*/) {}
@@ -28,6 +30,7 @@ struct OnesInitializer {
 
 struct ConstantInitializer {
   static constexpr std::string_view kType = "constant";
+  static constexpr std::string_view kSummary = "one value";
   static constexpr std::string_view kAliases[] = {"Constant", "constant_initializer"};
   double value = 0.0;
   template <class V>
@@ -38,6 +41,7 @@ struct ConstantInitializer {
 
 struct RandomUniformInitializer {
   static constexpr std::string_view kType = "random_uniform";
+  static constexpr std::string_view kSummary = "uniform between two values";
   static constexpr std::string_view kAliases[] = {"RandomUniform"};
   double minval = -0.05;
   double maxval = 0.05;
@@ -50,6 +54,7 @@ struct RandomUniformInitializer {
 
 struct RandomNormalInitializer {
   static constexpr std::string_view kType = "random_normal";
+  static constexpr std::string_view kSummary = "normal";
   static constexpr std::string_view kAliases[] = {"RandomNormal"};
   double mean = 0.0;
   double stddev = 0.05;
@@ -63,6 +68,7 @@ struct RandomNormalInitializer {
 // Normal numbers; those beyond two standard deviations are drawn again.
 struct TruncatedNormalInitializer {
   static constexpr std::string_view kType = "truncated_normal";
+  static constexpr std::string_view kSummary = "normal, drawn again beyond two deviations";
   static constexpr std::string_view kAliases[] = {"TruncatedNormal"};
   double mean = 0.0;
   double stddev = 0.05;
@@ -77,6 +83,7 @@ struct TruncatedNormalInitializer {
 // their mean (fan_avg).
 struct VarianceScaling {
   static constexpr std::string_view kType = "variance_scaling";
+  static constexpr std::string_view kSummary = "a variance by the numbers of inputs and outputs";
   static constexpr std::string_view kAliases[] = {"VarianceScaling"};
   double scale = 1.0;
   std::string mode = "fan_in";
@@ -94,36 +101,42 @@ struct VarianceScaling {
 // The named cases of variance scaling: Glorot & Bengio 2010, He et al. 2015, LeCun et al. 1998.
 struct GlorotUniform {
   static constexpr std::string_view kType = "glorot_uniform";
+  static constexpr std::string_view kSummary = "uniform, variance 2 / (inputs + outputs)";
   static constexpr std::string_view kAliases[] = {"GlorotUniform", "xavier_uniform"};
   template <class V>
   void Visit(V& /*v*/) {}
 };
 struct GlorotNormal {
   static constexpr std::string_view kType = "glorot_normal";
+  static constexpr std::string_view kSummary = "truncated normal, variance 2 / (inputs + outputs)";
   static constexpr std::string_view kAliases[] = {"GlorotNormal", "xavier_normal"};
   template <class V>
   void Visit(V& /*v*/) {}
 };
 struct HeUniform {
   static constexpr std::string_view kType = "he_uniform";
+  static constexpr std::string_view kSummary = "uniform, variance 2 / inputs";
   static constexpr std::string_view kAliases[] = {"HeUniform"};
   template <class V>
   void Visit(V& /*v*/) {}
 };
 struct HeNormal {
   static constexpr std::string_view kType = "he_normal";
+  static constexpr std::string_view kSummary = "truncated normal, variance 2 / inputs";
   static constexpr std::string_view kAliases[] = {"HeNormal"};
   template <class V>
   void Visit(V& /*v*/) {}
 };
 struct LecunUniform {
   static constexpr std::string_view kType = "lecun_uniform";
+  static constexpr std::string_view kSummary = "uniform, variance 1 / inputs";
   static constexpr std::string_view kAliases[] = {"LecunUniform"};
   template <class V>
   void Visit(V& /*v*/) {}
 };
 struct LecunNormal {
   static constexpr std::string_view kType = "lecun_normal";
+  static constexpr std::string_view kSummary = "truncated normal, variance 1 / inputs";
   static constexpr std::string_view kAliases[] = {"LecunNormal"};
   template <class V>
   void Visit(V& /*v*/) {}

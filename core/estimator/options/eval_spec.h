@@ -40,6 +40,7 @@ struct ExporterOptions {
 
 struct LatestExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "LatestExporter";
+  static constexpr std::string_view kSummary = "a SavedModel after each evaluation";
   std::optional<int64_t> exports_to_keep = 5;
 
   template <class V>
@@ -51,6 +52,7 @@ struct LatestExporterOptions : ExporterOptions {
 };
 struct BestExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "BestExporter";
+  static constexpr std::string_view kSummary = "a SavedModel whenever a metric was never better";
   BestExporterOptions() { name = "best_exporter"; }
   MetricOrder compare;
   std::optional<int64_t> exports_to_keep = 5;
@@ -65,6 +67,7 @@ struct BestExporterOptions : ExporterOptions {
 };
 struct FinalExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "FinalExporter";
+  static constexpr std::string_view kSummary = "a SavedModel once training is over";
 
   template <class V>
   void Visit(V& v) {

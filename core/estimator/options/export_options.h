@@ -26,9 +26,11 @@ struct ReceiverOptions {
 };
 struct ParsingReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_parsing_serving_input_receiver_fn";
+  static constexpr std::string_view kSummary = "takes serialized tf.Examples";
 };
 struct RawReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_raw_serving_input_receiver_fn";
+  static constexpr std::string_view kSummary = "takes the features as tensors";
   bool with_map = false;
 
   template <class V>
@@ -44,10 +46,13 @@ struct RawReceiver : ReceiverOptions {
 // The parsing receiver, and the features themselves as signatures "raw:<key>".
 struct BothReceivers : ReceiverOptions {
   static constexpr std::string_view kType = "both";
+  static constexpr std::string_view kSummary =
+      "takes tensors, and serialized tf.Examples under signatures of their own";
 };
 // Image files, which the graph decodes and resizes.
 struct ImageBytesReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "image_bytes";
+  static constexpr std::string_view kSummary = "takes files of images";
   std::string interpolation = "bilinear";
 
   template <class V>

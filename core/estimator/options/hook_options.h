@@ -18,6 +18,7 @@ namespace tpuest {
 
 struct StopAtStepHookOptions {
   static constexpr std::string_view kType = "StopAtStepHook";
+  static constexpr std::string_view kSummary = "ends training at a step";
   std::optional<int64_t> num_steps;
   std::optional<int64_t> last_step;
 
@@ -32,6 +33,7 @@ inline constexpr std::string_view kOutputDirHelp = "folder of its events; null: 
 
 struct CheckpointSaverHookOptions {
   static constexpr std::string_view kType = "CheckpointSaverHook";
+  static constexpr std::string_view kSummary = "saves every some steps or seconds";
   std::optional<int64_t> save_secs;
   std::optional<int64_t> save_steps;
 
@@ -45,6 +47,7 @@ struct CheckpointSaverHookOptions {
 
 struct LoggingTensorHookOptions {
   static constexpr std::string_view kType = "LoggingTensorHook";
+  static constexpr std::string_view kSummary = "writes values to the log";
   std::variant<std::vector<std::string>, std::map<std::string, std::string>> tensors;
   std::optional<int64_t> every_n_iter;
   std::optional<double> every_n_secs;
@@ -63,6 +66,7 @@ struct LoggingTensorHookOptions {
 
 struct StepCounterHookOptions {
   static constexpr std::string_view kType = "StepCounterHook";
+  static constexpr std::string_view kSummary = "records steps a second";
   std::optional<int64_t> every_n_steps = 100;
   std::optional<double> every_n_secs;
   std::optional<std::string> output_dir;
@@ -90,6 +94,7 @@ struct SaveTimes {
 
 struct SummarySaverHookOptions : SaveTimes {
   static constexpr std::string_view kType = "SummarySaverHook";
+  static constexpr std::string_view kSummary = "records summaries every some steps or seconds";
   std::optional<std::string> output_dir;
 
   template <class V>
@@ -101,6 +106,7 @@ struct SummarySaverHookOptions : SaveTimes {
 
 struct NanTensorHookOptions {
   static constexpr std::string_view kType = "NanTensorHook";
+  static constexpr std::string_view kSummary = "ends where the loss is not a number";
   bool fail_on_nan_loss = true;
 
   template <class V>
@@ -112,6 +118,7 @@ struct NanTensorHookOptions {
 
 struct ProfilerHookOptions : SaveTimes {
   static constexpr std::string_view kType = "ProfilerHook";
+  static constexpr std::string_view kSummary = "records traces of steps for TensorBoard";
   std::string output_dir;
 
   template <class V>
@@ -134,6 +141,7 @@ struct CommandOptions {
 
 struct ExecHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ExecHook";
+  static constexpr std::string_view kSummary = "runs a command at events, with values";
   std::vector<std::string> on;
   std::vector<std::string> command;
 
@@ -155,6 +163,8 @@ struct ExecHookOptions : CommandOptions {
 // Does something once a formula over the numbers of the steps holds.
 struct ConditionHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ConditionHook";
+  static constexpr std::string_view kSummary =
+      "stops, saves or runs a command where a formula is true";
   Formula when = {};
   std::string action;
   std::vector<std::string> command;
@@ -181,6 +191,7 @@ struct ConditionHookOptions : CommandOptions {
 // A shared library with the interface of core/estimator/hooks/tpuest_hook.h.
 struct PluginHookOptions {
   static constexpr std::string_view kType = "plugin";
+  static constexpr std::string_view kSummary = "calls a shared library with a C interface";
   std::string path;
   std::map<std::string, std::string> arguments;
 
@@ -199,6 +210,8 @@ struct PluginHookOptions {
 // them stop there.
 struct StopAtCheckpointStepOptions {
   static constexpr std::string_view kType = "make_stop_at_checkpoint_step_hook";
+  static constexpr std::string_view kSummary =
+      "ends training at the first checkpoint from a step on";
   int64_t last_step = 0;
 
   template <class V>
@@ -239,6 +252,9 @@ template <Direction stops>
 struct StopIfCrossedOptions : EarlyStoppingOptions {
   static constexpr bool kHigher = stops == Direction::kHigher;
   static constexpr std::string_view kType = kHigher ? "stop_if_higher_hook" : "stop_if_lower_hook";
+  static constexpr std::string_view kSummary =
+      kHigher ? std::string_view("ends training where a metric is above a threshold")
+              : "ends training where a metric is below a threshold";
   double threshold = 0;
 
   template <class V>
@@ -257,6 +273,9 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
   static constexpr bool kHigher = better == Direction::kHigher;
   static constexpr std::string_view kType =
       kHigher ? "stop_if_no_increase_hook" : "stop_if_no_decrease_hook";
+  static constexpr std::string_view kSummary =
+      kHigher ? std::string_view("ends training where a metric has not risen for a while")
+              : "ends training where a metric has not fallen for a while";
   int64_t max_steps_without = 0;
   double min_delta = 0;
 
@@ -277,6 +296,8 @@ using StopIfNoDecreaseHookOptions = StopIfNoBetterOptions<Direction::kLower>;
 // tf.estimator.experimental.make_early_stopping_hook, whose function is a formula.
 struct EarlyStoppingFormulaOptions : EarlyStoppingOptions {
   static constexpr std::string_view kType = "make_early_stopping_hook";
+  static constexpr std::string_view kSummary =
+      "ends training where a formula of the metrics is true";
   Formula should_stop = {};
 
   template <class V>
@@ -306,6 +327,7 @@ using AnyPredictHook = std::variant<ExecHookOptions, PluginHookOptions>;
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {
   static constexpr std::string_view kType = "CheckpointSaverListener";
+  static constexpr std::string_view kSummary = "runs a command around each save";
   std::vector<std::string> begin;
   std::vector<std::string> before_save;
   std::vector<std::string> after_save;

@@ -28,6 +28,7 @@ using NumberOrList = std::variant<double, std::vector<double>>;
 // A normalizer: (x - mean) / std.
 struct ZScore {
   static constexpr std::string_view kType = "z_score";
+  static constexpr std::string_view kSummary = "the mean taken off, divided by the deviation";
   double mean = 0;
   double std = 1;
 
@@ -41,6 +42,7 @@ struct ZScore {
 // A normalizer: (x - min) / (max - min).
 struct MinMax {
   static constexpr std::string_view kType = "min_max";
+  static constexpr std::string_view kSummary = "the range brought to 0 to 1";
   double min = 0;
   double max = 1;
 
@@ -61,6 +63,7 @@ inline constexpr std::string_view kKeyHelp = "the feature that is read";
 // The feature as float32 [B] + shape.
 struct NumericColumn {
   static constexpr std::string_view kType = "numeric_column";
+  static constexpr std::string_view kSummary = "numbers as they are, or normalized";
   std::string key;
   ColumnShape shape = int64_t{1};
   std::optional<NumberOrList> default_value;
@@ -85,6 +88,7 @@ struct NumericColumn {
 // `shape`.
 struct SequenceNumericColumn {
   static constexpr std::string_view kType = "sequence_numeric_column";
+  static constexpr std::string_view kSummary = "numbers as steps in time";
   std::string key;
   ColumnShape shape = int64_t{1};
   double default_value = 0;
@@ -103,6 +107,7 @@ struct SequenceNumericColumn {
 // The number of the interval (-inf, b0), [b0, b1), ..., [bn, inf) that a number is in.
 struct BucketizedColumn {
   static constexpr std::string_view kType = "bucketized_column";
+  static constexpr std::string_view kSummary = "the bucket of a number, between boundaries";
   std::string source_column;
   std::vector<double> boundaries;
   Place place;
@@ -125,6 +130,9 @@ struct VocabularyListColumnOf {
   static constexpr std::string_view kType = sequence
                                                 ? "sequence_categorical_column_with_vocabulary_list"
                                                 : "categorical_column_with_vocabulary_list";
+  static constexpr std::string_view kSummary =
+      sequence ? std::string_view("the position of each step's value in a list")
+               : "the position of the value in a list";
   static constexpr bool kSequence = sequence;
   std::string key;
   std::vector<std::variant<int64_t, std::string>> vocabulary_list;
@@ -155,6 +163,9 @@ struct VocabularyFileColumnOf {
   static constexpr std::string_view kType = sequence
                                                 ? "sequence_categorical_column_with_vocabulary_file"
                                                 : "categorical_column_with_vocabulary_file";
+  static constexpr std::string_view kSummary =
+      sequence ? std::string_view("the position of each step's value in a file")
+               : "the position of the value in a file";
   static constexpr bool kSequence = sequence;
   std::string key;
   std::string vocabulary_file;
@@ -182,6 +193,9 @@ struct HashBucketColumnOf {
   static constexpr std::string_view kType = sequence
                                                 ? "sequence_categorical_column_with_hash_bucket"
                                                 : "categorical_column_with_hash_bucket";
+  static constexpr std::string_view kSummary =
+      sequence ? std::string_view("a bucket of each step's value by its hash")
+               : "a bucket of the value by its hash";
   static constexpr bool kSequence = sequence;
   std::string key;
   int64_t hash_bucket_size = 0;
@@ -201,6 +215,9 @@ template <bool sequence>
 struct IdentityColumnOf {
   static constexpr std::string_view kType =
       sequence ? "sequence_categorical_column_with_identity" : "categorical_column_with_identity";
+  static constexpr std::string_view kSummary =
+      sequence ? std::string_view("the number of each step itself")
+               : "the number itself as a category";
   static constexpr bool kSequence = sequence;
   std::string key;
   int64_t num_buckets = 0;
@@ -227,6 +244,7 @@ using SequenceIdentityColumn = IdentityColumnOf<true>;
 // A category with a weight a value, from another feature of the same shape.
 struct WeightedCategoricalColumn {
   static constexpr std::string_view kType = "weighted_categorical_column";
+  static constexpr std::string_view kSummary = "categories with weights from another feature";
   std::string categorical_column;
   std::string weight_feature_key;
   std::string dtype = "float32";
@@ -247,6 +265,8 @@ struct WeightedCategoricalColumn {
 // one; the name of a column that reads the feature of that name means the feature.
 struct CrossedColumn {
   static constexpr std::string_view kType = "crossed_column";
+  static constexpr std::string_view kSummary =
+      "a category for each combination of several features, by hash";
   std::vector<std::string> keys;
   int64_t hash_bucket_size = 0;
   std::optional<uint64_t> hash_key;
@@ -265,6 +285,7 @@ struct CrossedColumn {
 // The number of times that each category is there, or its weights' sum: [B, buckets].
 struct IndicatorColumn {
   static constexpr std::string_view kType = "indicator_column";
+  static constexpr std::string_view kSummary = "how often each category occurs: one-hot, multi-hot";
   std::string categorical_column;
   Place place;
 
@@ -304,6 +325,7 @@ struct EmbeddingOptions {
 // A learned row of numbers a category, combined: [B, dimension]; zeros where there is none.
 struct EmbeddingColumn {
   static constexpr std::string_view kType = "embedding_column";
+  static constexpr std::string_view kSummary = "a trained vector for each category";
   std::string categorical_column;
   EmbeddingOptions embedding;
   Place place;
@@ -318,6 +340,7 @@ struct EmbeddingColumn {
 // Several columns over one table of rows: stands for as many columns as it has categorical ones.
 struct SharedEmbeddingColumns {
   static constexpr std::string_view kType = "shared_embedding_columns";
+  static constexpr std::string_view kSummary = "one table of trained vectors for several columns";
   static constexpr std::string_view kAliases[] = {"shared_embeddings"};
   std::vector<std::string> categorical_columns;
   EmbeddingOptions embedding;

@@ -19,6 +19,7 @@ namespace tpuest::nn {
 // accuracy/positive_threshold_t, precision/..., recall/....
 struct BinaryClassHead {
   static constexpr std::string_view kType = "BinaryClassHead";
+  static constexpr std::string_view kSummary = "one logit: two classes, by sigmoid cross-entropy";
   std::optional<std::string> weight_column;
   std::vector<double> thresholds;
   LabelVocabulary label_vocabulary;

@@ -17,6 +17,8 @@ namespace tpuest::nn {
 // tf.estimator.export.PredictOutput(outputs): one tensor, called "output", or a dict of them.
 struct PredictOutputOptions {
   static constexpr std::string_view kType = "PredictOutput";
+  static constexpr std::string_view kSummary =
+      "named tensors as they are, for the Predict call of TensorFlow Serving";
   Formula value;
   std::map<std::string, Formula> outputs;
   Place place;
@@ -31,6 +33,8 @@ struct PredictOutputOptions {
 // ClassificationOutput(scores, classes), one of both at least: float32 and strings.
 struct ClassificationOutputOptions {
   static constexpr std::string_view kType = "ClassificationOutput";
+  static constexpr std::string_view kSummary =
+      "classes and scores, for the Classify call of TensorFlow Serving";
   Formula scores;
   Formula classes;
   Place place;
@@ -45,6 +49,8 @@ struct ClassificationOutputOptions {
 // RegressionOutput(value).
 struct RegressionOutputOptions {
   static constexpr std::string_view kType = "RegressionOutput";
+  static constexpr std::string_view kSummary =
+      "one number an example, for the Regress call of TensorFlow Serving";
   Formula value;
   Place place;
 
@@ -63,6 +69,7 @@ using ExportOutputOptions =
 // batch, or losses of examples, [B] or [B, ...], of which it is the mean.
 struct CustomHead {
   static constexpr std::string_view kType = "CustomHead";
+  static constexpr std::string_view kSummary = "loss, predictions and exports as formulas";
   Formula loss;
   std::map<std::string, Formula> predictions;
   std::map<std::string, ExportOutputOptions> export_outputs;

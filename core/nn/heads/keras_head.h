@@ -81,6 +81,8 @@ struct KerasOutput {
 // are one tensor, or a dict by the outputs' names.
 struct KerasHead {
   static constexpr std::string_view kType = "compile";
+  static constexpr std::string_view kSummary =
+      "losses, weights and metrics by output, as Keras' compile() takes them";
   std::vector<KerasOutput> outputs;
   Place place;
 

@@ -14,6 +14,8 @@ namespace tpuest::nn {
 // labels [B] or [B, 1] in [0, 1], predictions are the logistic of the logits.
 struct LogisticRegressionHead {
   static constexpr std::string_view kType = "LogisticRegressionHead";
+  static constexpr std::string_view kSummary =
+      "one logit: labels between 0 and 1, by sigmoid cross-entropy";
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
   std::optional<std::string> name;

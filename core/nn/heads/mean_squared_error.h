@@ -15,6 +15,7 @@ namespace tpuest::nn {
 // its own. Weights may be [B], [B, 1] or of the logits' shape.
 struct MeanSquaredError {
   static constexpr std::string_view kType = "mean_squared_error";
+  static constexpr std::string_view kSummary = "numbers, by the mean squared error alone";
   std::string prediction = "predictions";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;

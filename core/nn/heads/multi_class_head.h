@@ -17,6 +17,8 @@ namespace tpuest::nn {
 // n_classes]. Metrics: average_loss, accuracy.
 struct MultiClassHead {
   static constexpr std::string_view kType = "MultiClassHead";
+  static constexpr std::string_view kSummary =
+      "a logit a class, of which one is true, by softmax cross-entropy";
   int64_t n_classes = 0;
   std::optional<std::string> weight_column;
   LabelVocabulary label_vocabulary;

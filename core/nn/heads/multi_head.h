@@ -29,6 +29,8 @@ using NamedHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, 
 // mean of its loss over the batches.
 struct MultiHead {
   static constexpr std::string_view kType = "MultiHead";
+  static constexpr std::string_view kSummary =
+      "several heads, each on its own logits, trained by the sum of their losses";
   std::vector<NamedHead> heads;
   std::vector<double> head_weights;
   Place place;

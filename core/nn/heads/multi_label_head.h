@@ -23,6 +23,7 @@ namespace tpuest::nn {
 // auc_precision_recall/class<c>; with a label_vocabulary the class's word stands for "class<c>".
 struct MultiLabelHead {
   static constexpr std::string_view kType = "MultiLabelHead";
+  static constexpr std::string_view kSummary = "a logit a class, of which any number may be true";
   using Class = std::variant<int64_t, std::string>;  // its number or word
   int64_t n_classes = 0;
   std::optional<std::string> weight_column;

@@ -14,6 +14,8 @@ namespace tpuest::nn {
 // loss is LogPoissonLoss.
 struct PoissonRegressionHead {
   static constexpr std::string_view kType = "PoissonRegressionHead";
+  static constexpr std::string_view kSummary =
+      "counts, by the Poisson loss of the logarithm of their mean";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";

@@ -39,6 +39,7 @@ inline constexpr std::string_view kLabelScalingHelp =
 // compares scaled labels; predictions are logits * std + mean, and average_loss is that of them.
 struct RegressionHead {
   static constexpr std::string_view kType = "RegressionHead";
+  static constexpr std::string_view kSummary = "numbers, by the squared error";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";

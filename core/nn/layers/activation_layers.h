@@ -15,6 +15,7 @@ namespace tpuest::nn {
 // An activation by name; the shape stays.
 struct ActivationLayer {
   static constexpr std::string_view kType = "activation";
+  static constexpr std::string_view kSummary = "a function of each value, by its name";
   static constexpr std::string_view kAliases[] = {"Activation"};
   std::string activation = "linear";
   std::string name;
@@ -34,6 +35,7 @@ struct ActivationLayer {
 // max_value where x >= max_value, x from threshold on, and negative_slope * (x - threshold) below.
 struct ReLU {
   static constexpr std::string_view kType = "re_lu";
+  static constexpr std::string_view kSummary = "max(x, 0), with a slope below and a largest value";
   static constexpr std::string_view kAliases[] = {"ReLU"};
   std::optional<double> max_value;
   double negative_slope = 0.0;
@@ -56,6 +58,7 @@ struct ReLU {
 // x where it is positive, else alpha * x.
 struct LeakyReLU {
   static constexpr std::string_view kType = "leaky_re_lu";
+  static constexpr std::string_view kSummary = "x above 0, alpha * x below";
   static constexpr std::string_view kAliases[] = {"LeakyReLU"};
   double alpha = 0.3;
   std::string name;
@@ -74,6 +77,7 @@ struct LeakyReLU {
 // x where it is positive, else alpha * (exp(x) - 1) (Clevert et al. 2016).
 struct ELU {
   static constexpr std::string_view kType = "elu";
+  static constexpr std::string_view kSummary = "x above 0, alpha * (exp(x) - 1) below";
   static constexpr std::string_view kAliases[] = {"ELU"};
   double alpha = 1.0;
   std::string name;
@@ -93,6 +97,8 @@ struct ELU {
 // alpha, of an example's shape with 1 on shared_axes.
 struct PReLU {
   static constexpr std::string_view kType = "p_re_lu";
+  static constexpr std::string_view kSummary =
+      "x above 0, below it x times a slope that is trained";
   static constexpr std::string_view kAliases[] = {"PReLU"};
   Initializer alpha_initializer = ZerosInitializer{};
   Regularizer alpha_regularizer;
@@ -116,6 +122,7 @@ struct PReLU {
 // exp(x) over its sum along an axis.
 struct SoftmaxLayer {
   static constexpr std::string_view kType = "softmax";
+  static constexpr std::string_view kSummary = "shares that sum to 1 over an axis";
   static constexpr std::string_view kAliases[] = {"Softmax"};
   int64_t axis = -1;
   std::string name;
@@ -134,6 +141,7 @@ struct SoftmaxLayer {
 // x where it is above theta, else 0.
 struct ThresholdedReLU {
   static constexpr std::string_view kType = "thresholded_re_lu";
+  static constexpr std::string_view kSummary = "x above theta, 0 below";
   static constexpr std::string_view kAliases[] = {"ThresholdedReLU"};
   double theta = 1.0;
   std::string name;

@@ -16,6 +16,8 @@ namespace tpuest::nn {
 // rank.
 struct BatchNormalization {
   static constexpr std::string_view kType = "batch_normalization";
+  static constexpr std::string_view kSummary =
+      "mean 0 and variance 1 over the replica's batch, with moving averages outside of training";
   static constexpr std::string_view kAliases[] = {"BatchNormalization"};
   double momentum = 0.99;
   double epsilon = 0.001;

@@ -42,6 +42,7 @@ void VisitWindow1D(V& v, Layer& layer) {
 // filters], bias [filters].
 struct Conv2D {
   static constexpr std::string_view kType = "conv2d";
+  static constexpr std::string_view kSummary = "a convolution of images";
   static constexpr std::string_view kAliases[] = {"Conv2D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -82,6 +83,7 @@ struct Conv2D {
 // depth_multiplier].
 struct DepthwiseConv2D {
   static constexpr std::string_view kType = "depthwise_conv2d";
+  static constexpr std::string_view kSummary = "a convolution of each channel of images by itself";
   static constexpr std::string_view kAliases[] = {"DepthwiseConv2D"};
   Sides kernel_size;
   Sides strides = 1;
@@ -120,6 +122,7 @@ struct DepthwiseConv2D {
 // channels / groups, filters], bias [filters].
 struct Conv3D {
   static constexpr std::string_view kType = "conv3d";
+  static constexpr std::string_view kSummary = "a convolution over three axes";
   static constexpr std::string_view kAliases[] = {"Conv3D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -164,6 +167,8 @@ struct Conv3D {
 // channels * depth_multiplier, filters], bias [filters].
 struct SeparableConv2D {
   static constexpr std::string_view kType = "separable_conv2d";
+  static constexpr std::string_view kSummary =
+      "a convolution of each channel of images, then one of 1x1 over the channels";
   static constexpr std::string_view kAliases[] = {"SeparableConv2D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -208,6 +213,7 @@ struct SeparableConv2D {
 // "causal": no step sees those behind it.
 struct Conv1D {
   static constexpr std::string_view kType = "conv1d";
+  static constexpr std::string_view kSummary = "a convolution over steps in time";
   static constexpr std::string_view kAliases[] = {"Conv1D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -247,6 +253,8 @@ struct Conv1D {
 // depthwise_kernel [steps, channels, depth_multiplier], bias [channels * depth_multiplier].
 struct DepthwiseConv1D {
   static constexpr std::string_view kType = "depthwise_conv1d";
+  static constexpr std::string_view kSummary =
+      "a convolution of each channel of steps in time by itself";
   static constexpr std::string_view kAliases[] = {"DepthwiseConv1D"};
   Sides kernel_size;
   Sides strides = 1;
@@ -285,6 +293,8 @@ struct DepthwiseConv1D {
 // depth_multiplier, filters], bias [filters].
 struct SeparableConv1D {
   static constexpr std::string_view kType = "separable_conv1d";
+  static constexpr std::string_view kSummary =
+      "a convolution of each channel of steps in time, then one of 1 over the channels";
   static constexpr std::string_view kAliases[] = {"SeparableConv1D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -350,6 +360,8 @@ struct TransposedWords {
 template <int axes>
 struct TransposedConv {
   static constexpr std::string_view kType = TransposedWordsOf(axes).type;
+  static constexpr std::string_view kSummary =
+      "a convolution's transpose: what makes images larger again";
   static constexpr std::string_view kAliases[] = {TransposedWordsOf(axes).alias};
   int64_t filters = 0;
   Sides kernel_size;

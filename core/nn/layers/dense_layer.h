@@ -15,6 +15,8 @@ namespace tpuest::nn {
 // units]. Variables kernel [n, units], bias [units].
 struct Dense {
   static constexpr std::string_view kType = "dense";
+  static constexpr std::string_view kSummary =
+      "every output from every input: x * kernel + bias, then the activation";
   static constexpr std::string_view kAliases[] = {"Dense"};
   int64_t units = 0;
   std::optional<std::string> activation;

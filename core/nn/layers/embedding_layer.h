@@ -12,6 +12,7 @@ namespace tpuest::nn {
 // Numbers that are no integers are cut to int32.
 struct Embedding {
   static constexpr std::string_view kType = "embedding";
+  static constexpr std::string_view kSummary = "a trained vector for each number";
   static constexpr std::string_view kAliases[] = {"Embedding"};
   static constexpr bool kTakesIntegers = true;
   int64_t input_dim = 0;

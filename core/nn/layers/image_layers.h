@@ -25,6 +25,7 @@ void VisitTarget(V& v, Layer& layer) {
 // aspect ratio.
 struct Resizing {
   static constexpr std::string_view kType = "resizing";
+  static constexpr std::string_view kSummary = "images brought to a size";
   static constexpr std::string_view kAliases[] = {"Resizing"};
   int64_t height = 0;
   int64_t width = 0;
@@ -50,6 +51,7 @@ struct Resizing {
 // The middle of an image; of a smaller one all, resized as crop_to_aspect_ratio does.
 struct CenterCrop {
   static constexpr std::string_view kType = "center_crop";
+  static constexpr std::string_view kSummary = "the middle of each image";
   static constexpr std::string_view kAliases[] = {"CenterCrop"};
   int64_t height = 0;
   int64_t width = 0;
@@ -70,6 +72,8 @@ struct CenterCrop {
 // as crop_to_aspect_ratio does.
 struct RandomCrop {
   static constexpr std::string_view kType = "random_crop";
+  static constexpr std::string_view kSummary =
+      "a part of each image, another one in each step; its middle outside of training";
   static constexpr std::string_view kAliases[] = {"RandomCrop"};
   int64_t height = 0;
   int64_t width = 0;
@@ -89,6 +93,7 @@ struct RandomCrop {
 // Turns half of the images about, left to right, upside down, or both by themselves.
 struct RandomFlip {
   static constexpr std::string_view kType = "random_flip";
+  static constexpr std::string_view kSummary = "images mirrored at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomFlip"};
   std::string mode = "horizontal_and_vertical";
   std::string name;
@@ -122,6 +127,7 @@ void VisitFilling(V& v, Layer& layer) {
 // Turns each image about its middle.
 struct RandomRotation {
   static constexpr std::string_view kType = "random_rotation";
+  static constexpr std::string_view kSummary = "images turned at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomRotation"};
   Factor factor = 0.0;
   std::string fill_mode = "reflect";
@@ -146,6 +152,7 @@ struct RandomRotation {
 // Moves each image down and to the right.
 struct RandomTranslation {
   static constexpr std::string_view kType = "random_translation";
+  static constexpr std::string_view kSummary = "images shifted at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomTranslation"};
   Factor height_factor = 0.0;
   Factor width_factor = 0.0;
@@ -172,6 +179,8 @@ struct RandomTranslation {
 // Zooms each image about its middle; a factor above 0 shows more than the image.
 struct RandomZoom {
   static constexpr std::string_view kType = "random_zoom";
+  static constexpr std::string_view kSummary =
+      "images enlarged or made smaller at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomZoom"};
   Factor height_factor = 0.0;
   std::optional<Factor> width_factor;
@@ -199,6 +208,7 @@ struct RandomZoom {
 // (x - mean) * f + mean of each channel of an image, within 0 to 255.
 struct RandomContrast {
   static constexpr std::string_view kType = "random_contrast";
+  static constexpr std::string_view kSummary = "the contrast changed at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomContrast"};
   Factor factor = 0.0;
   std::string name;
@@ -219,6 +229,7 @@ struct RandomContrast {
 // Adds one number to each image.
 struct RandomBrightness {
   static constexpr std::string_view kType = "random_brightness";
+  static constexpr std::string_view kSummary = "the brightness changed at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomBrightness"};
   Factor factor = 0.0;
   std::vector<double> value_range = {0, 255};

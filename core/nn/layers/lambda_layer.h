@@ -14,6 +14,7 @@ namespace tpuest::nn {
 // come in the compute dtype, all others as they are.
 struct Lambda {
   static constexpr std::string_view kType = "lambda";
+  static constexpr std::string_view kSummary = "a formula of the inputs";
   static constexpr std::string_view kAliases[] = {"Lambda"};
   static constexpr bool kTakesIntegers = true;
   Formula value;

@@ -60,6 +60,7 @@ struct SharedLayer {
 // "<name>:<output>" outside.
 struct NestedModel {
   static constexpr std::string_view kType = "functional";
+  static constexpr std::string_view kSummary = "a model inside a model, with layers of its own";
   static constexpr std::string_view kAliases[] = {"Functional", "sequential", "Sequential"};
   std::vector<Layer> layers;
   std::vector<std::string> outputs;

@@ -18,14 +18,21 @@ struct MergeWords {
   std::string_view type;
   std::string_view alias;
   std::string_view name;  // help
+  std::string_view summary;
 };
 [[nodiscard]] constexpr MergeWords MergeWordsOf(MergeKind kind) {
-  constexpr MergeWords kWords[] = {{"add", "Add", "default: add, add_1, ..."},
-                                   {"subtract", "Subtract", "default: subtract, subtract_1, ..."},
-                                   {"multiply", "Multiply", "default: multiply, multiply_1, ..."},
-                                   {"average", "Average", "default: average, average_1, ..."},
-                                   {"maximum", "Maximum", "default: maximum, maximum_1, ..."},
-                                   {"minimum", "Minimum", "default: minimum, minimum_1, ..."}};
+  constexpr MergeWords kWords[] = {
+      {"add", "Add", "default: add, add_1, ...", "the sum of inputs, element by element"},
+      {"subtract", "Subtract", "default: subtract, subtract_1, ...",
+       "the difference of two inputs, element by element"},
+      {"multiply", "Multiply", "default: multiply, multiply_1, ...",
+       "the product of inputs, element by element"},
+      {"average", "Average", "default: average, average_1, ...",
+       "the mean of inputs, element by element"},
+      {"maximum", "Maximum", "default: maximum, maximum_1, ...",
+       "the largest of inputs, element by element"},
+      {"minimum", "Minimum", "default: minimum, minimum_1, ...",
+       "the smallest of inputs, element by element"}};
   return kWords[static_cast<int>(kind)];
 }
 
@@ -35,6 +42,7 @@ struct MergeWords {
 template <MergeKind kind>
 struct MergeLayer {
   static constexpr std::string_view kType = MergeWordsOf(kind).type;
+  static constexpr std::string_view kSummary = MergeWordsOf(kind).summary;
   static constexpr std::string_view kAliases[] = {MergeWordsOf(kind).alias};
   std::string name;
   LayerInputs inputs;
@@ -57,6 +65,7 @@ using MinimumLayer = MergeLayer<MergeKind::kMinimum>;
 // The inputs one behind the other along an axis; all other dimensions are equal.
 struct Concatenate {
   static constexpr std::string_view kType = "concatenate";
+  static constexpr std::string_view kSummary = "inputs one behind the other along an axis";
   static constexpr std::string_view kAliases[] = {"Concatenate"};
   int64_t axis = -1;
   std::string name;
@@ -76,6 +85,8 @@ struct Concatenate {
 // [batch, 1] of two vectors. With `normalize` the vectors along it have length 1.
 struct Dot {
   static constexpr std::string_view kType = "dot";
+  static constexpr std::string_view kSummary =
+      "the products of two inputs, summed over an axis of each";
   static constexpr std::string_view kAliases[] = {"Dot"};
   static constexpr std::string_view kArguments[] = {"x", "y"};
   std::variant<int64_t, std::vector<int64_t>> axes = int64_t{1};

@@ -18,6 +18,7 @@ namespace tpuest::nn {
 // fate.
 struct Dropout {
   static constexpr std::string_view kType = "dropout";
+  static constexpr std::string_view kSummary = "values set to 0 at random, in training";
   static constexpr std::string_view kAliases[] = {"Dropout"};
   double rate = 0.5;
   std::vector<std::optional<int64_t>> noise_shape;
@@ -54,6 +55,7 @@ struct SpatialWords {
 template <int axes>
 struct SpatialDropout {
   static constexpr std::string_view kType = SpatialWordsOf(axes).type;
+  static constexpr std::string_view kSummary = "whole channels set to 0 at random, in training";
   static constexpr std::string_view kAliases[] = {SpatialWordsOf(axes).alias};
   double rate = 0.5;
   std::string name;
@@ -77,6 +79,8 @@ using SpatialDropout3D = SpatialDropout<3>;
 // [null, 1, ...].
 struct StochasticDepth {
   static constexpr std::string_view kType = "stochastic_depth";
+  static constexpr std::string_view kSummary =
+      "a branch left out at random, an example at a time, in training";
   static constexpr std::string_view kAliases[] = {"StochasticDepth"};
   double drop_path_rate = 0.0;
   std::string name;
@@ -96,6 +100,7 @@ struct StochasticDepth {
 // Adds normal numbers of mean 0 in training.
 struct GaussianNoise {
   static constexpr std::string_view kType = "gaussian_noise";
+  static constexpr std::string_view kSummary = "noise added, in training";
   static constexpr std::string_view kAliases[] = {"GaussianNoise"};
   double stddev = 0.0;
   std::string name;
@@ -114,6 +119,7 @@ struct GaussianNoise {
 // Multiplies by normal numbers of mean 1 and variance rate / (1 - rate) in training.
 struct GaussianDropout {
   static constexpr std::string_view kType = "gaussian_dropout";
+  static constexpr std::string_view kSummary = "values multiplied by noise around 1, in training";
   static constexpr std::string_view kAliases[] = {"GaussianDropout"};
   double rate = 0.5;
   std::string name;
@@ -133,6 +139,7 @@ struct GaussianDropout {
 // selu's value far below 0, and all is scaled and moved.
 struct AlphaDropout {
   static constexpr std::string_view kType = "alpha_dropout";
+  static constexpr std::string_view kSummary = "dropout that keeps mean and variance, for selu";
   static constexpr std::string_view kAliases[] = {"AlphaDropout"};
   double rate = 0.5;
   std::string name;
@@ -151,6 +158,7 @@ struct AlphaDropout {
 // x itself, and a penalty l1 * sum |x| + l2 * sum x^2 over the batch's size in the loss.
 struct ActivityRegularization {
   static constexpr std::string_view kType = "activity_regularization";
+  static constexpr std::string_view kSummary = "x as it is, with a loss of its size";
   static constexpr std::string_view kAliases[] = {"ActivityRegularization"};
   double l1 = 0.0;
   double l2 = 0.0;

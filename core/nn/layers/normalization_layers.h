@@ -21,6 +21,8 @@ using PerChannel = std::variant<double, std::vector<double>>;
 // gamma + beta. Variables gamma, beta of the axes' dimensions.
 struct LayerNormalization {
   static constexpr std::string_view kType = "layer_normalization";
+  static constexpr std::string_view kSummary =
+      "mean 0 and variance 1 within each example, then a trained scale and offset";
   static constexpr std::string_view kAliases[] = {"LayerNormalization"};
   Axes axis = int64_t{-1};
   double epsilon = 0.001;
@@ -55,6 +57,8 @@ struct LayerNormalization {
 // `groups` -1: each channel by itself. Variables gamma, beta [channels].
 struct GroupNormalization {
   static constexpr std::string_view kType = "group_normalization";
+  static constexpr std::string_view kSummary =
+      "mean 0 and variance 1 within groups of channels of each example";
   static constexpr std::string_view kAliases[] = {"GroupNormalization"};
   int64_t groups = 32;
   double epsilon = 0.001;
@@ -88,6 +92,7 @@ struct GroupNormalization {
 // Makes the length along the axes 1: x / sqrt(max(sum(x^2), 1e-12)).
 struct UnitNormalization {
   static constexpr std::string_view kType = "unit_normalization";
+  static constexpr std::string_view kSummary = "length 1 along an axis";
   static constexpr std::string_view kAliases[] = {"UnitNormalization"};
   Axes axis = int64_t{-1};
   std::string name;
@@ -108,6 +113,8 @@ struct UnitNormalization {
 // trained and come from a file.
 struct Normalization {
   static constexpr std::string_view kType = "normalization";
+  static constexpr std::string_view kSummary =
+      "a given mean taken off, divided by the root of a given variance";
   static constexpr std::string_view kAliases[] = {"Normalization"};
   std::optional<PerChannel> mean;
   std::optional<PerChannel> variance;
@@ -131,6 +138,7 @@ struct Normalization {
 // in tf.keras.applications has it. Variable gamma [channels].
 struct LayerScale {
   static constexpr std::string_view kType = "layer_scale";
+  static constexpr std::string_view kSummary = "a trained factor for each channel";
   static constexpr std::string_view kAliases[] = {"LayerScale"};
   double init_values = 1e-6;
   bool trainable = true;
@@ -150,6 +158,7 @@ struct LayerScale {
 // x * scale + offset.
 struct Rescaling {
   static constexpr std::string_view kType = "rescaling";
+  static constexpr std::string_view kSummary = "x * scale + offset";
   static constexpr std::string_view kAliases[] = {"Rescaling"};
   PerChannel scale = 1.0;
   PerChannel offset = 0.0;

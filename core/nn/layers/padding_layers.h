@@ -49,6 +49,7 @@ inline constexpr std::string_view kMarginsHelp =
 template <int axes>
 struct ZeroPadding {
   static constexpr std::string_view kType = PaddingWordsOf(axes).type;
+  static constexpr std::string_view kSummary = "zeros around the rows and columns";
   static constexpr std::string_view kAliases[] = {PaddingWordsOf(axes).alias};
   Margins padding = int64_t{1};
   std::string name;
@@ -71,6 +72,7 @@ using ZeroPadding3D = ZeroPadding<3>;
 template <int axes>
 struct Cropping {
   static constexpr std::string_view kType = CroppingWordsOf(axes).type;
+  static constexpr std::string_view kSummary = "rows and columns taken off the sides";
   static constexpr std::string_view kAliases[] = {CroppingWordsOf(axes).alias};
   Margins cropping = int64_t{axes == 2 ? 0 : 1};
   std::string name;
@@ -93,6 +95,8 @@ using Cropping3D = Cropping<3>;
 template <int axes>
 struct UpSampling {
   static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
+  static constexpr std::string_view kSummary =
+      "each row and column several times, or an image enlarged";
   static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
   std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
   std::string interpolation = "nearest";  // of two axes

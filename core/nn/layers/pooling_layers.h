@@ -62,6 +62,9 @@ struct PoolWords {
 template <PoolKind kind, int axes>
 struct Pooling {
   static constexpr std::string_view kType = WindowWordsOf(kind, axes).type;
+  static constexpr std::string_view kSummary =
+      kind == PoolKind::kMax ? std::string_view("the largest value of each window")
+                             : "the mean of each window";
   static constexpr std::array<std::string_view, 2> kAliases = WindowWordsOf(kind, axes).aliases;
   Sides pool_size = 2;
   std::optional<Sides> strides;
@@ -95,6 +98,9 @@ using AveragePooling3D = Pooling<PoolKind::kAverage, 3>;
 template <PoolKind kind, int axes>
 struct GlobalPooling {
   static constexpr std::string_view kType = GlobalWordsOf(kind, axes).type;
+  static constexpr std::string_view kSummary =
+      kind == PoolKind::kMax ? std::string_view("the largest value of each channel")
+                             : "the mean of each channel";
   static constexpr std::array<std::string_view, 2> kAliases = GlobalWordsOf(kind, axes).aliases;
   bool keepdims = false;
   std::string name;

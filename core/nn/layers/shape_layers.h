@@ -12,6 +12,7 @@ namespace tpuest::nn {
 // Makes one axis of all but the batch: [batch, ...] -> [batch, product of the others].
 struct Flatten {
   static constexpr std::string_view kType = "flatten";
+  static constexpr std::string_view kSummary = "all axes but the batch as one";
   static constexpr std::string_view kAliases[] = {"Flatten"};
   std::string name;
   LayerInputs inputs;
@@ -29,6 +30,7 @@ struct Flatten {
 // the others leave.
 struct Reshape {
   static constexpr std::string_view kType = "reshape";
+  static constexpr std::string_view kSummary = "the same values in another shape";
   static constexpr std::string_view kAliases[] = {"Reshape"};
   std::vector<int64_t> shape;
   std::string name;
@@ -48,6 +50,7 @@ struct Reshape {
 // have their batch elsewhere (TPUEstimator's batch_axis).
 struct Transpose {
   static constexpr std::string_view kType = "transpose";
+  static constexpr std::string_view kSummary = "axes in another order, the batch among them";
   std::vector<int64_t> perm;
   std::string name;
   LayerInputs inputs;
@@ -70,6 +73,7 @@ struct Transpose {
 // batch left out.
 struct Permute {
   static constexpr std::string_view kType = "permute";
+  static constexpr std::string_view kSummary = "axes in another order, behind the batch";
   static constexpr std::string_view kAliases[] = {"Permute"};
   std::vector<int64_t> dims;
   std::string name;
@@ -90,6 +94,7 @@ struct Permute {
 // The elements along an axis in the opposite order: x[..., ::-1], RGB to BGR.
 struct Reverse {
   static constexpr std::string_view kType = "reverse";
+  static constexpr std::string_view kSummary = "the values along axes from the end on";
   static constexpr std::string_view kAliases[] = {"Reverse"};
   int64_t axis = -1;
   std::string name;
@@ -108,6 +113,7 @@ struct Reverse {
 // Repeats each example: [batch, n] -> [batch, times, n].
 struct RepeatVector {
   static constexpr std::string_view kType = "repeat_vector";
+  static constexpr std::string_view kSummary = "each row n times, as steps in time";
   static constexpr std::string_view kAliases[] = {"RepeatVector"};
   int64_t n = 1;
   std::string name;

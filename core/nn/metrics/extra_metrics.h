@@ -50,10 +50,18 @@ enum class PlainMetric { kAccuracy, kMeanAbsoluteError, kMeanSquaredError, kRoot
                                          "root_mean_squared_error"};
   return kNames[static_cast<int>(metric)];
 }
+[[nodiscard]] constexpr std::string_view SummaryOf(PlainMetric metric) {
+  constexpr std::string_view kSummaries[] = {
+      "the fraction of examples whose label is the predicted class",
+      "the mean of |label - prediction|", "the mean of (label - prediction) squared",
+      "the root of the mean of (label - prediction) squared"};
+  return kSummaries[static_cast<int>(metric)];
+}
 
 template <PlainMetric metric>
 struct PlainOptions {
   static constexpr std::string_view kType = NameOf(metric);
+  static constexpr std::string_view kSummary = SummaryOf(metric);
   std::string name{kType};
   MetricFormulas of = {};
   Place place;
@@ -73,16 +81,31 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
   constexpr std::string_view kNames[] = {"precision", "recall", "binary_accuracy"};
   return kNames[static_cast<int>(metric)];
 }
+[[nodiscard]] constexpr std::string_view SummaryOf(ThresholdMetric metric) {
+  constexpr std::string_view kSummaries[] = {
+      "the fraction of predicted positives that are positive",
+      "the fraction of positives that are predicted",
+      "the fraction of examples on the right side of the threshold"};
+  return kSummaries[static_cast<int>(metric)];
+}
 [[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
   constexpr std::string_view kNames[] = {"true_positives", "true_negatives", "false_positives",
                                          "false_negatives"};
   return kNames[static_cast<int>(cell)];
+}
+[[nodiscard]] constexpr std::string_view SummaryOf(ConfusionCell cell) {
+  constexpr std::string_view kSummaries[] = {"how many positives are predicted so",
+                                             "how many negatives are predicted so",
+                                             "how many negatives are predicted as positives",
+                                             "how many positives are predicted as negatives"};
+  return kSummaries[static_cast<int>(cell)];
 }
 
 // Options of one of them; `metric` is a ThresholdMetric or a ConfusionCell.
 template <auto metric>
 struct ThresholdOptions {
   static constexpr std::string_view kType = NameOf(metric);
+  static constexpr std::string_view kSummary = SummaryOf(metric);
   double threshold = 0.5;
   std::string name{kType};
   MetricFormulas of = {};
@@ -102,6 +125,8 @@ using ConfusionOptions = ThresholdOptions<cell>;
 // The fraction of examples whose label is among the k classes of highest score.
 struct RecallAtKOptions {
   static constexpr std::string_view kType = "recall_at_k";
+  static constexpr std::string_view kSummary =
+      "the fraction of examples whose label is among the k classes of highest score";
   static constexpr std::string_view kAliases[] = {"in_top_k", "top_k_categorical_accuracy"};
   int64_t k = 0;
   std::string name;
@@ -117,6 +142,7 @@ struct RecallAtKOptions {
 // The area under a curve: AucMetric.
 struct AucOptions {
   static constexpr std::string_view kType = "auc";
+  static constexpr std::string_view kSummary = "the area under the ROC or precision-recall curve";
   std::string curve = "ROC";
   int64_t num_thresholds = 200;
   std::string summation_method = "interpolation";
@@ -137,6 +163,8 @@ struct AucOptions {
 // The mean of one of the head's tensors, or of a formula's value, weighed by the examples' weights.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
+  static constexpr std::string_view kSummary =
+      "the mean of one of the head's tensors, or of a formula";
   std::string values;
   std::string name;
   Formula value = {};
@@ -160,20 +188,25 @@ struct TradeoffNames {
   std::string_view type;
   std::string_view least;  // the key of what the other must reach, or come near to
   std::string_view help;
+  std::string_view summary;
 };
 [[nodiscard]] constexpr TradeoffNames NamesOf(Tradeoff tradeoff) {
   constexpr std::string_view kNear = "what it is to be near to, in [0, 1]";
   constexpr std::string_view kLeast = "the least it may be, in [0, 1]";
-  constexpr TradeoffNames kNames[] = {{"sensitivity_at_specificity", "specificity", kNear},
-                                      {"specificity_at_sensitivity", "sensitivity", kNear},
-                                      {"precision_at_recall", "recall", kLeast},
-                                      {"recall_at_precision", "precision", kLeast}};
+  constexpr TradeoffNames kNames[] = {
+      {"sensitivity_at_specificity", "specificity", kNear,
+       "the sensitivity at the threshold that comes nearest to a specificity"},
+      {"specificity_at_sensitivity", "sensitivity", kNear,
+       "the specificity at the threshold that comes nearest to a sensitivity"},
+      {"precision_at_recall", "recall", kLeast, "the best precision at a recall"},
+      {"recall_at_precision", "precision", kLeast, "the best recall at a precision"}};
   return kNames[static_cast<int>(tradeoff)];
 }
 
 template <Tradeoff tradeoff>
 struct TradeoffOptions {
   static constexpr std::string_view kType = NamesOf(tradeoff).type;
+  static constexpr std::string_view kSummary = NamesOf(tradeoff).summary;
   double least = 0;
   int64_t num_thresholds = 200;
   std::string name{kType};

@@ -39,6 +39,8 @@ struct KerasOptions {
 // is momentum.
 struct SGD {
   static constexpr std::string_view kType = "SGD";
+  static constexpr std::string_view kSummary =
+      "tf.keras: a step of the rate against the gradient, with momentum";
   static constexpr double kLearningRate = 0.01;
   KerasOptions options;
   double momentum = 0.0;
@@ -58,6 +60,8 @@ struct SGD {
 // v. Sparse gradients decay the slots of every row.
 struct Adam {
   static constexpr std::string_view kType = "Adam";
+  static constexpr std::string_view kSummary =
+      "tf.keras: averages of the gradient and of its square";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   AdamDecays decays;
@@ -77,6 +81,8 @@ struct Adam {
 // momentum (if there is momentum), mg (centered).
 struct RMSprop {
   static constexpr std::string_view kType = "RMSprop";
+  static constexpr std::string_view kSummary =
+      "tf.keras: divided by the root of an average of squares";
   static constexpr std::string_view kAliases[] = {"RMSProp"};
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
@@ -99,6 +105,8 @@ struct RMSprop {
 // Adagrad (Duchi et al. 2011): n += g^2; w -= lr g / (sqrt(n) + epsilon). Slot accumulator.
 struct Adagrad {
   static constexpr std::string_view kType = "Adagrad";
+  static constexpr std::string_view kSummary =
+      "tf.keras: smaller steps the more was seen of a weight";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   double initial_accumulator_value = 0.1;
@@ -116,6 +124,8 @@ struct Adagrad {
 // Follow the regularized leader (McMahan et al. 2013). Slots accumulator (sum of squares), linear.
 struct Ftrl {
   static constexpr std::string_view kType = "Ftrl";
+  static constexpr std::string_view kSummary =
+      "tf.keras: follow the regularized leader; sparse weights by l1";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   FtrlOptions ftrl;

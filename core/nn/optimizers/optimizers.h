@@ -57,6 +57,7 @@ inline constexpr std::string_view kLearningRateHelp = "a number, a formula of st
 // Gradient descent: w -= lr g. No slots.
 struct GradientDescentOptimizer {
   static constexpr std::string_view kType = "GradientDescentOptimizer";
+  static constexpr std::string_view kSummary = "tf.train: a step of the rate against the gradient";
   LearningRate learning_rate;
   GradientOptions gradients;
   Place place;
@@ -71,6 +72,7 @@ struct GradientDescentOptimizer {
 // Momentum (Polyak 1964): m = momentum m + g; w -= lr m. Slot <var>/Momentum.
 struct MomentumOptimizer {
   static constexpr std::string_view kType = "MomentumOptimizer";
+  static constexpr std::string_view kSummary = "tf.train: a part of the last step is kept";
   LearningRate learning_rate;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -90,6 +92,8 @@ struct MomentumOptimizer {
 // <var>/Adam_1; beta1_power and beta2_power.
 struct AdamOptimizer {
   static constexpr std::string_view kType = "AdamOptimizer";
+  static constexpr std::string_view kSummary =
+      "tf.train: averages of the gradient and of its square";
   LearningRate learning_rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -110,6 +114,8 @@ struct AdamOptimizer {
 // Adagrad (Duchi et al. 2011): n += g^2; w -= lr g / sqrt(n). Slot <var>/Adagrad.
 struct AdagradOptimizer {
   static constexpr std::string_view kType = "AdagradOptimizer";
+  static constexpr std::string_view kSummary =
+      "tf.train: smaller steps the more was seen of a weight";
   LearningRate learning_rate;
   double initial_accumulator_value = 0.1;
   GradientOptions gradients;
@@ -127,6 +133,8 @@ struct AdagradOptimizer {
 // <var>/RMSProp (n), <var>/RMSProp_1 (m); centered: RMSProp_1 is the mean gradient, RMSProp_2 m.
 struct RMSPropOptimizer {
   static constexpr std::string_view kType = "RMSPropOptimizer";
+  static constexpr std::string_view kSummary =
+      "tf.train: divided by the root of an average of squares";
   LearningRate learning_rate;
   double decay = 0.9;
   double momentum = 0.0;
@@ -151,6 +159,8 @@ struct RMSPropOptimizer {
 // the first step, as in TensorFlow.
 struct FtrlOptimizer {
   static constexpr std::string_view kType = "FtrlOptimizer";
+  static constexpr std::string_view kSummary =
+      "tf.train: follow the regularized leader; sparse weights by l1";
   LearningRate learning_rate;
   FtrlOptions ftrl;
   GradientOptions gradients;
@@ -168,6 +178,8 @@ struct FtrlOptimizer {
 // |w| / (|g| + weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
 struct LARSOptimizer {
   static constexpr std::string_view kType = "LARSOptimizer";
+  static constexpr std::string_view kSummary =
+      "a rate for each variable by its norm and its gradient's, for large batches";
   LearningRate learning_rate;
   double momentum = 0.9;
   double weight_decay = 0.0001;
@@ -195,6 +207,8 @@ struct LARSOptimizer {
 // <var>/adam_m, <var>/adam_v.
 struct AdamWeightDecayOptimizer {
   static constexpr std::string_view kType = "AdamWeightDecayOptimizer";
+  static constexpr std::string_view kSummary =
+      "Adam whose weights shrink beside it, without bias correction";
   LearningRate learning_rate;
   double weight_decay_rate = 0.0;
   AdamDecays decays;

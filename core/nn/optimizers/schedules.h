@@ -23,6 +23,9 @@ template <WarmupShape shape>
 struct WarmupOptions {
   static constexpr bool kIsConstant = shape == WarmupShape::kConstant;
   static constexpr std::string_view kType = kIsConstant ? "constant" : "linear";
+  static constexpr std::string_view kSummary =
+      kIsConstant ? std::string_view("a rate of its own up to warmup_steps")
+                  : "a rate that rises to the schedule's up to warmup_steps";
   Period warmup_steps;
   double warmup_learning_rate = 0.0;
 
@@ -52,6 +55,7 @@ void VisitWarmup(V& v, Warmup& warmup) {
 // The same rate at every step; a number in a job means this without a warm-up.
 struct ConstantRate {
   static constexpr std::string_view kType = "constant";
+  static constexpr std::string_view kSummary = "one rate, with a warmup";
   double learning_rate = 0.0;
   Warmup warmup;
   Place place;
@@ -70,18 +74,23 @@ struct DecayWords {
   std::string_view type;
   std::string_view decay_steps;  // help
   std::string_view decay_rate;
+  std::string_view summary;
 };
 [[nodiscard]] constexpr DecayWords WordsOf(Decay decay) {
   constexpr DecayWords kWords[] = {
-      {"exponential_decay", "steps for one factor decay_rate", "factor"},
-      {"natural_exp_decay", "steps for one factor e^-rate", "exponent"},
-      {"inverse_time_decay", "steps for one decay_rate", "how fast the divisor grows"}};
+      {"exponential_decay", "steps for one factor decay_rate", "factor",
+       "times decay_rate, every decay_steps"},
+      {"natural_exp_decay", "steps for one factor e^-rate", "exponent",
+       "times e^-decay_rate, every decay_steps"},
+      {"inverse_time_decay", "steps for one decay_rate", "how fast the divisor grows",
+       "divided by 1 + decay_rate * step / decay_steps"}};
   return kWords[static_cast<int>(decay)];
 }
 
 template <Decay decay>
 struct DecayOptions {
   static constexpr std::string_view kType = WordsOf(decay).type;
+  static constexpr std::string_view kSummary = WordsOf(decay).summary;
   double learning_rate = 0.0;
   Period decay_steps;
   double decay_rate = 0.0;
@@ -111,6 +120,8 @@ using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 // Steps count from decay_begin on, as in polynomial_decay(rate, global_step - begin, ...).
 struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
+  static constexpr std::string_view kSummary =
+      "falls to end_learning_rate by a power of what is left";
   double learning_rate = 0.0;
   Period decay_steps;
   double end_learning_rate = 0.0001;
@@ -137,6 +148,7 @@ struct PolynomialDecay {
 // piecewise_constant).
 struct PiecewiseConstant {
   static constexpr std::string_view kType = "piecewise_constant";
+  static constexpr std::string_view kSummary = "a rate for each stretch between boundaries";
   std::vector<Period> boundaries;
   std::vector<double> values;
   Warmup warmup;
@@ -154,6 +166,7 @@ struct PiecewiseConstant {
 // step at most decay_steps (tf.train.cosine_decay).
 struct CosineDecay {
   static constexpr std::string_view kType = "cosine_decay";
+  static constexpr std::string_view kSummary = "falls along half a cosine";
   double learning_rate = 0.0;
   Period decay_steps;
   double alpha = 0.0;
@@ -173,6 +186,7 @@ struct CosineDecay {
 // (Loshchilov & Hutter 2016, tf.train.cosine_decay_restarts).
 struct CosineDecayRestarts {
   static constexpr std::string_view kType = "cosine_decay_restarts";
+  static constexpr std::string_view kSummary = "falls along half a cosine, again and again";
   double learning_rate = 0.0;
   Period first_decay_steps;
   double t_mul = 2.0;
