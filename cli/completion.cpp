@@ -1,6 +1,5 @@
 #include "cli/completion.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -12,7 +11,7 @@
 #include "cli/job/recipes.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
-#include "cli/shell/common_flags.h"
+#include "cli/shell/command_help.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
@@ -22,12 +21,20 @@ namespace tpuest::cli {
 namespace {
 
 using Words = std::vector<std::string>;
+using Candidates = std::vector<Candidate>;
+
+Candidates Plain(const Words& words) {
+  Candidates candidates;
+  for (const std::string& word : words) candidates.push_back({word, ""});
+  return candidates;
+}
 
 // A flag, and the words that may follow it.
 struct Flag {
   bool takes_value = false;
   bool takes_key = false;  // its value is KEY=..., a key of the job
   Words values;            // empty: anything
+  std::string help;
 };
 
 // The words that a help text allows: three of "text|tf|json"; none of "FILE|-", because a shell
@@ -46,19 +53,12 @@ Words ChoicesOf(const std::string& shown) {
   return shown.find('|') == std::string::npos ? Words() : choices;
 }
 
-std::map<std::string, Flag> FlagsOf(const Command& command) {
-  CLI::App app;
-  const std::unique_ptr<Invocation> unused = command.make();
-  FlagSet set(app);
-  command.declare(set, *unused);
-  DeclareCommonFlags(set, *unused);
+std::map<std::string, Flag> NamedFlags(const Command& command) {
   std::map<std::string, Flag> flags;
-  for (const CLI::Option* const option : app.get_options()) {
-    const std::string shown = option->get_option_text();
-    const Flag flag{option->get_items_expected_max() > 0, shown.starts_with("KEY="),
-                    ChoicesOf(shown)};
-    for (const std::string& name : option->get_lnames()) flags["--" + name] = flag;
-    for (const std::string& name : option->get_snames()) flags["-" + name] = flag;
+  for (const FlagWords& words : FlagsOf(command)) {
+    const Flag flag{!words.shown.empty(), words.shown.starts_with("KEY="), ChoicesOf(words.shown),
+                    words.help};
+    for (const std::string& name : words.names) flags[name] = flag;
   }
   return flags;
 }
@@ -109,7 +109,7 @@ Line Read(const Words& words) {
       line.command =
           FindCommand(Commands(), word == "train_and_evaluate" ? "train-and-evaluate" : word);
       if (line.command == nullptr) return line;
-      flags = FlagsOf(*line.command);
+      flags = NamedFlags(*line.command);
     } else if (line.command->takes == Takes::kRun) {
       if (line.run.empty()) line.run = word;
     } else if (line.job.empty() && IsJobFile(word)) {
@@ -146,55 +146,62 @@ Words CheckpointsOf(const Line& line) {
   return steps;
 }
 
-Words Overrides(const Line& line, const std::string& word) {
+Candidates Overrides(const Line& line, const std::string& word) {
   const size_t equals = word.find('=');
-  Words candidates;
+  Candidates candidates;
   if (equals != std::string::npos) {
     const bool appends = equals > 0 && word[equals - 1] == '+';
     for (const std::string& value : KeyValues(word.substr(0, equals - (appends ? 1 : 0)))) {
-      candidates.push_back(word.substr(0, equals + 1) + value);
+      candidates.push_back({word.substr(0, equals + 1) + value, ""});
     }
     return candidates;
   }
   const bool removes = word.starts_with('~');
-  for (const std::string& key : JobKeys(line.JobPath())) {
-    candidates.push_back(removes ? "~" + key : key + "=");
+  for (const auto& [key, help] : JobKeys(line.JobPath())) {
+    candidates.push_back({removes ? "~" + key : key + "=", help});
   }
   return candidates;
 }
 
-Words FlagValues(const Line& line, const std::string& word) {
-  if (line.flag == "--checkpoint") return CheckpointsOf(line);
-  const Flag flag = FlagsOf(*line.command).at(line.flag);
+Candidates FlagValues(const Line& line, const std::string& word) {
+  if (line.flag == "--checkpoint") return Plain(CheckpointsOf(line));
+  const Flag flag = NamedFlags(*line.command).at(line.flag);
   if (flag.takes_key) return Overrides(line, word);
   Words values = flag.values;
   if (line.flag == "--from" && line.command->takes == Takes::kRun) {
     const Words steps = StepsOf(line);
     values.insert(values.begin(), steps.begin(), steps.end());
   }
-  return values;
+  return Plain(values);
 }
 
-Words Candidates(const Line& line, const std::string& word) {
-  Words candidates;
+Candidates CandidatesFor(const Line& line, const std::string& word) {
+  Candidates candidates;
   if (line.command == nullptr) {
-    for (const Command& command : Commands()) candidates.emplace_back(command.name);
+    for (const Command& command : Commands()) {
+      candidates.push_back({std::string(command.name), std::string(command.summary)});
+    }
     return candidates;
   }
   if (!line.flag.empty()) return FlagValues(line, word);
   if (word.starts_with('-')) {
-    for (const auto& [name, flag] : FlagsOf(*line.command)) candidates.push_back(name);
+    for (const auto& [name, flag] : NamedFlags(*line.command)) {
+      candidates.push_back({name, flag.help});
+    }
     return candidates;
   }
   if (line.subject.empty() && line.job.empty()) {
-    for (const Subject& subject : line.command->subjects) candidates.emplace_back(subject.name);
+    for (const Subject& subject : line.command->subjects) {
+      candidates.push_back({std::string(subject.name), ""});
+    }
   }
   if (line.command->name == "cp" && line.subject.empty()) {
-    for (const Recipe& recipe : Recipes()) candidates.push_back(recipe.name);
+    for (const Recipe& recipe : Recipes()) candidates.push_back({recipe.name, recipe.summary});
   }
+  if (line.command->takes == Takes::kWords) return Plain(HelpWords());
   const bool takes_keys = line.command->takes == Takes::kJob || line.command->takes == Takes::kRun;
   if (takes_keys && !line.JobPath().empty()) {
-    const Words overrides = Overrides(line, word);
+    const Candidates overrides = Overrides(line, word);
     candidates.insert(candidates.end(), overrides.begin(), overrides.end());
   }
   return candidates;
@@ -202,12 +209,12 @@ Words Candidates(const Line& line, const std::string& word) {
 
 }  // namespace
 
-std::vector<std::string> Complete(const std::vector<std::string>& words) {
+std::vector<Candidate> Complete(const std::vector<std::string>& words) {
   if (words.empty()) return {};
   const std::string& word = words.back();
-  Words candidates = Candidates(Read(words), word);
+  Candidates candidates = CandidatesFor(Read(words), word);
   std::erase_if(candidates,
-                [&](const std::string& candidate) { return !candidate.starts_with(word); });
+                [&](const Candidate& candidate) { return !candidate.word.starts_with(word); });
   return candidates;
 }
 
@@ -233,9 +240,13 @@ std::vector<std::string> ShellWords(const std::string& line) {
 
 int PrintCompletions(const std::vector<std::string>& arguments) {
   const bool is_line = arguments.size() == 2 && arguments[0] == "--line";
+  const bool has_about = !arguments.empty() && arguments[0] == "--about";
   Words words = is_line ? ShellWords(arguments[1]) : arguments;
-  if (is_line) words.erase(words.begin());  // the program's name
-  for (const std::string& candidate : Complete(words)) fmt::print("{}\n", candidate);
+  if (is_line || has_about) words.erase(words.begin());  // the program's name, --about
+  for (const Candidate& candidate : Complete(words)) {
+    const bool says = has_about && !candidate.about.empty();
+    fmt::print("{}{}{}\n", candidate.word, says ? "\t" : "", says ? candidate.about : "");
+  }
   return 0;
 }
 

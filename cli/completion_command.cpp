@@ -23,13 +23,22 @@ complete -o default -F _tpuest tpuest
 // As a file of $fpath this is the body of _tpuest when that is first called.
 constexpr const char* kZsh = R"(#compdef tpuest
 _tpuest() {
-  local -a candidates keys
-  candidates=("${(@f)$(${words[1]} __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  keys=(${(M)candidates:#*=})
-  candidates=(${candidates:#*=})
-  (( ${#keys} )) && compadd -S '' -- $keys
-  (( ${#candidates} )) && compadd -- $candidates
-  (( ${#keys} + ${#candidates} )) || _files
+  local -a found words_only shown keys keys_shown
+  local line word
+  found=("${(@f)$(${words[1]} __complete --about "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  for line in $found; do
+    word=${line%%$'\t'*}
+    if [[ $word == *= ]]; then
+      keys+=($word)
+      keys_shown+=("${line//$'\t'/  -- }")
+    else
+      words_only+=($word)
+      shown+=("${line//$'\t'/  -- }")
+    fi
+  done
+  (( ${#keys} )) && compadd -S '' -l -d keys_shown -- $keys
+  (( ${#words_only} )) && compadd -l -d shown -- $words_only
+  (( ${#keys} + ${#words_only} )) || _files
 }
 if [[ $funcstack[1] == _tpuest ]]; then
   _tpuest "$@"
@@ -40,7 +49,7 @@ fi
 
 constexpr const char* kFish = R"(function __tpuest_complete
   set -l words (commandline -opc) (commandline -ct)
-  $words[1] __complete $words[2..-1] 2>/dev/null
+  $words[1] __complete --about $words[2..-1] 2>/dev/null
 end
 complete -c tpuest -a '(__tpuest_complete)'
 )";
@@ -68,13 +77,15 @@ int Completion(const Invocation& invocation, config::Sources& /*sources*/) {
 }  // namespace
 
 Command CompletionCommand() {
-  return MakeCommand({.name = "completion",
-                      .summary = "print a shell's completion script: completion bash|zsh|fish",
-                      .example = "source <(tpuest completion bash)",
-                      .takes = Takes::kNothing,
-                      .subjects = {"bash", "zsh", "fish"},
-                      .needs_subject = true},
-                     Completion);
+  return MakeCommand(
+      {.name = "completion",
+       .summary = "print a shell's completion script: completion bash|zsh|fish",
+       .examples = {"source <(tpuest completion bash)",
+                    "tpuest completion fish > ~/.config/fish/completions/tpuest.fish"},
+       .takes = Takes::kNothing,
+       .subjects = {"bash", "zsh", "fish"},
+       .needs_subject = true},
+      Completion);
 }
 
 }  // namespace tpuest::cli

@@ -31,17 +31,16 @@ std::optional<PartialJob> ReadPartialJob(const std::string& path) {
 
 std::string LastStep(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-std::vector<std::string> KeysOf(PartialJob& partial) {
-  const std::vector<std::string> paths =
-      config::ConcretePaths(partial.tree, config::ValueOf(partial.job));
+std::map<std::string, std::string> KeysOf(PartialJob& partial) {
+  const std::vector<config::ConcreteKey> all =
+      config::ConcreteKeys(partial.tree, config::ValueOf(partial.job));
   std::map<std::string, int> endings;
-  for (const std::string& path : paths) ++endings[LastStep(path)];
-  std::vector<std::string> keys = paths;
-  for (const auto& [ending, count] : endings) {
-    if (count == 1) keys.push_back(ending);
+  for (const config::ConcreteKey& key : all) ++endings[LastStep(key.path)];
+  std::map<std::string, std::string> keys;
+  for (const config::ConcreteKey& key : all) keys.emplace(key.path, key.help);
+  for (const config::ConcreteKey& key : all) {
+    if (endings[LastStep(key.path)] == 1) keys.emplace(LastStep(key.path), key.help);
   }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }
 
@@ -72,9 +71,9 @@ std::optional<std::string> WrittenModelDir(const std::string& job) {
   return partial->job.estimator.run_config.model_dir.value_or("");
 }
 
-std::vector<std::string> JobKeys(const std::string& job) {
+std::map<std::string, std::string> JobKeys(const std::string& job) {
   std::optional<PartialJob> partial = ReadPartialJob(job);
-  return partial ? KeysOf(*partial) : std::vector<std::string>();
+  return partial ? KeysOf(*partial) : std::map<std::string, std::string>();
 }
 
 std::vector<std::string> KeyValues(const std::string& key) {

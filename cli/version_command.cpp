@@ -51,7 +51,7 @@ int Version(const Invocation& invocation, config::Sources& /*sources*/) {
 Command VersionCommand() {
   return MakeCommand({.name = "version",
                       .summary = "print the version; with --json commit, build, libraries, too",
-                      .example = "tpuest version --json",
+                      .examples = {"tpuest version", "tpuest version --json"},
                       .takes = Takes::kNothing},
                      Version);
 }

@@ -159,7 +159,8 @@ class Overrider {
   std::string FullPath(const std::string& key, const Place& place) {
     const std::vector<std::string> steps = PathSteps(key);
     if (!steps.empty() && !TypesAt(*defaults_.type, steps).empty()) return key;
-    std::vector<std::string> paths = ConcretePaths(tree_, defaults_);
+    std::vector<std::string> paths;
+    for (ConcreteKey& key : ConcreteKeys(tree_, defaults_)) paths.push_back(std::move(key.path));
     paths.insert(paths.end(), parameters_.begin(), parameters_.end());
     std::vector<std::string> fitting;
     for (const std::string& path : paths) {

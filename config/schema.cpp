@@ -52,21 +52,9 @@ class SchemaLister {
 
  private:
   void Key(const Member& member, const std::string& path, std::string_view of_type) {
-    const Field& field = member.field;
-    SchemaKey key;
-    key.path = Joined(path, member.name);
+    SchemaKey key = KeyOf(member, Joined(path, member.name));
     key.of_type = of_type;
-    key.type = TypeText(*member.value.type, field);
-    key.help = field.help;
-    key.values.assign(field.values.begin(), field.values.end());
-    const std::vector<std::string> names = NamedTypes(*member.value.type);
-    key.values.insert(key.values.end(), names.begin(), names.end());
-    key.required = field.required;
-    key.tpuest = field.tpuest;
-    key.changes_bits = changes_bits_ && field.changes_bits;
-    if (!field.required && WithoutOptional(*member.value.type).kind != Kind::kSection) {
-      key.default_text = FlowText(member.value);
-    }
+    key.changes_bits = changes_bits_ && key.changes_bits;
     const std::string here = key.path;
     const bool section_does = std::exchange(changes_bits_, key.changes_bits);
     keys_.push_back(std::move(key));
@@ -121,7 +109,7 @@ class PathLister {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> TakePaths() { return std::move(paths_); }
+  [[nodiscard]] std::vector<ConcreteKey> TakeKeys() { return std::move(keys_); }
 
  private:
   void Section(const Type& type, void* at, const Node* node, const std::string& path) {
@@ -132,7 +120,7 @@ class PathLister {
     const Fresh fresh = at == nullptr ? type.make() : Fresh(nullptr, nullptr);
     for (const Member& member : MembersOf({&type, at == nullptr ? fresh.get() : at})) {
       const std::string here = Joined(path, member.name);
-      paths_.push_back(here);
+      keys_.push_back({here, std::string(member.field.help)});
       const Node* const child = node == nullptr ? nullptr : node->Find(member.name);
       Inside(*member.value.type, member.value.at, child, here);
     }
@@ -150,7 +138,7 @@ class PathLister {
     if (node == nullptr || node->kind != Node::Kind::kMap) return;
     for (const Node& child : node->children) {
       const std::string here = Joined(path, child.key);
-      paths_.push_back(here);
+      keys_.push_back({here, ""});
       Inside(item, nullptr, &child, here);
     }
   }
@@ -166,7 +154,7 @@ class PathLister {
     }
   }
 
-  std::vector<std::string> paths_;
+  std::vector<ConcreteKey> keys_;
   std::vector<const Type*> open_;
 };
 
@@ -200,6 +188,24 @@ std::string VariantText(const Type& variant, const Field& field) {
 
 }  // namespace
 
+SchemaKey KeyOf(const Member& member, std::string path) {
+  const Field& field = member.field;
+  SchemaKey key;
+  key.path = std::move(path);
+  key.type = TypeText(*member.value.type, field);
+  key.help = field.help;
+  key.values.assign(field.values.begin(), field.values.end());
+  const std::vector<std::string> names = NamedTypes(*member.value.type);
+  key.values.insert(key.values.end(), names.begin(), names.end());
+  key.required = field.required;
+  key.tpuest = field.tpuest;
+  key.changes_bits = field.changes_bits;
+  if (!field.required && WithoutOptional(*member.value.type).kind != Kind::kSection) {
+    key.default_text = FlowText(member.value);
+  }
+  return key;
+}
+
 std::vector<SchemaKey> SchemaOf(const Value& defaults) {
   SchemaLister lister;
   lister.Section(defaults, "", "");
@@ -212,10 +218,10 @@ bool NullIsEmpty(const Value& value, const Field& field) {
   return value.type->formula && static_cast<const Formula*>(value.at)->empty();
 }
 
-std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults) {
+std::vector<ConcreteKey> ConcreteKeys(const Tree& tree, const Value& defaults) {
   PathLister lister;
   lister.Inside(*defaults.type, defaults.at, &tree.root, "");
-  return lister.TakePaths();
+  return lister.TakeKeys();
 }
 
 std::string TypeText(const Type& type, const Field& field) {

@@ -27,6 +27,9 @@ struct SchemaKey {
   bool changes_bits = true;  // false where its field, or one that it is below, says so
 };
 
+// The key of a member that stands at a path.
+[[nodiscard]] SchemaKey KeyOf(const Member& member, std::string path);
+
 // The keys in the order of Visit, a section before its keys. A struct inside itself is listed once.
 [[nodiscard]] std::vector<SchemaKey> SchemaOf(const Value& defaults);
 
@@ -36,9 +39,13 @@ template <class T>
   return SchemaOf(ValueOf(defaults));
 }
 
-// The key paths that this job has or could have: as SchemaOf, but with the names, list items and
-// types that stand in the tree.
-[[nodiscard]] std::vector<std::string> ConcretePaths(const Tree& tree, const Value& defaults);
+// A key that this job has or could have.
+struct ConcreteKey {
+  std::string path;
+  std::string help;  // "" for a name that the job gives
+};
+// As SchemaOf, but with the names, list items and types that stand in the tree.
+[[nodiscard]] std::vector<ConcreteKey> ConcreteKeys(const Tree& tree, const Value& defaults);
 
 // Whether null stands for an option that is empty where it is left out: `hooks:` with nothing below
 // it is as good as no `hooks:`. So for lists and formulas with no default; the value is the

@@ -1,6 +1,5 @@
 #include "models/zoo.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "models/table_lookup.h"
@@ -8,26 +7,11 @@
 namespace tpuest::models {
 namespace {
 
-template <class... Models>
-std::vector<ZooEntry> EntriesOf(const std::variant<Models...>* /*models*/) {
-  return {ZooEntry{Models::kType, Models::kSummary}...};
-}
-
 nn::Labels<nn::LabelRange> RangesOf(const std::optional<nn::AnyHead>& head) {
   return head ? nn::LabelRangesOf(*head) : nn::Labels<nn::LabelRange>();
 }
 
 }  // namespace
-
-std::vector<ZooEntry> Zoo() {
-  std::vector<ZooEntry> entries = EntriesOf(static_cast<const AnyModel*>(nullptr));
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::sort(entries.begin(), entries.end(), [&](const ZooEntry& a, const ZooEntry& b) {
-    return std::lexicographical_compare(a.type.begin(), a.type.end(), b.type.begin(), b.type.end(),
-                                        [&](char x, char y) { return lower(x) < lower(y); });
-  });
-  return entries;
-}
 
 ModelFn MakeModelFn(const AnyModel& model, const JobContext& job) {
   return [model, job](Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {

@@ -25,14 +25,6 @@ using AnyModel = std::variant<Sequential, Functional, MnistCnn, SavedModelModel,
                               DnnLinearCombinedEstimator, BaselineClassifier, BaselineRegressor,
                               BaselineEstimator>;
 
-struct ZooEntry {
-  std::string_view type;     // for `model: {type: ...}`
-  std::string_view summary;  // one sentence
-};
-
-// The models in alphabetical order, for `tpuest ls models`.
-[[nodiscard]] std::vector<ZooEntry> Zoo();
-
 // The model_fn of a model in a job; both are copied. Errors carry the model's place where no nearer
 // one is known.
 [[nodiscard]] ModelFn MakeModelFn(const AnyModel& model, const JobContext& job);

@@ -262,7 +262,7 @@ Command BenchCommand() {
   return MakeCommand<BenchInvocation>(
       {.name = "bench",
        .summary = "measure where the time of training goes: bench step|input",
-       .example = "tpuest bench step job.yaml",
+       .examples = {"tpuest bench step job.yaml", "tpuest bench input job.yaml"},
        .subjects = {"step", "input"},
        .needs_subject = true},
       Declare, RunBench);

@@ -317,7 +317,7 @@ Command DoctorCommand() {
   return MakeCommand(
       {.name = "doctor",
        .summary = "say what there is for tpuest here, and what is in its way; for bug reports",
-       .example = "tpuest doctor job.yaml"},
+       .examples = {"tpuest doctor", "tpuest doctor job.yaml"}},
       Doctor);
 }
 

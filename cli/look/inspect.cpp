@@ -180,7 +180,8 @@ Command InspectCommand() {
       {.name = "inspect",
        .summary =
            "look into a checkpoint, SavedModel, TFRecord, event file, images or a model of Keras'",
-       .example = "tpuest inspect runs/mnist",
+       .examples = {"tpuest inspect runs/mnist", "tpuest inspect train.tfrecord",
+                    "tpuest inspect runs/mnist/model.ckpt-500 --value dense/kernel"},
        .takes = Takes::kPath},
       Declare, Inspect);
 }

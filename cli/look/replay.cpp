@@ -305,7 +305,7 @@ Command ReplayCommand() {
   return MakeCommand<ReplayInvocation>(
       {.name = "replay",
        .summary = "train a run's steps again and say which records were in their batches",
-       .example = kExample,
+       .examples = {kExample},
        .takes = Takes::kRun},
       Declare, RunReplay);
 }

@@ -256,7 +256,7 @@ Command VerifyCommand() {
   return MakeCommand<VerifyInvocation>(
       {.name = "verify",
        .summary = "train the last stretch of a run again, or feed an export: the same bits?",
-       .example = "tpuest verify runs/mnist",
+       .examples = {"tpuest verify runs/mnist", "tpuest verify runs/mnist --from start"},
        .takes = Takes::kRun},
       Declare, RunVerify);
 }

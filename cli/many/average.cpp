@@ -131,7 +131,7 @@ Command AverageCommand() {
   return MakeCommand<AverageInvocation>(
       {.name = "average",
        .summary = "write the mean of several checkpoints",
-       .example = "tpuest average --last 3 runs/mnist --output runs/mnist_average",
+       .examples = {"tpuest average --last 3 runs/mnist --output runs/mnist_average"},
        .takes = Takes::kPaths},
       Declare, Average);
 }

@@ -64,7 +64,7 @@ Command CompareCommand() {
   return MakeCommand<CompareInvocation>(
       {.name = "compare",
        .summary = "say where runs differ: keys, results, the first losses and parameters",
-       .example = "tpuest compare runs/a runs/b",
+       .examples = {"tpuest compare runs/a runs/b", "tpuest compare runs/a runs/b --json"},
        .takes = Takes::kPaths},
       Declare, Compare);
 }

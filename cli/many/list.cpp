@@ -1,7 +1,7 @@
-// tpuest ls models|recipes|DIR
+// tpuest ls recipes|DIR, or a kind of types: models, layers, ...
 
-#include "cli/job/keras_model.h"
 #include "cli/job/recipes.h"
+#include "cli/manual/catalog.h"
 #include "cli/many/commands.h"
 #include "cli/many/run_list.h"
 #include "cli/run/session.h"
@@ -10,32 +10,20 @@
 #include "cli/shell/tables.h"
 #include "core/base/clock.h"
 #include "core/base/text.h"
-#include "models/model_files.h"
-#include "models/zoo.h"
 
 namespace tpuest::cli {
 namespace {
 
 constexpr const char* kExample = "tpuest ls models, tpuest ls recipes or tpuest ls runs/";
 
-int ListModels(bool json) {
-  Json models = Json::array();
-  for (const models::ZooEntry& entry : models::Zoo()) {
-    models.push_back({{"type", entry.type}, {"summary", entry.summary}});
-    if (!json) fmt::print("{:<27} {}\n", entry.type, entry.summary);
+int ListTypes(const Kind& kind, bool json) {
+  Json types = Json::array();
+  for (const TypeEntry* const type : TypesOf(kind)) {
+    types.push_back({{"type", type->name}, {"summary", type->summary}});
+    if (!type->aliases.empty()) types.back()["aliases"] = type->aliases;
+    if (!json) fmt::print("{:<27} {}\n", type->name, type->summary);
   }
-  constexpr std::string_view kOfKeras =
-      "a model that Keras saved, with its weights and compile settings";
-  models.push_back({{"type", kModelToEstimator}, {"summary", kOfKeras}});
-  if (!json) fmt::print("{:<27} {}\n", kModelToEstimator, kOfKeras);
-  for (const models::ModelFile& file : models::ModelFiles()) {
-    const std::string summary(models::SummaryOf(file));
-    for (const std::string_view type : models::TypesOf(file)) {
-      models.push_back({{"type", type}, {"summary", summary}, {"file", file.name}});
-      if (!json) fmt::print("{:<27} {}\n", type, summary);
-    }
-  }
-  if (json) PrintDocument("ls", {{"models", models}});
+  if (json) PrintDocument("ls", {{std::string(kind.name), types}});
   return 0;
 }
 
@@ -99,7 +87,9 @@ int List(const Invocation& invocation, config::Sources& /*sources*/) {
     throw Error(Code::kUsage,
                 fmt::format("'ls {}' takes no '{}'", invocation.subject, invocation.arguments[0]));
   }
-  if (invocation.subject == "models") return ListModels(invocation.json);
+  if (const Kind* const kind = FindKind(invocation.subject)) {
+    return ListTypes(*kind, invocation.json);
+  }
   if (invocation.subject == "recipes") return ListRecipes(invocation.json);
   if (invocation.arguments.size() != 1) {
     throw Error(Code::kUsage, "ls needs to know what to list", kExample);
@@ -110,12 +100,16 @@ int List(const Invocation& invocation, config::Sources& /*sources*/) {
 }  // namespace
 
 Command ListCommand() {
-  return MakeCommand({.name = "ls",
-                      .summary = "list models, recipes, or the runs in a folder",
-                      .example = "tpuest ls runs/",
-                      .takes = Takes::kPath,
-                      .subjects = {"models", "recipes"}},
-                     List);
+  std::vector<Subject> subjects = {"recipes"};
+  for (const Kind& kind : Kinds()) subjects.emplace_back(kind.name.data());
+  return MakeCommand(
+      {.name = "ls",
+       .summary =
+           "list the runs in a folder, recipes, or the types of a kind: ls models|layers|...",
+       .examples = {"tpuest ls runs/", "tpuest ls models", "tpuest ls layers"},
+       .takes = Takes::kPath,
+       .subjects = std::move(subjects)},
+      List);
 }
 
 }  // namespace tpuest::cli

@@ -86,7 +86,8 @@ Command PlotCommand() {
   return MakeCommand<PlotInvocation>(
       {.name = "plot",
        .summary = "draw curves of runs, here or as SVG",
-       .example = "tpuest plot runs/a runs/b --metric loss --output loss.svg",
+       .examples = {"tpuest plot runs/a runs/b --metric loss",
+                    "tpuest plot runs/a runs/b --metric loss --output loss.svg"},
        .takes = Takes::kPaths},
       Declare, Plot);
 }

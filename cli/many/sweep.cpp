@@ -234,7 +234,8 @@ Command SweepCommand() {
   return MakeCommand<SweepInvocation>(
       {.name = "sweep",
        .summary = "train a job with many values of its keys; sweep expand|run|status|best",
-       .example = "tpuest sweep job.yaml --grid learning_rate=0.1,0.01 --jobs 2 --out runs/rates",
+       .examples = {"tpuest sweep job.yaml --grid learning_rate=0.1,0.01 --jobs 2 --out runs/rates",
+                    "tpuest sweep status runs/rates", "tpuest sweep best runs/rates"},
        .subjects = {"expand", "run", "status", "best"}},
       Declare, Sweep);
 }

@@ -5,7 +5,7 @@ A tree is a dict from paths to entries, the same below every prefix:
   bin/tpuest                    stripped
   lib/tpuest/tpuest_links.so    what speaks gRPC, if this build has it: the program loads it on use
   lib/tpuest/*.so*              what both need and glibc does not bring, found by $ORIGIN
-  share/...                     completions, where bash, zsh and fish look for them
+  share/...                     completions, where bash, zsh and fish look for them; man pages
   share/doc/tpuest/LICENSE, CONTENTS, licences/*
 """
 import json
@@ -140,6 +140,14 @@ def table(libraries: Iterable[Library]) -> bytes:
     return (head + ''.join(lines)).encode()
 
 
+def man_pages(program: Path) -> Tree:
+    """tpuest.1, a page a command, tpuest-job.5."""
+    with tempfile.TemporaryDirectory() as folder:
+        output(str(program), 'help', '--man', folder)
+        return {f'share/man/man{page.suffix[1:]}/{page.name}': Entry(page.read_bytes())
+                for page in Path(folder).iterdir()}
+
+
 def contents(program: Path, libraries: List[Library]) -> Tree:
     """The tree below a prefix, with the libraries in it."""
     tree = {'bin/tpuest': Entry(stripped(program), 0o755)}
@@ -151,6 +159,7 @@ def contents(program: Path, libraries: List[Library]) -> Tree:
             tree[f'lib/tpuest/{library.soname}'] = Entry(library.path.read_bytes())
     for shell, path in COMPLETIONS.items():
         tree[path] = Entry(output(str(program), 'completion', shell).encode())
+    tree.update(man_pages(program))
     tree[f'{DOC}/LICENSE'] = Entry((ROOT / 'LICENSE').read_bytes())
     tree[f'{DOC}/CONTENTS'] = Entry(table(libraries))
     tree.update(licences(libraries))

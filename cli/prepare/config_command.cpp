@@ -188,7 +188,8 @@ Command ConfigCommand() {
   return MakeCommand<ConfigInvocation>(
       {.name = "config",
        .summary = "show a job, compare two, print the schema: config show|diff|schema",
-       .example = "tpuest config show job.yaml --full",
+       .examples = {"tpuest config show job.yaml --full", "tpuest config diff a.yaml b.yaml",
+                    "tpuest config schema > job.schema.json"},
        .subjects = {"show", {"diff", Takes::kPaths}, {"schema", Takes::kNothing}},
        .needs_subject = true},
       Declare, RunConfig);

@@ -191,7 +191,7 @@ Command ConvertCommand() {
       {.name = "convert",
        .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images; "
                   "write weights of Keras' as a checkpoint",
-       .example = "tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
+       .examples = {"tpuest convert --images i.gz --labels l.gz --output train.tfrecord"},
        .takes = Takes::kNothing},
       Declare, Convert);
 }

@@ -101,7 +101,8 @@ Command CopyCommand() {
   return MakeCommand<CopyInvocation>(
       {.name = "cp",
        .summary = "write a recipe with its data, or a model's layers",
-       .example = "tpuest cp passengers_linear passengers.yaml",
+       .examples = {"tpuest cp passengers_linear passengers.yaml",
+                    "tpuest cp resnet50 my_resnet.yaml"},
        .takes = Takes::kPaths},
       Declare, CopyRecipe);
 }

@@ -217,7 +217,8 @@ Command DeployCommand() {
   return MakeCommand<DeployInvocation>(
       {.name = "deploy",
        .summary = "write what starts a job on a cluster, in a container or as a service",
-       .example = "tpuest deploy job.yaml --kind indexed-job --processes 8"},
+       .examples = {"tpuest deploy job.yaml --kind indexed-job --processes 8",
+                    "tpuest deploy job.yaml --kind slurm --processes 4 > job.sbatch"}},
       DeclareDeploy, Deploy);
 }
 

@@ -287,11 +287,12 @@ int Init(const InitInvocation& invocation, config::Sources& /*sources*/) {
 }  // namespace
 
 Command InitCommand() {
-  return MakeCommand<InitInvocation>({.name = "init",
-                                      .summary = "write a job to start from, or one for a CSV file",
-                                      .example = "tpuest init --from data.csv --label price",
-                                      .takes = Takes::kPath},
-                                     Declare, Init);
+  return MakeCommand<InitInvocation>(
+      {.name = "init",
+       .summary = "write a job to start from, or one for a CSV file",
+       .examples = {"tpuest init first", "tpuest init --from data.csv --label price"},
+       .takes = Takes::kPath},
+      Declare, Init);
 }
 
 }  // namespace tpuest::cli

@@ -229,7 +229,8 @@ Command MigrateCommand() {
        .summary =
            "write the job that goes on with the folder of TensorFlow's Estimator, or a model "
            "that Keras saved",
-       .example = "tpuest migrate old/model_dir --output job.yaml",
+       .examples = {"tpuest migrate old/model_dir --output job.yaml",
+                    "tpuest migrate model.h5 --output job.yaml"},
        .takes = Takes::kPath},
       Declare, Migrate);
 }

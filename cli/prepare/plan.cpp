@@ -256,7 +256,7 @@ Command PlanCommand() {
   return MakeCommand<PlanInvocation>(
       {.name = "plan",
        .summary = "say what training a job would take: steps, shapes, parameters, FLOPs",
-       .example = "tpuest plan job.yaml --compile v5e:2x2"},
+       .examples = {"tpuest plan job.yaml", "tpuest plan job.yaml --compile v5e:2x2"}},
       Declare, RunPlan);
 }
 

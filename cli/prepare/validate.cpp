@@ -24,10 +24,11 @@ int RunValidate(const Invocation& invocation, config::Sources& sources) {
 }  // namespace
 
 Command ValidateCommand() {
-  return MakeCommand({.name = "validate",
-                      .summary = "check a job without running it",
-                      .example = "tpuest validate job.yaml"},
-                     RunValidate);
+  return MakeCommand(
+      {.name = "validate",
+       .summary = "check a job without running it",
+       .examples = {"tpuest validate job.yaml", "tpuest validate job.yaml train_batch_size=256"}},
+      RunValidate);
 }
 
 }  // namespace tpuest::cli

@@ -176,7 +176,7 @@ Command EvaluateCommand() {
   return MakeCommand<EvaluateInvocation>(
       {.name = "evaluate",
        .summary = "evaluate a checkpoint",
-       .example = "tpuest evaluate --checkpoint runs/mnist --json"},
+       .examples = {"tpuest evaluate job.yaml", "tpuest evaluate --checkpoint runs/mnist --json"}},
       DeclareEvaluate, Evaluate);
 }
 

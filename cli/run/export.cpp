@@ -111,7 +111,8 @@ Command ExportCommand() {
   return MakeCommand<ExportInvocation>(
       {.name = "export",
        .summary = "write a SavedModel for TensorFlow Serving, or a .keras archive",
-       .example = "tpuest export --api-version 2 --checkpoint runs/mnist"},
+       .examples = {"tpuest export --checkpoint runs/mnist",
+                    "tpuest export --api-version 2 --checkpoint runs/mnist --verify 100"}},
       DeclareExport, Export);
 }
 

@@ -179,7 +179,8 @@ Command PredictCommand() {
   return MakeCommand<PredictInvocation>(
       {.name = "predict",
        .summary = "predict with a checkpoint",
-       .example = "tpuest predict --checkpoint runs/mnist --limit 3"},
+       .examples = {"tpuest predict --checkpoint runs/mnist --limit 3",
+                    "tpuest predict --checkpoint runs/mnist --input new.csv --output p.csv"}},
       DeclarePredict, Predict);
 }
 

@@ -69,7 +69,9 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
 
 Command RunJobCommand() {
   return MakeCommand<RunJobInvocation>(
-      {.name = "run", .summary = "do what the job's mode says", .example = "tpuest run job.yaml"},
+      {.name = "run",
+       .summary = "do what the job's mode says",
+       .examples = {"tpuest run job.yaml", "tpuest run job.yaml --processes 4"}},
       DeclareRunJob, RunJob);
 }
 

@@ -91,7 +91,8 @@ Command TrainAndEvaluateCommand() {
   return MakeCommand<Invocation>(
       {.name = "train-and-evaluate",
        .summary = "train a job, and evaluate and export after every checkpoint",
-       .example = "tpuest train-and-evaluate job.yaml"},
+       .examples = {"tpuest train-and-evaluate job.yaml",
+                    "tpuest train-and-evaluate job.yaml max_steps=2000 --model-dir runs/long"}},
       DeclareTraining, TrainAndEvaluate);
 }
 

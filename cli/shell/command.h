@@ -14,8 +14,8 @@
 namespace tpuest::cli {
 
 // The words beside a command's flags. kJob: JOB.yaml and KEY=VALUE; kRun: a run's folder and
-// KEY=VALUE; kPath, kPaths: files or folders.
-enum class Takes { kJob, kRun, kPath, kPaths, kNothing };
+// KEY=VALUE; kPath, kPaths: files or folders; kWords: words of the manual.
+enum class Takes { kJob, kRun, kPath, kPaths, kWords, kNothing };
 
 // A word that may follow a command: `config show`.
 struct Subject {
@@ -27,11 +27,12 @@ struct Subject {
 
 struct CommandWords {
   std::string_view name;
-  std::string_view summary;  // one line of the list in --help
-  std::string_view example;  // shown first in the command's own help
+  std::string_view summary;                // one line of the list in --help
+  std::vector<std::string_view> examples;  // shown first in the command's own help; one at least
   Takes takes = Takes::kJob;
   std::vector<Subject> subjects = {};  // the first word beside the flags may be one
   bool needs_subject = false;
+  std::string_view group = {};  // the heading of the list in --help
 };
 
 struct Command : CommandWords {

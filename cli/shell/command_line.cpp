@@ -1,5 +1,7 @@
 #include "cli/shell/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -7,8 +9,10 @@
 #include <set>
 
 #include "cli/host/build_info.h"
+#include "cli/shell/command_help.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/report.h"
+#include "cli/shell/terminal.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -75,17 +79,8 @@ std::string ShellQuoted(const std::string& word) {
   return quoted + "'";
 }
 
-void PrintHelp(const std::vector<Command>& commands) {
-  fmt::print(
-      "tpuest trains, evaluates and predicts from a job file, in TensorFlow's formats.\n\n"
-      "  tpuest train job.yaml                    train, or go on where the run stopped\n"
-      "  tpuest train job.yaml train_batch_size=256 --model-dir runs/b256\n"
-      "  tpuest evaluate --checkpoint runs/mnist  no job file is needed where a run exists\n\n"
-      "usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]\n\n");
-  for (const Command& command : commands) {
-    fmt::print("  {:<18} {}\n", command.name, command.summary);
-  }
-  fmt::print("\n'tpuest <command> --help' shows an example and the command's flags.\n");
+void PrintHelp(const Document& help) {
+  fmt::print("{}", PlainText(help, TerminalColumns(STDOUT_FILENO)));
 }
 
 // An error of the command line is a document, too, where --json stands on it.
@@ -139,7 +134,7 @@ int CommandIndex(const std::vector<Command>& commands, int argc, const char* con
       if (with_value.contains(word)) ++i;
       continue;
     }
-    const bool is_command = word == "help" || FindCommand(commands, CanonicalName(word)) != nullptr;
+    const bool is_command = FindCommand(commands, CanonicalName(word)) != nullptr;
     if (i == 1 || is_command) return i;
     first = std::min(first, i);
   }
@@ -154,7 +149,7 @@ int SayWhatThereIs(const std::vector<Command>& commands, const std::vector<std::
   }
   const bool asked = words.empty() || Holds(words, "--help") || Holds(words, "-h");
   if (!asked) return UsageError(words, "a command is missing", "'tpuest --help' lists them");
-  PrintHelp(commands);
+  PrintHelp(HelpOf(commands));
   return 0;
 }
 
@@ -207,31 +202,10 @@ int FlagError(const CLI::ParseError& error, const Invocation& to,
   return UsageError(words, error.what(), help);
 }
 
-// Shows the command's arguments as they are written.
-class HelpText final : public CLI::Formatter {
- public:
-  explicit HelpText(Takes takes) : takes_(takes) {}
-  std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
-    static constexpr const char* kJob = " [JOB.yaml] [KEY=VALUE ...]";
-    return fmt::format("\nusage: {}{} [flags]\n", name,
-                       takes_ == Takes::kJob     ? kJob
-                       : takes_ == Takes::kRun   ? " RUN [KEY=VALUE ...]"
-                       : takes_ == Takes::kPath  ? " PATH"
-                       : takes_ == Takes::kPaths ? " PATH..."
-                                                 : "");
-  }
-  std::string make_positionals(const CLI::App* /*app*/) const override { return ""; }
-
- private:
-  Takes takes_;
-};
-
 // Reads the words beside the command; returns the exit code where they end the program.
 std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
                              Invocation& to) {
-  CLI::App app(fmt::format("{}\n\n  {}", command.summary, command.example), "tpuest " + to.command);
-  app.formatter(std::make_shared<HelpText>(command.takes));
-  app.get_formatter()->column_width(34);
+  CLI::App app;
   app.allow_extras();
   std::vector<std::string> given;
   app.add_option("arguments", given);
@@ -241,7 +215,7 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    PrintHelp(HelpOf(command));
     return 0;
   } catch (const CLI::ParseError& error) {
     return FlagError(error, to, words);
@@ -260,7 +234,7 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   }
   if (command.takes == Takes::kNothing && !to.arguments.empty()) {
     return UsageError(words, fmt::format("'{}' takes no '{}'", to.command, to.arguments[0]),
-                      std::string(command.example));
+                      std::string(command.examples.front()));
   }
   return std::nullopt;
 }
@@ -284,17 +258,7 @@ Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const ch
     parsed.exit_code = SayWhatThereIs(commands, words);
     return parsed;
   }
-  std::string name = CanonicalName(argv[at]);
-  const bool names_command = !words.empty() && !words[0].starts_with('-');
-  if (name == "help" && !names_command) {
-    PrintHelp(commands);
-    parsed.exit_code = 0;
-    return parsed;
-  }
-  if (name == "help") {  // "help COMMAND" is "COMMAND --help"
-    name = CanonicalName(words[0]);
-    words = {"--help"};
-  }
+  const std::string name = CanonicalName(argv[at]);
   parsed.command = FindCommand(commands, name);
   if (parsed.command == nullptr) {
     parsed.exit_code = UsageError(words, fmt::format("there is no command '{}'", name),

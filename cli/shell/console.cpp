@@ -1,6 +1,5 @@
 #include "cli/shell/console.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/shell/terminal.h"
 #include "core/base/interrupt.h"
 #include "core/base/text.h"
 
@@ -82,12 +82,6 @@ std::string Formatted(LogFormat format, bool color, Level level, std::string_vie
   if (level == Level::kInfo || level == Level::kDebug) return fmt::format("{}\n", line);
   const char* const start = color ? (level == Level::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
   return fmt::format("{}{}:{} {}\n", start, LevelName(level), color ? "\x1b[0m" : "", line);
-}
-
-size_t TerminalColumns() {
-  winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
 }
 
 std::string RateText(double per_second) {
@@ -183,7 +177,8 @@ void Console::Status(std::string_view text) {
   const double now = clock_.Seconds();
   if (!IsStatusDue(now)) return;
   if (!status_line_) return log_.Info("{}", text);
-  fmt::print(stderr, "\r\x1b[K{}", text.substr(0, TerminalColumns() - 1));
+  fmt::print(stderr, "\r\x1b[K{}",
+             text.substr(0, static_cast<size_t>(TerminalColumns(STDERR_FILENO) - 1)));
   std::fflush(stderr);
   shown_ = true;
   last_shown_ = now;

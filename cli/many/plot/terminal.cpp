@@ -1,13 +1,14 @@
 #include "cli/many/plot/terminal.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+
+#include "cli/shell/terminal.h"
 
 namespace tpuest::cli {
 namespace {
@@ -98,8 +99,7 @@ std::string XLabels(const Axis& x, int columns, size_t margin, const std::string
 
 TextCanvas CanvasOfStdout() {
   TextCanvas canvas;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) canvas.width = size.ws_col;
+  canvas.width = TerminalColumns(STDOUT_FILENO);
   const auto text = [](const char* name) {
     const char* const value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
