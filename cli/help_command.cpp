@@ -164,7 +164,7 @@ Document PageOf(const Found& found, const std::string& word) {
   return page;
 }
 
-Json JsonOf(const SchemaKey& key) {
+Json KeyJson(const SchemaKey& key) {
   Json json = {{"key", key.path}, {"type", key.type}, {"help", key.help}};
   if (!key.values.empty()) json["values"] = key.values;
   json["required"] = key.required;
@@ -172,14 +172,14 @@ Json JsonOf(const SchemaKey& key) {
   return json;
 }
 
-Json JsonOf(const TypeEntry& type) {
+Json TypeJson(const TypeEntry& type) {
   Json keys = Json::array();
-  for (const SchemaKey& key : type.keys) keys.push_back(JsonOf(key));
+  for (const SchemaKey& key : type.keys) keys.push_back(KeyJson(key));
   return {{"kind", type.kind},       {"type", type.name},     {"aliases", type.aliases},
           {"summary", type.summary}, {"places", type.places}, {"keys", keys}};
 }
 
-Json JsonOf(const Command& command) {
+Json CommandJson(const Command& command) {
   Json flags = Json::array();
   for (const FlagWords& flag : FlagsOf(command)) {
     flags.push_back({{"names", flag.names}, {"value", flag.shown}, {"help", flag.help}});
@@ -193,15 +193,15 @@ Json JsonOf(const Command& command) {
 
 // Adds what was found to the lists of the document.
 void AddJson(const Found& found, Json& document) {
-  if (found.command != nullptr) document["commands"].push_back(JsonOf(*found.command));
+  if (found.command != nullptr) document["commands"].push_back(CommandJson(*found.command));
   if (found.kind != nullptr) {
     for (const TypeEntry* const type : TypesOf(*found.kind)) {
-      document["types"].push_back(JsonOf(*type));
+      document["types"].push_back(TypeJson(*type));
     }
   }
-  for (const TypeEntry* const type : found.types) document["types"].push_back(JsonOf(*type));
+  for (const TypeEntry* const type : found.types) document["types"].push_back(TypeJson(*type));
   for (const auto& [key, type] : found.keys) {
-    Json json = JsonOf(key);
+    Json json = KeyJson(key);
     if (type != nullptr) json["of_type"] = type->name;
     document["keys"].push_back(std::move(json));
   }
@@ -233,7 +233,8 @@ int Help(const HelpInvocation& invocation, config::Sources& /*sources*/) {
   }
   if (invocation.json) {
     if (invocation.arguments.empty()) {
-      for (const Command& command : Commands()) document["commands"].push_back(JsonOf(command));
+      for (const Command& command : Commands())
+        document["commands"].push_back(CommandJson(command));
     }
     PrintDocument("help", document);
   } else {

@@ -12,5 +12,6 @@ namespace tpuest::cli {
 [[nodiscard]] Command ReplayCommand();
 [[nodiscard]] Command BenchCommand();
 [[nodiscard]] Command DoctorCommand();
+[[nodiscard]] Command CardCommand();
 
 }  // namespace tpuest::cli
