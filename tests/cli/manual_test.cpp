@@ -71,7 +71,11 @@ TEST_CASE("the man pages have every command, type and key") {
     return job.find(roff) != std::string::npos;
   };
   for (const TypeEntry& type : JobCatalog().types) CHECK(has(".SS " + type.name));
-  for (const auto& [type, key] : CatalogKeys()) CHECK_MESSAGE(has(key), type << " " << key);
+  for (const auto& named : CatalogKeys()) {
+    CAPTURE(named.first);
+    CAPTURE(named.second);
+    CHECK(has(named.second));
+  }
   for (const Command& command : Commands()) {
     CHECK(files[0].text.find(std::string(command.summary).substr(0, 20)) != std::string::npos);
   }
