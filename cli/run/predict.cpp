@@ -1,5 +1,5 @@
 // tpuest predict [JOB.yaml] [--checkpoint ...] [--input FILE|-] [--output FILE|-]
-//   [--format jsonl|csv|tfrecord] [--limit N]
+//   [--format jsonl|csv|tfrecord] [--keep-columns NAME,...] [--limit N]
 
 #include <algorithm>
 #include <initializer_list>
@@ -28,6 +28,13 @@ namespace {
 void DeclarePredict(FlagSet& flags, PredictInvocation& to) {
   DeclareCheckpoint(flags, to);
   DeclarePredictionFlags(flags, to);
+  const auto keep = [&to](const std::string& names) -> std::optional<std::string> {
+    to.key_flags.push_back({"--keep-columns", "predict.forward_features", "[" + names + "]"});
+    return std::nullopt;
+  };
+  flags.Checked("--keep-columns", keep, "NAME[,NAME...]",
+                "columns of the input that are written beside the predictions: ids, labels "
+                "(predict.forward_features)");
 }
 
 std::string InputName(const Job& job) {
@@ -147,7 +154,7 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources) {
     CheckOutput(invocation, path);
     WarnIfUntrained(session, invocation, "predict with");
     std::optional<PredictionWriter> writer;
-    if (!invocation.dry_run) writer.emplace(path, format);
+    if (!invocation.dry_run) writer.emplace(path, format, options.predict_keys.has_value());
     PredictArgs args;
     args.checkpoint = session.Checkpoint(options.checkpoint_path);
     args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());

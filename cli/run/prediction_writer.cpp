@@ -1,11 +1,15 @@
 #include "cli/run/prediction_writer.h"
 
 #include "cli/shell/json.h"
+#include "core/base/text.h"
 #include "core/io/example.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {
 namespace {
+
+constexpr std::string_view kAllClasses = "all_classes";
+constexpr std::string_view kAllClassIds = "all_class_ids";
 
 // The columns of a row by name: predictions and forwarded features together.
 std::map<std::string, Tensor> Columns(const PredictionRow& row) {
@@ -48,6 +52,35 @@ std::string CsvLine(const std::map<std::string, Tensor>& columns) {
   return text + "\n";
 }
 
+// The name of the head's list of all classes that belongs to a prediction: "all_classes" of
+// "probabilities", "species/all_classes" of "species/probabilities".
+std::string ListNameFor(const std::string& prediction, std::string_view list) {
+  const size_t slash = prediction.rfind('/');
+  return slash == std::string::npos ? std::string(list)
+                                    : prediction.substr(0, slash + 1) + std::string(list);
+}
+
+bool IsListOfAll(const std::string& name) {
+  return name == ListNameFor(name, kAllClasses) || name == ListNameFor(name, kAllClassIds);
+}
+
+// The names of a tensor's elements as columns of CSV.
+std::vector<std::string> ElementNames(const PredictionRow& row, const std::string& name,
+                                      const Tensor& tensor) {
+  if (tensor.elements() == 1) return {name};
+  std::vector<std::string> names;
+  const auto classes = row.values.find(ListNameFor(name, kAllClasses));
+  const bool has_classes = classes != row.values.end() && row.values.contains(name) &&
+                           classes->second.dtype() == DType::kString &&
+                           classes->second.elements() == tensor.elements();
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    names.push_back(
+        has_classes ? fmt::format("{}/{}", name, classes->second.strings()[static_cast<size_t>(i)])
+                    : fmt::format("{}/{}", name, i));
+  }
+  return names;
+}
+
 // A record of a TFRecord file: floats, whole numbers and truths, and strings as features.
 std::string RecordOf(const std::map<std::string, Tensor>& columns) {
   ExampleWriter example;
@@ -70,8 +103,9 @@ std::string RecordOf(const std::map<std::string, Tensor>& columns) {
 
 }  // namespace
 
-PredictionWriter::PredictionWriter(const std::string& path, const std::string& format)
-    : format_(format) {
+PredictionWriter::PredictionWriter(const std::string& path, const std::string& format,
+                                   bool asked_for)
+    : format_(format), asked_for_(asked_for) {
   if (format != "csv" && format != "jsonl" && format != "tfrecord") {
     throw Error(Code::kUsage, fmt::format("there is no format '{}'", format),
                 "jsonl, csv or tfrecord")
@@ -90,15 +124,23 @@ bool PredictionWriter::Append(const std::string& text) {
   return WriteStdout(text);
 }
 
+std::map<std::string, Tensor> PredictionWriter::CsvColumns(const PredictionRow& row) const {
+  std::map<std::string, Tensor> columns = Columns(row);
+  if (asked_for_) return columns;
+  std::erase_if(columns, [&](const auto& column) {
+    return IsListOfAll(column.first) && row.values.contains(column.first);
+  });
+  return columns;
+}
+
 std::string PredictionWriter::CsvHeader(const PredictionRow& row) const {
-  std::string header;
-  for (const auto& [name, tensor] : Columns(row)) {
-    for (int64_t i = 0; i < tensor.elements(); ++i) {
-      if (!header.empty()) header += ",";
-      header += CsvField(tensor.shape().rank() == 0 ? name : fmt::format("{}/{}", name, i));
+  std::vector<std::string> header;
+  for (const auto& [name, tensor] : CsvColumns(row)) {
+    for (const std::string& element : ElementNames(row, name, tensor)) {
+      header.push_back(CsvField(element));
     }
   }
-  return header + "\n";
+  return Join(header, ",") + "\n";
 }
 
 bool PredictionWriter::Write(const PredictionRow& row) {
@@ -107,7 +149,7 @@ bool PredictionWriter::Write(const PredictionRow& row) {
     text = RecordOf(Columns(row));
   } else if (format_ == "csv") {
     if (!started_) text = CsvHeader(row);
-    text += CsvLine(Columns(row));
+    text += CsvLine(CsvColumns(row));
   } else {
     Json object = Json::object();
     for (const auto& [name, tensor] : Columns(row)) object[name] = JsonOf(tensor);
