@@ -59,8 +59,8 @@ std::string Joined(const std::vector<std::string>& words) {
   return Join(quoted, ", ");
 }
 
-void AddType(Document& page, const TypeEntry& type, int level) {
-  page.Heading(type.name, level);
+void AddType(Document& page, const TypeEntry& type) {
+  page.Heading(type.name, 2);
   std::string text = type.summary;
   if (!type.aliases.empty()) text += fmt::format("; also {}", Joined(type.aliases));
   page.Paragraph(text + ".");
@@ -89,17 +89,19 @@ Document CommonFlags(const Command& any) {
 }
 
 // The keys of the job and all types.
-Document JobPages(int kind_level) {
+Document JobPages() {
   Document page;
   page.Heading("Keys of the job");
   AddKeys(page, JobCatalog().keys);
   for (const Kind& kind : Kinds()) {
+    const std::vector<const TypeEntry*> types = TypesOf(kind);
     std::string title(kind.name);
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
-    page.Heading(title, kind_level);
-    page.Paragraph(
-        fmt::format("What is named by `{}:`: {}.", TypesOf(kind).front()->type_key, kind.summary));
-    for (const TypeEntry* const type : TypesOf(kind)) AddType(page, *type, 2);
+    std::replace(title.begin(), title.end(), '_', ' ');
+    page.Heading(title);
+    const std::string key = types.empty() ? "type" : types.front()->type_key;
+    page.Paragraph(fmt::format("What is named by `{}:`: {}.", key, kind.summary));
+    for (const TypeEntry* const type : types) AddType(page, *type);
   }
   return page;
 }
@@ -199,7 +201,7 @@ std::string ReferenceText(const std::vector<Command>& commands) {
   page.Heading("Flags of every command", 2);
   page.Append(CommonFlags(commands.front()));
   AddExitCodes(page);
-  page.Append(JobPages(1));
+  page.Append(JobPages());
   return "# Reference\n\n" + Markdown(page);
 }
 
@@ -215,7 +217,7 @@ std::vector<ManFile> ManPages(const std::vector<Command>& commands) {
   AddExitCodes(overview);
   std::vector<ManFile> files = {
       PageFile("tpuest", 1, "trains, evaluates and predicts from a job file", overview),
-      PageFile("tpuest-job", 5, "the job file of tpuest", JobPages(1))};
+      PageFile("tpuest-job", 5, "the job file of tpuest", JobPages())};
   for (const Command& command : commands) files.push_back(PageFile(command));
   return files;
 }

@@ -1,5 +1,7 @@
 // tpuest ls recipes|DIR, or a kind of types: models, layers, ...
 
+#include <algorithm>
+
 #include "cli/job/recipes.h"
 #include "cli/manual/catalog.h"
 #include "cli/many/commands.h"
@@ -16,12 +18,16 @@ namespace {
 
 constexpr const char* kExample = "tpuest ls models, tpuest ls recipes or tpuest ls runs/";
 
+constexpr size_t kNameColumns = 27;
+
 int ListTypes(const Kind& kind, bool json) {
   Json types = Json::array();
+  size_t width = kNameColumns;
+  for (const TypeEntry* const type : TypesOf(kind)) width = std::max(width, type->name.size());
   for (const TypeEntry* const type : TypesOf(kind)) {
     types.push_back({{"type", type->name}, {"summary", type->summary}});
     if (!type->aliases.empty()) types.back()["aliases"] = type->aliases;
-    if (!json) fmt::print("{:<27} {}\n", type->name, type->summary);
+    if (!json) fmt::print("{:<{}} {}\n", type->name, width, type->summary);
   }
   if (json) PrintDocument("ls", {{std::string(kind.name), types}});
   return 0;
@@ -31,7 +37,7 @@ int ListRecipes(bool json) {
   Json recipes = Json::array();
   for (const Recipe& recipe : Recipes()) {
     recipes.push_back({{"name", recipe.name}, {"summary", recipe.summary}});
-    if (!json) fmt::print("{:<27} {}\n", recipe.name, recipe.summary);
+    if (!json) fmt::print("{:<{}} {}\n", recipe.name, kNameColumns, recipe.summary);
   }
   if (json) PrintDocument("ls", {{"recipes", recipes}});
   return 0;

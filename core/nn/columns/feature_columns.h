@@ -387,6 +387,8 @@ struct TableLookup {
 
 struct TpuEmbeddingColumn {
   static constexpr std::string_view kType = "tpu.experimental.embedding_column";
+  static constexpr std::string_view kSummary =
+      "a trained vector for each category, of a table with an optimizer of its own";
   std::string categorical_column;
   EmbeddingOptions embedding;
   int64_t max_sequence_length = 0;
@@ -405,6 +407,8 @@ struct TpuEmbeddingColumn {
 
 struct TpuSharedEmbeddingColumns {
   static constexpr std::string_view kType = "tpu.experimental.shared_embedding_columns";
+  static constexpr std::string_view kSummary =
+      "one table with an optimizer of its own for several columns";
   std::vector<std::string> categorical_columns;
   EmbeddingOptions embedding;
   std::optional<std::string> shared_embedding_collection_name;

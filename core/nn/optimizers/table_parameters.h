@@ -58,6 +58,7 @@ struct ProximalOptions {
 // Gradient descent: w -= lr g. No slots.
 struct StochasticGradientDescentParameters {
   static constexpr std::string_view kType = "StochasticGradientDescentParameters";
+  static constexpr std::string_view kSummary = "a step of the rate against the gradient of a row";
   double learning_rate = 0.0;
   RowOptions rows;
   Place place;
@@ -72,6 +73,7 @@ struct StochasticGradientDescentParameters {
 // n += g^2; w -= lr g / sqrt(n). Slot <table>/Adagrad.
 struct AdagradParameters {
   static constexpr std::string_view kType = "AdagradParameters";
+  static constexpr std::string_view kSummary = "smaller steps the more was seen of a row";
   double learning_rate = 0.0;
   double initial_accumulator = 0.1;
   RowOptions rows;
@@ -90,6 +92,7 @@ struct AdagradParameters {
 // <table>/AdagradMomentum/Accumulator (n) and <table>/AdagradMomentum/Momentum (m).
 struct AdagradMomentumParameters {
   static constexpr std::string_view kType = "AdagradMomentumParameters";
+  static constexpr std::string_view kSummary = "Adagrad whose steps keep a part of the last one";
   double learning_rate = 0.0;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -114,6 +117,7 @@ struct AdagradMomentumParameters {
 // n += g^2; rate = lr / sqrt(n); w -= rate g, then ProximalOptions. Slot <table>/ProximalAdagrad.
 struct ProximalAdagradParameters {
   static constexpr std::string_view kType = "ProximalAdagradParameters";
+  static constexpr std::string_view kSummary = "Adagrad that draws rows to 0 by l1 and l2";
   double learning_rate = 0.0;
   double initial_accumulator = 0.1;
   ProximalOptions proximal;
@@ -134,6 +138,8 @@ struct ProximalAdagradParameters {
 // <table>/Adam/m and <table>/Adam/v.
 struct AdamParameters {
   static constexpr std::string_view kType = "AdamParameters";
+  static constexpr std::string_view kSummary =
+      "averages of the gradient and of its square, without bias correction";
   double learning_rate = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -162,6 +168,7 @@ struct AdamParameters {
 // <table>/Ftrl (n) and <table>/Ftrl_1 (l).
 struct FtrlParameters {
   static constexpr std::string_view kType = "FtrlParameters";
+  static constexpr std::string_view kSummary = "follow the regularized leader; sparse rows by l1";
   double learning_rate = 0.0;
   double learning_rate_power = -0.5;
   double initial_accumulator_value = 0.1;
@@ -192,6 +199,8 @@ struct FtrlParameters {
 // (v) and <table>/ProximalYogi_1 (m).
 struct ProximalYogiParameters {
   static constexpr std::string_view kType = "ProximalYogiParameters";
+  static constexpr std::string_view kSummary =
+      "Adam whose second average moves by a bounded step, with l1 and l2";
   double learning_rate = 0.01;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -216,6 +225,7 @@ struct ProximalYogiParameters {
 // m = momentum m + g; w -= lr m, with use_nesterov lr (g + momentum m). Slot <table>/Momentum.
 struct MomentumParameters {
   static constexpr std::string_view kType = "MomentumParameters";
+  static constexpr std::string_view kSummary = "a part of the last step of a row is kept";
   double learning_rate = 0.0;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -235,6 +245,8 @@ struct MomentumParameters {
 // <table>/RMSProp/ms (n) and <table>/RMSProp/mom (m).
 struct RMSPropParameters {
   static constexpr std::string_view kType = "RMSPropParameters";
+  static constexpr std::string_view kSummary =
+      "divided by the root of an average of squares, from 0 on";
   double learning_rate = 0.0;
   double rho = 0.0;
   double momentum = 0.0;
@@ -259,6 +271,7 @@ struct RMSPropParameters {
 // <table>/FrequencyEstimator (h).
 struct FrequencyEstimatorParameters {
   static constexpr std::string_view kType = "FrequencyEstimatorParameters";
+  static constexpr std::string_view kSummary = "how many steps lie between two sights of a row";
   double tau = 0.0;
   double max_delta = 0.0;
   double outlier_threshold = 0.0;
