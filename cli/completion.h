@@ -28,8 +28,8 @@ struct Candidate {
 [[nodiscard]] Command CompletionCommand();
 
 // `__complete --line LINE`, `__complete --about WORD...` or `__complete WORD...`: prints candidates
-// on stdout, one a line, with --about a tab and what there is to say behind it, and returns the exit
-// code, 0.
+// on stdout, one a line, with --about a tab and what there is to say behind it, and returns the
+// exit code, 0.
 int PrintCompletions(const std::vector<std::string>& arguments);
 
 }  // namespace tpuest::cli

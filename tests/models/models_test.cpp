@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-
 #include "models/zoo.h"
 #include "tests/core/nn/session.h"
 
