@@ -1,7 +1,8 @@
 #pragma once
-// Sixteen floats at once, however many registers they take, for the sources that are compiled once
-// for each vector instruction set. Vectors are passed by reference alone: by value they would be,
-// in other sets of instructions, other arguments.
+// As many floats at once as a register holds, for the sources that are compiled once for each vector
+// instruction set: of wider vectors compilers compare and choose one number at a time. A lane is a
+// channel or an element, so the bits do not depend on their number. Vectors are passed by reference
+// alone: by value they would be, in other sets of instructions, other arguments.
 
 #include <cstdint>
 #include <cstring>
@@ -11,10 +12,14 @@
 
 namespace tpuest::TPUEST_ISA {
 
+#ifdef __AVX512F__
 inline constexpr int64_t kVectorLanes = 16;
-using FloatVector = float __attribute__((vector_size(64)));
-using WordVector = uint32_t __attribute__((vector_size(64)));
-using HalfVector = uint16_t __attribute__((vector_size(32)));
+#else
+inline constexpr int64_t kVectorLanes = 8;
+#endif
+using FloatVector = float __attribute__((vector_size(kVectorLanes * sizeof(float))));
+using WordVector = uint32_t __attribute__((vector_size(kVectorLanes * sizeof(uint32_t))));
+using HalfVector = uint16_t __attribute__((vector_size(kVectorLanes * sizeof(uint16_t))));
 
 // How much of a vector is in memory.
 struct WholeVector {};
