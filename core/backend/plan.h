@@ -51,8 +51,8 @@ class Task {
   int thread = 0;  // 0 .. threads-1: for objects that may not be shared between threads
   int replica = 0;
   int replicas = 1;
-  size_t row_begin = 0;   // first row of the block within the replica's batch
-  size_t rows = 0;        // rows of the block
+  size_t row_begin = 0;   // first row at hand, within the replica's batch
+  size_t rows = 0;        // rows at hand: of a block, or of a run of its rows
   size_t batch_rows = 0;  // rows of the replica's batch; the global batch has replicas times it
   uint64_t step = 0;      // global_step at the start of the step
   uint64_t seed = 0;      // tf_random_seed

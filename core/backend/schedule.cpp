@@ -23,6 +23,10 @@
 // Had x been divided by Sum(x), that product would be at time 1: a second kBlock phase, when every
 // block's part of the sum is there.
 //
+// Where rows are heavy a phase takes a block in runs of some of its rows, one after the other: an
+// image of 2 MB goes through normalisation, convolution and sums before the next one does, and does
+// not leave the cache between them. Phases of small images take the whole block at once.
+//
 // What holds then:
 //   - What a node reads is computed in an earlier phase, or earlier in its own by the same block,
 //     replica or stage.
@@ -103,7 +107,8 @@ class Scheduler {
     }
     const int64_t rows = schedule_.batch_rows;
     if (rows == 0) return;
-    const int64_t most = options_.cut_rows ? MostRowsOfBlock() : rows;
+    heavy_ = options_.cut_rows && AreHeavyRows();
+    const int64_t most = !options_.cut_rows ? rows : heavy_ ? kMaxHeavyRows : kMaxBlockRows;
     const int64_t blocks = (rows + most - 1) / most;
     schedule_.block_rows = (rows + blocks - 1) / blocks;
     schedule_.blocks = (rows + schedule_.block_rows - 1) / schedule_.block_rows;
@@ -111,12 +116,12 @@ class Scheduler {
 
   // Few heavy rows are many operations, which more threads than one should share. What is computed
   // again does not count: with and without it blocks are the same, and so are the bits.
-  int64_t MostRowsOfBlock() const {
+  bool AreHeavyRows() const {
     int64_t flops = 0;
     for (const auto& node : graph_.nodes()) {
       if (!node->HasAttr(kRecomputed)) flops += FlopsOf(*node);
     }
-    return flops / schedule_.batch_rows < kHeavyRowFlops ? kMaxBlockRows : kMaxHeavyRows;
+    return flops / schedule_.batch_rows >= kHeavyRowFlops;
   }
 
   // True for a constant that was folded from the shape of something cut and still counts its rows.
@@ -256,19 +261,47 @@ class Scheduler {
       if (!At(*node).needed || At(*node).phase == -1 || node->only_orders()) continue;
       phases[WhenOf(*node)].push_back(node.get());
     }
-    schedule_.phases.push_back({Level::kGlobal, {}});
+    schedule_.phases.push_back({});
     for (auto& [when, nodes] : phases) {
       for (const Node* const node : nodes) {
         At(*node).phase = static_cast<int>(schedule_.phases.size());
       }
-      schedule_.phases.push_back({when.level, std::move(nodes)});
+      const int64_t run_rows = when.level == Level::kBlock ? RowsOfRun(nodes) : 0;
+      schedule_.phases.push_back({when.level, run_rows, std::move(nodes)});
     }
+  }
+
+  // How many of a block's rows these nodes compute at a time. What is computed again does not
+  // count, as above.
+  int64_t RowsOfRun(const std::vector<Node*>& nodes) {
+    if (!heavy_) return schedule_.block_rows;
+    int64_t largest = 1;
+    for (const Node* const node : nodes) {
+      if (node->HasAttr(kRecomputed)) continue;
+      const NodeSchedule& plan = At(*node);
+      for (size_t i = 0; i < node->inputs().size(); ++i) {
+        if (plan.cut_inputs[i]) largest = std::max(largest, RowBytes(node->inputs()[i]));
+      }
+      for (int i = 0; i < node->outputs() && plan.rows == Rows::kEach; ++i) {
+        largest = std::max(largest, RowBytes({const_cast<Node*>(node), i}));
+      }
+    }
+    const int64_t most = std::clamp<int64_t>(kRunBytes / largest, 1, schedule_.block_rows);
+    const int64_t runs = (schedule_.block_rows + most - 1) / most;
+    return (schedule_.block_rows + runs - 1) / runs;
+  }
+
+  [[nodiscard]] int64_t RowBytes(const Value& value) const {
+    if (value.dtype() == DType::kString || value.dtype() == DType::kResource) return 0;
+    return value.shape().elements() / schedule_.batch_rows *
+           static_cast<int64_t>(SizeOf(value.dtype()));
   }
 
   const BoundGraph& bound_;
   const ScheduleOptions& options_;
   const Graph& graph_;
   Schedule schedule_;
+  bool heavy_ = false;  // rows
   std::vector<When> when_;
 };
 

@@ -28,6 +28,7 @@ struct NodeSchedule {
 
 struct Phase {
   Level level = Level::kGlobal;
+  int64_t run_rows = 0;  // kBlock: a block's rows are computed so many at a time, in their order
   std::vector<Node*> nodes;  // in graph order; but for kBlock by stages, then in graph order
 };
 
@@ -54,6 +55,9 @@ struct ScheduleOptions {
 inline constexpr int64_t kMaxBlockRows = 64;
 inline constexpr int64_t kMaxHeavyRows = 16;
 inline constexpr int64_t kHeavyRowFlops = int64_t{1} << 27;
+// Rows of a run, if rows are heavy: no value of the phase has more bytes in it, so that what one
+// node leaves is still in the cache when the next one reads it.
+inline constexpr int64_t kRunBytes = int64_t{1} << 20;
 
 // Error kUsage: feeds that are cut have different numbers of rows, or none; an update writes a
 // value that differs between replicas.

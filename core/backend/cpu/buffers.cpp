@@ -17,7 +17,7 @@
 //
 // A buffer is at an address (constants, variables), in a feed, among the parts of sums over rows,
 // or in an arena: one for what all share, one a replica, one a thread. A value of a block stands in
-// the thread's, with memory for one block, if it lives in one phase only; else as a whole in the
+// the thread's, with memory for one run, if it lives in one phase only; else as a whole in the
 // replica's.
 //
 // What holds then:
@@ -107,8 +107,7 @@ int Buffers::Root(int id) const {
   return id;
 }
 
-// Makes the value's buffer on first use. block_bytes is for the largest block: rows divide the
-// bytes evenly, since axis 0 is the batch.
+// Makes the value's buffer on first use. Rows divide the bytes evenly, since axis 0 is the batch.
 int Buffers::IdOf(const Value& value) {
   const auto found = ids_.find(value);
   if (found != ids_.end()) return found->second;
@@ -117,8 +116,7 @@ int Buffers::IdOf(const Value& value) {
   info.bytes = BytesOf(value);
   info.level = node.result_level;
   if (info.level == Level::kBlock) {
-    info.block_bytes = info.bytes / static_cast<size_t>(schedule_.batch_rows) *
-                       static_cast<size_t>(schedule_.block_rows);
+    info.row_bytes = info.bytes / static_cast<size_t>(schedule_.batch_rows);
   }
   info.pinned = pinned_.contains(value);
   const auto last = last_reads_.find(value);
@@ -173,7 +171,7 @@ Buffer Buffers::Address(const void* address) {
 // A result derived in an earlier phase is touched there by the caller; here only the node is.
 Buffer Buffers::Scratch(size_t bytes, Level level, int phase, const Node& node) {
   Info info;
-  info.bytes = info.block_bytes = std::max<size_t>(bytes, 1);
+  info.bytes = std::max<size_t>(bytes, 1);
   info.level = level;
   const Buffer buffer{NewBuffer(info), 0};
   const int position = PositionOf(node);
@@ -262,8 +260,8 @@ void Buffers::TouchAll() {
   }
 }
 
-// A block's value that dies in its phase needs memory for one block a thread; one that another
-// phase reads, when another thread may have the block, needs the whole batch's.
+// A block's value that dies in its phase needs memory for one run a thread; one that another phase
+// reads, when another thread may have the block, needs the whole batch's.
 int Buffers::ArenaOf(const Info& info) const {
   if (info.level >= Level::kGlobal) return kGlobalArena;
   if (info.level == Level::kReplica || info.pinned) return kReplicaArena;
@@ -277,7 +275,11 @@ void Buffers::PlaceArena(CpuPlan& plan, int base, size_t& bytes) {
   for (size_t id = 0; id < infos_.size(); ++id) {
     const Info& info = infos_[id];
     if (info.parent >= 0 || info.base != -1 || info.last < 0 || ArenaOf(info) != base) continue;
-    Lifetime life{base == kBlockArena ? info.block_bytes : info.bytes, info.first, info.last};
+    Lifetime life{info.bytes, info.first, info.last};
+    if (base == kBlockArena && info.row_bytes > 0) {
+      const auto phase = static_cast<size_t>(PhaseAt(info.first));
+      life.bytes = info.row_bytes * static_cast<size_t>(schedule_.phases[phase].run_rows);
+    }
     if (info.pinned) {
       life.last = phase_ends_.back();
     }

@@ -63,12 +63,12 @@ class Buffers {
   };
 
   struct Info {
-    int parent = -1;         // another buffer that this one is merged into
-    int base = -1;           // kAbsolute, a feed, kParts or kSums if settled, else -1: an arena
-    int part = -1;           // the buffer of the parts, if this is their sum
-    size_t offset = 0;       // address, if kAbsolute
-    size_t bytes = 0;        // of the whole tensor
-    size_t block_bytes = 0;  // of a block's rows, if it is computed by rows
+    int parent = -1;       // another buffer that this one is merged into
+    int base = -1;         // kAbsolute, a feed, kParts or kSums if settled, else -1: an arena
+    int part = -1;         // the buffer of the parts, if this is their sum
+    size_t offset = 0;     // address, if kAbsolute
+    size_t bytes = 0;      // of the whole tensor
+    size_t row_bytes = 0;  // of a row, if it is computed by rows
     Level level = Level::kGlobal;
     bool pinned = false;  // fetched: lives to the end
     LastRead last_read;

@@ -6,8 +6,8 @@
 //      memory, or a copy made at the start of its phase (the prologue, unless it waits for
 //      something) if an update may come before the last look at it.
 //   2. In the order of the phases, each op's PlanFn is asked for its kernel through a NodeContext,
-//      twice in a kBlock phase if the last block is smaller than the others. It sees shapes as the
-//      kernel will (a block's rows), asks for buffers, and may leave a kernel, or a view, or
+//      in a kBlock phase once for each number of rows that a run may have. It sees shapes as the
+//      kernel will (a run's rows), asks for buffers, and may leave a kernel, or a view, or
 //      something derived from an input once a step (a weight in the layout of a convolution).
 //   3. Sums over rows and replicas become jobs between the phases (PlanParts,
 //      PlanCrossReplicaSum); where nobody looks at a replica's own sum both are one.
@@ -37,6 +37,7 @@
 #include <string_view>
 
 #include "core/backend/cpu/buffers.h"
+#include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/update_gate.h"
 
 namespace tpuest {
@@ -53,12 +54,12 @@ class Planner {
         buffers_(bound, schedule) {}
 
   CpuPlan Run() {
-    FindVariants();
     plan_.phases.resize(schedule_.phases.size());
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       PhasePlan& phase = plan_.phases[p];
       phase.level = schedule_.phases[p].level;
-      if (phase.level == Level::kBlock) phase.kernels.resize(plan_.variant_rows.size());
+      phase.variant_rows = VariantsOf(schedule_.phases[p]);
+      if (phase.level == Level::kBlock) phase.kernels.resize(phase.variant_rows.size());
     }
     PlaceSources();
     for (size_t p = 0; p < schedule_.phases.size(); ++p) {
@@ -80,11 +81,17 @@ class Planner {
     return schedule_.nodes[static_cast<size_t>(node.id())];
   }
 
-  // A plan is made for each size of a block: kernels know their rows when they are made.
-  void FindVariants() {
-    plan_.variant_rows.push_back(schedule_.block_rows);
-    const int64_t last = schedule_.RowsOf(schedule_.blocks - 1);
-    if (last != schedule_.block_rows) plan_.variant_rows.push_back(last);
+  // A plan is made for each size of a run: kernels know their rows when they are made. Beside whole
+  // runs there are what is left of a block, and of the last one, which may be smaller.
+  [[nodiscard]] std::vector<int64_t> VariantsOf(const Phase& phase) const {
+    std::vector<int64_t> variants = {phase.run_rows};
+    if (phase.level != Level::kBlock) return variants;
+    for (const int64_t block : {int64_t{0}, schedule_.blocks - 1}) {
+      const int64_t rest = schedule_.RowsOf(block) % phase.run_rows;
+      const bool is_new = std::find(variants.begin(), variants.end(), rest) == variants.end();
+      if (rest != 0 && is_new) variants.push_back(rest);
+    }
+    return variants;
   }
 
   // Feeds and constants are read where they are; nothing is copied.
@@ -202,6 +209,8 @@ class Planner {
 
   void PlanCrossReplicaSum(Node& node, int phase);
   void PlanParts(Node& node, int phase);
+  Buffer PartOfRun(const Value& value, int phase);
+  void PlanRuns(const Value& value, int phase);
 
   // ---- What the updates write and read, for UpdateGate
   void FindUpdates();
@@ -216,6 +225,7 @@ class Planner {
   Buffers buffers_;
   CpuPlan plan_;
   std::map<std::pair<int, std::string>, Buffer> derived_;  // by input buffer and key
+  std::map<Value, Buffer> run_parts_;                      // of sums over rows
 };
 
 // A PlanFn sees its node through this: one node, in one variant of a block.
@@ -227,7 +237,7 @@ class NodeContext final : public PlanContext {
         plan_(planner.At(node)),
         phase_(phase),
         variant_(variant),
-        rows_(planner.plan_.variant_rows[variant]) {
+        rows_(Phase().variant_rows[variant]) {
     for (int i = 0; i < inputs(); ++i) input_shapes_.push_back(CutShape(WholeInputShape(i), i));
     for (int i = 0; i < node.outputs(); ++i) {
       Shape shape = node.output_shape(i);
@@ -263,7 +273,7 @@ class NodeContext final : public PlanContext {
   // A sum over rows is written as parts, one a block, which RunSums adds up.
   [[nodiscard]] Buffer Output(int i) override {
     const Value value{&node_, i};
-    if (plan_.rows == Rows::kSum) return planner_.buffers_.Part(value);
+    if (plan_.rows == Rows::kSum) return planner_.PartOfRun(value, phase_);
     return planner_.buffers_.Use(value, OutputIsCut());
   }
   [[nodiscard]] Buffer Scratch(size_t bytes) override {
@@ -390,12 +400,42 @@ void Planner::PlanNode(Node& node, int phase) {
                 fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
         .At(node.origin());
   }
-  const bool by_blocks = plan_.phases[static_cast<size_t>(phase)].level == Level::kBlock;
-  for (size_t v = 0; v < (by_blocks ? plan_.variant_rows.size() : 1); ++v) {
+  for (size_t v = 0; v < plan_.phases[static_cast<size_t>(phase)].variant_rows.size(); ++v) {
     NodeContext context(*this, node, phase, v);
     node.op().cpu(context);
   }
   if (At(node).rows == Rows::kSum) PlanParts(node, phase);
+}
+
+// Where a kernel writes what a run adds to its block's part: the part itself, if a block is one
+// run.
+Buffer Planner::PartOfRun(const Value& value, int phase) {
+  if (schedule_.phases[static_cast<size_t>(phase)].run_rows == schedule_.block_rows) {
+    return buffers_.Part(value);
+  }
+  const auto found = run_parts_.find(value);
+  if (found != run_parts_.end()) return found->second;
+  const size_t bytes =
+      static_cast<size_t>(value.shape().elements()) * SizeOf(AddedIn(value.dtype()));
+  return run_parts_[value] = buffers_.Scratch(bytes, Level::kBlock, phase, *value.node);
+}
+
+// The runs of a block add to its part in their order.
+void Planner::PlanRuns(const Value& value, int phase) {
+  const Buffer run = PartOfRun(value, phase);
+  const Buffer part = buffers_.Part(value);
+  if (run.id == part.id) return;
+  const DType dtype = AddedIn(value.dtype());
+  const int64_t n = value.shape().elements();
+  const auto block_rows = static_cast<size_t>(schedule_.block_rows);
+  const Kernel add = [=](const Task& task) {
+    if (task.row_begin % block_rows == 0) {
+      std::memcpy(task.At(part), task.At(run), static_cast<size_t>(n) * SizeOf(dtype));
+    } else {
+      AddArray(dtype, task.At(run), task.At(part), n);
+    }
+  };
+  for (auto& kernels : plan_.phases[static_cast<size_t>(phase)].kernels) kernels.push_back(add);
 }
 
 // Adds the jobs behind a kBlock phase: parts are added over the blocks, and where the value is
@@ -405,6 +445,7 @@ void Planner::PlanParts(Node& node, int phase) {
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   for (int i = 0; i < node.outputs(); ++i) {
     const Value value = node.output(i);
+    PlanRuns(value, phase);
     const Buffer part = buffers_.Part(value);
     const bool rounded = value.dtype() == DType::kBfloat16;
     const int64_t elements = value.shape().elements();

@@ -38,7 +38,8 @@ struct SumJob {
 struct PhasePlan {
   Level level = Level::kGlobal;
   std::vector<SumJob> sums;  // kBlock: after the kernels; kGlobal: before them
-  // kBlock: [variant][i], a variant for each size of a block.
+  // kBlock: [variant][i], a variant for each number of rows that a run may have.
+  std::vector<int64_t> variant_rows;
   std::vector<std::vector<Kernel>> kernels;
   StagedWork work;                 // the other levels
   std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
@@ -81,7 +82,6 @@ struct CenteredUpdate {
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::vector<Task::Location> locations;
-  std::vector<int64_t> variant_rows;  // rows of a block, by variant
   size_t global_bytes = 0;
   size_t replica_bytes = 0;  // of each replica
   size_t block_bytes = 0;    // of each thread

@@ -205,12 +205,8 @@ class CpuProgram final : public Program {
     const int blocks = static_cast<int>(schedule_.blocks);
     switch (phase.level) {
       case Level::kBlock:
-        team_.ForEach(here_.count * blocks, [&](int i, int thread) {
-          const int block = i % blocks;
-          const Task task = MakeTask(thread, i / blocks, block);
-          const bool is_last = block + 1 == blocks;
-          RunKernels(phase.kernels[is_last ? phase.kernels.size() - 1 : 0], task);
-        });
+        team_.ForEach(here_.count * blocks,
+                      [&](int i, int thread) { RunBlock(index, i / blocks, i % blocks, thread); });
         RunSums(phase.sums);
         if (!phase.after_sums.empty()) RunReplicas(phase.after_sums);
         break;
@@ -220,6 +216,21 @@ class CpuProgram final : public Program {
       default:
         RunSums(phase.sums);
         RunStages(index);
+    }
+  }
+
+  // Run by run: as many rows as a phase takes at a time, and at the end what is left.
+  void RunBlock(size_t index, int replica, int block, int thread) {
+    const PhasePlan& phase = plan_.phases[index];
+    const int64_t run_rows = schedule_.phases[index].run_rows;
+    Task task = MakeTask(thread, replica, block);
+    const size_t end = task.row_begin + task.rows;
+    for (; task.row_begin < end; task.row_begin += task.rows) {
+      task.rows = std::min(static_cast<size_t>(run_rows), end - task.row_begin);
+      const auto& variants = phase.variant_rows;
+      const auto variant =
+          std::find(variants.begin(), variants.end(), static_cast<int64_t>(task.rows));
+      RunKernels(phase.kernels[static_cast<size_t>(variant - variants.begin())], task);
     }
   }
 

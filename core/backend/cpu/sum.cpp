@@ -77,7 +77,29 @@ void SumTyped(int count, const std::function<const void*(int)>& array, void* dst
   }
 }
 
+template <class T>
+void AddTyped(const void* from, void* to, int64_t n) {
+  const T* const added = static_cast<const T*>(from);
+  T* const sum = static_cast<T*>(to);
+  for (int64_t i = 0; i < n; ++i) sum[i] += added[i];
+}
+
 }  // namespace
+
+void AddArray(DType dtype, const void* from, void* to, int64_t n) {
+  switch (dtype) {
+    case DType::kFloat:
+      return AddTyped<float>(from, to, n);
+    case DType::kDouble:
+      return AddTyped<double>(from, to, n);
+    case DType::kInt32:
+      return AddTyped<int32_t>(from, to, n);
+    case DType::kInt64:
+      return AddTyped<int64_t>(from, to, n);
+    default:
+      Check(false, "no sum of {}", NameOf(dtype));
+  }
+}
 
 void TreeSum(DType dtype, int count, const std::function<const void*(int)>& array, void* dst,
              int64_t begin, int64_t end) {

@@ -21,4 +21,7 @@ void TreeSum(DType dtype, int count, const std::function<const void*(int)>& arra
 void UnroundedTreeSum(DType dtype, int count, const std::function<const void*(int)>& array,
                       void* dst, int64_t begin, int64_t end);
 
+// to += from, both of n elements of a type that AddedIn gives.
+void AddArray(DType dtype, const void* from, void* to, int64_t n);
+
 }  // namespace tpuest

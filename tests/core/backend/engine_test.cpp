@@ -120,6 +120,38 @@ TEST_CASE("a random slice knows where it stands in the global batch") {
   }
 }
 
+TEST_CASE("a block of large and heavy rows is computed in runs, whose sums make the block's") {
+  constexpr int64_t kColumns = 65536;  // a row is a quarter of kRunBytes
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, kColumns}, "x");
+  const Value rows = graph.Add("Heavy", {x});
+  const Value doubled = graph.Add("Mul", {x, graph.Scalar(2.0F)});
+  const Value sum = graph.Add("Sum", {doubled});
+  const Value total = graph.Add("CrossReplicaSum", {graph.Add("Sum", {x})});
+  for (const int threads : {1, 2}) {
+    VariableStore variables;
+    const auto program =
+        MakeCpuBackend()->Compile({&graph, {{x, {40, kColumns}, true}}, {rows, sum, total}, {}, {}},
+                                  {.replicas = 2, .threads = threads}, variables);
+    Tensor ones(DType::kFloat, {40, kColumns});
+    std::fill_n(ones.data<float>(), ones.elements(), 1.0F);
+    const StepResult result = program->Run(std::vector<StepFeeds>{{{ones, ones}}})[0];
+    std::vector<float> found;
+    for (int64_t i = 0; i < 40; ++i) {
+      found.push_back(result.fetches[0][1].data<float>()[i * kColumns]);
+    }
+    // Blocks of 14, 14 and 12 rows.
+    const std::vector<float> block = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2, 2};
+    std::vector<float> expected = block;
+    expected.insert(expected.end(), block.begin(), block.end());
+    expected.resize(40, 4);
+    CHECK(found == expected);
+    CHECK(*result.fetches[1][0].data<float>() == 80 * kColumns);
+    CHECK(*result.fetches[2][0].data<float>() == 80 * kColumns);
+  }
+}
+
 TEST_CASE("an op that needs the whole batch waits for every block") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);

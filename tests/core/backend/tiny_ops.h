@@ -81,6 +81,15 @@ inline void PlanGlobalIndex(PlanContext& c) {
   });
 }
 
+// A row takes many operations; an element is the number of rows that were computed with it.
+inline int64_t HeavyFlops(const Node& node) { return node.output_shape(0).dim(0) << 27; }
+inline void PlanHeavy(PlanContext& c) {
+  const int64_t n = c.OutputShape(0).elements();
+  const Buffer y = c.Output(0);
+  c.Run(
+      [=](const Task& task) { std::fill_n(task.At<float>(y), n, static_cast<float>(task.rows)); });
+}
+
 inline void PlanAssignAdd(PlanContext& c) {
   const Buffer variable = c.VariableInput(0);
   const Buffer value = c.Input(1);
@@ -171,6 +180,13 @@ inline OpFamily Ops() {
        .signature = "x: T -> y: T; T: float",
        .shape = ScalarShape,
        .cpu = PlanSum},
+      {.name = "Heavy",
+       .signature = "x: T -> y: T; T: float",
+       .shape = SameShape,
+       .grad = NoGradient,
+       .cpu = PlanHeavy,
+       .rows = FirstInputRows,
+       .flops = HeavyFlops},
       {.name = "OnesLike",
        .signature = "x: T -> y: T; T: float",
        .shape = SameShape,
