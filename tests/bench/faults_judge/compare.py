@@ -3,6 +3,9 @@
 `allowed` has what the schedule's damage makes legal, as damage.py says it with its reasons.
 """
 import os
+import re
+
+TEMPORARY = re.compile(r"\.tmp\.\d+$")
 
 
 def differences(kind, ours, theirs):
@@ -25,16 +28,20 @@ def short(value):
 
 
 def names(whole, faulted, allowed):
-    """What the disk did not let go is noted in .tpuest/removing for the next start."""
+    """What the disk did not let go is noted in .tpuest/removing for the next start, which also takes
+    away what has a temporary name."""
     stuck = faulted["removing"] if "removing" in allowed else []
     extra = [name for name in faulted["names"] if name not in whole["names"]
              and not any(name.startswith(prefix + ".") for prefix in [*allowed.get("checkpoints", []), *stuck])]
     extra = [name for name in extra if not (stuck and name == ".tpuest/removing")]
+    unfinished = faulted["unfinished exports"]
+    if "stuck" in allowed:
+        extra, unfinished = [name for name in extra if not TEMPORARY.search(name)], []
     lost = [name for name in whole["names"] if name not in faulted["names"]
             and not (name.endswith("metrics.jsonl") and "metrics.jsonl" in allowed)]
     return ([{"kind": "left over", "what": name} for name in extra]
             + [{"kind": "lost", "what": name} for name in lost]
-            + [{"kind": "left over", "what": name} for name in faulted["unfinished exports"]])
+            + [{"kind": "left over", "what": name} for name in unfinished])
 
 
 def metrics(whole, faulted, allowed):
@@ -72,10 +79,10 @@ def events(whole, faulted, allowed, every_step):
 
 
 def state(whole, faulted, allowed):
-    """An older checkpoint that the damaged file does not name any more is not named again."""
+    """Of the checkpoints that were there when the file was damaged it may name others."""
     ours, theirs = whole["checkpoint"], faulted["checkpoint"]
     if "checkpoints" in allowed and ours and theirs and ours[0] == theirs[0]:
-        theirs = ours if ours[1:][-len(theirs[1:]):] == theirs[1:] else theirs
+        theirs = ours if set(ours) ^ set(theirs) <= allowed["checkpoints"] else theirs
     return differences("checkpoint", {"named": ours}, {"named": theirs})
 
 

@@ -5,7 +5,8 @@ bit is flipped in `checkpoint`, which names files, and in bundles, which have ch
 
 What may differ, and why:
   checkpoint       A flipped bit or a cut may leave a whole file that names fewer checkpoints or another
-                   older one. Older checkpoints that it does not name are nobody's any more, and stay.
+                   older one. Older checkpoints that it does not name are nobody's any more, and stay; in
+                   its place one is kept that would have gone.
   metrics.jsonl    Lines up to the last step in it may be lost: nothing else has the speeds.
   run.json         What it says of the input may be lost: a run with nothing left to train opens none.
   events files     Values up to their last step may be lost: nothing else has the summaries.

@@ -51,17 +51,22 @@ def example(row):
 
 
 def records(data):
-    """The whole records of a file's bytes, and whether all of it was whole."""
-    found, at = [], 0
+    """The whole records of a file's bytes, and whether all of it was whole. One whose bytes are not
+    those of its checksum is left out."""
+    found, at, damaged = [], 0, 0
     while at + 12 <= len(data):
         length, = struct.unpack_from("<Q", data, at)
         end = at + 12 + length + 4
         if end > len(data) or struct.unpack_from("<I", data, at + 8)[0] != masked_crc32c(
                 data[at:at + 8]):
             break
-        found.append(data[at + 12:end - 4])
+        record = data[at + 12:end - 4]
+        if struct.unpack_from("<I", data, end - 4)[0] == masked_crc32c(record):
+            found.append(record)
+        else:
+            damaged += 1
         at = end
-    return found, at == len(data)
+    return found, at == len(data) and not damaged
 
 
 def fields(message):

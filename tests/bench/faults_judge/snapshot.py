@@ -24,7 +24,7 @@ def event_values(folder):
     """{tag: {step: {values}}} as TensorBoard has it: a session's start undoes steps from its own on."""
     values = collections.defaultdict(lambda: collections.defaultdict(set))
     for path in sorted(folder.glob("events.out.tfevents.*"), key=lambda path: path.name):
-        for record in records.records(path.read_bytes())[0][1:]:
+        for record in records.records(path.read_bytes())[0]:
             event = records.event(record)
             if event["starts"]:
                 for steps in values.values():
@@ -88,6 +88,9 @@ def take(run):
     names = [str(path.relative_to(run)) for path in run.rglob("*")
              if path.is_file() or path.is_symlink()]
     kept = sorted(name for name in names if not IGNORED.search(name))
+    lines_of_run = metrics(run / ".tpuest/metrics.jsonl")
+    if not lines_of_run and ".tpuest/metrics.jsonl" in kept:
+        kept.remove(".tpuest/metrics.jsonl")  # a reader's alone
     folders = sorted({str(path.parent.relative_to(run)) for path in run.glob("**/events.out.tfevents.*")
                       if "eval_reader" not in path.parts})
     return {
@@ -99,7 +102,7 @@ def take(run):
         "exports": exports(run),
         "unfinished exports": sorted(str(path.relative_to(run)) for path in run.glob("export/*/*")
                                      if not path.name.isdigit()),
-        "metrics": metrics(run / ".tpuest/metrics.jsonl"),
+        "metrics": lines_of_run,
         "run.json": json_of(run / ".tpuest/run.json", RUN_TIMES),
         "evaluated.json": json_of(run / ".tpuest/evaluated.json"),
         "checkpoint": named(run / "checkpoint"),
