@@ -1,8 +1,8 @@
 #pragma once
-// As many floats at once as a register holds, for the sources that are compiled once for each vector
-// instruction set: of wider vectors compilers compare and choose one number at a time. A lane is a
-// channel or an element, so the bits do not depend on their number. Vectors are passed by reference
-// alone: by value they would be, in other sets of instructions, other arguments.
+// As many floats at once as a register holds, for the sources that are compiled once for each
+// vector instruction set: of wider vectors compilers compare and choose one number at a time. A
+// lane is a channel or an element, so the bits do not depend on their number. Vectors are passed by
+// reference alone: by value they would be, in other sets of instructions, other arguments.
 
 #include <cstdint>
 #include <cstring>
