@@ -9,9 +9,9 @@ from models import K, L, calibrated, transfer, two_outputs
 from program import Case, imported, job_of, peer, relative, same
 
 
-def served(path, columns):
+def served(path, columns, signature="serving_default"):
     """What TensorFlow computes by the signature, and its outputs' names."""
-    serve = tf.saved_model.load(str(path)).signatures["serving_default"]
+    serve = tf.saved_model.load(str(path), tags=["serve"]).signatures[signature]
     return {name: value.numpy() for name, value in serve(**{name: tf.constant(x) for name, x in columns.items()}).items()}
 
 

@@ -1,4 +1,4 @@
-"""Compares what tpuest makes of images and of Keras' models with TensorFlow 2.15, in 25 checks.
+"""Compares what tpuest makes of images and of Keras' models with TensorFlow 2.15, in 26 checks.
 
 Each check builds what it compares (models with random weights and calibrated statistics, files as Keras or
 TensorFlow writes them), runs the program on it and TensorFlow beside it. One line of JSON a check: its number and
@@ -20,13 +20,14 @@ import time
 import exports
 import files
 import images
+import networks
 import program
 import resnet
 import speed
 import training
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-MODULES = (files, training, exports, images, resnet, speed)
+MODULES = (files, training, exports, images, resnet, speed, networks)
 
 
 def checks():
@@ -45,7 +46,7 @@ def arguments():
                         help="these checks alone")
     parser.add_argument("--build", default=str(ROOT / "build" / "release"), metavar="DIR")
     parser.add_argument("--models", type=lambda text: text.split(","), default=[], metavar="A,B",
-                        help="these networks of keras.applications alone, in checks 1, 3 and 6")
+                        help="these networks alone, in checks 1, 3, 6 and 26")
     parser.add_argument("--photographs", metavar="DIR", help="JPEG files that check 20 reads, too")
     parser.add_argument("--list", action="store_true", help="what each check compares")
     parser.add_argument("--verbose", action="store_true", help="a line for each case on stderr")
