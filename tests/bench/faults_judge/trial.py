@@ -18,6 +18,7 @@ from commands import Trouble
 
 COMPLETE = {0}
 FULL = {0, 6}
+ENDED = {-9, 143}  # at once: by SIGKILL, by the second signal
 # Codes that docs/runs.md has for a reader of a run that has no checkpoint yet, or a damaged one.
 NOTHING_TO_READ = {0, 2, 3, 4}
 REMOVING = {"unlink", "unlinkat", "rmdir", "openat", "getdents64", "newfstatat"}  # of what is left
@@ -116,7 +117,7 @@ class Trial:
             self.bring_back()
         # What is killed while it leaves has ended.
         record = snapshot.json_of(self.run_dir / ".tpuest/run.json") or {}
-        has_ended = self.starts_anew and outcome.code == -9 and record.get("status") == "done"
+        has_ended = self.starts_anew and outcome.code in ENDED and record.get("status") == "done"
         self.code = 0 if has_ended else outcome.code
 
     # ---- damage ----------------------------------------------------------------------------------
