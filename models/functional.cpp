@@ -115,6 +115,7 @@ TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& features, Mo
     throw Error(Code::kUsage, "Functional has no layers").Key("model.layers");
   }
   nn::LayerContext context = MakeLayerContext(graph, mode, params, precision, trainable);
+  context.example_weight = features.example_weight;
   const size_t first = graph.variables().size();
   const nn::NetworkInputs network = InputsOf(*this, features);
   nn::AtPlace(place, [&] { nn::CheckInputShape(input_shape, network); });

@@ -33,6 +33,7 @@ TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts, const Bui
         .Key("optimizer");
   }
   nn::LayerContext layers = MakeLayerContext(graph, parts.mode, parts.params, "float32");
+  layers.example_weight = parts.inputs.example_weight;
   const nn::ColumnSet columns(parts.job.feature_columns);
   nn::ColumnValues values(layers, columns, parts.inputs.features, parts.inputs.present,
                           parts.params.use_tpu);

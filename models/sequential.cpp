@@ -28,6 +28,7 @@ TPUEstimatorSpec Sequential::Build(Graph& graph, const ModelInputs& inputs, Mode
   }
   CheckInARow(layers);
   nn::LayerContext context = MakeLayerContext(graph, mode, params, precision, trainable);
+  context.example_weight = inputs.example_weight;
   const Value x =
       OnlyFeature(inputs, "Sequential", nn::WeightColumnsOf(head), context.compute_dtype);
   const Value logits = nn::ApplyLayers(layers, context, {.named = {}, .only = x}).last;

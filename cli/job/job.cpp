@@ -296,7 +296,7 @@ class Validator {
     const EstimatorOptions& options = job_.estimator;
     const bool on_host = mode == "eval" && !options.eval_on_tpu.value_or(true);
     if (!options.use_tpu || on_host || !size || *size <= 0) return;
-    if (Broadcasts(options.run_config.tpu_config)) return;
+    if (Broadcasts(options.run_config.tpu_config) || options.uneven_batches == "pad") return;
     const int replicas = ReplicasOf(job_.estimator);
     if (replicas <= 0) return;
     if (const auto fault = CheckBatchSize(mode, *size, replicas)) faults_.Add(*fault);
@@ -434,6 +434,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   with_models.others = TensorFlowNames();
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
+  loaded.job.estimator.uneven_batches = loaded.job.tpuest.uneven_batches;
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
   }

@@ -131,6 +131,7 @@ struct TpuestOptions {
   std::string resume = "auto";
   PreemptionOptions preemption;
   OnNanOptions on_nan;
+  std::string uneven_batches = "error";
   std::string device = "auto";
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
@@ -155,6 +156,12 @@ struct TpuestOptions {
     v("on_nan", on_nan,
       {.help = "what follows a step whose loss or result is not finite, which is never applied",
        .tpuest = true});
+    v("uneven_batches", uneven_batches,
+      {.help =
+           "of a batch that does not divide by the replicas of use_tpu: true: it is refused, as "
+           "by TPUEstimator, or filled up with rows that weigh nothing",
+       .tpuest = true,
+       .values = {"error", "pad"}});
     v("device", device,
       {.help = "where the steps run: cpu, or the PJRT plugin of cpu-xla, cuda, tpu or pjrt:PATH; "
                "auto: cpu; --device goes before it",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
@@ -171,7 +173,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   home.device_options = DeviceOptionsOf(job.tpuest);
   const InputFn input_fn = MakeInputFn(input, name);
   const auto batch_size = job.estimator.train_batch_size.value_or(1);
-  const auto stream = input_fn(ContextOf(job, batch_size));
+  std::unique_ptr<BatchStream> stream = input_fn(ContextOf(job, batch_size));
   const ModelFn model_fn = MakeJobModelFn(job);
   const PlanArgs args{.model_fn = model_fn,
                       .options = job.estimator,
@@ -181,8 +183,8 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   const PlannedRun run = PlanTraining(args);
   const double secs = SecondsOf(invocation);
   StepReport report{.batch_size = run.batch_size};
-  report.input_rate = RateOf(*input_fn(ContextOf(job, run.batch_size)), clock, 0.2 * secs);
-  report.step = BenchStep(args, run, *stream, 0.8 * secs);
+  report.input_rate = RateOf(*input_fn(ContextOf(job, batch_size)), clock, 0.2 * secs);
+  report.step = BenchStep(args, run, std::move(stream), 0.8 * secs);
   return report;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
+#include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
@@ -80,15 +81,18 @@ std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int
 // The shapes that the first batch feeds the model with, where the job alone does not tell.
 std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
   const std::string& name = job.train_spec->input_fn;
-  const auto stream = MakeInputFn(job.input_fns.at(name),
-                                  name)({.mode = Mode::kTrain, .batch_size = run.batch_size});
+  const bool is_given = run.model->has_example_weight && job.estimator.train_batch_size;
+  const int64_t rows = is_given ? *job.estimator.train_batch_size : run.batch_size;
+  const auto stream =
+      MakeInputFn(job.input_fns.at(name), name)({.mode = Mode::kTrain, .batch_size = rows});
   const std::optional<Batch> batch = stream->Next();
-  if (!batch || RowsOf(*batch) != run.batch_size) {
+  if (!batch || RowsOf(*batch) != rows) {
     throw Error(Code::kData, "the input has no whole batch, which tells how long its lists are",
-                fmt::format("train_batch_size is {}", run.batch_size))
+                fmt::format("train_batch_size is {}", rows))
         .Key("train_spec.input_fn");
   }
-  return ShapesOf(InputsOf(*run.model, *batch));
+  const bool fills_up = run.model->has_example_weight;
+  return ShapesOf(InputsOf(*run.model, fills_up ? FilledUp(*batch, run.batch_size) : *batch));
 }
 
 // Lowers the training step to a module.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/infeed.h"
 #include "core/estimator/step/train_step.h"
 
@@ -139,8 +142,11 @@ class Bench {
 
 }  // namespace
 
-StepBench BenchStep(const PlanArgs& args, const PlannedRun& run, BatchStream& stream, double secs) {
-  return Bench(args, run).Run(stream, secs);
+StepBench BenchStep(const PlanArgs& args, const PlannedRun& run,
+                    std::unique_ptr<BatchStream> stream, double secs) {
+  const int64_t rows = ContextOf(args).InputBatchSize(Mode::kTrain);
+  if (run.model->has_example_weight) stream = FilledUp(std::move(stream), rows, run.batch_size);
+  return Bench(args, run).Run(*stream, secs);
 }
 
 }  // namespace tpuest

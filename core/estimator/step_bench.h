@@ -2,6 +2,7 @@
 // Measures a training step: its seconds alone and with its input, and the ops that take them.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ struct StepBench {
 };
 
 // Trains a model with fresh variables for about `secs`; nothing is written. The stream gives
-// batches of run.batch_size and does not end. Error kData where it has none.
-[[nodiscard]] StepBench BenchStep(const PlanArgs& args, const PlannedRun& run, BatchStream& stream,
-                                  double secs);
+// batches of train_batch_size and does not end. Error kData where it has none.
+[[nodiscard]] StepBench BenchStep(const PlanArgs& args, const PlannedRun& run,
+                                  std::unique_ptr<BatchStream> stream, double secs);
 
 }  // namespace tpuest

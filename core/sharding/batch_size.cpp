@@ -13,6 +13,10 @@ std::vector<int64_t> NearestBatchSizes(int64_t batch_size, int replicas) {
   return sizes;
 }
 
+int64_t FilledUpSize(int64_t batch_size, int replicas) {
+  return (batch_size + replicas - 1) / replicas * replicas;
+}
+
 int NearestReplicas(int64_t batch_size, int replicas) {
   int nearest = static_cast<int>(std::min<int64_t>(replicas, batch_size));
   while (nearest > 1 && batch_size % nearest != 0) --nearest;
@@ -26,7 +30,8 @@ std::optional<Fault> CheckBatchSize(std::string_view mode, int64_t batch_size, i
   for (const int64_t size : NearestBatchSizes(batch_size, replicas)) {
     hint += fmt::format("{}={}, or ", key, size);
   }
-  hint += fmt::format("tpu_config.num_shards={}", NearestReplicas(batch_size, replicas));
+  hint += fmt::format("tpu_config.num_shards={}, or tpuest.uneven_batches=pad",
+                      NearestReplicas(batch_size, replicas));
   return Fault{fmt::format("{} batch size {} must be divisible by number of replicas {}", mode,
                            batch_size, replicas),
                hint,

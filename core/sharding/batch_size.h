@@ -15,6 +15,8 @@ inline constexpr int kDefaultNumShards = 8;
 
 // The legal batch sizes next to `batch_size` (below and above, at least `replicas`).
 [[nodiscard]] std::vector<int64_t> NearestBatchSizes(int64_t batch_size, int replicas);
+// The smallest multiple of `replicas` that is at least `batch_size`.
+[[nodiscard]] int64_t FilledUpSize(int64_t batch_size, int replicas);
 // The largest number of replicas that divides the batch, at most `replicas`.
 [[nodiscard]] int NearestReplicas(int64_t batch_size, int replicas);
 

@@ -170,6 +170,7 @@ EXCEPTIONS = {
     'embedding_config_spec.feature_columns': 'the tables of the model, all of them (embeddings.yaml)',
     'embedding_config_spec.partition_strategy': 'only div is legal',
     'FtrlParameters allow_zero_accumulator': 'it is checked: an accumulator of 0 is refused without it',
+    'tpuest.uneven_batches': 'a batch that shows it is refused without it (uneven.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',
     'tpuest.device': 'only a plugin shows it (device.yaml)',
     'tpuest.matmul_precision': 'products are whole on the CPU; it counts on an XLA plugin',

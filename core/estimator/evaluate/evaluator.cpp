@@ -112,9 +112,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint);
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
-  const std::unique_ptr<BatchStream> stream = context_.Open(
-      input_fn,
-      {.mode = Mode::kEval, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
+  const std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kEval, seed);
   if (stream->endless() && !args.steps) {
     throw Error(Code::kUsage,
                 "Evaluate `steps` must be set on an input without end. Cannot be `None`.",
@@ -171,12 +169,9 @@ void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order)
   context_.seed = order.seed;
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
   const std::unique_ptr<BatchStream> stream =
-      context_.Open(input_fn, {.mode = Mode::kEval,
-                               .batch_size = batch_size,
-                               .seed = order.seed,
-                               .threads = context_.threads});
+      context_.OpenBatches(input_fn, Mode::kEval, order.seed);
   model_.Take(stream->spec(), order.variables, batch_size);
-  if (!context_.BroadcastsIn(Mode::kEval)) {
+  if (!context_.BroadcastsIn(Mode::kEval) && !context_.FillsUp(Mode::kEval)) {
     const ReplicaRange share = context_.collective->share();
     const int64_t rows = batch_size / context_.ReplicasIn(Mode::kEval);
     stream->TakeRows(share.first * rows, share.count * rows);

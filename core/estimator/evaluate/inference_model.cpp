@@ -22,9 +22,9 @@
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/group/orders.h"
+#include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/scaffold.h"
-#include "core/sharding/split.h"
 
 namespace tpuest {
 namespace {
@@ -211,14 +211,6 @@ std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {
   return ReadMetrics(*full_->metrics, full_->model.spec.eval_metric_ops);
 }
 
-Batch InferenceModel::Padded(const Batch& batch) const {
-  Batch padded = batch;
-  for (Tensor& feature : padded.features) feature = PadRows(feature, batch_size_);
-  for (Tensor& present : padded.present) present = PadRows(present, batch_size_);
-  padded.labels =
-      padded.labels.Map([this](const Tensor& label) { return PadRows(label, batch_size_); });
-  padded.example_weight = ExampleWeight(batch.examples, batch_size_);
-  return padded;
-}
+Batch InferenceModel::Padded(const Batch& batch) const { return FilledUp(batch, batch_size_); }
 
 }  // namespace tpuest

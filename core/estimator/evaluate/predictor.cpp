@@ -142,10 +142,7 @@ void Predictor::RefuseBatchAxis() const {
 std::unique_ptr<BatchStream> Predictor::Load(const InputFn& input_fn, int64_t batch_size,
                                              const std::optional<SavedState>& saved) {
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
-  std::unique_ptr<BatchStream> stream = context_.Open(input_fn, {.mode = Mode::kPredict,
-                                                                 .batch_size = batch_size,
-                                                                 .seed = seed,
-                                                                 .threads = context_.threads});
+  std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kPredict, seed);
   model_.Load(stream->spec(), saved, batch_size);
   return stream;
 }

@@ -208,6 +208,9 @@ struct EstimatorOptions {
   int export_saved_model_api_version = 1;
   RunConfig run_config;
   OnNanOptions on_nan;  // tpuest.on_nan of a job
+  // tpuest.uneven_batches of a job: "error", or "pad": with use_tpu a batch that does not divide by
+  // the replicas is filled up, and what fills it up weighs nothing.
+  std::string uneven_batches = "error";
 
   template <class V>
   void Visit(V& v) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/filled_up.h"
 #include "core/sharding/batch_size.h"
 
 namespace tpuest {
@@ -52,6 +53,12 @@ uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
 }
 
 int64_t EstimatorContext::BatchSize(Mode mode) const {
+  const int64_t rows = InputBatchSize(mode);
+  const bool may_fill_up = OnTpu(mode) && !BroadcastsIn(mode);
+  return may_fill_up ? FilledUpSize(rows, ReplicasIn(mode)) : rows;
+}
+
+int64_t EstimatorContext::InputBatchSize(Mode mode) const {
   std::optional<int64_t> size;
   std::string_view word = "train";
   if (mode == Mode::kPredict) {
@@ -64,10 +71,14 @@ int64_t EstimatorContext::BatchSize(Mode mode) const {
   if (!size) ThrowNoBatchSize(mode);
   const int replicas = ReplicasIn(mode);
   if (!options.use_tpu) return *size * replicas;  // each replica of a strategy takes a batch
-  if (BroadcastsIn(mode)) return *size;
+  if (BroadcastsIn(mode) || options.uneven_batches == "pad") return *size;
   std::optional<Fault> fault = CheckBatchSize(word, *size, replicas);
   if (fault) ThrowFaults({std::move(*fault)});
   return *size;
+}
+
+bool EstimatorContext::FillsUp(Mode mode) const {
+  return options.uneven_batches == "pad" && InputBatchSize(mode) != BatchSize(mode);
 }
 
 bool EstimatorContext::OnTpu(Mode mode) const {
@@ -93,6 +104,15 @@ std::unique_ptr<BatchStream> EstimatorContext::Open(const InputFn& input_fn,
   std::unique_ptr<BatchStream> stream = input_fn(context);
   return options.batch_axis ? BatchFirst(std::move(stream), *options.batch_axis)
                             : std::move(stream);
+}
+
+std::unique_ptr<BatchStream> EstimatorContext::OpenBatches(const InputFn& input_fn, Mode mode,
+                                                           uint64_t run_seed) const {
+  const int64_t rows = InputBatchSize(mode);
+  std::unique_ptr<BatchStream> stream =
+      Open(input_fn, {.mode = mode, .batch_size = rows, .seed = run_seed, .threads = threads});
+  if (mode != Mode::kTrain || !FillsUp(mode)) return stream;
+  return FilledUp(std::move(stream), rows, BatchSize(mode));
 }
 
 int64_t EstimatorContext::RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const {

@@ -37,12 +37,19 @@ struct EstimatorContext {
   [[nodiscard]] int ReplicasIn(Mode mode) const;
   // Whether every replica gets the whole batch.
   [[nodiscard]] bool BroadcastsIn(Mode mode) const;
-  // The size of a mode's global batch, in rows: the input_fn gives such batches. Error kUsage if
-  // there is none or it does not divide by the replicas.
+  // The size of a mode's global batch, in rows, as the replicas share it. Error kUsage if there is
+  // none or it does not divide by the replicas.
   [[nodiscard]] int64_t BatchSize(Mode mode) const;
+  // The rows of it that the input_fn gives: fewer, where uneven_batches: pad fills it up.
+  [[nodiscard]] int64_t InputBatchSize(Mode mode) const;
+  [[nodiscard]] bool FillsUp(Mode mode) const;
   // Calls the input_fn. The stream's batches have their batch on axis 0, whatever batch_axis says.
   [[nodiscard]] std::unique_ptr<BatchStream> Open(const InputFn& input_fn,
                                                   const InputContext& context) const;
+  // The same for the mode's own batches, of InputBatchSize rows. Those of training are filled up,
+  // where they have to be, those of other modes by who runs them.
+  [[nodiscard]] std::unique_ptr<BatchStream> OpenBatches(const InputFn& input_fn, Mode mode,
+                                                         uint64_t run_seed) const;
   // The rows that each replica gets of a global batch of `rows`, and the model_fn's params for it.
   [[nodiscard]] int64_t RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const;
   [[nodiscard]] Params ParamsFor(Mode mode, int64_t rows, int of_replicas) const;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/estimator/checkpoint/variables.h"
+#include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/step_program.h"
 #include "core/estimator/step/train_step.h"
 
@@ -85,7 +86,9 @@ NotFiniteTensor Described(const Value& value, const Tensor& tensor, int64_t rows
 }  // namespace
 
 std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
-                                              const StreamSpec& stream, const Batch& batch) {
+                                              const StreamSpec& stream, const Batch& given) {
+  const bool fills_up = context.FillsUp(Mode::kTrain) && !given.example_weight.valid();
+  const Batch batch = fills_up ? FilledUp(given, context.BatchSize(Mode::kTrain)) : given;
   const int64_t rows = RowsOf(batch);
   const auto model = BuildTrainModel(context, stream, rows, /*with_scaffold=*/false);
   const std::optional<SavedState> saved = LoadNewest(context.model_dir, context.home.log);

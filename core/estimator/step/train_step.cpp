@@ -33,6 +33,14 @@ std::vector<Shape> ShapesOfWhole(const std::vector<Tensor>& inputs, int64_t rows
   return shapes;
 }
 
+[[noreturn]] void ThrowNoWeights() {
+  throw Error(Code::kUsage,
+              "the model does not tell examples from the rows that fill a batch up: its loss does "
+              "not use example_weight",
+              "a train_batch_size that divides by the replicas")
+      .Key("tpuest.uneven_batches");
+}
+
 [[noreturn]] void ThrowShortBatch(int64_t rows, int64_t batch_size) {
   throw Error(Code::kUsage,
               fmt::format("The features to the model returned by input_fn must have static shape. "
@@ -56,9 +64,11 @@ std::shared_ptr<const BuiltModel> BuildTrainModel(const EstimatorContext& contex
                  {.mode = Mode::kTrain,
                   .stream = stream,
                   .rows = context.RowsOfReplica(Mode::kTrain, rows, replicas),
+                  .with_example_weight = context.FillsUp(Mode::kTrain),
                   .with_scaffold = with_scaffold,
                   .params = context.ParamsFor(Mode::kTrain, rows, replicas)}));
   log.Info("Done calling model_fn.");
+  if (model->has_example_weight && !model->uses_example_weight) ThrowNoWeights();
   return model;
 }
 
@@ -173,7 +183,7 @@ std::shared_ptr<StepProgram> TrainStep::Traced(const Sized& sized, const std::ve
 StepFeeds TrainStep::Prepare(const Batch& batch) {
   const int64_t rows = RowsOf(batch);
   if (rows != batch_size_) {
-    if (context_.options.use_tpu) ThrowShortBatch(rows, batch_size_);
+    if (context_.options.use_tpu) ThrowShortBatch(rows, context_.InputBatchSize(Mode::kTrain));
     return {};
   }
   const std::vector<Tensor> inputs = InputsOf(model(), batch);

@@ -74,7 +74,7 @@ class TrainStep {
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  // The model for full batches.
+  // The model for full batches. Where they are filled up, for those: they have an example_weight.
   [[nodiscard]] const BuiltModel& model() const;
   [[nodiscard]] const StreamSpec& stream() const { return stream_; }
   // Whether the model has summaries that are computed where they are written, not at every step.

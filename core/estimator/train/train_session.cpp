@@ -193,7 +193,7 @@ void TrainSession::Begin() {
                             .restored = plan_.newest.has_value(),
                             .within_loop = context_.options.use_tpu && plan_.resume.cut &&
                                            plan_.resume.cut->loop_begin != start_,
-                            .batch_size = plan_.batch_size,
+                            .batch_size = context_.InputBatchSize(Mode::kTrain),
                             .has_learning_rate = model_.spec.learning_rate.valid(),
                             .summary_tags = tags,
                             .host_call_tags = model_.spec.host_call ? model_.spec.host_call->tags
@@ -239,7 +239,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
                   .host_call = host_call_,
                   .events = events_,
                   .listeners = listeners_,
-                  .batch_size = plan_.batch_size,
+                  .batch_size = context_.InputBatchSize(Mode::kTrain),
                   .goal = plan_.goal,
                   .period = Period(),
                   .cut = plan_.resume.cut});

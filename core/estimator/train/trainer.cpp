@@ -166,9 +166,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
 
 std::unique_ptr<BatchStream> Trainer::OpenInput(const InputFn& input_fn, uint64_t seed) {
   const int64_t batch_size = context_.BatchSize(Mode::kTrain);
-  std::unique_ptr<BatchStream> stream = context_.Open(
-      input_fn,
-      {.mode = Mode::kTrain, .batch_size = batch_size, .seed = seed, .threads = context_.threads});
+  std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kTrain, seed);
   if (context_.home.group != nullptr) CheckEachCanRead(stream->files());
   const auto& strategy = context_.options.run_config.train_distribute;
   if (!strategy) return stream;

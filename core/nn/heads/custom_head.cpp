@@ -167,11 +167,11 @@ class CustomBuilder {
       return;
     }
     if (inputs_.example_weight.valid()) {
-      throw Error(Code::kUsage,
-                  "the last batch is filled with padding, which a loss of one number cannot leave "
-                  "out",
-                  "leave the mean over the batch away: it is taken of the examples' losses; or "
-                  "eval_batch_size that divides the examples")
+      throw Error(
+          Code::kUsage,
+          "the batch is filled up with padding, which a loss of one number cannot leave out",
+          "leave the mean over the batch away: it is taken of the examples' losses; or "
+          "batches that the replicas, and the examples of an evaluation, divide by")
           .At(head_.loss.place);
     }
     outputs_.loss = losses;

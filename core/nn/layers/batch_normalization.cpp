@@ -27,6 +27,7 @@ struct Normalizing {
 struct Normalized {
   Value y;
   Moments batch;  // in training: what the moving averages follow
+  Value rows;     // float32 [], the examples in `batch`; not valid(): every row of x is one
 };
 
 Normalized NormalizeImage(const Normalizing& n, bool training) {
@@ -35,7 +36,7 @@ Normalized NormalizeImage(const Normalizing& n, bool training) {
   const ops::BatchNormResult result = ops::FusedBatchNormV3(
       n.x, n.gamma, n.beta, training ? none : n.moving.mean, training ? none : n.moving.variance,
       {.epsilon = static_cast<float>(n.epsilon), .is_training = training});
-  return {result.y, {result.batch_mean, result.batch_variance}};
+  return {result.y, {result.batch_mean, result.batch_variance}, {}};
 }
 
 // The mean and biased variance over all axes but the last, in float32.
@@ -47,19 +48,49 @@ Moments MomentsOf(Value x) {
   return {mean, ops::Mean(ops::SquaredDifference(wide, mean), axes)};
 }
 
-// Normalizes without the fused op: y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean *
-// that).
-Normalized NormalizeAny(const Normalizing& n, bool training) {
-  const Moments used = training ? MomentsOf(n.x) : n.moving;
+// y = x * (gamma / sqrt(variance + epsilon)) + (beta - mean * that).
+Value Scaled(const Normalizing& n, const Moments& used) {
   const Value factor = ops::Mul(ops::Rsqrt(ops::AddV2(used.variance, n.epsilon)), n.gamma);
   const Value offset = ops::Sub(n.beta, ops::Mul(used.mean, factor));
   const DType dtype = n.x.dtype();
-  return {ops::AddV2(ops::Mul(n.x, ops::Cast(factor, dtype)), ops::Cast(offset, dtype)), used};
+  return ops::AddV2(ops::Mul(n.x, ops::Cast(factor, dtype)), ops::Cast(offset, dtype));
 }
 
-void Follow(LayerContext& context, const Variable* moving, Value batch, double momentum) {
+// Normalizes without the fused op.
+Normalized NormalizeAny(const Normalizing& n, bool training) {
+  const Moments used = training ? MomentsOf(n.x) : n.moving;
+  return {Scaled(n, used), used, {}};
+}
+
+// Normalizes a batch in training, of which `weight` [B] tells the examples: moments are theirs.
+// Those of a replica that has none are 0. Images follow the unbiased variance, as the fused op has
+// it.
+Normalized NormalizeExamples(const Normalizing& n, Value weight) {
+  std::vector<int64_t> axes;
+  Value weights = weight;
+  for (int axis = 0; axis < n.x.shape().rank() - 1; ++axis) axes.push_back(axis);
+  for (int axis = 1; axis < n.x.shape().rank(); ++axis) weights = ops::ExpandDims(weights, -1);
+  const Value wide = ops::Cast(n.x, DType::kFloat);
+  const Value count = ops::Maximum(ops::Sum(ops::Mul(ops::OnesLike(wide), weights), axes), 1.0);
+  const Value mean = ops::RealDiv(ops::Sum(ops::Mul(wide, weights), axes), count);
+  const Value squares = ops::Mul(ops::SquaredDifference(wide, mean), weights);
+  const Moments used{mean, ops::RealDiv(ops::Sum(squares, axes), count)};
+  Moments followed = used;
+  if (n.x.shape().rank() == 4) {
+    const Value others = ops::Maximum(ops::Sub(count, 1.0), 1.0);
+    followed.variance = ops::Mul(used.variance, ops::RealDiv(count, others));
+  }
+  return {Scaled(n, used), followed, ops::Sum(weight)};
+}
+
+// `rows` as Normalized has it: a replica's part in the mean over replicas.
+void Follow(LayerContext& context, const Variable* moving, Value batch, Value rows,
+            double momentum) {
   Value statistic = batch;
-  if (context.replicas > 1) {
+  if (context.replicas > 1 && rows.valid()) {
+    const Value sum = ops::CrossReplicaSum(ops::Mul(batch, rows), context.replicas);
+    statistic = ops::RealDiv(sum, ops::CrossReplicaSum(rows, context.replicas));
+  } else if (context.replicas > 1) {
     statistic = ops::Mul(ops::CrossReplicaSum(batch, context.replicas), 1.0 / context.replicas);
   }
   const Value delta = ops::Mul(ops::Sub(moving->value, statistic), 1.0 - momentum);
@@ -97,11 +128,13 @@ Value BatchNormalization::Apply(LayerContext& context, Value x) const {
       .beta = beta != nullptr ? beta->value : ops::Zeros(context.graph, DType::kFloat, channels),
       .moving = {mean->value, variance->value},
       .epsilon = epsilon};
-  const Normalized result = x.shape().rank() == 4 ? NormalizeImage(normalization, training)
-                                                  : NormalizeAny(normalization, training);
+  const Normalized result = training && context.example_weight.valid()
+                                ? NormalizeExamples(normalization, context.example_weight)
+                            : x.shape().rank() == 4 ? NormalizeImage(normalization, training)
+                                                    : NormalizeAny(normalization, training);
   if (training) {
-    Follow(context, mean, result.batch.mean, momentum);
-    Follow(context, variance, result.batch.variance, momentum);
+    Follow(context, mean, result.batch.mean, result.rows, momentum);
+    Follow(context, variance, result.batch.variance, result.rows, momentum);
   }
   return layer.Output(result.y);
 }

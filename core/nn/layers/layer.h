@@ -65,6 +65,8 @@ struct LayerContext {
   int replicas = 1;
   // The variables that are trained; a layer whose variables are not is in inference mode.
   NamePatterns trainable{{".*"}};
+  // [B], 1 for an example and 0 for a row that fills the batch up; not valid(): all are examples.
+  Value example_weight = {};
   // True inside a model that is a layer and does not train.
   bool frozen = false;
   // The layer whose variables the one that is being built uses, instead of its own; "": none.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/ops/array.h"
+#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
@@ -134,10 +135,21 @@ Value AlphaDropout::Apply(LayerContext& context, Value x) const {
 Value ActivityRegularization::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const NameScope nodes = layer.Nodes();
-  const Value wide = ops::Cast(x, DType::kFloat);
-  const Value batch = ops::Cast(
-      ops::StridedSlice(ops::ShapeOf(x), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1}),
-      DType::kFloat);
+  Value wide = ops::Cast(x, DType::kFloat);
+  Value batch;
+  if (Value weight = context.example_weight; weight.valid()) {
+    // The examples of all replicas, since they are not spread evenly.
+    batch = ops::Sum(weight);
+    if (context.replicas > 1) {
+      batch = ops::Mul(ops::CrossReplicaSum(batch, context.replicas), 1.0 / context.replicas);
+    }
+    for (int axis = 1; axis < x.shape().rank(); ++axis) weight = ops::ExpandDims(weight, -1);
+    wide = ops::Mul(wide, weight);
+  } else {
+    batch = ops::Cast(
+        ops::StridedSlice(ops::ShapeOf(x), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1}),
+        DType::kFloat);
+  }
   const auto add = [&](double factor, Value sum) {
     if (factor == 0) return;
     context.regularization_losses.push_back(ops::RealDiv(ops::Mul(sum, factor), batch));
