@@ -113,13 +113,14 @@ class Ours:
             raise Refused(arguments[0], done.returncode, done.stderr.strip()[-1500:])
         return done.stdout
 
-    def write(self, case):
+    def write(self, case, start=None):
+        """The job, and a run that stands where TensorFlow's began, or in folder START, if it resumes."""
         (self.folder / "job.yaml").write_text(json.dumps(of(case), indent=1, ensure_ascii=False))
         run = self.folder / "run"
         shutil.rmtree(run, ignore_errors=True)
         if case["start"] == "resume":
             run.mkdir()
-            for path in (self.folder / "start").glob("*"):
+            for path in (start or self.folder / "start").glob("*"):
                 shutil.copy(path, run / path.name)
             name = next(run.glob("*.index")).stem
             (run / "checkpoint").write_text(f'model_checkpoint_path: "{name}"\n'
@@ -146,13 +147,8 @@ class Ours:
         return str(self.folder / json.loads(answer)["path"])
 
     def goes_on(self, case, prefix):
-        """Trains to the last step from a checkpoint of TensorFlow's."""
-        path = pathlib.Path(prefix)
-        for old in (self.folder / "start").glob("*"):
-            old.unlink()
-        for file in path.parent.glob(path.name + ".*"):
-            shutil.copy(file, self.folder / "start" / file.name)
-        return self.run({**case, "start": "resume"})
+        """Trains to the last step from a checkpoint of TensorFlow's, the only one in its folder."""
+        return self.run({**case, "start": "resume"}, pathlib.Path(prefix).parent)
 
     def migrate(self):
         """Writes old.yaml of the run in old; what it could not find out beside the input, whether the
@@ -185,8 +181,8 @@ class Ours:
                 **({"checkpoint": str(self.folder / "old" / f"model.ckpt-{case['steps'] + 2}")}
                    if where == "on" else {})}
 
-    def run(self, case):
-        self.write(case)
+    def run(self, case, start=None):
+        self.write(case, start)
         self.tpuest("train", "job.yaml")
         metrics = json.loads(self.tpuest("evaluate", "job.yaml", "--json"))["metrics"]
         metrics.pop("global_step", None)

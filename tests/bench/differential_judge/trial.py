@@ -3,12 +3,19 @@ import concurrent.futures
 import pathlib
 import shutil
 
+import numpy as np
+
 import compare
 import job
 import workers
 
 # Runs of both of TensorFlow's processes: as it is, and with the weights' last bits moved before each step.
-SIGNS = {"on": [None, 100], "off": [None, 200]}
+MOVES = {"on": [None, (100, 1)], "off": [None, (200, 1)]}
+# And more of them where little differs, since few tell the largest badly. What rounding repeats, as in the
+# sum of a hundred equal numbers, no last bit changes: such are moved by more, to both sides, whose mean
+# is the run itself but for rounding.
+MORE_MOVES = {"on": [(300, 1), (400, 1), (500, 64), (500, -64)],
+              "off": [(600, 1), (700, 1), (800, 64), (800, -64)]}
 
 
 class Verdict:
@@ -20,6 +27,10 @@ class Verdict:
 
     def __bool__(self):
         return bool(self.differences)
+
+    def has_small(self):
+        """Whether there are numbers so little apart that it may be TensorFlow's drift."""
+        return any(difference.get("part", 1) < compare.UNSTABLE for difference in self.differences)
 
 
 def refused(by, message):
@@ -87,10 +98,41 @@ def built(pair, case, folder):
     pair.on.call("start")
 
 
+def on_both(pair, do, moves, **arguments):
+    """Runs of both processes that are asked to `do` something with their moves."""
+    on, off = pair.at_once((do, {**arguments, "moves": moves["on"]}),
+                           (do, {**arguments, "moves": moves["off"]}))
+    return on + off
+
+
 def runs_of(pair):
     """The first is TensorFlow's as it is, the others tell its drift."""
-    on, off = pair.at_once(("runs", {"signs": SIGNS["on"]}), ("runs", {"signs": SIGNS["off"]}))
-    return on + off
+    return on_both(pair, "runs", MOVES)
+
+
+def mean_of(one, other):
+    """Of two runs, or of any part of them; of words and whole numbers the first's."""
+    if isinstance(one, dict):
+        return {key: mean_of(value, other[key]) for key, value in one.items() if key in other}
+    if isinstance(one, list):
+        return [mean_of(*pair) for pair in zip(one, other)]
+    value = np.asarray(one)
+    if value.dtype.kind != "f" or value.shape != np.shape(other):
+        return one
+    return (value.astype(np.float64) + np.asarray(other, np.float64)) / 2
+
+
+def drifted(runs):
+    """Of runs by MORE_MOVES those that tell the drift."""
+    half = len(runs) // 2
+    return [run for on, more, up, down in (runs[:half], runs[half:])
+            for run in (on, more, mean_of(up, down))]
+
+
+def settled(verdict_of, others, more):
+    """The verdict beside these runs of TensorFlow's; where it is about little, beside MORE_MOVES', too."""
+    verdict = verdict_of(others)
+    return verdict_of(others + drifted(more())) if verdict.has_small() else verdict
 
 
 def diverged(found, runs):
@@ -114,27 +156,34 @@ def numbers(judge, case, folder, ours):
     if compare.unstable(runs) and case["steps"] > 1:
         return judge.try_case({**case, "steps": 1})
     found["variables"] = judge.pair.on.call("read", prefix=found["checkpoint"])
-    return Verdict(compare.differences(found, runs[0], runs[1:]))
+    return settled(lambda others: Verdict(compare.differences(found, runs[0], others)), runs[1:],
+                   lambda: on_both(judge.pair, "runs", MORE_MOVES))
 
 
 def mirrored(judge, case, folder, ours):
     """The variables of a run on replicas that each take batches of their own."""
     where = {"case": case, "folder": str(folder)}
+
+    def moved(moves):
+        starts = judge.pair.on.call("starts_moved", moves=moves)
+        return judge.pair.on.call("mirrored", **where, starts=starts)
     try:
         judge.pair.on.call("write_data", **where)
         judge.pair.on.call("open", **where, modes=["train"])
-        starts = [judge.pair.on.call("start"), judge.pair.on.call("start_moved", sign=100)]
+        starts = [judge.pair.on.call("start"), *judge.pair.on.call("starts_moved", moves=MOVES["on"][1:])]
     except workers.Failed as error:
         return refused_there(case, ours, error)
     found, runs = judge.beside(
         lambda: ours.run(case),
-        lambda: judge.pair.at_once(*[("mirrored", {**where, "start": start}) for start in starts]))
+        lambda: judge.pair.at_once(*[("mirrored", {**where, "starts": [start]}) for start in starts]))
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
+    base, other = [alone(run) for [run] in runs]
     variables = judge.pair.on.call("read", prefix=found["checkpoint"])
-    variables = {name: value for name, value in variables.items() if name in runs[0]}
-    return Verdict(compare.differences(*map(alone, (variables, runs[0])), list(map(alone, runs[1:]))))
+    ours_alone = alone({name: value for name, value in variables.items() if name in base["variables"]})
+    return settled(lambda others: Verdict(compare.differences(ours_alone, base, others)), [other],
+                   lambda: [alone(run) for moves in MORE_MOVES.values() for run in moved(moves)])
 
 
 def alone(variables):
@@ -160,7 +209,9 @@ def loop(judge, case, folder, ours):
     if ended:
         return verdict
     left = judge.pair.on.call("left_in", folder=str(folder / "run"))
-    return Verdict(compare.differences_of_places(left, runs[0], runs[1:]))
+    return settled(
+        lambda others: Verdict(compare.differences_of_places(left, runs[0], others)), runs[1:],
+        lambda: on_both(judge.pair, "moved_loops", MORE_MOVES, **where))
 
 
 def exports(judge, case, folder, ours):
@@ -209,12 +260,20 @@ def checkpoints(judge, case, folder, ours):
     except job.Refused as error:
         return None if diverged(error, runs) else refused("tpuest", str(error))
     going_on["variables"] = judge.pair.on.call("read", prefix=going_on["checkpoint"])
-    base, *others = [{**run, "losses": []} for run in runs]
-    ends = [{**going_on, "losses": []}, {**on_from, "losses": []}]
-    found, back = [compare.differences(end, base, others) for end in ends]
-    for difference in back:
-        difference["place"] += " (TensorFlow going on from tpuest's)"
-    return Verdict(found + back)
+    base, *others = without_losses(runs)
+    ends = without_losses([going_on, on_from])
+
+    def verdict_of(others):
+        found, back = [compare.differences(end, base, others) for end in ends]
+        for difference in back:
+            difference["place"] += " (TensorFlow going on from tpuest's)"
+        return Verdict(found + back)
+    return settled(verdict_of, others,
+                   lambda: without_losses(on_both(judge.pair, "runs", MORE_MOVES)))
+
+
+def without_losses(runs):
+    return [{**run, "losses": []} for run in runs]
 
 
 def old_runs(pair, case, folder):
@@ -225,14 +284,13 @@ def old_runs(pair, case, folder):
                                  ("open", {**where, "modes": ["train", "eval", "infer"]}))
     pair.on.call("open", **where)
     pair.on.call("take", plans=plans)
-    return pair.at_once(("there_and_on", {"prefix": prefix, "sign": None}),
-                        ("there_and_on", {"prefix": prefix, "sign": 100}))
+    return prefix, on_both(pair, "there_and_on", {"on": [None], "off": [(100, 1)]}, prefix=prefix)
 
 
 def migrate(judge, case, folder, ours):
     """The job that migrate writes for an old run: what it evaluates to, there and two steps later."""
     try:
-        theirs, moved = old_runs(judge.pair, case, folder)
+        prefix, (theirs, moved) = old_runs(judge.pair, case, folder)
     except workers.Failed:
         return None
     try:
@@ -242,12 +300,17 @@ def migrate(judge, case, folder, ours):
         on = {"losses": [], **ours.migrated(case, "on")}
     except job.Refused as error:
         return refused("tpuest", str(error))
-    found = compare.differences(there, plain(theirs["there"]), [plain(moved["there"])])
     on["variables"] = judge.pair.on.call("read", prefix=on.pop("checkpoint"))
-    later = compare.differences(on, {"losses": [], **theirs["on"]}, [{"losses": [], **moved["on"]}])
-    for difference in later:
-        difference["place"] += " (two steps later)"
-    return Verdict(found + later)
+
+    def verdict_of(moved):
+        found = compare.differences(there, plain(theirs["there"]), [plain(one["there"]) for one in moved])
+        later = compare.differences(on, {"losses": [], **theirs["on"]},
+                                    [{"losses": [], **one["on"]} for one in moved])
+        for difference in later:
+            difference["place"] += " (two steps later)"
+        return Verdict(found + later)
+    return settled(verdict_of, [moved],
+                   lambda: on_both(judge.pair, "there_and_on", MORE_MOVES, prefix=prefix))
 
 
 def plain(results):

@@ -61,8 +61,8 @@ def exporter(case, folder, spec):
         serving_input_receiver_fn=receiver(case, folder), **arguments)
 
 
-def train_and_evaluate(case, folder, name):
-    """What a run in FOLDER/NAME leaves."""
+def train_and_evaluate(case, folder, name, way=None):
+    """What a run in FOLDER/NAME leaves, its weights moved at each step unless None."""
     # Writers that are kept from an earlier case would write into its deleted folder.
     V1.summary.FileWriterCache.clear()
     options, model_dir = case["run_config"], os.path.join(folder, name)
@@ -74,7 +74,7 @@ def train_and_evaluate(case, folder, name):
     tf.estimator.train_and_evaluate(
         estimator,
         tf.estimator.TrainSpec(lambda: data.dataset(case, "train", folder, batch, True),
-                               max_steps=case["steps"]),
+                               max_steps=case["steps"], hooks=[] if way is None else [session.Moves(way)]),
         tf.estimator.EvalSpec(
             lambda: data.dataset(case, "eval", folder, case["eval_batch_size"], False),
             steps=evaluated["steps"], start_delay_secs=0, throttle_secs=0,

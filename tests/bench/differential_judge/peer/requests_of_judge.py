@@ -39,13 +39,12 @@ class Server:
     def start(self):
         return self.runner.start()
 
-    def runs(self, signs):
-        return [self.runner.run(sign, f"end_{os.getpid()}") for sign in signs]
+    def runs(self, moves):
+        return [self.runner.run(way, f"end_{os.getpid()}") for way in moves]
 
     def train(self, steps=None, name="end"):
         """Trains from the initial checkpoint; the final one's prefix."""
-        start = os.path.join(self.runner.folder, "start", "model.ckpt-0")
-        return self.runner.train(start, name=name, steps=steps)[1]
+        return self.runner.train(self.runner.first(), name=name, steps=steps)[1]
 
     def goes_on(self, prefix, steps):
         """What the model is after more steps from a checkpoint of tpuest's."""
@@ -56,17 +55,26 @@ class Server:
         """The last checkpoint's prefix of an Estimator's own run in FOLDER/old."""
         return loops.old_run(case, folder)
 
-    def there_and_on(self, prefix, sign):
-        """What the model is at a checkpoint and two steps later, from weights moved by `sign`."""
-        on = self.runner.train(prefix, sign=sign, steps=2, name=f"on_{os.getpid()}")[1]
-        return {"there": self.runner.results_at(prefix), "on": self.runner.results_at(on)}
+    def there_and_on(self, prefix, moves):
+        """What the model is at a checkpoint and two steps later, from weights that are moved."""
+        return [self.one_there_and_on(prefix, way) for way in moves]
 
-    def start_moved(self, sign):
-        return self.runner.start_moved(sign)
+    def one_there_and_on(self, prefix, way):
+        on = self.runner.train(prefix, way, steps=2, name=f"on_{os.getpid()}")[1]
+        there = prefix if way is None else self.runner.moved(prefix, way)
+        return {"there": self.runner.results_at(there), "on": self.runner.results_at(on)}
 
-    def mirrored(self, case, folder, start):
-        """The variables after training on replicas; slots have other names there."""
-        found = session.variables_of(loops.mirrored(case, folder, start, f"mirrored_{os.getpid()}"))
+    def starts_moved(self, moves):
+        return [self.runner.moved(self.runner.first(), way) for way in moves]
+
+    def mirrored(self, case, folder, starts):
+        """The variables after training on replicas, from each start."""
+        return [self.one_mirrored(case, folder, start) for start in starts]
+
+    def one_mirrored(self, case, folder, start):
+        """Slots have other names there."""
+        name = f"mirrored_{os.getpid()}_{os.path.basename(os.path.dirname(start))}"
+        found = session.variables_of(loops.mirrored(case, folder, start, name))
         return {name: value for name, value in found.items() if not name.startswith("training")}
 
     def results_at(self, prefix):
@@ -77,6 +85,11 @@ class Server:
 
     def train_and_evaluate(self, case, folder):
         return loops.train_and_evaluate(case, folder, f"theirs_{os.getpid()}")
+
+    def moved_loops(self, case, folder, moves):
+        """The same with the last bits of the weights moved at each step."""
+        return [loops.train_and_evaluate(case, folder, session.name_of("moved", way), way)
+                for way in moves]
 
     def left_in(self, folder):
         return loops.left_in(folder)

@@ -20,11 +20,42 @@ def variables_of(prefix):
     return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
 
-def moved(value, sign):
-    """The value with the last bit of each number moved up or down by a pattern that `sign` draws."""
-    signs = np.random.RandomState(sign).choice([-1, 1], value.shape).astype(np.float32)
-    return (value + signs * np.where(value == 0, np.float32(LEAST), np.spacing(np.abs(value)))
-            ).astype(np.float32)
+def moved(value, move, step=0):
+    """The value with each number moved up or down; a move is (what draws which way, how many last bits),
+    and minus as many bits is the other way."""
+    pattern, bits = move
+    signs = np.random.RandomState(pattern + step).choice([-1, 1], value.shape).astype(np.float32)
+    least = np.where(value == 0, np.float32(LEAST), np.spacing(np.abs(value)))
+    return (value + signs * np.float32(bits) * least).astype(np.float32)
+
+
+def name_of(name, way):
+    """A folder's, of what was moved this way."""
+    return name if way is None else f"{name}_{way[0]}_{way[1]}"
+
+
+class Moves(V1.train.SessionRunHook):
+    """Moves the last bits of an Estimator's weights before each step."""
+
+    def __init__(self, way):
+        self.way, self.step = way, 0
+
+    def begin(self):
+        self.weights = [(variable.read_value(), variable.initializer, variable.initializer.inputs[1])
+                        for variable in V1.trainable_variables()]
+
+    def after_create_session(self, session, coord):
+        self.move(session)
+
+    def after_run(self, run_context, run_values):
+        self.move(run_context.session)
+
+    def move(self, session):
+        values = session.run([value for value, _, _ in self.weights])
+        session.run([setter for _, setter, _ in self.weights],
+                    {given: moved(value, self.way, self.step) for value, (_, _, given) in
+                     zip(values, self.weights)})
+        self.step += 1
 
 
 def session_config(**options):
@@ -56,11 +87,11 @@ class Graph:
         self.session.run([self.saver.restore_op_name, self.plan["iterator"], *self.plan["ready"]],
                          {self.saver.filename_tensor_name: prefix})
 
-    def move(self, sign):
+    def move(self, way, step=0):
         """Moves the last bits of the weights; an optimizer's numbers have bounds of their own."""
         values = self.session.run([value for value, _, _ in self.plan["weights"]])
         self.session.run([setter for _, setter, _ in self.plan["weights"]],
-                         {given: moved(value, sign) for value, (_, _, given) in
+                         {given: moved(value, way, step) for value, (_, _, given) in
                           zip(values, self.plan["weights"])})
 
     def save(self, folder):
@@ -98,21 +129,26 @@ class Runner:
         graph.initialize()
         return graph.save(os.path.join(self.folder, "start"))
 
-    def start_moved(self, sign):
-        """The initial checkpoint with the weights' last bits moved."""
-        self.graph("train").move(sign)
-        return self.graph("train").save(os.path.join(self.folder, "start_moved"))
+    def first(self):
+        """The prefix of the initial checkpoint."""
+        return os.path.join(self.folder, "start", "model.ckpt-0")
 
-    def train(self, prefix, sign=None, name="end", steps=None):
+    def moved(self, prefix, way):
+        """The prefix of a checkpoint with the weights' last bits moved."""
+        graph = self.graph("train")
+        graph.load(prefix)
+        graph.move(way)
+        return graph.save(os.path.join(self.folder, name_of("moved", way)))
+
+    def train(self, prefix, way=None, name="end", steps=None):
         """(losses, prefix of the final checkpoint) of a run from a checkpoint."""
         graph, losses = self.graph("train"), []
         graph.load(prefix)
         for index in range(steps or self.case["steps"]):
-            if sign is not None:
-                graph.move(sign + index)
+            if way is not None:
+                graph.move(way, index)
             losses.append(float(graph.run("step")[1]))
-        name = name if sign is None else f"{name}_{sign}"
-        return losses, graph.save(os.path.join(self.folder, name))
+        return losses, graph.save(os.path.join(self.folder, name_of(name, way)))
 
     def evaluate(self, prefix):
         graph, losses = self.graph("eval"), []
@@ -138,9 +174,9 @@ class Runner:
         return {"variables": variables_of(prefix), "metrics": self.evaluate(prefix),
                 "predictions": self.predict(prefix)}
 
-    def run(self, sign=None, name="end"):
-        """What a run from the initial checkpoint gives, moved at each step by `sign` unless None."""
-        losses, end = self.train(os.path.join(self.folder, "start", "model.ckpt-0"), sign, name)
+    def run(self, way=None, name="end"):
+        """What a run from the initial checkpoint gives, its weights moved at each step unless None."""
+        losses, end = self.train(self.first(), way, name)
         return {"losses": losses, **self.results_at(end)}
 
     def close(self):
