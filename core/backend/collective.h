@@ -46,6 +46,8 @@ class Collective {
   virtual void Sum(std::span<const SharedSum> sums) = 0;
   // Whether it holds in every process.
   [[nodiscard]] virtual bool HoldsInAll(bool here) = 0;
+  // What each process gives, in the order of their replicas, in all of them.
+  [[nodiscard]] virtual std::vector<std::string> GatherInAll(std::string_view given) = 0;
   // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at
   // once.
   [[nodiscard]] virtual std::vector<std::string> Gather(std::string_view given) = 0;

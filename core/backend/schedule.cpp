@@ -160,7 +160,7 @@ class Scheduler {
       any_replica |= level != Level::kGlobal;
     }
     plan.level = any_replica || any_cut ? Level::kReplica : Level::kGlobal;
-    if (node.op().sums_replicas || IsUpdate(node)) {
+    if (node.op().crosses_replicas() || IsUpdate(node)) {
       plan.level = Level::kGlobal;
     } else if (any_cut && node.op().rows != nullptr) {
       ApplyRowRule(node, cut, any_replica);
@@ -207,7 +207,7 @@ class Scheduler {
     NodeSchedule& plan = At(node);
     When when{0, 0, plan.level};
     for (const Value& input : node.inputs()) {
-      NotBefore(when, *input.node, node.op().sums_replicas);
+      NotBefore(when, *input.node, node.op().crosses_replicas());
     }
     for (const Node* const control : node.control_inputs()) {
       if (IsUpdate(*control)) {

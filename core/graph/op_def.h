@@ -85,6 +85,10 @@ struct OpDef {
   bool converts = false;
   // Output 0 is the sum of input 0 over all replicas: the program adds them up, not a kernel.
   bool sums_replicas = false;
+  // Output 0 is the rows of all replicas' input 0, in their order: the program gathers them.
+  bool gathers_replicas = false;
+
+  [[nodiscard]] bool crosses_replicas() const { return sums_replicas || gathers_replicas; }
 };
 
 // The OpDef::grad of an op none of whose inputs has a gradient.

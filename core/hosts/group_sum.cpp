@@ -147,6 +147,20 @@ bool GroupSum::HoldsInAll(bool here) {
   return holds;
 }
 
+std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
+  const Phase before = group_.At(Phase::kSum);
+  const std::vector<int> others = Others();
+  for (const int other : others) group_.Send(other, Channel::kData, {}, given);
+  std::vector<std::string> all(static_cast<size_t>(group_.size()));
+  all[static_cast<size_t>(group_.rank())] = given;
+  std::vector<std::string> theirs = group_.ReceiveEach(others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    all[static_cast<size_t>(others[i])] = std::move(theirs[i]);
+  }
+  group_.At(before);
+  return all;
+}
+
 std::vector<std::string> GroupSum::Gather(std::string_view given) {
   if (!is_chief()) {
     group_.Send(0, Channel::kData, {}, given);

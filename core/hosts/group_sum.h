@@ -29,6 +29,7 @@ class GroupSum final : public Collective {
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> sums) override;
   [[nodiscard]] bool HoldsInAll(bool here) override;
+  [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
 
  private:

@@ -17,6 +17,7 @@
 #include "core/ops/pool.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 #include "core/ops/softmax.h"
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
@@ -33,7 +34,7 @@ std::vector<OpFamily> AllOps() {
           PoolOps(),        MatMulOps(),         BiasOps(),       ActivationOps(), SoftmaxOps(),
           BatchNormOps(),   BatchNormPartOps(),  ParsingOps(),    RawOps(),        LookupOps(),
           BucketOps(),      CrossOps(),          SparseOps(),     UniqueOps(),     ImageOps(),
-          DecodeImageOps(), FusedBatchNormOps(), TextOps(),       RegexOps()};
+          DecodeImageOps(), FusedBatchNormOps(), TextOps(),       RegexOps(),      ReplicaRowOps()};
 }
 
 }  // namespace tpuest::ops

@@ -1,7 +1,5 @@
 // The distinct numbers of a list.
 
-#include <algorithm>
-#include <bit>
 #include <cstdint>
 
 #include "core/graph/bound_op.h"
@@ -9,6 +7,7 @@
 #include "core/ops/hlo_math.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
+#include "core/ops/unique_numbers.h"
 
 namespace tpuest::ops {
 
@@ -37,44 +36,15 @@ void PlanUnpadded(PlanContext& context) {
   Check(false, "'{}' is bound before it is planned", context.node().name());
 }
 
-// The slots of an open-addressing table: a power of two, at most half of them taken.
-int64_t TableSlots(int64_t numbers) {
-  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(numbers, 1)))) *
-         2;
-}
-
-// `table` has 1 << bits slots, each the place of a number in y, or -1. Fibonacci hashing: the
-// high bits of the product depend on all of the number's.
-template <class T, class Index>
-void FindUnique(const T* x, int64_t n, T* y, Index* idx, int32_t* table, int bits) {
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  std::fill_n(table, mask + 1, -1);
-  int32_t count = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const T number = x[i];
-    uint64_t slot = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15ULL) >> (64 - bits);
-    while (table[slot] >= 0 && y[table[slot]] != number) slot = (slot + 1) & mask;
-    if (table[slot] < 0) {
-      table[slot] = count;
-      y[count++] = number;
-    }
-    idx[i] = static_cast<Index>(table[slot]);
-  }
-  std::fill(y + count, y + n, T(-1));
-}
-
 template <class T, class Index>
 void PlanUniqueOf(PlanContext& context) {
   const int64_t n = context.InputShape(0).dim(0);
-  const int64_t slots = TableSlots(n);
-  const int bits = std::countr_zero(static_cast<uint64_t>(slots));
   const Buffer x = context.Input(0);
   const Buffer y = context.Output(0);
   const Buffer idx = context.Output(1);
-  const Buffer table = context.Scratch(static_cast<size_t>(slots) * sizeof(int32_t));
+  const Buffer table = context.Scratch(UniqueTableBytes(n));
   context.Run([=](const Task& task) {
-    FindUnique(task.At<const T>(x), n, task.At<T>(y), task.At<Index>(idx), task.At<int32_t>(table),
-               bits);
+    FindUnique(task.At<const T>(x), n, task.At<T>(y), task.At<Index>(idx), task.At<int32_t>(table));
   });
 }
 
@@ -104,25 +74,10 @@ HloTerm FirstPlaces(HloBuilder& hlo, const HloValue& x) {
   return {hlo, hlo.Sort({sorted[1], first}, 0, "LT")[1]};
 }
 
-// The numbers that stand first, in their order, are counted from 0.
 void LowerUnique(LowerContext& c) {
-  HloBuilder& hlo = c.hlo();
-  const HloValue x = c.Input(0);
-  if (x.dim(0) == 0) {
-    c.Output(0, x);
-    return c.Output(1, hlo.Convert(x, c.OutputDType(1)));
-  }
-  const HloTerm first = FirstPlaces(hlo, x);
-  const HloTerm is_first = Equals(first, HloTerm(hlo, hlo.Iota(DType::kInt32, x.shape, 0)));
-  const HloTerm count(hlo, Scan(hlo, "add", is_first.As(DType::kInt32).value(), 0));
-  const HloTerm number = count - 1;
-  const HloTerm row = Where(is_first, number, -1);
-  const HloValue none = hlo.FullLike(x, 0);
-  const HloValue sum = hlo.ScatterRows("add", none, row.value(), x);
-  const HloTerm total(hlo, hlo.Slice(count.value(), {x.dim(0) - 1}, {x.dim(0)}, {1}));
-  const HloTerm taken = HloTerm(hlo, hlo.Iota(DType::kInt32, x.shape, 0)) < total;
-  c.Output(0, Where(taken, HloTerm(hlo, sum), -1).value());
-  c.Output(1, hlo.Convert(hlo.GatherRows(number.value(), first.value()), c.OutputDType(1)));
+  const HloUnique unique = UniqueNumbers(c.hlo(), c.Input(0));
+  c.Output(0, unique.numbers);
+  c.Output(1, c.hlo().Convert(unique.places, c.OutputDType(1)));
 }
 
 constexpr std::string_view kUniqueSignature =
@@ -144,6 +99,22 @@ const OpDef kUniqueOps[] = {
 };
 
 }  // namespace
+
+// The numbers that stand first, in their order, are counted from 0.
+HloUnique UniqueNumbers(HloBuilder& hlo, const HloValue& x) {
+  if (x.dim(0) == 0) return {x, hlo.Convert(x, DType::kInt32)};
+  const HloTerm first = FirstPlaces(hlo, x);
+  const HloTerm is_first = Equals(first, HloTerm(hlo, hlo.Iota(DType::kInt32, x.shape, 0)));
+  const HloTerm count(hlo, Scan(hlo, "add", is_first.As(DType::kInt32).value(), 0));
+  const HloTerm number = count - 1;
+  const HloTerm row = Where(is_first, number, -1);
+  const HloValue none = hlo.FullLike(x, 0);
+  const HloValue sum = hlo.ScatterRows("add", none, row.value(), x);
+  const HloTerm total(hlo, hlo.Slice(count.value(), {x.dim(0) - 1}, {x.dim(0)}, {1}));
+  const HloTerm taken = HloTerm(hlo, hlo.Iota(DType::kInt32, x.shape, 0)) < total;
+  return {Where(taken, HloTerm(hlo, sum), -1).value(),
+          hlo.GatherRows(number.value(), first.value())};
+}
 
 OpFamily UniqueOps() { return kUniqueOps; }
 

@@ -208,6 +208,7 @@ class Planner {
   }
 
   void PlanCrossReplicaSum(Node& node, int phase);
+  void PlanGatherReplicas(Node& node, int phase);
   void PlanParts(Node& node, int phase);
   Buffer PartOfRun(const Value& value, int phase);
   void PlanRuns(const Value& value, int phase);
@@ -391,6 +392,7 @@ class NodeContext final : public PlanContext {
 void Planner::PlanNode(Node& node, int phase) {
   if (node.op().source != ValueSource::kNone) return;
   if (node.op().sums_replicas) return PlanCrossReplicaSum(node, phase);
+  if (node.op().gathers_replicas) return PlanGatherReplicas(node, phase);
   if (ReadsUnroundedPart(node)) {
     buffers_.ShareWithSum(node.output(0), node.input(0));
     return;
@@ -486,6 +488,18 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
         "'{}' sums what its own phase computes", node.name());
   buffers_.TouchPhase(job.out, phase);
   target.sums.push_back(job);
+}
+
+// As sums, these run before the kernels of their phase.
+void Planner::PlanGatherReplicas(Node& node, int phase) {
+  const Value input = node.input(0);
+  const size_t bytes = static_cast<size_t>(input.shape().elements()) * SizeOf(input.dtype());
+  const GatherJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false), bytes};
+  const NodeSchedule& source = At(*input.node);
+  Check(source.result_level == Level::kReplica || source.phase < phase,
+        "'{}' gathers what its own phase computes", node.name());
+  buffers_.TouchPhase(job.out, phase);
+  plan_.phases[static_cast<size_t>(phase)].gathers.push_back(job);
 }
 
 // What an update of a later wave reads is not there when the gate looks: it is made of variables

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/backend/cpu/replica_gather.h"
 #include "core/backend/plan.h"
 #include "core/backend/schedule.h"
 #include "core/backend/stages.h"
@@ -37,7 +38,8 @@ struct SumJob {
 
 struct PhasePlan {
   Level level = Level::kGlobal;
-  std::vector<SumJob> sums;  // kBlock: after the kernels; kGlobal: before them
+  std::vector<SumJob> sums;        // kBlock: after the kernels; kGlobal: before them
+  std::vector<GatherJob> gathers;  // kGlobal: before the kernels
   // kBlock: [variant][i], a variant for each number of rows that a run may have.
   std::vector<int64_t> variant_rows;
   std::vector<std::vector<Kernel>> kernels;

@@ -215,6 +215,12 @@ class CpuProgram final : public Program {
         break;
       default:
         RunSums(phase.sums);
+        GatherReplicas(
+            phase.gathers, here_,
+            [this](Buffer buffer, int replica) {
+              return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));
+            },
+            options_.collective);
         RunStages(index);
     }
   }

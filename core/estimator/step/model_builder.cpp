@@ -15,7 +15,7 @@ void CheckTraining(const Graph& graph, const Params& params, const TPUEstimatorS
   if (spec.train_op == nullptr) throw Error(Code::kUsage, "Missing train_op.");
   const auto& nodes = graph.nodes();
   const bool sums = std::any_of(nodes.begin(), nodes.end(),
-                                [](const auto& node) { return node->type() == "CrossReplicaSum"; });
+                                [](const auto& node) { return node->op().crosses_replicas(); });
   if (params.replicas > 1 && !sums) {
     throw Error(Code::kUsage, "CrossShardOptimizer must be used for model training on TPUs.");
   }

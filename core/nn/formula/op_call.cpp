@@ -79,7 +79,7 @@ bool IsCallable(const RegisteredOp& op) {
   const bool is_gradient = def.name.find("Grad") != std::string_view::npos ||
                            def.name.find("Backprop") != std::string_view::npos;
   if (def.name.starts_with('_') || (is_gradient && !def.name.ends_with("Gradient")) ||
-      def.stateful || def.writes || def.sums_replicas || def.source != ValueSource::kNone) {
+      def.stateful || def.writes || def.crosses_replicas() || def.source != ValueSource::kNone) {
     return false;
   }
   const Signature& signature = op.signature;

@@ -13,6 +13,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 #include "core/ops/state.h"
 
 namespace tpuest::nn {
@@ -51,31 +52,40 @@ Value AtTurn(const std::vector<Value>& x, Value owner, int turn) {
   return own;
 }
 
+// What replica r gave of a gathered x [replicas * n, ...].
+Value OfReplica(Value x, int replicas, int r) {
+  const Shape& shape = x.shape();
+  std::vector<int64_t> dims = {replicas, kUnknownDim};
+  dims.insert(dims.end(), shape.dims().begin() + 1, shape.dims().end());
+  return ops::StridedSlice(ops::Reshape(x, Shape(dims)),
+                           {.begin = {r}, .end = {r + 1}, .shrink_axis_mask = 1});
+}
+
 // The gradients of the replicas, each summed within its replica, one behind the other.
 RowGradients InTurn(const IndexedSlices& slices, int replicas, Value multiplier) {
+  const UniqueRows own = SumDuplicates(slices);
+  const Value indices = ops::GatherReplicas(own.indices, replicas);
+  Value sums = ops::GatherReplicas(own.sums, replicas);
+  if (multiplier.valid()) sums = ops::Mul(sums, multiplier);
+  const ops::UniqueResult rows = ops::Unique(indices);
+  const Value count = ops::Size(rows.y);
   std::vector<Value> gradients;
   std::vector<Value> there;
-  const Value own = ToDense(slices);
-  const Value own_times = TimesOf(slices);
-  for (int replica = 0; replica < replicas; ++replica) {
-    const auto of_replica = [&](Value x) {
-      return ops::CrossReplicaSum(ops::OfReplica(x, replica), replicas);
-    };
-    const Value gradient = of_replica(own);
-    gradients.push_back(multiplier.valid() ? ops::Mul(gradient, multiplier) : gradient);
-    there.push_back(IsSome(of_replica(own_times)));
+  for (int r = 0; r < replicas; ++r) {
+    const Value places = OfReplica(rows.idx, replicas, r);
+    const Value gradient = OfReplica(sums, replicas, r);
+    gradients.push_back(ops::UnsortedSegmentSum(gradient, places, count));
+    const Value ones = ops::OnesLike(ops::Cast(places, DType::kFloat));
+    there.push_back(IsSome(ops::UnsortedSegmentSum(ones, places, count)));
   }
-  const Value every = Rows(own, slices.rows);
-  const Value owner = ops::FloorMod(every, own.graph().Scalar<int64_t>(replicas));
-  Value any = there[0];
-  for (size_t i = 1; i < there.size(); ++i) any = ops::LogicalOr(any, there[i]);
-  RowGradients rows{.indices = ops::SelectV2(any, every, own.graph().Scalar<int64_t>(-1)),
-                    .gradients = {}};
+  const Value every = ops::Cast(rows.y, DType::kInt64);
+  const Value owner = ops::FloorMod(every, slices.values.graph().Scalar<int64_t>(replicas));
+  RowGradients in_turn{.indices = rows.y, .gradients = {}};
   for (int turn = 0; turn < replicas; ++turn) {
-    rows.gradients.push_back(AtTurn(gradients, owner, turn));
-    rows.there.push_back(AtTurn(there, owner, turn));
+    in_turn.gradients.push_back(AtTurn(gradients, owner, turn));
+    in_turn.there.push_back(AtTurn(there, owner, turn));
   }
-  return rows;
+  return in_turn;
 }
 
 // A gradient that is of a whole table has all of its rows.

@@ -13,6 +13,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 #include "core/ops/state.h"
 
 namespace tpuest::nn {
@@ -104,19 +105,13 @@ void SumOverReplicas(std::vector<Trained>& trained, int replicas) {
   }
 }
 
-// The rows of all replicas, each at its own number; -1 stands for those that no replica has.
+// The rows that replicas have, each once with its sum over them; behind them -1.
 IndexedSlices RowsOfReplicas(const IndexedSlices& slices, int replicas) {
-  Graph& graph = slices.values.graph();
-  const Value ones = ops::OnesLike(ops::Cast(slices.indices, DType::kFloat));
-  const Value times = ops::UnsortedSegmentSum(ones, slices.indices, slices.rows);
-  const Value touched =
-      ops::Greater(ops::CrossReplicaSum(times, replicas), graph.ScalarOf(DType::kFloat, 0));
-  const Value every = ops::Range(graph.Scalar<int64_t>(0), graph.Scalar<int64_t>(slices.rows),
-                                 graph.Scalar<int64_t>(1));
-  return {.values = ops::CrossReplicaSum(ToDense(slices), replicas),
-          .indices = ops::SelectV2(touched, every, graph.Scalar<int64_t>(-1)),
-          .rows = slices.rows,
-          .once = true};
+  const UniqueRows own = SumDuplicates(slices);
+  const ops::SummedRows rows =
+      ops::SumRowsOfReplicas(ops::GatherReplicas(own.indices, replicas),
+                             ops::GatherReplicas(own.sums, replicas), replicas);
+  return {.values = rows.sums, .indices = rows.indices, .rows = slices.rows, .once = true};
 }
 
 // The sum of squares of a gradient's values, over all replicas.

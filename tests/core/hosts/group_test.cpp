@@ -147,7 +147,7 @@ TEST_CASE("a sum over the processes of a group has the bits of one process's") {
   }
 }
 
-TEST_CASE("votes are of all, and the chief gathers in the order of the processes") {
+TEST_CASE("votes are of all, and the chief or all gather in the order of the processes") {
   std::atomic<int> right = 0;
   const auto thrown = RunGroup(3, [&](Group& group) {
     GroupSum sum(group, 6);
@@ -157,9 +157,12 @@ TEST_CASE("votes are of all, and the chief gathers in the order of the processes
         sum.Gather(std::string(3, static_cast<char>('a' + group.rank())));
     if (group.is_chief() && all == std::vector<std::string>{"aaa", "bbb", "ccc"}) ++right;
     if (!group.is_chief() && all.empty()) ++right;
+    const std::vector<std::string> in_all =
+        sum.GatherInAll(std::string(2, static_cast<char>('a' + group.rank())));
+    if (in_all == std::vector<std::string>{"aa", "bb", "cc"}) ++right;
   });
   CHECK(EndedWell(thrown));
-  CHECK(right == 9);
+  CHECK(right == 12);
 }
 
 TEST_CASE("large messages cross without waiting for each other") {

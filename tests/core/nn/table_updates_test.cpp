@@ -275,6 +275,19 @@ TEST_CASE("the sum over replicas moves the rows that some replica looked up") {
   CHECK(Untouched(table["t/Adagrad"]) == std::vector<float>(4, .1F));
 }
 
+// The bits of CrossReplicaSum over whole tensors: 2e8 + (6 + 6), where one replica behind the other
+// would make (2e8 + 6) + 6 = 2e8.
+TEST_CASE("a row's gradients are added in the tree over replicas, those that are there") {
+  std::vector<Lookups> of_replicas;
+  for (const float x : {1e8F, 1.0F, 3.0F, 3.0F, 0.0F})
+    of_replicas.push_back({{0, 2, 0}, {x, 1, x}});
+  of_replicas[1].ids = {1, 2, 1};  // row 0 is not looked up there
+  const StochasticGradientDescentParameters sgd{.learning_rate = 1};
+  Trainee table(sgd, {0, 0, 0, 0}, 1, 5);
+  table.Step(of_replicas);
+  CHECK(table["t"] == std::vector<float>{-200000016, -2, -5, 0});
+}
+
 TEST_CASE("the multiplier is of the tables' gradients alone, by the step before it is counted") {
   const StochasticGradientDescentParameters sgd{.learning_rate = .1};
   const Formula multiplier{"(global_step + 1) * 3"};

@@ -2,8 +2,11 @@
 
 #include <limits>
 
+#include "core/ops/array.h"
 #include "core/ops/collective.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 #include "tests/core/ops/op_cases.h"
 
 namespace tpuest {
@@ -125,6 +128,30 @@ std::vector<OpCase> SegmentCases() {
              return Built{{ops::OfReplica(in[0], 0), ops::OfReplica(in[0], 1)}, {}};
            },
        .expected = {Floats({2}, {1, 2}), Floats({2}, {0, 0})}},
+      {.op = "_GatherReplicas",
+       .claim = "of one replica is its value",
+       .inputs = {Longs({2, 1}, {1, 2})},
+       .build =
+           [](Graph&, const In& in) {
+             return Built{{ops::GatherReplicas(in[0], 1)}, {}};
+           },
+       .expected = {Longs({2, 1}, {1, 2})}},
+      {.op = "_SumRowsOfReplicas",
+       .claim = "sums rows of three replicas, -1 is none",
+       .inputs = {Longs({6}, {4, 1, 1, -1, 0, 4}),
+                  Floats({6, 2}, {1, 2, 3, 4, 5, 6, 90, 90, 7, 8, 9, 10})},
+       .build =
+           [](Graph&, const In& in) {
+             const ops::SummedRows rows = ops::SumRowsOfReplicas(in[0], in[1], 3);
+             // Where -1 stands among the numbers is the home's to choose.
+             const Value kept = ops::SelectV2(
+                 ops::ExpandDims(ops::GreaterEqual(rows.indices, in[0].graph().Scalar<int64_t>(0)),
+                                 1),
+                 rows.sums, in[0].graph().ScalarOf(rows.sums.dtype(), 0));
+             return Built{{ops::UnsortedSegmentSum(kept, rows.indices, 5)}, {}};
+           },
+       .expected = {Floats({5, 2}, {7, 8, 8, 10, 0, 0, 0, 0, 10, 12})},
+       .in_bfloat16 = false},
   };
 }
 

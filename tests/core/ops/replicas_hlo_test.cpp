@@ -7,8 +7,10 @@
 #include "core/backend/hlo/lower.h"
 #include "core/ops/array.h"
 #include "core/ops/collective.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/random.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 #include "tests/core/ops/op_checks.h"
 #include "tests/core/ops/op_run.h"
 #include "tests/core/ops/pjrt_run.h"
@@ -124,6 +126,19 @@ TEST_CASE("sums over replicas of XLA's CPU plugin are the engine's") {
   batch.fetches = {ops::CrossReplicaSum(ops::Sum(batch.x, {0}), kReplicas),
                    ops::CrossReplicaSum(ops::Size(batch.x), kReplicas),
                    ops::CrossReplicaSum(ops::OfReplica(ops::Sum(batch.x, {0}), 1), kReplicas)};
+  CheckSame(batch, 1, 1e-6);
+}
+
+TEST_CASE("rows that replicas gather and sum on XLA's CPU plugin are the engine's") {
+  BatchGraph batch(4);
+  Graph& graph = batch.graph;
+  const Value ids = graph.Constant(Tensor::Of<int64_t>({7}, {3, 0, -1, 5, 1, -1, -1}));
+  const Value all = ops::GatherReplicas(batch.x, kReplicas);
+  const ops::SummedRows rows =
+      ops::SumRowsOfReplicas(ops::GatherReplicas(ids, kReplicas), all, kReplicas);
+  const Value there = ops::ExpandDims(ops::GreaterEqual(rows.indices, graph.Scalar<int64_t>(0)), 1);
+  const Value kept = ops::SelectV2(there, rows.sums, graph.Scalar<float>(0));
+  batch.fetches = {all, ops::UnsortedSegmentSum(kept, rows.indices, 6)};
   CheckSame(batch, 1, 1e-6);
 }
 

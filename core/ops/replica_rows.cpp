@@ -1,0 +1,203 @@
+#include "core/ops/replica_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <vector>
+
+#include "core/graph/flops.h"
+#include "core/ops/hlo_rules.h"
+#include "core/ops/shape_rules.h"
+#include "core/ops/unique_numbers.h"
+
+namespace tpuest::ops {
+
+Value GatherReplicas(Value x, int replicas, std::string_view name) {
+  return x.graph().Add("_GatherReplicas", {x}, {{"replicas", int64_t{replicas}}}, name);
+}
+
+SummedRows SumRowsOfReplicas(Value indices, Value values, int replicas, std::string_view name) {
+  Node* const node = values.graph().AddNode("_SumRowsOfReplicas", {indices, values},
+                                            {{"replicas", int64_t{replicas}}}, name);
+  return {node->output(0), node->output(1)};
+}
+
+namespace {
+
+void GatherReplicasShape(ShapeContext& context) {
+  const Shape& x = context.Input(0);
+  if (!x.known_rank()) return context.Output(0, x);
+  if (x.rank() == 0) context.Fail("a scalar has no rows");
+  Shape all = x;
+  if (x.dim(0) != kUnknownDim) {
+    all.set_dim(0, x.dim(0) * context.node().Attr<int64_t>("replicas"));
+  }
+  context.Output(0, all);
+}
+
+// Each replica puts its own at its place among zeros, and all are added.
+void LowerGatherReplicas(LowerContext& c) {
+  HloBuilder& hlo = c.hlo();
+  const HloValue x = c.Input(0);
+  const int64_t replicas = c.replicas();
+  if (replicas == 1) return c.Output(0, x);
+  std::vector<int64_t> dims = x.shape.dims();
+  dims.insert(dims.begin(), replicas);
+  const Shape all(dims);
+  std::vector<int64_t> axes;
+  for (int64_t axis = 1; axis < all.rank(); ++axis) axes.push_back(axis);
+  const HloValue own = hlo.Op("replica_id", {}, "", "", DType::kUint32, Shape());
+  const HloValue is_own =
+      hlo.Compare("EQ", hlo.Iota(DType::kUint32, all, 0), hlo.Broadcast(own, all));
+  const HloValue placed =
+      hlo.Select(is_own, hlo.BroadcastInDim(x, all, axes), hlo.Full(x.dtype, all, 0));
+  c.Output(0, hlo.Reshape(hlo.AllReduceSum(placed, replicas), c.OutputShape(0)));
+}
+
+void SumRowsShape(ShapeContext& context) {
+  NeedRank(context, context.Input(0), 1, "indices");
+  NeedRank(context, context.Input(1), 2, "values");
+  context.Output(0, context.Input(0));
+  context.Output(1, context.Input(1));
+}
+
+struct SumRowsSizes {
+  int64_t rows, of_replica, width;
+  int replicas;
+};
+
+// Which of the given rows each distinct one is made of: those of row u are order[begins[u]] ..
+// order[begins[u + 1] - 1], in the order of the replicas.
+struct Contributions {
+  const int32_t* begins;
+  const int32_t* order;
+  int64_t distinct;
+};
+
+// Sorts the rows that are there by their number among the distinct ones; the order within one is
+// kept. `begins` has a place more than there are rows.
+template <class Index>
+Contributions ByDistinct(const Index* indices, const int32_t* idx, int64_t rows, int32_t* begins,
+                         int32_t* order) {
+  std::fill_n(begins, rows + 1, 0);
+  int64_t distinct = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    distinct = std::max<int64_t>(distinct, idx[i] + 1);
+    if (indices[i] >= 0) ++begins[idx[i] + 1];
+  }
+  for (int64_t u = 0; u < rows; ++u) begins[u + 1] += begins[u];
+  for (int64_t i = 0; i < rows; ++i) {
+    if (indices[i] >= 0) order[begins[idx[i]]++] = static_cast<int32_t>(i);
+  }
+  // Each begin has moved to the next one's.
+  for (int64_t u = rows; u > 0; --u) begins[u] = begins[u - 1];
+  begins[0] = 0;
+  return {begins, order, distinct};
+}
+
+// The tree over replicas first .. first + count - 1, with the rows at `of` alone.
+template <class T>
+class SparseTree {
+ public:
+  SparseTree(const T* values, const SumRowsSizes& sizes) : values_(values), sizes_(sizes) {}
+
+  // `spare` has room for a row for each level of the tree.
+  void Add(std::span<const int32_t> of, int first, int count, T* to, T* spare) const {
+    if (of.size() == 1) {
+      std::copy_n(values_ + of[0] * sizes_.width, sizes_.width, to);
+      return;
+    }
+    const int left = static_cast<int>(std::bit_floor(static_cast<unsigned>(count - 1)));
+    const auto in_left = [&](int32_t at) { return at / sizes_.of_replica < first + left; };
+    const auto lefts =
+        static_cast<size_t>(std::partition_point(of.begin(), of.end(), in_left) - of.begin());
+    if (lefts == of.size()) return Add(of, first, left, to, spare);
+    if (lefts == 0) return Add(of, first + left, count - left, to, spare);
+    Add(of.first(lefts), first, left, to, spare);
+    Add(of.subspan(lefts), first + left, count - left, spare, spare + sizes_.width);
+    for (int64_t k = 0; k < sizes_.width; ++k) to[k] += spare[k];
+  }
+
+ private:
+  const T* values_;
+  const SumRowsSizes& sizes_;
+};
+
+template <class T, class Index>
+void PlanSumRowsOf(PlanContext& context) {
+  const Shape& shape = context.InputShape(1);
+  const int replicas = static_cast<int>(context.Attr<int64_t>("replicas"));
+  const SumRowsSizes sizes{shape.dim(0), std::max<int64_t>(shape.dim(0) / replicas, 1),
+                           shape.dim(1), replicas};
+  const Buffer indices = context.Input(0);
+  const Buffer values = context.Input(1);
+  const Buffer distinct = context.Output(0);
+  const Buffer sums = context.Output(1);
+  const auto rows = static_cast<size_t>(sizes.rows);
+  const Buffer table = context.Scratch(UniqueTableBytes(sizes.rows));
+  const Buffer idx = context.Scratch(rows * sizeof(int32_t));
+  const Buffer begins = context.Scratch((rows + 1) * sizeof(int32_t));
+  const Buffer order = context.Scratch(rows * sizeof(int32_t));
+  const auto levels = static_cast<size_t>(std::bit_width(static_cast<unsigned>(replicas)));
+  const Buffer spare = context.Scratch(levels * static_cast<size_t>(sizes.width) * sizeof(T));
+  context.Run([=](const Task& task) {
+    const auto* const from = task.At<const Index>(indices);
+    FindUnique(from, sizes.rows, task.At<Index>(distinct), task.At<int32_t>(idx),
+               task.At<int32_t>(table));
+    const Contributions sorted = ByDistinct(from, task.At<int32_t>(idx), sizes.rows,
+                                            task.At<int32_t>(begins), task.At<int32_t>(order));
+    const SparseTree<T> tree(task.At<const T>(values), sizes);
+    T* to = task.At<T>(sums);
+    for (int64_t u = 0; u < sizes.rows; ++u, to += sizes.width) {
+      const int32_t begin = sorted.begins[u];
+      const auto count = static_cast<size_t>(sorted.begins[u + 1] - begin);
+      if (u < sorted.distinct && count > 0) {
+        tree.Add({sorted.order + begin, count}, 0, sizes.replicas, to, task.At<T>(spare));
+      } else {
+        std::fill_n(to, sizes.width, T(0));
+      }
+    }
+  });
+}
+
+void PlanSumRows(PlanContext& context) {
+  const bool wide = context.InputDType(0) == DType::kInt64;
+  if (context.InputDType(1) == DType::kDouble) {
+    return wide ? PlanSumRowsOf<double, int64_t>(context) : PlanSumRowsOf<double, int32_t>(context);
+  }
+  return wide ? PlanSumRowsOf<float, int64_t>(context) : PlanSumRowsOf<float, int32_t>(context);
+}
+
+// Whatever the order that the device adds in.
+void LowerSumRows(LowerContext& c) {
+  HloBuilder& hlo = c.hlo();
+  const HloUnique unique = UniqueNumbers(hlo, c.Input(0));
+  c.Output(0, unique.numbers);
+  c.Output(1, hlo.ScatterRows("add", hlo.FullLike(c.Input(1), 0), unique.places, c.Input(1)));
+}
+
+const OpDef kReplicaRowOps[] = {
+    {.name = "_GatherReplicas",
+     .signature = "input: T -> output: T; replicas: int; T: float|double|int32|int64",
+     .shape = GatherReplicasShape,
+     .grad = NoGradient,
+     // That of one replica; where there are more the program gathers them itself.
+     .cpu = PlanAlias,
+     .hlo = LowerGatherReplicas,
+     .stateful = true,
+     .gathers_replicas = true},
+    {.name = "_SumRowsOfReplicas",
+     .signature = "indices: Tindices, values: T -> distinct: Tindices, sums: T; replicas: int; "
+                  "T: float|double; Tindices: int32|int64",
+     .shape = SumRowsShape,
+     .grad = NoGradient,
+     .cpu = PlanSumRows,
+     .hlo = LowerSumRows,
+     .flops = InputFlops},
+};
+
+}  // namespace
+
+OpFamily ReplicaRowOps() { return kReplicaRowOps; }
+
+}  // namespace tpuest::ops

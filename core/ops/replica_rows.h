@@ -1,0 +1,26 @@
+#pragma once
+// Rows of a table that replicas have gradients of, over all replicas: what is summed are the rows
+// that are there, never the table.
+
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace tpuest::ops {
+
+// The x [n, ...] of all replicas, in their order: [replicas * n, ...]. x has the same shape on
+// each.
+Value GatherReplicas(Value x, int replicas, std::string_view name = "");
+
+struct SummedRows {
+  Value indices;  // [m]: each row that is there once, then -1
+  Value sums;     // [m, D]: behind the rows zeros
+};
+// Sums rows over replicas: of m / replicas rows each, one replica behind the other; indices [m] is
+// int32 or int64, -1 for none, no row twice in a replica; values [m, D] float or double. A row is
+// summed in the tree of CrossReplicaSum; a replica that does not have it is not added.
+SummedRows SumRowsOfReplicas(Value indices, Value values, int replicas, std::string_view name = "");
+
+OpFamily ReplicaRowOps();
+
+}  // namespace tpuest::ops
