@@ -19,7 +19,8 @@
 //   x-needs: cpu/xla_cpu_pjrt.so                         # of the suite plugins instead; left out
 //                                                        # where $TPUEST_PLUGINS, or the folder
 //                                                        # that ./dev plugins fills, lacks it;
-//                                                        # without a slash: a program of the PATH
+//                                                        # without a slash: a program of the PATH,
+//                                                        # or bfloat16: a processor with AVX-512
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -164,11 +165,12 @@ bool MatchesAny(const std::string& name, const std::vector<std::string>& pattern
          });
 }
 
-// A path is of plugins; a name is a program.
+// A path is of plugins; a name is a program, but for one.
 bool NeedsPlugin(const JobCase& job_case) { return job_case.needs.find('/') != std::string::npos; }
 
 bool HasNeeds(const JobCase& job_case, const std::string& plugins) {
   if (job_case.needs.empty()) return true;
+  if (job_case.needs == "bfloat16") return __builtin_cpu_supports("avx512bw");
   if (NeedsPlugin(job_case)) {
     return tpuest::FileExists(tpuest::JoinPath(plugins, job_case.needs));
   }

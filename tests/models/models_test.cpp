@@ -1,5 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <string_view>
+
+#include "core/kernels/cpu_isa.h"
 #include "models/zoo.h"
 #include "tests/core/nn/session.h"
 
@@ -106,6 +109,7 @@ TEST_CASE("mnist_cnn and its layers written out are one model, to the bit") {
 TEST_CASE("mnist_cnn learns, in float32 and in bfloat16") {
   for (const char* const precision : {"float32", "bfloat16"}) {
     CAPTURE(precision);
+    if (std::string_view(precision) == "bfloat16" && !ChosenCpuIsa().bfloat16) continue;
     Session session;
     const ModelInputs inputs = Images(session, {784}, 20);
     const auto spec =

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "core/kernels/cpu_isa.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -32,6 +34,13 @@ inline double Distance(const Tensor& a, const Tensor& b) {
 }
 
 // The distance that results in a dtype may have from those in double.
+// What oneDNN multiplies here: bfloat16 needs a processor with AVX-512.
+inline std::vector<DType> ProductDTypes() {
+  std::vector<DType> dtypes = {DType::kFloat};
+  if (ChosenCpuIsa().bfloat16) dtypes.push_back(DType::kBfloat16);
+  return dtypes;
+}
+
 inline double Tolerance(DType dtype) { return dtype == DType::kBfloat16 ? 1e-2 : 1e-5; }
 
 }  // namespace tpuest

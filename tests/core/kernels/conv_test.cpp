@@ -112,7 +112,7 @@ double FilterDistance(const ConvShape& shape, DType dtype, DType result) {
 
 TEST_CASE("convolution by oneDNN is the formula's") {
   for (const Case& c : Cases()) {
-    for (const DType dtype : {DType::kFloat, DType::kBfloat16}) {
+    for (const DType dtype : ProductDTypes()) {
       CAPTURE(c.claim);
       CAPTURE(NameOf(dtype));
       CHECK(ForwardDistance(c.shape, dtype, /*relu=*/false) < Tolerance(dtype));
@@ -144,7 +144,7 @@ TEST_CASE("a convolution of head-checked numbers") {
 
 TEST_CASE("a fused ReLU keeps NaN, so that a diverged step is seen") {
   const ConvShape shape = {1, Axis(4, 3, 1, 1, 1, 1), Axis(4, 3, 1, 1, 1, 1), 16, 16};
-  for (const DType dtype : {DType::kFloat, DType::kBfloat16}) {
+  for (const DType dtype : ProductDTypes()) {
     Operands o(shape, dtype);
     const Tensor nan = Tensor::Of<float>({1}, {std::nanf("")}).Cast(dtype);
     std::memcpy(o.filter.raw(), nan.raw(), SizeOf(dtype));

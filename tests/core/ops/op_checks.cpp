@@ -6,6 +6,7 @@
 
 #include "core/graph/gradient.h"
 #include "core/graph/write/graphdef.h"
+#include "core/kernels/cpu_isa.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/elementwise.h"
@@ -185,7 +186,12 @@ void CheckDTypes(const OpCase& op_case) {
   if (op_case.in_bfloat16) {
     OpCase rounded = op_case;
     rounded.inputs = InputsAs(op_case, DType::kBfloat16);
-    compare(InputsAs(rounded, DType::kFloat), rounded.inputs, 0.02);
+    try {
+      compare(InputsAs(rounded, DType::kFloat), rounded.inputs, 0.02);
+    } catch (const Error& error) {  // of products, where the processor has none of bfloat16
+      const bool is_refused = error.message().starts_with("bfloat16 needs a processor");
+      if (ChosenCpuIsa().bfloat16 || !is_refused) throw;
+    }
   }
 }
 
