@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -18,6 +19,10 @@ std::atomic<bool> heard_one = false;
 std::atomic<unsigned> grace = 0;  // seconds; 0: as long as it needs
 std::atomic<int> overdue_code = 143;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+// Handlers run on a stack of their own: while the main thread computes, its stack pointer may be
+// oneDNN's for other uses (core/backend/cpu/threads.cpp).
+alignas(16) std::array<char, size_t{1} << 16> handlers_stack;
 
 struct NamedSignal {
   std::string_view name;
@@ -68,12 +73,16 @@ void HandleSignals(StopSignal& stop, const std::vector<std::string>& names,
   stop_signal = &stop;
   heard_one = stop.requested();
   grace = static_cast<unsigned>(std::ceil(grace_secs.value_or(0)));
+  const stack_t stack{
+      .ss_sp = handlers_stack.data(), .ss_flags = 0, .ss_size = handlers_stack.size()};
+  sigaltstack(&stack, nullptr);
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_ONSTACK;
   action.sa_handler = LeaveOverdue;
   if (grace_secs) sigaction(SIGALRM, &action, nullptr);
   action.sa_handler = Handle;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK;
   for (const std::string& name : names) {
     const std::optional<int> number = SignalNamed(name);
     if (!number) continue;  // ValidateJob has said so

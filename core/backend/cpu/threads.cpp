@@ -1,6 +1,8 @@
 #include "core/backend/cpu/threads.h"
 
 #include <omp.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -16,6 +18,32 @@ void WaitWhile(const std::atomic<T>& value, T old) {
   }
   value.wait(old, std::memory_order_acquire);
 }
+
+// Some of oneDNN's kernels (sgemm's for AVX2) let the stack pointer point into a buffer on the heap
+// while they compute: what a signal handler puts on the stack there overwrites what lies below. So
+// threads that compute take no signals, while one of these lives. The main thread takes them; its
+// handlers have a stack of their own (cli/host/signals.cpp).
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    if (::gettid() == ::getpid()) return;
+    sigset_t signals;
+    sigfillset(&signals);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+      sigdelset(&signals, fault);
+    }
+    is_blocked_ = pthread_sigmask(SIG_BLOCK, &signals, &before_) == 0;
+  }
+  ~WithoutSignals() {
+    if (is_blocked_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+  bool is_blocked_ = false;
+};
 
 }  // namespace
 
@@ -36,6 +64,7 @@ ThreadTeam::~ThreadTeam() {
 // running_ comes back to 0 when every worker has looked for tasks and found none left, so nobody
 // reads them after this returns.
 void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
+  const WithoutSignals without;
   if (tasks <= 1 || workers_.empty()) {
     for (int task = 0; task < tasks; ++task) work(task, 0);
     return;
@@ -57,6 +86,7 @@ void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
 
 // A worker sees each round once: the next one cannot begin before it has counted itself out.
 void ThreadTeam::Serve(int thread) {
+  const WithoutSignals without;
   omp_set_num_threads(1);
   uint32_t seen = 0;
   while (true) {
