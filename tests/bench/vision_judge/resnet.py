@@ -65,7 +65,7 @@ def recipe_rate(here, recipe, step, batch, optimizer):
                                                                   "kernel_initializer": {"type": "zeros"}}],
              "head": {"type": "RegressionHead"}}
     words = [str(ROOT / "configs" / recipe), f"input_fns={json.dumps({'train': ones})}", f"model={json.dumps(model)}", "mode=train",
-             f"run_config={json.dumps({'model_dir': 'rate', 'tf_random_seed': 1, 'tpu_config': {'num_shards': 1}})}",
+             "~summaries", f"run_config={json.dumps({'model_dir': 'rate', 'tf_random_seed': 1, 'tpu_config': {'num_shards': 1}})}",
              f"train_spec={json.dumps({'input_fn': 'train', 'max_steps': step + 1})}", "eval_spec=null",
              "tpuest.fsync=false", f"train_batch_size={batch}", *optimizer]
     here.forget_run("rate")
