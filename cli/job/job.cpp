@@ -412,6 +412,15 @@ ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch,
 
 constexpr double kAnyStepsPerEpoch = 1;
 
+// A plain Estimator asks for no batch size: the batches of training are as its input_fn makes them.
+void TakeBatchOfInput(Job& job) {
+  if (job.estimator.use_tpu || job.estimator.train_batch_size || !job.train_spec) return;
+  const auto found = job.input_fns.find(job.train_spec->input_fn);
+  if (found == job.input_fns.end() || found->second.stages.empty()) return;
+  const StageOptions& last = found->second.stages.back();
+  job.estimator.train_batch_size = last.padded_batch ? last.padded_batch->batch_size : last.batch;
+}
+
 }  // namespace
 
 std::optional<config::ModelFile> FindModel(std::string_view type) {
@@ -435,6 +444,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   loaded.job.estimator.uneven_batches = loaded.job.tpuest.uneven_batches;
+  TakeBatchOfInput(loaded.job);
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
   }

@@ -197,6 +197,10 @@ constexpr std::array kClasses = {
                     "CategoricalHinge"},
     ClassOfFunction{"kl_divergence", "kld", "KLDivergence", "KLDivergence"},
     ClassOfFunction{"poisson", "poisson", "Poisson", "Poisson"},
+    ClassOfFunction{"binary_focal_crossentropy", "binary_focal_crossentropy",
+                    "BinaryFocalCrossentropy", ""},
+    ClassOfFunction{"categorical_focal_crossentropy", "categorical_focal_crossentropy",
+                    "CategoricalFocalCrossentropy", ""},
     ClassOfFunction{"binary_crossentropy", "bce", "BinaryCrossentropy", "BinaryCrossentropy"},
     ClassOfFunction{"categorical_crossentropy", "categorical_crossentropy",
                     "CategoricalCrossentropy", "CategoricalCrossentropy"},
@@ -233,10 +237,18 @@ void AddCrossentropy(std::string_view function, const nn::KerasArguments& argume
 KerasJson LossJson(const nn::KerasOutput& output) {
   if (!output.loss) return nullptr;
   const ClassOfFunction* const known = FindClass(*output.loss);
-  if (known == nullptr || known->loss.empty()) throw NoWord();
+  const bool is_reduced = output.reduction == "sum_over_batch_size" || output.reduction == "sum";
+  if (known == nullptr || known->loss.empty() || !is_reduced) throw NoWord();
   KerasJson config = {{"name", std::string(known->function)}, {"reduction", output.reduction}};
   AddCrossentropy(known->function, output.arguments, config);
   if (known->function == "huber") config["delta"] = output.arguments.delta;
+  if (known->function.ends_with("focal_crossentropy")) {
+    config["gamma"] = output.arguments.gamma;
+    config["alpha"] = output.arguments.alpha;
+  }
+  if (known->function == "binary_focal_crossentropy") {
+    config["apply_class_balancing"] = output.arguments.apply_class_balancing;
+  }
   return ObjectOf("keras.losses", known->loss, std::move(config));
 }
 

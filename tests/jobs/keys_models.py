@@ -219,6 +219,9 @@ def compiled_fixtures():
            'values': {'weight_column': ['w']}}
     yield {'name': 'compile huber', 'focus': [('model', 'head', 'outputs', 0)], 'values': {'delta': [0.01]}, 'commands': RUN_ONLY,
            'job': compiled({'name': 'one', 'loss': 'huber'}, 'price')}
+    focal = {'name': 'one', 'loss': 'binary_focal_crossentropy', 'apply_class_balancing': True}
+    yield {'name': 'compile focal', 'focus': [('model', 'head', 'outputs', 0)], 'commands': RUN_ONLY, 'job': compiled(focal),
+           'values': {'gamma': [0.5], 'alpha': [0.75], 'apply_class_balancing': [False]}}
     yield {'name': 'compile top', 'focus': [('model', 'head', 'outputs', 0, 'metrics', 0)], 'values': {'k': [1]}, 'commands': RUN_ONLY,
            'job': compiled({'name': 'one', 'loss': 'sparse_categorical_crossentropy',
                             'metrics': [{'fn': 'sparse_top_k_categorical_accuracy', 'k': 2}]}, 'y', 3)}

@@ -14,7 +14,10 @@ namespace {
 [[noreturn]] void ThrowNoBatchSize(Mode mode) {
   switch (mode) {
     case Mode::kTrain:
-      throw Error(Code::kUsage, "`train_batch_size` cannot be `None`").Key("train_batch_size");
+      throw Error(Code::kUsage, "`train_batch_size` cannot be `None`",
+                  "train_batch_size: 32; with use_tpu: false a `batch` may be the last of the "
+                  "input_fn's stages instead")
+          .Key("train_batch_size");
     case Mode::kEval:
       throw Error(Code::kUsage,
                   "eval_batch_size in TPUEstimator constructor cannot be `None` if .evaluate is "

@@ -66,9 +66,14 @@ struct KerasOutput {
     v("loss_weight", loss_weight, {.help = "times the loss"});
     v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
     v("label_smoothing", arguments.label_smoothing, {.help = "of a crossentropy"});
-    v("delta", arguments.delta, {.help = "of huber: where it turns straight"});
+    v("delta", arguments.delta, {.help = "of huber, huber_loss: where it turns straight"});
+    v("gamma", arguments.gamma, {.help = "of a focal crossentropy: how little sure ones count"});
+    v("alpha", arguments.alpha, {.help = "of a focal crossentropy: weight of a class"});
+    v("apply_class_balancing", arguments.apply_class_balancing,
+      {.help = "of binary_focal_crossentropy: weigh class 1 by alpha, class 0 by the rest"});
     v("reduction", reduction,
-      {.help = "sum_over_batch_size: the mean", .values = {"sum_over_batch_size", "sum"}});
+      {.help = "sum_over_batch_size: the mean; mean: divided by the weights, as tf.losses has it",
+       .values = {"sum_over_batch_size", "sum", "mean", "sum_by_nonzero_weights"}});
     v("weight_column", weight_column,
       {.help = "feature that weighs the examples in the loss, as sample_weights do; metrics do not "
                "look at it"});

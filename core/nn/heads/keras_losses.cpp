@@ -49,17 +49,52 @@ Value Behind(Value predictions, std::string_view op) {
   return ops::Cast(made.node->inputs()[0], DType::kFloat);
 }
 
-Value BinaryCrossentropy(Value y, Value p, const KerasArguments& arguments) {
-  if (arguments.label_smoothing != 0) {
-    y = ops::AddV2(ops::Mul(y, 1 - arguments.label_smoothing), 0.5 * arguments.label_smoothing);
-  }
+// Labels of 0 and 1, closer together.
+Value SmoothPairs(Value y, double smoothing) {
+  return smoothing == 0 ? y : ops::AddV2(ops::Mul(y, 1 - smoothing), 0.5 * smoothing);
+}
+
+// Labels [..., C] of which one is 1, with a part of it on all.
+Value SmoothClasses(Value y, double smoothing) {
+  if (smoothing == 0) return y;
+  const auto classes = static_cast<double>(y.shape().dim(-1));
+  return ops::AddV2(ops::Mul(y, 1 - smoothing), smoothing / classes);
+}
+
+// One number an element; y as SmoothPairs gives it.
+Value BinaryElements(Value y, Value p, const KerasArguments& arguments) {
   const Value logits = arguments.from_logits ? p : Behind(p, "Sigmoid");
-  if (logits.valid()) return LastMean(SigmoidCrossEntropy(logits, y));
+  if (logits.valid()) return SigmoidCrossEntropy(logits, y);
   const Value clipped = Clipped(p);
   const Value positive = ops::Mul(y, ops::Log(ops::AddV2(clipped, kEpsilon)));
   const Value rest = ops::AddV2(ops::Sub(1.0, clipped), kEpsilon);
   const Value negative = ops::Mul(ops::Sub(1.0, y), ops::Log(rest));
-  return LastMean(ops::Neg(ops::AddV2(positive, negative)));
+  return ops::Neg(ops::AddV2(positive, negative));
+}
+
+Value BinaryCrossentropy(Value y, Value p, const KerasArguments& arguments) {
+  return LastMean(BinaryElements(SmoothPairs(y, arguments.label_smoothing), p, arguments));
+}
+
+// The share of what a prediction is in the wrong, to the power of gamma, times the crossentropy.
+Value BinaryFocal(Value y, Value p, const KerasArguments& arguments) {
+  y = SmoothPairs(y, arguments.label_smoothing);
+  const Value sure = arguments.from_logits ? ops::Sigmoid(p) : p;
+  const Value right =
+      ops::AddV2(ops::Mul(y, sure), ops::Mul(ops::Sub(1.0, y), ops::Sub(1.0, sure)));
+  const Value factor = ops::Pow(ops::Sub(1.0, right), arguments.gamma);
+  const Value losses = ops::Mul(factor, BinaryElements(y, p, arguments));
+  if (!arguments.apply_class_balancing) return LastMean(losses);
+  const Value negative = ops::Mul(ops::Sub(1.0, y), 1 - arguments.alpha);
+  return LastMean(ops::Mul(ops::AddV2(ops::Mul(y, arguments.alpha), negative), losses));
+}
+
+Value CategoricalFocal(Value y, Value p, const KerasArguments& arguments) {
+  y = SmoothClasses(y, arguments.label_smoothing);
+  const Value sure = arguments.from_logits ? ops::Softmax(p) : p;
+  const Value share = Clipped(ops::RealDiv(sure, ops::Sum(sure, {-1}, /*keep_dims=*/true)));
+  const Value factor = ops::Mul(ops::Pow(ops::Sub(1.0, share), arguments.gamma), arguments.alpha);
+  return ops::Neg(LastSum(ops::Mul(factor, ops::Mul(y, ops::Log(share)))));
 }
 
 // The tensor as rows [n, C], and [n] back in the shape of its leading axes.
@@ -75,10 +110,7 @@ Value LikeLeading(Value rows, Value x) {
 }
 
 Value CategoricalCrossentropy(Value y, Value p, const KerasArguments& arguments) {
-  if (arguments.label_smoothing != 0) {
-    const auto classes = static_cast<double>(p.shape().dim(-1));
-    y = ops::AddV2(ops::Mul(y, 1 - arguments.label_smoothing), arguments.label_smoothing / classes);
-  }
+  y = SmoothClasses(y, arguments.label_smoothing);
   const Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
   if (logits.valid()) {
     return LikeLeading(ops::SoftmaxCrossEntropyWithLogits(AsRows(logits), AsRows(y)), p);
@@ -94,12 +126,11 @@ Value SparseCrossentropy(Value y, Value p, const KerasArguments& arguments) {
   return LikeLeading(ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(logits), numbers), p);
 }
 
-Value Huber(Value y, Value p, double delta) {
+Value HuberElements(Value y, Value p, double delta) {
   const Value error = ops::Abs(ops::Sub(p, y));
   const Value small = ops::Mul(ops::Square(error), 0.5);
   const Value large = ops::Sub(ops::Mul(error, delta), 0.5 * delta * delta);
-  return LastMean(
-      ops::SelectV2(ops::LessEqual(error, ops::Mul(ops::OnesLike(error), delta)), small, large));
+  return ops::SelectV2(ops::LessEqual(error, ops::Mul(ops::OnesLike(error), delta)), small, large);
 }
 
 Value LogCosh(Value y, Value p) {
@@ -117,6 +148,34 @@ Value PlusMinus(Value y) {
 Value HingeOf(Value y, Value p) {
   return ops::Maximum(ops::Sub(1.0, ops::Mul(PlusMinus(y), p)), 0.0);
 }
+
+// ---- tf.compat.v1.losses ------------------------------------------------------------------------
+
+Value LogLoss(Value y, Value p) {
+  const Value positive = ops::Mul(y, ops::Log(ops::AddV2(p, kEpsilon)));
+  const Value rest = ops::AddV2(ops::Sub(1.0, p), kEpsilon);
+  return ops::Neg(ops::AddV2(positive, ops::Mul(ops::Sub(1.0, y), ops::Log(rest))));
+}
+
+// Labels of 0 and 1.
+Value HingeLoss(Value y, Value p) {
+  return ops::Maximum(ops::Sub(1.0, ops::Mul(ops::Sub(ops::Mul(y, 2.0), 1.0), p)), 0.0);
+}
+
+// Both are taken as unit vectors.
+Value CosineDistance(Value y, Value p) { return ops::Sub(1.0, LastSum(ops::Mul(y, p))); }
+
+Value SoftmaxCrossEntropy(Value y, Value p, double label_smoothing) {
+  const Value labels = SmoothClasses(y, label_smoothing);
+  return LikeLeading(ops::SoftmaxCrossEntropyWithLogits(AsRows(p), AsRows(labels)), p);
+}
+
+Value SparseClasses(Value y, Value p) {
+  const Value numbers = y.shape().rank() == 1 ? y : ops::Reshape(y, Shape{-1});
+  return LikeLeading(ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(p), numbers), p);
+}
+
+// ---- tf.keras -----------------------------------------------------------------------------------
 
 Value CategoricalHinge(Value y, Value p) {
   const Value own = LastSum(ops::Mul(y, p));
@@ -180,7 +239,7 @@ constexpr std::
                      Named{"mean_squared_logarithmic_error",
                            [](Value y, Value p, Arguments) { return LogarithmicError(y, p); }},
                      Named{"huber",
-                           [](Value y, Value p, Arguments a) { return Huber(y, p, a.delta); }},
+                           [](Value y, Value p, Arguments a) { return LastMean(HuberElements(y, p, a.delta)); }},
                      Named{"log_cosh", [](Value y, Value p, Arguments) { return LogCosh(y, p); }},
                      Named{"hinge",
                            [](Value y, Value p, Arguments) { return LastMean(HingeOf(y, p)); }},
@@ -202,7 +261,31 @@ constexpr std::
                            [](Value y, Value p, Arguments) { return ops::Neg(Cosine(y, p)); }},
                      Named{"binary_crossentropy", BinaryCrossentropy},
                      Named{"categorical_crossentropy", CategoricalCrossentropy},
-                     Named{"sparse_categorical_crossentropy", SparseCrossentropy}};
+                     Named{"sparse_categorical_crossentropy", SparseCrossentropy},
+                     Named{"binary_focal_crossentropy", BinaryFocal},
+                     Named{"categorical_focal_crossentropy", CategoricalFocal},
+                     // Those of tf.compat.v1.losses.
+                     Named{"absolute_difference",
+                           [](Value y, Value p, Arguments) { return ops::Abs(ops::Sub(p, y)); }},
+                     Named{"huber_loss",
+                           [](Value y, Value p, Arguments a) {
+                             return HuberElements(y, p, a.delta);
+                           }},
+                     Named{"log_loss", [](Value y, Value p, Arguments) { return LogLoss(y, p); }},
+                     Named{"hinge_loss",
+                           [](Value y, Value p, Arguments) { return HingeLoss(y, p); }},
+                     Named{"cosine_distance",
+                           [](Value y, Value p, Arguments) { return CosineDistance(y, p); }},
+                     Named{"sigmoid_cross_entropy",
+                           [](Value y, Value p, Arguments a) {
+                             return SigmoidCrossEntropy(p, SmoothPairs(y, a.label_smoothing));
+                           }},
+                     Named{"softmax_cross_entropy",
+                           [](Value y, Value p, Arguments a) {
+                             return SoftmaxCrossEntropy(y, p, a.label_smoothing);
+                           }},
+                     Named{"sparse_softmax_cross_entropy",
+                           [](Value y, Value p, Arguments) { return SparseClasses(y, p); }}};
 
 constexpr std::array kAccuracies = {
     Named{"binary_accuracy",

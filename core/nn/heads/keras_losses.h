@@ -1,6 +1,7 @@
 #pragma once
-// Losses and metrics of tf.keras by name, of one output of a model. Labels y and predictions p are
-// [batch, ..., D]; each function gives one number an example and position, [batch, ...].
+// Losses and metrics of tf.keras by name, and the losses of tf.compat.v1.losses, of one output of a
+// model. Labels y and predictions p are [batch, ..., D]; each function gives one number an example
+// and position, [batch, ...], version 1's of elements one an element, [batch, ..., D].
 
 #include <optional>
 #include <string>
@@ -13,11 +14,14 @@ namespace tpuest::nn {
 
 // What a function of tf.keras takes beside labels and predictions.
 struct KerasArguments {
-  bool from_logits = false;      // of crossentropies
-  double label_smoothing = 0.0;  // of crossentropies
-  double delta = 1.0;            // of huber
-  double threshold = 0.5;        // of binary_accuracy
-  int64_t k = 5;                 // of the top_k accuracies
+  bool from_logits = false;            // of crossentropies
+  double label_smoothing = 0.0;        // of crossentropies
+  double delta = 1.0;                  // of huber
+  double gamma = 2.0;                  // of focal crossentropies
+  double alpha = 0.25;                 // of focal crossentropies
+  bool apply_class_balancing = false;  // of binary_focal_crossentropy: with alpha
+  double threshold = 0.5;              // of binary_accuracy
+  int64_t k = 5;                       // of the top_k accuracies
 };
 
 // The names of losses, short and long: "mse" and "mean_squared_error".

@@ -51,6 +51,8 @@ const std::set<std::string, std::less<>> kLosses = {"mean_squared_error",
                                                     "binary_crossentropy",
                                                     "bce",
                                                     "categorical_crossentropy",
+                                                    "binary_focal_crossentropy",
+                                                    "categorical_focal_crossentropy",
                                                     "sparse_categorical_crossentropy"};
 
 // The function that a class computes: "BinaryCrossentropy" is binary_crossentropy.
@@ -132,6 +134,11 @@ class CompileReader {
       section.erase("label_smoothing");
     }
     if (function == "huber") PutArgument(config, "delta", 1.0, section);
+    if (function.ends_with("focal_crossentropy")) {
+      PutArgument(config, "gamma", 2.0, section);
+      PutArgument(config, "alpha", 0.25, section);
+      PutArgument(config, "apply_class_balancing", false, section);
+    }
     if (WordOf(config, "reduction") == "sum") section["reduction"] = "sum";
     if (WordOf(config, "reduction") == "none") {
       Note("a loss without reduction is not known here: its mean is taken");

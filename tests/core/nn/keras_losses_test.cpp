@@ -1,0 +1,98 @@
+// Losses by name, computed by TensorFlow 2.15: tf.compat.v1.losses and tf.keras.losses.
+
+#include "core/nn/heads/keras_losses.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/nn/losses.h"
+#include "tests/core/nn/near.h"
+#include "tests/core/nn/session.h"
+
+namespace tpuest::nn {
+namespace {
+
+struct Examples {
+  Value pairs;    // 0 and 1
+  Value classes;  // one of each row is 1
+  Value sure;     // probabilities
+  Value logits;
+};
+
+Examples Two(Session& session) {
+  return {.pairs = session.Const({2, 3}, {1, 0, 1, 0, 1, 0}),
+          .classes = session.Const({2, 3}, {0, 0, 1, 0, 1, 0}),
+          .sure = session.Const({2, 3}, {0.8F, 0.3F, 0.4F, 0.1F, 0.6F, 0.25F}),
+          .logits = session.Const({2, 3}, {2, -1, 0.5F, -3, 0.25F, 1})};
+}
+
+// One loss of two examples of weights 2 and 1/2, by SUM_OVER_BATCH_SIZE, SUM, MEAN and
+// SUM_BY_NONZERO_WEIGHTS.
+std::vector<float> Reduced(Session& session, Value losses) {
+  const Value rows = losses.shape().rank() == 1
+                         ? losses.graph().Add("ExpandDims", {losses, session.Ints({}, {1})})
+                         : losses;
+  std::vector<float> numbers;
+  for (const LossReduction reduction :
+       {LossReduction::kSumOverBatchSize, LossReduction::kSum, LossReduction::kMean,
+        LossReduction::kSumByNonzeroWeights}) {
+    const Value loss = ReduceLoss(rows, {.weights = session.Const({2, 1}, {2, 0.5F})}, reduction);
+    numbers.push_back(session.Floats(loss).front());
+  }
+  return numbers;
+}
+
+TEST_CASE("the losses of tf.compat.v1.losses, in each reduction") {
+  Session session;
+  const Examples two = Two(session);
+  const auto reduced = [&](std::string_view name, Value labels, Value predictions,
+                           const KerasArguments& arguments) {
+    return Reduced(session, KerasFunction(name, labels, predictions, arguments));
+  };
+  CHECK(Near(reduced("absolute_difference", two.pairs, two.logits, {}),
+             {1.2291666, 7.375, 0.98333335, 1.2291666}));
+  CHECK(Near(reduced("huber_loss", two.pairs, two.logits, {.delta = 0.75}),
+             {0.58072919, 3.484375, 0.46458334, 0.58072919}));
+  CHECK(Near(reduced("hinge_loss", two.pairs, two.logits, {}),
+             {0.39583334, 2.375, 0.31666666, 0.39583334}));
+  CHECK(Near(reduced("log_loss", two.pairs, two.sure, {}),
+             {0.57402527, 3.4441516, 0.45922023, 0.57402527}));
+  CHECK(Near(reduced("cosine_distance", two.pairs, two.sure, {}),
+             {-0.10000005, -0.20000011, -0.080000043, -0.10000005}));
+  CHECK(Near(reduced("sigmoid_cross_entropy", two.pairs, two.logits, {.label_smoothing = 0.1}),
+             {0.53394628, 3.2036777, 0.42715701, 0.53394628}));
+  CHECK(Near(reduced("softmax_cross_entropy", two.classes, two.logits, {.label_smoothing = 0.1}),
+             {2.049453, 4.098906, 1.6395624, 2.049453}));
+  CHECK(Near(reduced("sparse_softmax_cross_entropy", session.Ints({2}, {2, 1}), two.logits, {}),
+             {2.0286198, 4.0572395, 1.6228958, 2.0286198}));
+}
+
+TEST_CASE("focal crossentropies of probabilities, logits, and what a sigmoid gives") {
+  Session session;
+  const Examples two = Two(session);
+  const KerasArguments arguments{.from_logits = true,
+                                 .label_smoothing = 0.1,
+                                 .gamma = 1.5,
+                                 .alpha = 0.3,
+                                 .apply_class_balancing = true};
+  const auto floats = [&](std::string_view name, Value labels, Value predictions,
+                          const KerasArguments& with) {
+    return session.Floats(KerasFunction(name, labels, predictions, with));
+  };
+  const std::string binary = "binary_focal_crossentropy";
+  CHECK(Near(floats(binary, two.pairs, two.sure, {}), {0.12363035, 0.03358859}));
+  CHECK(Near(floats(binary, two.pairs, two.logits, arguments), {0.02746016, 0.19040638}));
+  const Value sigmoid = session.graph().Add("Sigmoid", {two.logits});
+  CHECK(Near(floats(binary, two.pairs, sigmoid, {}), {0.03067835, 0.27079296}));
+  const std::string categorical = "categorical_focal_crossentropy";
+  CHECK(Near(floats(categorical, two.classes, two.sure, {}), {0.17770272, 0.01559355}));
+  CHECK(Near(floats(categorical, two.classes, two.logits, arguments), {0.39593217, 0.22562025}));
+  const Value softmax = session.graph().Add("Softmax", {two.logits});
+  CHECK(Near(floats(categorical, two.classes, softmax, {}), {0.29608646, 0.13407354}));
+}
+
+}  // namespace
+}  // namespace tpuest::nn
