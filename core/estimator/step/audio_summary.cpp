@@ -1,10 +1,10 @@
-#include "core/estimator/step/audio_summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "core/estimator/step/media_summaries.h"
 
 namespace tpuest {
 namespace {

@@ -1,7 +1,6 @@
 #include "core/estimator/step/distributions.h"
 
-#include "core/estimator/step/audio_summary.h"
-#include "core/estimator/step/image_summary.h"
+#include "core/estimator/step/media_summaries.h"
 #include "core/sharding/split.h"
 
 namespace tpuest {

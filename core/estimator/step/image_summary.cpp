@@ -1,8 +1,7 @@
-#include "core/estimator/step/image_summary.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "core/estimator/step/media_summaries.h"
 #include "core/io/images/image.h"
 
 namespace tpuest {

@@ -1,6 +1,6 @@
 // Sounds of summaries are the bytes that tf.compat.v1.summary.audio gave for the same tensors.
 
-#include "core/estimator/step/audio_summary.h"
+#include "core/estimator/step/media_summaries.h"
 
 #include <doctest/doctest.h>
 

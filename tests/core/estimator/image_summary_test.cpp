@@ -1,6 +1,6 @@
 // Images of summaries have the pixels that tf.compat.v1.summary.image gave for the same tensors.
 
-#include "core/estimator/step/image_summary.h"
+#include "core/estimator/step/media_summaries.h"
 
 #include <doctest/doctest.h>
 
