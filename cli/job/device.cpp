@@ -12,8 +12,8 @@ namespace tpuest::cli {
 namespace {
 
 // XLA's CPU plugin makes as many devices as it is asked for, others have them.
-int CpuDevices(const std::string& plugin, int replicas) {
-  return BaseName(plugin).find("cpu") == std::string::npos ? 0 : replicas;
+int CpuDevices(const std::string& plugin, int devices) {
+  return BaseName(plugin).find("cpu") == std::string::npos ? 0 : devices;
 }
 
 }  // namespace
@@ -23,10 +23,10 @@ std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
   return name == "auto" ? "cpu" : name;
 }
 
-Device::Device(const std::string& name, int replicas, PjrtLogging logging) {
+Device::Device(const std::string& name, int devices, PjrtLogging logging) {
   if (name == "cpu") return;
   const std::string plugin = FindPjrtPlugin(name);
-  client_ = LoadPjrtPlugin(plugin, CpuDevices(plugin, replicas), logging);
+  client_ = LoadPjrtPlugin(plugin, CpuDevices(plugin, devices), logging);
   backend_ = MakePjrtBackend(*client_);
 }
 

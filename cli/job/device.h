@@ -26,8 +26,8 @@ void ChooseCpuIsa(const Job& job, bool computes_here);
 class Device {
  public:
   // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for
-  // `replicas` replicas; Error kUsage that names its file where that fails.
-  Device(const std::string& name, int replicas, PjrtLogging logging);
+  // so many devices; Error kUsage that names its file where that fails.
+  Device(const std::string& name, int devices, PjrtLogging logging);
 
   // nullptr stands for the CPU engine, which the Estimator makes itself.
   [[nodiscard]] Backend* backend() const { return backend_.get(); }

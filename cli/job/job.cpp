@@ -191,7 +191,7 @@ class Validator {
                               input),
                   "per_host_input_for_training: PER_HOST_V2");
     }
-    if (tpu.num_shards.value_or(0) == 1) {
+    if (tpu.num_shards.value_or(0) == 1 && !tpu.num_cores_per_replica) {
       faults_.Say("run_config.tpu_config.num_shards",
                   "Setting TPUConfig.num_shards==1 is unsupported when embedding_config_spec is "
                   "not None.",

@@ -3,6 +3,7 @@
 #include "cli/job/job.h"
 #include "core/base/faults.h"
 #include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
@@ -44,7 +45,9 @@ void Build(const Job& job, const ModeInput& input) {
   const bool whole = !estimator.use_tpu || Broadcasts(estimator.run_config.tpu_config);
   const int64_t rows = whole ? *input.batch_size : *input.batch_size / replicas;
   const OpRegistry registry(ops::AllOps());
-  const ModelFn model_fn = WithBatchAxis(MakeModelFnForShapes(job), estimator.batch_axis);
+  const ModelFn model_fn =
+      WithBatchAxis(WithInputPartition(MakeModelFnForShapes(job), estimator.run_config.tpu_config),
+                    estimator.batch_axis);
   std::ignore = BuildModel(
       model_fn, registry,
       {.mode = input.mode,

@@ -39,7 +39,6 @@ constexpr std::string_view kProcesses =
     "`tpuest run --processes N` or a launcher's variables say which processes there are";
 constexpr std::string_view kPartitions =
     "not needed for what fits in memory; variables are not divided over processes";
-constexpr std::string_view kNotDivided = "a replica is one core: models are not divided over cores";
 
 constexpr OtherKey kOtherKeys[] = {
     // TPUEstimator, Estimator
@@ -74,8 +73,6 @@ constexpr OtherKey kOtherKeys[] = {
     {kConfig, "session_creation_timeout_secs",
      "there is no session to wait for; tpuest.deadlines bounds how long processes wait", kAccepted},
     // TPUConfig
-    {kTpu, "num_cores_per_replica", kNotDivided},
-    {kTpu, "input_partition_dims", kNotDivided},
     {kTpu, "tpu_job_name", "there is no cluster whose jobs have names", kAccepted},
     {kTpu, "initial_infeed_sleep_secs", "the first step waits for its batch", kAccepted},
     {kTpu, "experimental_allow_per_host_v2_parallel_get_next",
@@ -118,6 +115,10 @@ constexpr OtherKey kOtherKeys[] = {
     {"sequence_numeric_column", "dtype", "the feature's own"},
     // tables
     {kTables, "clipping_limit", "TensorFlow reads it nowhere; clip_gradient_max clips", kAccepted},
+    {kTables, "sparse_core_embedding_config",
+     "SparseCores are not used: tables are a part of the step, and num_cores_per_replica cores "
+     "share "
+     "their rows"},
     {kTables, "profile_data_directory", "`plan` tells what a step moves"},
     {"embedding_config_spec.table_to_config_dict.*", "hot_id_replication",
      "every replica has all rows", kAccepted},

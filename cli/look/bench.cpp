@@ -164,7 +164,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   input.drop_remainder = true;
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
-  const Device device(DeviceName(invocation.device, job), ReplicasOf(job.estimator),
+  const Device device(DeviceName(invocation.device, job), DevicesOf(job.estimator),
                       invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
   const SystemClock clock;
   const StopSignal never;

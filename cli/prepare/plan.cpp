@@ -107,6 +107,46 @@ LoweredModule Lower(const Job& job, PlanArgs args, const PlannedRun& run) {
   return backend.module();
 }
 
+int64_t BytesIn(const Shape& shape, DType dtype) {
+  return shape.elements() * static_cast<int64_t>(SizeOf(dtype));
+}
+
+// How the cores of a replica share its inputs; and the bytes that each has of them and of the
+// layers' results, which are cut as the inputs are where there is one that is cut.
+void TellCores(const PlannedRun& run, PlanReport& report) {
+  report.cores = run.cores;
+  if (run.cores == 1) return;
+  int64_t bytes = 0;
+  bool is_known = true;
+  const auto rows = [&](Shape shape) {
+    if (shape.rank() > 0 && shape.dim(0) == kUnknownDim) shape.set_dim(0, run.share());
+    is_known = is_known && shape.fully_known();
+    return shape;
+  };
+  for (size_t i = 0; i < run.model->inputs.size(); ++i) {
+    const Value& input = run.model->inputs[i];
+    const Shape shape = rows(input.shape());
+    if (!is_known) break;
+    const Partition& dims = run.partitions[i];
+    const std::string name = input.node->name().substr(input.node->name().find('/') + 1);
+    if (input.dtype() != DType::kString)
+      bytes += BytesIn(FirstPartShape(shape, dims), input.dtype());
+    if (dims.empty()) continue;
+    SharedInput shared{.name = name, .shape = shape, .dims = dims, .pieces = {}};
+    for (int core = 0; core < run.cores; ++core) {
+      shared.pieces.push_back(PartShape(shape, dims, core));
+    }
+    report.shared.push_back(std::move(shared));
+  }
+  const int64_t parts = report.shared.empty() ? 1 : run.cores;
+  for (const GraphLayer& layer : run.model->graph->layers()) {
+    const Shape shape = rows(layer.output.shape());
+    if (!is_known) break;
+    bytes += (BytesIn(shape, layer.output.dtype()) + parts - 1) / parts;
+  }
+  if (is_known) report.core_bytes = bytes;
+}
+
 PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
                   const PlannedRun& run) {
   PlanReport report{.job = job.name ? fmt::format("{}: {}", file, *job.name) : file,
@@ -131,6 +171,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
     report.share =
         ShareOf(run.replicas, static_cast<int>(process.size), static_cast<int>(process.rank));
   }
+  TellCores(run, report);
   report.steps = run.steps();
   if (!run.warm_start.empty()) report.warm_start_from = PathOf(*job.estimator.warm_start_from);
   const auto of_input =
@@ -155,18 +196,28 @@ std::unique_ptr<PjrtTopology> TopologyOf(const PlanInvocation& invocation) {
                       invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
 }
 
-// The options with a replica a core of the topology, whatever num_shards says.
+// The options with as many replicas as the topology has cores for, whatever num_shards says.
 EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology* topology,
                             Log& console) {
   EstimatorOptions result = options;
   if (topology == nullptr || !options.use_tpu) return result;
   std::optional<int>& shards = result.run_config.tpu_config.num_shards;
   const TopologyInfo& info = topology->info();
-  if (shards && *shards != info.cores) {
-    console.Warning("num_shards is {} in the job; {} has {} cores and takes a replica on each",
-                    *shards, info.name, info.cores);
+  const int cores = result.run_config.tpu_config.CoresOfReplica();
+  if (cores > info.cores) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("{} has {} cores, and a replica takes {}", info.name, info.cores, cores),
+        fmt::format("tpu_config.num_cores_per_replica={}, or a larger topology", info.cores))
+        .Key("run_config.tpu_config.num_cores_per_replica");
   }
-  shards = info.cores;
+  const int replicas = info.cores / cores;
+  if (shards && *shards != replicas) {
+    console.Warning("num_shards is {} in the job; {} has {} cores and takes a replica on each{}",
+                    *shards, info.name, info.cores,
+                    cores == 1 ? "" : fmt::format(" {}: {}", cores, replicas));
+  }
+  shards = replicas;
   return result;
 }
 
@@ -220,7 +271,7 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
     WriteFileAtomically(*invocation.dump_hlo, module.text, /*fsync=*/false);
   }
   if (topology != nullptr) {
-    planned.compile = CompileFor(*topology, module, *run.model->graph, run.replicas);
+    planned.compile = CompileFor(*topology, module, run);
   }
   return planned;
 }

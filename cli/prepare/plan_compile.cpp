@@ -11,18 +11,39 @@ namespace {
 
 constexpr size_t kPaddedShown = 8;
 
-std::vector<PaddedTensor> Padded(PjrtTopology& topology, const Graph& graph) {
+// How the cores of a replica share a variable.
+Partition PartitionOf(const LoweredModule& module, const std::string& variable) {
+  const auto found = std::find(module.variables.begin(), module.variables.end(), variable);
+  if (found == module.variables.end()) return {};
+  return module.variable_partitions[static_cast<size_t>(found - module.variables.begin())];
+}
+
+std::vector<PaddedTensor> Padded(PjrtTopology& topology, const LoweredModule& module,
+                                 const Graph& graph) {
   std::vector<PaddedTensor> padded;
   for (const auto& variable : graph.variables()) {
-    const int64_t bytes =
-        variable->shape.elements() * static_cast<int64_t>(SizeOf(variable->dtype));
-    const int64_t taken = topology.ArgumentBytes(variable->dtype, variable->shape);
-    if (taken > bytes) padded.push_back({variable->name, variable->shape, bytes, taken});
+    const Shape shape = FirstPartShape(variable->shape, PartitionOf(module, variable->name));
+    const int64_t bytes = shape.elements() * static_cast<int64_t>(SizeOf(variable->dtype));
+    const int64_t taken = topology.ArgumentBytes(variable->dtype, shape);
+    if (taken > bytes) padded.push_back({variable->name, shape, bytes, taken});
   }
   std::stable_sort(padded.begin(), padded.end(), [](const PaddedTensor& a, const PaddedTensor& b) {
     return a.padded - a.bytes > b.padded - b.bytes;
   });
   return padded;
+}
+
+void TellSpread(PjrtTopology& topology, const LoweredModule& module, const Graph& graph,
+                CompileReport& report) {
+  for (const auto& variable : graph.variables()) {
+    const Partition partition = PartitionOf(module, variable->name);
+    if (partition.empty()) continue;
+    ++report.spread;
+    report.spread_bytes +=
+        variable->shape.elements() * static_cast<int64_t>(SizeOf(variable->dtype));
+    report.spread_on_core +=
+        topology.ArgumentBytes(variable->dtype, FirstPartShape(variable->shape, partition));
+  }
 }
 
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
@@ -61,11 +82,13 @@ std::string PaddedText(const CompileReport& report) {
 
 }  // namespace
 
-CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module, const Graph& graph,
-                         int replicas) {
-  CompileReport report{.topology = topology.info(), .replicas = replicas, .stack = module.stack};
-  report.size = topology.Compile(module.text, replicas);
-  report.padded = Padded(topology, graph);
+CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module,
+                         const PlannedRun& run) {
+  CompileReport report{
+      .topology = topology.info(), .replicas = run.replicas, .stack = module.stack};
+  report.size = topology.Compile(module.text, run.replicas, run.cores);
+  report.padded = Padded(topology, module, *run.model->graph);
+  TellSpread(topology, module, *run.model->graph, report);
   for (const PaddedTensor& tensor : report.padded) report.wasted += tensor.padded - tensor.bytes;
   return report;
 }
@@ -90,6 +113,11 @@ Json JsonOfCompile(const CompileReport& report) {
   json["flops"] = OrNull(size.flops);
   json["bytes_accessed"] = OrNull(size.bytes_accessed);
   json["padding_bytes"] = report.wasted;
+  if (report.spread > 0) {
+    json["tables"] = {{"variables", report.spread},
+                      {"bytes", report.spread_bytes},
+                      {"core_bytes", report.spread_on_core}};
+  }
   if (!report.fits()) {
     json["needed_bytes"] = size.shortage->needed;
     json["largest"] = Json::array();
@@ -112,6 +140,12 @@ std::string CompileText(const CompileReport& report) {
       topology.limit > 0 ? fmt::format(" ({} for programs)", BytesText(topology.limit)) : "",
       report.stack);
   if (report.fits()) text += MemoryText(report);
+  if (report.spread > 0) {
+    text += fmt::format(
+        "tables and slots, by row over the cores of a replica: {} in {} variables, "
+        "{} of them on a core\n",
+        BytesText(report.spread_bytes), report.spread, BytesText(report.spread_on_core));
+  }
   return text + PaddedText(report);
 }
 

@@ -7,7 +7,7 @@
 #include "cli/shell/report.h"
 #include "core/backend/hlo/backend.h"
 #include "core/backend/pjrt/topology.h"
-#include "core/graph/graph.h"
+#include "core/estimator/planned_run.h"
 
 namespace tpuest::cli {
 
@@ -26,6 +26,10 @@ struct CompileReport {
   CompiledSize size;
   std::vector<PaddedTensor> padded;  // most wasted bytes first
   int64_t wasted = 0;                // bytes of padding of all variables
+  // Tables whose rows the cores of a replica share, and their slots.
+  int spread = 0;
+  int64_t spread_bytes = 0;  // whole
+  int64_t spread_on_core = 0;
 
   // The bytes that programs may have on a core; 0: not known.
   [[nodiscard]] int64_t hbm() const {
@@ -34,11 +38,11 @@ struct CompileReport {
   [[nodiscard]] bool fits() const { return !size.shortage; }
 };
 
-// Compiles the module and weighs the graph's variables. A step that does not fit is no error: see
+// Compiles the run's module and weighs its variables. A step that does not fit is no error: see
 // fits(). Error kUsage with the plugin's words, at the line of the job that made the node they
 // name.
 [[nodiscard]] CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module,
-                                       const Graph& graph, int replicas);
+                                       const PlannedRun& run);
 
 // The field "compile" of the document "tpuest.plan/1".
 [[nodiscard]] Json JsonOfCompile(const CompileReport& report);

@@ -1,5 +1,7 @@
 #include "cli/prepare/plan_report.h"
 
+#include <algorithm>
+
 #include "cli/run/process.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
@@ -62,6 +64,44 @@ std::string BatchText(const PlanReport& report) {
   if (report.replicas == 1) return batch + " on one replica";
   return fmt::format("{}: {} on each of {} replicas", batch, WithCommas(report.batch_per_replica),
                      report.replicas);
+}
+
+// "8x32x32x3"
+std::string ByText(const Shape& shape) {
+  std::vector<std::string> dims;
+  for (const int64_t dim : shape.dims()) {
+    dims.push_back(dim == kUnknownDim ? "?" : std::to_string(dim));
+  }
+  return Join(dims, "x");
+}
+
+// "image 8x321x32x3 in pieces 8x161x32x3, 8x160x32x3": one where all are alike.
+std::string SharedText(const SharedInput& input) {
+  const bool alike = std::all_of(input.pieces.begin(), input.pieces.end(),
+                                 [&](const Shape& piece) { return piece == input.pieces.front(); });
+  std::vector<std::string> pieces;
+  for (const Shape& piece : input.pieces) pieces.push_back(ByText(piece));
+  if (alike) pieces.resize(1);
+  return fmt::format("{} {} in pieces {}", input.name, ByText(input.shape), Join(pieces, ", "));
+}
+
+std::string CoresText(const PlanReport& report) {
+  std::string text = fmt::format("{} a replica", report.cores);
+  for (const SharedInput& input : report.shared) text += ", " + SharedText(input);
+  if (report.core_bytes) {
+    text += fmt::format("; {} of inputs and layers on each, and all variables",
+                        BytesText(*report.core_bytes));
+  }
+  return text;
+}
+
+Json JsonOfShared(const SharedInput& input) {
+  Json json = {{"name", input.name},
+               {"shape", JsonOfShape(input.shape)},
+               {"dims", input.dims},
+               {"pieces", Json::array()}};
+  for (const Shape& piece : input.pieces) json["pieces"].push_back(JsonOfShape(piece));
+  return json;
 }
 
 std::string ShareText(const ReplicaRange& share, int replicas) {
@@ -151,6 +191,14 @@ Json JsonOfPlan(const PlanReport& report) {
     json["process"]["first_replica"] = report.share->first;
     json["process"]["replicas"] = report.share->count;
   }
+  if (report.cores > 1) {
+    json["cores_per_replica"] = report.cores;
+    json["core_bytes"] = OrNull(report.core_bytes);
+    json["partitions"] = Json::array();
+    for (const SharedInput& input : report.shared) {
+      json["partitions"].push_back(JsonOfShared(input));
+    }
+  }
   json["layers"] = Json::array();
   for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
   if (!report.warm_start.empty()) json["warm_start"] = Json::array();
@@ -173,6 +221,7 @@ std::string PlanText(const PlanReport& report) {
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
       {"FLOPs", FlopsText(report)},
   };
+  if (report.cores > 1) lines.push_back({"cores", CoresText(report)});
   if (!report.process.launcher.empty()) lines.push_back({"process", ProcessText(report)});
   if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {

@@ -14,6 +14,14 @@
 
 namespace tpuest::cli {
 
+// An input that the cores of a replica share.
+struct SharedInput {
+  std::string name;
+  Shape shape;  // on a replica, the batch first
+  Partition dims;
+  std::vector<Shape> pieces;  // by core
+};
+
 struct PlanReport {
   std::string job;  // the job's file and its name
   std::optional<std::string> model_dir;
@@ -26,6 +34,9 @@ struct PlanReport {
   int64_t batch_size = 1;             // examples in a step of all replicas together
   int64_t batch_per_replica = 1;      // the whole batch where every replica takes it
   int replicas = 1;
+  int cores = 1;  // of a replica
+  std::vector<SharedInput> shared;
+  std::optional<int64_t> core_bytes;  // of a replica's inputs and layers, as far as they are known
   // absent: use_tpu false looks after each step
   std::optional<IterationsPerLoop> iterations_per_loop;
   ModelCost model;

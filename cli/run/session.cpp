@@ -184,7 +184,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
       loaded_(std::make_unique<LoadedJob>(LoadInvocationJob(invocation, sources))),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
       backend_(MakeCpuBackend()),
-      device_(DeviceName(invocation.device, loaded_->job), ReplicasOf(loaded_->job.estimator),
+      device_(DeviceName(invocation.device, loaded_->job), DevicesOf(loaded_->job.estimator),
               invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
   ChooseCpuIsa(loaded_->job, device_.backend() == nullptr);
   const PreemptionOptions& preemption = job().tpuest.preemption;

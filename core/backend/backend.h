@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/partition.h"
 #include "core/base/step_trace.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
@@ -66,6 +67,8 @@ struct FeedSpec {
   // Valid: the program is for this value alone, and what is fed later is not looked at. For graphs
   // in which sizes follow from values (IsSizedByValues).
   Tensor value = {};
+  // How the cores of a replica share it, in the shape above.
+  Partition partition = {};
 };
 
 struct ProgramSpec {
@@ -91,6 +94,7 @@ struct DeviceOptions {
 
 struct CompileOptions {
   int replicas = 1;      // logical replicas of the whole run
+  int partitions = 1;    // cores that share a replica's work on a device; the CPU engine has none
   int threads = 1;       // step threads of this process
   uint64_t seed = 0;     // of random ops
   bool fuse = true;      // off for comparison

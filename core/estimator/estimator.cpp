@@ -17,6 +17,7 @@
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/first_not_finite.h"
+#include "core/estimator/step/input_partition.h"
 #include "core/estimator/train/trainer.h"
 #include "core/estimator/train_and_evaluate.h"
 #include "core/hosts/group_sum.h"
@@ -55,7 +56,9 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   ThrowFaults(Validate(options));
   EstimatorContext context{
       .model_fn = std::move(model_fn), .options = std::move(options), .home = home};
-  context.model_fn = WithBatchAxis(std::move(context.model_fn), context.options.batch_axis);
+  context.model_fn = WithBatchAxis(
+      WithInputPartition(std::move(context.model_fn), context.options.run_config.tpu_config),
+      context.options.batch_axis);
   const RunConfig& config = context.options.run_config;
   if (config.model_dir) {
     context.model_dir = *config.model_dir;

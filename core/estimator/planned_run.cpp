@@ -5,6 +5,7 @@
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/step/batch_axis.h"
+#include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/train_step.h"
 #include "core/nn/global_step.h"
 
@@ -24,7 +25,9 @@ std::optional<int64_t> PlannedRun::steps() const {
 }
 
 EstimatorContext ContextOf(const PlanArgs& args) {
-  return {.model_fn = WithBatchAxis(args.model_fn, args.options.batch_axis),
+  return {.model_fn =
+              WithBatchAxis(WithInputPartition(args.model_fn, args.options.run_config.tpu_config),
+                            args.options.batch_axis),
           .options = args.options,
           .home = args.home,
           .model_dir = {},
@@ -34,10 +37,13 @@ EstimatorContext ContextOf(const PlanArgs& args) {
 PlannedRun PlanTraining(const PlanArgs& args) {
   ThrowFaults(Validate(args.length, args.options.use_tpu));
   const EstimatorContext context = ContextOf(args);
-  PlannedRun run{.batch_size = context.BatchSize(Mode::kTrain),
-                 .replicas = context.ReplicasIn(Mode::kTrain),
-                 .broadcast = context.BroadcastsIn(Mode::kTrain)};
+  PlannedRun run{
+      .batch_size = context.BatchSize(Mode::kTrain),
+      .replicas = context.ReplicasIn(Mode::kTrain),
+      .cores = args.options.use_tpu ? args.options.run_config.tpu_config.CoresOfReplica() : 1,
+      .broadcast = context.BroadcastsIn(Mode::kTrain)};
   run.model = BuildTrainModel(context, args.stream, run.batch_size, /*with_scaffold=*/false);
+  run.partitions = PartitionsOf(context, Mode::kTrain, args.stream, *run.model);
   const Graph& graph = *run.model->graph;
   const std::optional<std::string>& model_dir = args.options.run_config.model_dir;
   std::optional<SavedState> newest;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/partition.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/estimator.h"
@@ -23,9 +24,12 @@ struct PlannedRun {
   TrainGoal goal;
   int64_t batch_size = 1;  // rows of all replicas together
   int replicas = 1;
+  int cores = 1;                            // that share the work of a replica
   bool broadcast = false;                   // every replica takes the whole batch
   std::shared_ptr<const BuiltModel> model;  // in TRAIN
   std::vector<WarmStartRow> warm_start;     // empty: there is none
+  // How the cores of a replica share each of the model's inputs; empty: each core has all of it.
+  std::vector<Partition> partitions = {};
 
   // The rows of one replica.
   [[nodiscard]] int64_t share() const { return broadcast ? batch_size : batch_size / replicas; }

@@ -39,6 +39,11 @@ def run_fixtures():
     square = copy.deepcopy(square)
     square['run_config']['tpu_config']['per_host_input_for_training'] = 'PER_HOST_V2'
     yield {'name': 'batch_axis of hosts', 'job': square, 'focus': [('run_config',)], 'commands': RUN_ONLY, 'codes': range(10)}
+    cores = {'iterations_per_loop': 1, 'num_shards': 2, 'num_cores_per_replica': 4, 'per_host_input_for_training': 'PER_HOST_V2',
+             'input_partition_dims': [{'x': [1, 4]}]}
+    yield {'name': 'cores', 'job': job_of(run_config__tpu_config=cores), 'focus': [('run_config', 'tpu_config')],
+           'commands': [['plan', '--json']], 'codes': range(10),
+           'values': {'run_config.tpu_config.num_cores_per_replica': [None, 2], 'run_config.tpu_config.input_partition_dims': [None]}}
     yield {'name': 'resume', 'job': job_of(tpuest__resume='auto'), 'focus': [('tpuest',)], 'codes': range(10),
            'values': {'tpuest.resume': ['must']}}
     layers = [{'type': 'dense', 'units': 512, 'activation': 'tanh', 'name': f'wide_{i}'} for i in range(3)]

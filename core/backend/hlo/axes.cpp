@@ -130,15 +130,14 @@ HloValue HloBuilder::ScatterRows(std::string_view op, const HloValue& x, const H
   return Scatter(op, x, Reshape(indices, WithOneMore(indices.shape)), updates, RowAxes(x, indices));
 }
 
-// All replicas are one group. Each all_reduce has a channel of its own, so that two of one module
-// cannot be taken for each other.
+// All replicas are one group. Without a channel it is a sum over replicas alone, which each core of
+// a replica makes with its peers; with one it would go over the cores of a replica as well.
 HloValue HloBuilder::AllReduceSum(const HloValue& x, int64_t replicas) {
   std::vector<int64_t> group;
   for (int64_t replica = 0; replica < replicas; ++replica) group.push_back(replica);
   return Op("all_reduce", {x},
-            fmt::format("{{replica_groups = dense<[[{}]]> : tensor<1x{}xi64>, channel_handle = "
-                        "#stablehlo.channel_handle<handle = {}, type = 0>}}",
-                        fmt::join(group, ", "), replicas, ++channels_),
+            fmt::format("{{replica_groups = dense<[[{}]]> : tensor<1x{}xi64>}}",
+                        fmt::join(group, ", "), replicas),
             BinaryRegion("add", x.dtype), x.dtype, x.shape);
 }
 

@@ -353,10 +353,22 @@ void HloBuilder::SetLocation(std::string_view node, const Place& place) {
   location_ = fmt::format(" loc(#loc{})", number);
 }
 
-HloValue HloBuilder::Argument(DType dtype, const Shape& shape) {
+HloValue HloBuilder::Argument(DType dtype, const Shape& shape, const Partition& partition) {
   argument_locations_.push_back(location_);
+  argument_partitions_.push_back(partition);
   arguments_.push_back({fmt::format("%arg{}", arguments_.size()), dtype, shape});
   return arguments_.back();
+}
+
+// Cores are counted through the parts in row-major order, the last dimension first.
+std::string HloBuilder::Attributes(std::string attributes, const Partition& partition) const {
+  if (partitions_ > 1) {
+    if (!attributes.empty()) attributes += ", ";
+    attributes += partition.empty() ? R"(mhlo.sharding = "{replicated}")"
+                                    : fmt::format(R"(mhlo.sharding = "{{devices=[{}]<=[{}]}}")",
+                                                  fmt::join(partition, ","), partitions_);
+  }
+  return attributes.empty() ? "" : fmt::format(" {{{}}}", attributes);
 }
 
 std::string HloBuilder::Finish(const std::vector<HloValue>& results,
@@ -365,21 +377,35 @@ std::string HloBuilder::Finish(const std::vector<HloValue>& results,
   for (size_t i = 0; i < arguments_.size(); ++i) {
     std::string text = fmt::format("{}: {}", arguments_[i].name, HloTypeOf(arguments_[i]));
     const auto alias = std::find(aliases.begin(), aliases.end(), static_cast<int64_t>(i));
+    std::string attributes;
     if (alias != aliases.end()) {
-      text += fmt::format(" {{tf.aliasing_output = {} : i32}}", alias - aliases.begin());
+      attributes = fmt::format("tf.aliasing_output = {} : i32", alias - aliases.begin());
     }
-    text += argument_locations_[i];
+    text += Attributes(std::move(attributes), argument_partitions_[i]) + argument_locations_[i];
     arguments.push_back(std::move(text));
   }
   std::string locations;
   for (const auto& [text, number] : locations_) {
     locations += fmt::format("#loc{} = loc({})\n", number, text);
   }
+  std::vector<std::string> types;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int64_t alias = i < aliases.size() ? aliases[i] : -1;
+    const Partition partition =
+        alias < 0 ? Partition() : argument_partitions_[static_cast<size_t>(alias)];
+    types.push_back(HloTypeOf(results[i]) + Attributes("", partition));
+  }
+  const std::string of_module = partitions_ > 1
+                                    ? fmt::format(
+                                          " attributes {{mhlo.num_partitions = {} : i32, "
+                                          "mhlo.num_replicas = {} : i32}}",
+                                          partitions_, replicas_)
+                                    : "";
   return fmt::format(
-      "module @tpuest {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  "
+      "module @tpuest{} {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  "
       "}}\n}}\n{}",
-      Join(arguments, ", "), TypesOf(results), body_, NamesOf(results), TypesOf(results),
-      locations);
+      of_module, Join(arguments, ", "), Join(types, ", "), body_, NamesOf(results),
+      TypesOf(results), locations);
 }
 
 }  // namespace tpuest

@@ -50,8 +50,11 @@ using HloFn = std::function<std::vector<HloValue>(const std::vector<HloValue>&)>
 
 class HloBuilder {
  public:
-  explicit HloBuilder(MatmulPrecision precision = MatmulPrecision::kDefault)
-      : precision_(precision) {}
+  // A module for so many replicas, each on so many cores: the text is that of one replica whose
+  // tensors are whole, and XLA's partitioner shares it out by how its arguments are cut.
+  explicit HloBuilder(MatmulPrecision precision = MatmulPrecision::kDefault, int replicas = 1,
+                      int partitions = 1)
+      : precision_(precision), replicas_(replicas), partitions_(partitions) {}
 
   // ---- values from nothing
   HloValue Constant(const Tensor& value);
@@ -142,9 +145,10 @@ class HloBuilder {
   // Operations and arguments from here on are of this node ("": of none), and of this place in the
   // job: a compiler that complains about them names both. A region ends what was set in it.
   void SetLocation(std::string_view node, const Place& place);
-  HloValue Argument(DType dtype, const Shape& shape);
+  // `partition`: how the cores of a replica share it.
+  HloValue Argument(DType dtype, const Shape& shape, const Partition& partition = {});
   // The whole text; the function is @main. `aliases`: result i may use the memory of argument
-  // aliases[i] (-1: none).
+  // aliases[i] (-1: none), and is shared by the cores as that is; they have all of other results.
   [[nodiscard]] std::string Finish(const std::vector<HloValue>& results,
                                    const std::vector<int64_t>& aliases = {}) const;
 
@@ -153,16 +157,21 @@ class HloBuilder {
   // A region as BinaryRegion's, whose result is its second argument.
   [[nodiscard]] std::string SetRegion(DType dtype);
 
+  // " {mhlo.sharding = ...}" of a module with partitions, joined to other attributes; else those.
+  [[nodiscard]] std::string Attributes(std::string attributes, const Partition& partition) const;
+
   const MatmulPrecision precision_;
+  const int replicas_;
+  const int partitions_;
   std::string body_;
   std::vector<HloValue> arguments_;
   std::vector<std::string> argument_locations_;
+  std::vector<Partition> argument_partitions_;
   std::string location_;  // " loc(#loc3)" or ""
   // "\"dense/MatMul\"(\"job.yaml\":12:5)" -> the number of its alias, which the module's end
   // defines.
   std::map<std::string, size_t> locations_;
   int64_t next_ = 0;
-  int64_t channels_ = 0;
 };
 
 }  // namespace tpuest

@@ -48,7 +48,9 @@ class Lowering {
   // Lowers every needed node where the builder stands: at the top of a module, or in a loop's body.
   [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
                                 std::span<const HloValue> variables);
-  [[nodiscard]] LoweredModule Module(std::string text) const;
+  // `stack` as the feeds' arguments have it; nullopt: they are of one step.
+  [[nodiscard]] LoweredModule Module(std::string text,
+                                     std::optional<int64_t> stack = std::nullopt) const;
 
  private:
   friend class NodeContext;
@@ -57,9 +59,14 @@ class Lowering {
     for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
     return types;
   }
+  // How the cores share the argument of this feed, in a shape of so many dimensions.
+  [[nodiscard]] Partition PartitionOf(size_t feed, int rank) const;
   // A feed that nothing reads is no argument.
   void FindFeeds();
   void FindVariables();
+  void SpreadTables();
+  // Whether the variable is a table that this one shares the fate of: itself, or a slot of it.
+  [[nodiscard]] bool BelongsTo(size_t variable, const std::string& table) const;
   [[nodiscard]] bool IsLowered(const Node& node) const;
   void Wait(Node& node);
   HloValue At(const Value& value) {
@@ -70,11 +77,13 @@ class Lowering {
 
   const BoundGraph bound_;
   const CompileOptions options_;
+  std::vector<Partition> partitions_;  // of spec.feeds
   Schedule schedule_;
   std::vector<size_t> feeds_;  // indices of those that are read
   std::vector<std::string> variables_;
   std::vector<HloValue> variable_types_;
   std::vector<const Node*> variable_nodes_;
+  std::vector<Partition> variable_partitions_;
   // The state of the step that is lowered: start_ has the variables as the step found them, now_ as
   // the nodes lowered so far have left them. Nodes are lowered in graph order, which respects
   // inputs and control inputs; a read takes start_ unless it waits for an update.
@@ -134,10 +143,14 @@ class NodeContext final : public LowerContext {
 Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
     : bound_(BindGraph(spec)), options_(options) {
   ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
-  for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
+  for (const FeedSpec& feed : spec.feeds) {
+    schedule_options.cut_feeds.push_back(feed.cut);
+    partitions_.push_back(options.partitions > 1 ? feed.partition : Partition());
+  }
   schedule_ = ScheduleGraph(bound_, schedule_options);
   FindFeeds();
   FindVariables();
+  SpreadTables();
 }
 
 void Lowering::FindFeeds() {
@@ -169,23 +182,69 @@ void Lowering::FindVariables() {
   }
 }
 
+// Whether the node takes a part of a variable: what it gives has another shape.
+bool LooksUp(const Node& node) {
+  if (node.inputs().empty() || node.outputs() != 1 || node.op().writes) return false;
+  const Node& variable = *node.input(0).node;
+  return variable.op().source == ValueSource::kVariable &&
+         node.output_shape(0) != variable.Attr<Shape>("shape");
+}
+
+// Slots are named behind their variable, as TensorFlow names them.
+bool Lowering::BelongsTo(size_t variable, const std::string& table) const {
+  const std::string& name = variables_[variable];
+  return name == table || name.starts_with(table + "/");
+}
+
+// The cores of a replica share the rows of what is looked up by row: XLA's partitioner has each
+// core look among its own rows, and puts what they find together. Tables that are small stay whole.
+void Lowering::SpreadTables() {
+  constexpr int64_t kLeastBytes = int64_t{1} << 20;
+  variable_partitions_.resize(variables_.size());
+  if (options_.partitions == 1) return;
+  for (const auto& node : bound_.graph->nodes()) {
+    if (!LooksUp(*node) || !IsLowered(*node)) continue;
+    const std::string table = NameOfVariable(node->input(0));
+    const auto found = std::find(variables_.begin(), variables_.end(), table);
+    if (found == variables_.end()) continue;
+    const Shape shape = variable_types_[static_cast<size_t>(found - variables_.begin())].shape;
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      const HloValue& type = variable_types_[i];
+      const int64_t bytes = type.shape.elements() * static_cast<int64_t>(SizeOf(type.dtype));
+      const bool is_large = type.shape.rank() == 2 && bytes >= kLeastBytes;
+      if (!is_large || type.shape != shape || !BelongsTo(i, table)) continue;
+      variable_partitions_[i] = {options_.partitions, 1};
+    }
+  }
+}
+
 std::vector<HloValue> Lowering::FeedArguments(HloBuilder& hlo,
                                               const std::vector<HloValue>& types) const {
   std::vector<HloValue> arguments;
   for (size_t i = 0; i < types.size(); ++i) {
     const Node& node = *bound_.feeds[feeds_[i]].node;
     hlo.SetLocation(node.name(), node.origin());
-    arguments.push_back(hlo.Argument(types[i].dtype, types[i].shape));
+    arguments.push_back(hlo.Argument(types[i].dtype, types[i].shape,
+                                     PartitionOf(feeds_[i], types[i].shape.rank())));
   }
   hlo.SetLocation("", {});
   return arguments;
+}
+
+// Dimensions before the feed's own, a stack's, are whole on every core.
+Partition Lowering::PartitionOf(size_t feed, int rank) const {
+  Partition partition = partitions_[feed];
+  if (partition.empty()) return partition;
+  partition.insert(partition.begin(), static_cast<size_t>(rank) - partition.size(), 1);
+  return partition;
 }
 
 std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
   std::vector<HloValue> arguments;
   for (size_t i = 0; i < variables_.size(); ++i) {
     hlo.SetLocation(variables_[i], variable_nodes_[i]->origin());
-    arguments.push_back(hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape));
+    arguments.push_back(
+        hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape, variable_partitions_[i]));
   }
   hlo.SetLocation("", {});
   return arguments;
@@ -239,11 +298,17 @@ void Lowering::Wait(Node& node) {
   values_[node.output(0)] = hlo_->OpMany("optimization_barrier", all, "", "", all).back();
 }
 
-LoweredModule Lowering::Module(std::string text) const {
+LoweredModule Lowering::Module(std::string text, std::optional<int64_t> stack) const {
   LoweredModule module;
   module.text = std::move(text);
   module.feeds = feeds_;
+  module.stack = stack.value_or(1);
+  for (const size_t feed : feeds_) {
+    const int rank = bound_.feeds[feed].shape().rank();
+    module.partitions.push_back(PartitionOf(feed, stack ? rank + 1 : rank));
+  }
   module.variables = variables_;
+  module.variable_partitions = variable_partitions_;
   for (const std::string& name : variables_) {
     module.assigned.push_back(now_.at(name).name != start_.at(name).name);
   }
@@ -320,7 +385,7 @@ class Loop {
         options_(options),
         feeds_(Stacked(lowering.Feeds(), stack)),
         fetches_(Stacked(lowering.Fetches(), stack)),
-        hlo_(options.device.matmul_precision) {}
+        hlo_(options.device.matmul_precision, options.replicas, options.partitions) {}
 
   std::string Text();
 
@@ -389,7 +454,7 @@ std::string Loop::Text() {
 
 LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
-  HloBuilder hlo(options.device.matmul_precision);
+  HloBuilder hlo(options.device.matmul_precision, options.replicas, options.partitions);
   const std::vector<HloValue> feeds = lowering.FeedArguments(hlo, lowering.Feeds());
   const std::vector<HloValue> variables = lowering.VariableArguments(hlo);
   const StepValues step = lowering.Step(hlo, feeds, variables);
@@ -411,9 +476,7 @@ LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& opti
   const int64_t fit = options.device.staging_bytes / std::max<int64_t>(1, bytes);
   const int64_t stack = std::max<int64_t>(1, std::min(options.steps_per_call, fit));
   std::string text = Loop(lowering, options, stack).Text();
-  LoweredModule module = lowering.Module(std::move(text));
-  module.stack = stack;
-  return module;
+  return lowering.Module(std::move(text), stack);
 }
 
 }  // namespace tpuest

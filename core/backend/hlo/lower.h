@@ -57,10 +57,14 @@ inline constexpr int kStopVariable = 2;
 struct LoweredModule {
   std::string text;
   std::vector<size_t> feeds;           // indices of spec.feeds that are read: the arguments
+  std::vector<Partition> partitions;   // of each of `feeds`, as the argument is shaped
   int64_t stack = 1;                   // most steps of one run
   std::vector<std::string> variables;  // by name, in the order of the arguments
   std::vector<bool> assigned;          // of each variable, whether its value changes
-  std::vector<Shape> fetches;          // of one step, as spec.fetches
+  // How the cores of a replica share each variable: tables that are looked up by row, and their
+  // slots, are cut by row where they are large.
+  std::vector<Partition> variable_partitions;
+  std::vector<Shape> fetches;  // of one step, as spec.fetches
 };
 
 // The module of one step. Arguments: the feeds that it reads, the variables. Results: the fetches,

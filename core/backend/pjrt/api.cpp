@@ -40,6 +40,32 @@ void AppendVarint(uint64_t value, std::string& bytes) {
   bytes.push_back(static_cast<char>(value));
 }
 
+void AppendMessage(int field, const std::string& message, std::string& out) {
+  AppendVarint(static_cast<uint64_t>(field) << 3 | 2, out);
+  AppendVarint(message.size(), out);
+  out += message;
+}
+
+// DeviceAssignmentProto (xla/xla_data.proto): 1 the replicas, 2 the computations of each, and in 3
+// for each computation its replicas' devices (1).
+std::string DeviceAssignment(int replicas, int partitions) {
+  std::string assignment;
+  AppendVarint(1 << 3, assignment);
+  AppendVarint(static_cast<uint64_t>(replicas), assignment);
+  AppendVarint(2 << 3, assignment);
+  AppendVarint(static_cast<uint64_t>(partitions), assignment);
+  for (int partition = 0; partition < partitions; ++partition) {
+    std::string ids;
+    for (int replica = 0; replica < replicas; ++replica) {
+      AppendVarint(static_cast<uint64_t>(replica * partitions + partition), ids);
+    }
+    std::string devices;
+    AppendMessage(1, ids, devices);
+    AppendMessage(3, devices, assignment);
+  }
+  return assignment;
+}
+
 // The code of an Error: `code`, unless memory is what is missing.
 Code CodeOf(const PjrtFailure& failure, Code code) {
   return failure.code == pjrt::ErrorCode::kResourceExhausted ? Code::kResource : code;
@@ -177,29 +203,40 @@ DType DTypeOf(pjrt::BufferType type) {
 }
 
 // CompileOptionsProto (xla/pjrt/proto/compile_options.proto): field 3 is the build options, in it
-// 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned".
-std::string PjrtCompileOptions(int replicas) {
+// 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned". With partitions
+// 6 has XLA's partitioner share out the module, and 9 says which device is which core.
+std::string PjrtCompileOptions(int replicas, int partitions) {
   std::string build;
   AppendVarint(1 << 3, build);
   AppendVarint(~uint64_t{0}, build);
   AppendVarint(4 << 3, build);
   AppendVarint(static_cast<uint64_t>(replicas), build);
   AppendVarint(5 << 3, build);
-  AppendVarint(1, build);
+  AppendVarint(static_cast<uint64_t>(partitions), build);
+  if (partitions > 1) {
+    AppendVarint(6 << 3, build);
+    AppendVarint(1, build);
+    AppendMessage(9, DeviceAssignment(replicas, partitions), build);
+  }
   std::string options;
-  AppendVarint(3 << 3 | 2, options);
-  AppendVarint(build.size(), options);
-  return options + build;
+  AppendMessage(3, build, options);
+  return options;
 }
 
-void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units) {
-  if (replicas <= available) return;
-  throw Error(Code::kUsage,
+void CheckReplicas(int replicas, int partitions, int available, const std::string& where,
+                   std::string_view units) {
+  if (replicas * partitions <= available) return;
+  const int fit = available / partitions;
+  Error error(Code::kUsage,
               fmt::format("TPUConfig.num_shards is not set correctly. {0} has {1} {2}: "
-                          "num_replicas should be at most ({1}), got ({3})",
-                          where, available, units, replicas),
-              fmt::format("tpu_config.num_shards={}", available))
-      .Key("run_config.tpu_config.num_shards");
+                          "num_replicas should be at most ({3}), got ({4}){5}",
+                          where, available, units, fit, replicas,
+                          partitions == 1 ? ""
+                                          : fmt::format(", each on num_cores_per_replica {} {}",
+                                                        partitions, units)),
+              fit > 0 ? fmt::format("tpu_config.num_shards={}", fit)
+                      : fmt::format("tpu_config.num_cores_per_replica: at most {}", available));
+  throw std::move(error).Key("run_config.tpu_config.num_shards");
 }
 
 pjrt::Program PjrtProgramOf(std::string& module) {

@@ -65,11 +65,14 @@ class PjrtApi {
 [[nodiscard]] pjrt::BufferType PjrtTypeOf(DType dtype);
 [[nodiscard]] DType DTypeOf(pjrt::BufferType type);
 
-// A serialized CompileOptionsProto for so many replicas of one partition.
-[[nodiscard]] std::string PjrtCompileOptions(int replicas);
+// A serialized CompileOptionsProto for so many replicas, each on so many cores: core p of replica r
+// is device r * partitions + p.
+[[nodiscard]] std::string PjrtCompileOptions(int replicas, int partitions);
 
-// Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough.
-void CheckReplicas(int replicas, int available, const std::string& where, std::string_view units);
+// Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough for
+// the replicas, which take so many each.
+void CheckReplicas(int replicas, int partitions, int available, const std::string& where,
+                   std::string_view units);
 
 // The module as the interface takes it; both texts outlive it.
 [[nodiscard]] pjrt::Program PjrtProgramOf(std::string& module);

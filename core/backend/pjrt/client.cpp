@@ -87,25 +87,25 @@ class Executable final : public PjrtExecutable {
   // the outer. Results get owners before anything can throw.
   std::vector<std::vector<PjrtBufferPtr>> Execute(
       const std::vector<std::vector<PjrtBuffer*>>& arguments) override {
-    const size_t replicas = arguments.size();
-    std::vector<std::vector<pjrt::Buffer*>> given(replicas);
-    std::vector<std::vector<pjrt::Buffer*>> made(replicas, std::vector<pjrt::Buffer*>(outputs_));
+    const size_t devices = arguments.size();
+    std::vector<std::vector<pjrt::Buffer*>> given(devices);
+    std::vector<std::vector<pjrt::Buffer*>> made(devices, std::vector<pjrt::Buffer*>(outputs_));
     std::vector<pjrt::Buffer* const*> argument_lists;
     std::vector<pjrt::Buffer**> output_lists;
-    for (size_t r = 0; r < replicas; ++r) {
-      for (const PjrtBuffer* const argument : arguments[r]) {
-        given[r].push_back(static_cast<const Buffer*>(argument)->get());
+    for (size_t d = 0; d < devices; ++d) {
+      for (const PjrtBuffer* const argument : arguments[d]) {
+        given[d].push_back(static_cast<const Buffer*>(argument)->get());
       }
-      argument_lists.push_back(given[r].data());
-      output_lists.push_back(made[r].data());
+      argument_lists.push_back(given[d].data());
+      output_lists.push_back(made[d].data());
     }
-    std::vector<pjrt::Event*> events(replicas, nullptr);
+    std::vector<pjrt::Event*> events(devices, nullptr);
     pjrt::ExecuteOptions options;
     pjrt::LoadedExecutableExecuteArgs args{
         .executable = executable_,
         .options = &options,
         .argument_lists = argument_lists.data(),
-        .num_devices = replicas,
+        .num_devices = devices,
         .num_args = given.front().size(),
         .output_lists = output_lists.data(),
         .device_complete_events = events.data(),
@@ -113,10 +113,10 @@ class Executable final : public PjrtExecutable {
     api_.Need(api_->loaded_executable_execute(&args), "running a program", Code::kLost);
     std::vector<EventPtr> done;
     for (pjrt::Event* const event : events) done.emplace_back(event, DestroyEvent{&api_});
-    std::vector<std::vector<PjrtBufferPtr>> outputs(replicas);
-    for (size_t r = 0; r < replicas; ++r) {
-      for (pjrt::Buffer* const buffer : made[r]) {
-        outputs[r].push_back(std::make_unique<Buffer>(api_, buffer));
+    std::vector<std::vector<PjrtBufferPtr>> outputs(devices);
+    for (size_t d = 0; d < devices; ++d) {
+      for (pjrt::Buffer* const buffer : made[d]) {
+        outputs[d].push_back(std::make_unique<Buffer>(api_, buffer));
       }
     }
     for (EventPtr& event : done) api_.Await(event.release(), "running a program");
@@ -198,11 +198,12 @@ class Client final : public PjrtClient {
   }
   [[nodiscard]] int devices() const override { return static_cast<int>(devices_.size()); }
 
-  std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas) override {
-    CheckReplicas(replicas, devices(), api_.path(), "devices");
+  std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas,
+                                          int partitions) override {
+    CheckReplicas(replicas, partitions, devices(), api_.path(), "devices");
     std::string code = module;
     pjrt::Program program = PjrtProgramOf(code);
-    const std::string options = PjrtCompileOptions(replicas);
+    const std::string options = PjrtCompileOptions(replicas, partitions);
     pjrt::ClientCompileArgs compile{
         .client = client_.get(),
         .program = &program,
@@ -219,7 +220,7 @@ class Client final : public PjrtClient {
     return std::make_unique<Executable>(api_, compile.executable);
   }
 
-  PjrtBufferPtr ToDevice(const Tensor& tensor, int replica) override {
+  PjrtBufferPtr ToDevice(const Tensor& tensor, int device) override {
     pjrt::ClientBufferFromHostBufferArgs args{
         .client = client_.get(),
         .data = tensor.raw(),
@@ -228,7 +229,7 @@ class Client final : public PjrtClient {
         .num_dims = tensor.shape().dims().size(),
         // The tensor may change once this returns, so the plugin copies before.
         .host_buffer_semantics = pjrt::HostBufferSemantics::kImmutableOnlyDuringCall,
-        .device = devices_.at(static_cast<size_t>(replica)),
+        .device = devices_.at(static_cast<size_t>(device)),
     };
     api_.Need(api_->client_buffer_from_host_buffer(&args), "copying to the device", Code::kLost);
     auto buffer = std::make_unique<Buffer>(api_, args.buffer);

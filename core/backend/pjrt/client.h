@@ -1,6 +1,6 @@
 #pragma once
-// A PJRT plugin as a device: buffers, and modules that run on them, one device a replica. The
-// plugin's errors become Errors.
+// A PJRT plugin as a device: buffers, and modules that run on them, a device a core of a replica.
+// The plugin's errors become Errors.
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ using PjrtBufferPtr = std::unique_ptr<PjrtBuffer>;
 class PjrtExecutable {
  public:
   virtual ~PjrtExecutable() = default;
-  // arguments[replica][i] -> results[replica][i]. What the module may use for its results
+  // arguments[device][i] -> results[device][i]. What the module may use for its results
   // (HloBuilder::Finish) is used up. May return before the results are there. Error kLost,
   // kResource.
   [[nodiscard]] virtual std::vector<std::vector<PjrtBufferPtr>> Execute(
@@ -39,12 +39,14 @@ class PjrtClient {
   // The plugin's own version, as it writes it; empty: it does not say.
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
-  // Compiles a StableHLO module (hlo/builder.h) for so many replicas. Error kUsage with the
-  // plugin's words, at the node that they name; kResource if it cannot fit.
+  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, each on so many devices.
+  // Error kUsage with the plugin's words, at the node that they name; kResource if it cannot fit.
   [[nodiscard]] virtual std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
-                                                                int replicas) = 0;
-  // A copy on the device of a replica; the tensor may change once this returns.
-  [[nodiscard]] virtual PjrtBufferPtr ToDevice(const Tensor& tensor, int replica) = 0;
+                                                                int replicas,
+                                                                int partitions = 1) = 0;
+  // A copy on a device: core p of replica r is device r * partitions + p. The tensor may change
+  // once this returns.
+  [[nodiscard]] virtual PjrtBufferPtr ToDevice(const Tensor& tensor, int device) = 0;
 };
 
 // Starts the plugin in a shared library, as one client. `cpu_devices`: how many devices XLA's CPU

@@ -14,35 +14,57 @@ class DeviceVariables final : public VariableHolder {
  public:
   explicit DeviceVariables(PjrtClient& client) : client_(client) {}
 
-  // All replicas hold the same value, so the first one's is enough.
+  // All replicas hold the same value, so the first one's is enough: its first core's, or the parts
+  // of all its cores.
   [[nodiscard]] Tensor Value(const std::string& name) const override {
-    return copies_.at(name).buffers.front()->ToHost();
+    const Copies& copies = copies_.at(name);
+    const Tensor first = copies.buffers.front()->ToHost();
+    if (copies.partition.empty()) return first;
+    Tensor whole(first.dtype(), copies.shape);
+    for (int core = 0; core < CoresOf(copies.partition); ++core) {
+      const Tensor part = copies.buffers[static_cast<size_t>(core)]->ToHost();
+      PutPaddedPart(part, copies.partition, core, whole);
+    }
+    return whole;
   }
 
-  // Returns the variable's newest value on each of so many replicas; uploads it where it is not
-  // there. The store's version goes up only when the host's value changes, so copies that programs
-  // have replaced by newer ones keep it.
+  // Returns the variable's newest value on each of so many devices, shared as `partition` says by
+  // the cores of each replica; uploads it where it is not there so. The store's version goes up
+  // only when the host's value changes, so copies that programs have replaced by newer ones keep
+  // it.
   [[nodiscard]] std::vector<PjrtBufferPtr>& Of(const std::string& name, const VariableStore& store,
-                                               int replicas) {
-    Copies& copies = copies_[name];
-    const auto count = static_cast<size_t>(replicas);
-    if (copies.buffers.size() >= count && copies.version == store.version(name)) {
-      return copies.buffers;
+                                               int devices, const Partition& partition) {
+    const auto found = copies_.find(name);
+    const auto count = static_cast<size_t>(devices);
+    if (found != copies_.end() && found->second.buffers.size() >= count &&
+        found->second.version == store.version(name) && found->second.partition == partition) {
+      return found->second.buffers;
     }
-    const Tensor& value = store.Get(name);
-    copies.version = store.version(name);
-    copies.buffers.clear();
-    for (int replica = 0; replica < replicas; ++replica) {
-      copies.buffers.push_back(client_.ToDevice(value, replica));
+    const Tensor& value = store.Get(name);  // of these copies, where they are the newest
+    Copies copies{.buffers = {},
+                  .version = store.version(name),
+                  .partition = partition,
+                  .shape = value.shape()};
+    for (int device = 0; device < devices; ++device) {
+      copies.buffers.push_back(client_.ToDevice(
+          partition.empty() ? value : PaddedPart(value, partition, device % CoresOf(partition)),
+          device));
     }
-    return copies.buffers;
+    return (copies_[name] = std::move(copies)).buffers;
   }
 
  private:
   struct Copies {
-    std::vector<PjrtBufferPtr> buffers;  // by replica
+    std::vector<PjrtBufferPtr> buffers;  // by device
     uint64_t version = 0;                // of the store's value that they are, or are made of
+    Partition partition;
+    Shape shape;  // of the whole
   };
+  static int CoresOf(const Partition& partition) {
+    int64_t cores = 1;
+    for (const int64_t parts : partition) cores *= parts;
+    return static_cast<int>(cores);
+  }
   PjrtClient& client_;
   std::map<std::string, Copies> copies_;
 };
@@ -75,9 +97,10 @@ class PjrtProgram final : public Program {
         variables_(variables),
         copies_(CopiesOf(client, variables)),
         replicas_(options.replicas),
+        partitions_(options.partitions),
         loops_(!spec.targets.empty()),
         module_(LowerProgram(spec, options)),
-        executable_(client.Compile(module_.text, options.replicas)) {
+        executable_(client.Compile(module_.text, options.replicas, options.partitions)) {
     module_.text.clear();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
       if (module_.assigned[i]) assigned_.push_back(module_.variables[i]);
@@ -105,7 +128,8 @@ class PjrtProgram final : public Program {
   [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return module_.stack; }
 
  private:
-  // Buffers by replica, then in the order of the module's arguments or results.
+  // Buffers by device, the cores of a replica in a row, then in the order of the module's arguments
+  // or results.
   using Buffers = std::vector<std::vector<PjrtBufferPtr>>;
 
   // Makes at most module_.stack steps. The order of the arguments is LoweredModule's; the feeds'
@@ -113,35 +137,47 @@ class PjrtProgram final : public Program {
   void RunCall(std::span<const StepFeeds> steps, std::vector<StepResult>& results) {
     const Buffers fed = Feed(steps);
     std::vector<std::vector<PjrtBuffer*>> arguments(fed.size());
-    const auto take = [&](size_t replica, const PjrtBufferPtr& buffer) {
-      arguments[replica].push_back(buffer.get());
+    const auto take = [&](size_t device, const PjrtBufferPtr& buffer) {
+      arguments[device].push_back(buffer.get());
     };
-    for (size_t r = 0; r < fed.size(); ++r) {
-      for (size_t i = 0; i < module_.feeds.size(); ++i) take(r, fed[r][i]);
-      for (const std::string& name : module_.variables) {
-        take(r, copies_->Of(name, variables_, replicas_)[r]);
-      }
-      if (loops_) take(r, fed[r].back());
+    for (size_t d = 0; d < fed.size(); ++d) {
+      for (size_t i = 0; i < module_.feeds.size(); ++i) take(d, fed[d][i]);
+      for (size_t i = 0; i < module_.variables.size(); ++i) take(d, CopiesOfVariable(i)[d]);
+      if (loops_) take(d, fed[d].back());
     }
     Buffers outputs = executable_->Execute(arguments);
     KeepVariables(outputs);
     Collect(outputs, results);
   }
 
+  [[nodiscard]] int devices() const { return replicas_ * partitions_; }
+  [[nodiscard]] std::vector<PjrtBufferPtr>& CopiesOfVariable(size_t i) {
+    return copies_->Of(module_.variables[i], variables_, devices(), module_.variable_partitions[i]);
+  }
+
   // The feeds of each replica, stacked where the program loops, and then the number of steps.
   [[nodiscard]] Buffers Feed(std::span<const StepFeeds> steps) {
-    Buffers fed(static_cast<size_t>(replicas_));
+    Buffers fed(static_cast<size_t>(devices()));
     for (int replica = 0; replica < replicas_; ++replica) {
       const auto r = static_cast<size_t>(replica);
+      const int first = replica * partitions_;
       for (size_t i = 0; i < module_.feeds.size(); ++i) {
-        fed[r].push_back(client_.ToDevice(
-            loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r], replica));
+        const Tensor& feed = loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r];
+        FeedCores(feed, module_.partitions[i], first, fed);
       }
       if (!loops_) continue;
-      const auto count = static_cast<int32_t>(steps.size());
-      fed[r].push_back(client_.ToDevice(Tensor::Scalar<int32_t>(count), replica));
+      FeedCores(Tensor::Scalar<int32_t>(static_cast<int32_t>(steps.size())), {}, first, fed);
     }
     return fed;
+  }
+
+  // Gives each core of the replica whose first one this is the tensor, or its part of it.
+  void FeedCores(const Tensor& tensor, const Partition& partition, int first, Buffers& fed) {
+    for (int core = 0; core < partitions_; ++core) {
+      const int device = first + core;
+      fed[static_cast<size_t>(device)].push_back(client_.ToDevice(
+          partition.empty() ? tensor : PaddedPart(tensor, partition, core), device));
+    }
   }
 
   // Stacks one argument's feeds of all steps. What stands behind the last step, of an earlier call,
@@ -166,15 +202,15 @@ class PjrtProgram final : public Program {
   void KeepVariables(Buffers& outputs) {
     const size_t first = module_.fetches.size();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
-      auto& copies = copies_->Of(module_.variables[i], variables_, replicas_);
-      for (size_t r = 0; r < outputs.size(); ++r) copies[r] = std::move(outputs[r][first + i]);
+      auto& copies = CopiesOfVariable(i);
+      for (size_t d = 0; d < outputs.size(); ++d) copies[d] = std::move(outputs[d][first + i]);
     }
     variables_.LeaveWith(copies_, assigned_);
   }
 
   // Reads what all replicas agree on (the two numbers at the end) from the first, and fetches from
-  // each. A step's rows are cloned out of the stack, which would otherwise live as long as any of
-  // them.
+  // the first core of each. A step's rows are cloned out of the stack, which would otherwise live
+  // as long as any of them.
   void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
     int64_t made = 1;
     int32_t stop = 0;
@@ -186,8 +222,8 @@ class PjrtProgram final : public Program {
     const size_t begin = results.size();
     results.resize(begin + static_cast<size_t>(made));
     for (size_t i = 0; i < module_.fetches.size(); ++i) {
-      for (const auto& of_replica : outputs) {
-        const Tensor all = of_replica[i]->ToHost();
+      for (size_t d = 0; d < outputs.size(); d += static_cast<size_t>(partitions_)) {
+        const Tensor all = outputs[d][i]->ToHost();
         for (int64_t step = 0; step < made; ++step) {
           auto& fetches = results[begin + static_cast<size_t>(step)].fetches;
           fetches.resize(module_.fetches.size());
@@ -206,6 +242,7 @@ class PjrtProgram final : public Program {
   VariableStore& variables_;
   const std::shared_ptr<DeviceVariables> copies_;
   const int replicas_;
+  const int partitions_;
   const bool loops_;
   LoweredModule module_;
   std::vector<std::string> assigned_;

@@ -113,10 +113,10 @@ class Topology final : public PjrtTopology {
     Describe();
   }
   [[nodiscard]] const TopologyInfo& info() const override { return info_; }
-  CompiledSize Compile(const std::string& module, int replicas) override;
+  CompiledSize Compile(const std::string& module, int replicas, int partitions) override;
   int64_t ArgumentBytes(DType dtype, const Shape& shape) override {
     HloBuilder hlo;
-    return Compile(hlo.Finish({hlo.Argument(dtype, shape)}), 1).arguments;
+    return Compile(hlo.Finish({hlo.Argument(dtype, shape)}), 1, 1).arguments;
   }
 
  private:
@@ -207,11 +207,11 @@ CompiledSize Topology::SizeOf(pjrt::Executable* executable) const {
 
 // A program that does not fit is a result, not an Error: what is missing and what takes it is the
 // answer to the question.
-CompiledSize Topology::Compile(const std::string& module, int replicas) {
-  CheckReplicas(replicas, info_.cores, info_.name, "cores");
+CompiledSize Topology::Compile(const std::string& module, int replicas, int partitions) {
+  CheckReplicas(replicas, partitions, info_.cores, info_.name, "cores");
   std::string code = module;
   pjrt::Program program = PjrtProgramOf(code);
-  const std::string options = PjrtCompileOptions(replicas);
+  const std::string options = PjrtCompileOptions(replicas, partitions);
   pjrt::CompileArgs compile{
       .topology = topology_.get(),
       .program = &program,

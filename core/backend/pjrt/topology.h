@@ -18,7 +18,7 @@ struct TopologyInfo {
   std::string platform;  // "tpu"
   std::string version;   // of the plugin, as it says
   std::string kind;      // "TPU v5 lite"
-  int cores = 0;         // devices, each for one replica
+  int cores = 0;         // devices
   // Bytes of one core: its memory (TpuMemoryBytes; 0: not known), and what the plugin lets programs
   // have of it (0: not said).
   int64_t memory = 0;
@@ -44,9 +44,10 @@ class PjrtTopology {
  public:
   virtual ~PjrtTopology() = default;
   [[nodiscard]] virtual const TopologyInfo& info() const = 0;
-  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, at most one a core. Error
-  // kUsage with the plugin's words, at the place in the job of the node that they name.
-  [[nodiscard]] virtual CompiledSize Compile(const std::string& module, int replicas) = 0;
+  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, each on so many cores of its
+  // own. Error kUsage with the plugin's words, at the place in the job of the node that they name.
+  [[nodiscard]] virtual CompiledSize Compile(const std::string& module, int replicas,
+                                             int partitions = 1) = 0;
   // The bytes that an argument takes on a core as its devices lay it out: with padding. TPUs keep
   // tiles of 8 x 128 numbers. 0 where it does not fit.
   [[nodiscard]] virtual int64_t ArgumentBytes(DType dtype, const Shape& shape) = 0;

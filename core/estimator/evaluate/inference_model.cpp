@@ -24,6 +24,7 @@
 #include "core/estimator/group/orders.h"
 #include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/host_call_runner.h"
+#include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/scaffold.h"
 
 namespace tpuest {
@@ -166,10 +167,12 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
           .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
           .targets = Targets(model.spec),
           .options = {.replicas = replicas,
+                      .partitions = context_.CoresIn(mode_),
                       .threads = context_.threads,
                       .seed = *context_.seed,
                       .device = context_.home.device_options,
-                      .collective = made->is_spread ? context_.collective.get() : nullptr}});
+                      .collective = made->is_spread ? context_.collective.get() : nullptr},
+          .partitions = PartitionsOf(context_, mode_, *stream_, model)});
   made->metrics = std::make_unique<HostGraph>(context_.home.backend, *model.graph, variables_,
                                               context_.threads);
   variant = std::move(made);

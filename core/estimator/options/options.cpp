@@ -36,11 +36,54 @@ bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault;
 
 bool IsNatural(const std::optional<int64_t>& value) { return value.value_or(0) >= 0; }
 
+constexpr int kMostCoresOfReplica = 128;
+
+bool IsCountOfCores(int cores) {
+  return cores > 0 && cores <= kMostCoresOfReplica && (cores & (cores - 1)) == 0;
+}
+
+// TPUConfig's rules on cores of a replica, in its order, and TPUContext's.
+void CheckPartitions(const TpuConfig& config, Faults& faults) {
+  const std::string key = "run_config.tpu_config.";
+  const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training);
+  const bool per_host_v2 = mode != nullptr && *mode == "PER_HOST_V2";
+  if (const std::optional<InputPartitionDims>& dims = config.input_partition_dims) {
+    const std::string at = key + "input_partition_dims";
+    faults.Expect(dims->size() == 1 || dims->size() == 2, at,
+                  "input_partition_dims must be a list/tuple with one or two elements.",
+                  "[features] or [features, labels]");
+    faults.Expect(per_host_v2, at, "input_partition_dims is only supported in PER_HOST_V2 mode.",
+                  "per_host_input_for_training: PER_HOST_V2");
+    faults.Expect(config.num_cores_per_replica.has_value(), at,
+                  "input_partition_dims requires setting num_cores_per_replica.",
+                  "num_cores_per_replica: 4");
+    faults.Expect(dims->empty() || dims->front().has_value(), at,
+                  "input_partition_dims[0] must not be None",
+                  "null stands for a tensor that every core has whole: [{image: null}]");
+  }
+  if (!config.num_cores_per_replica) return;
+  const int cores = *config.num_cores_per_replica;
+  const std::string at = key + "num_cores_per_replica";
+  if (!IsCountOfCores(cores)) {
+    faults.Say(at, fmt::format("num_cores_per_replica must be 1, 2, 4, 8, 16, 32, 64, 128; got {}",
+                               cores));
+    return;
+  }
+  faults.Expect(per_host_v2 || cores <= kDefaultNumShards, at,
+                fmt::format("Except the PER_HOST_V2 mode, the num of cores required by model "
+                            "parallelism specified by TPUConfig.num_cores_per_replica should be "
+                            "less than or equal to the num_cores_per_host. num_cores_per_replica: "
+                            "{}, num_cores_per_host: {}",
+                            cores, kDefaultNumShards),
+                "per_host_input_for_training: PER_HOST_V2");
+}
+
 void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
   const std::string key = "run_config.tpu_config.";
   faults.Expect(config.loop.has_value(), key + "iterations_per_loop",
                 std::string(kIterationsPerLoop), "auto follows the periods of saves and logs");
   faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
+  CheckPartitions(config, faults);
   const std::string& in_eval = config.eval_training_input_configuration;
   faults.Expect(
       in_eval == "PER_HOST_V1" || in_eval == "SLICED", key + "eval_training_input_configuration",
@@ -172,8 +215,16 @@ void RunConfig::Resolve() {
 
 int ReplicasOf(const EstimatorOptions& options) {
   const RunConfig& config = options.run_config;
-  if (options.use_tpu) return config.tpu_config.num_shards.value_or(kDefaultNumShards);
+  if (options.use_tpu) {
+    const int of_board = kDefaultNumShards / std::max(config.tpu_config.CoresOfReplica(), 1);
+    return config.tpu_config.num_shards.value_or(std::max(of_board, 1));
+  }
   return config.train_distribute ? config.train_distribute->replicas() : 1;
+}
+
+int DevicesOf(const EstimatorOptions& options) {
+  const int cores = options.use_tpu ? options.run_config.tpu_config.CoresOfReplica() : 1;
+  return ReplicasOf(options) * cores;
 }
 
 bool Broadcasts(const TpuConfig& config) {

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/visit.h"
 #include "core/estimator/options/hook_options.h"
+#include "core/estimator/options/input_partition.h"
 #include "core/estimator/options/iterations_per_loop.h"
 #include "core/estimator/options/warm_start_settings.h"
 
@@ -41,9 +42,14 @@ struct TpuConfig {
   // iterations_per_loop as RunConfig::Resolve has read it; nullopt: a value that cannot be taken.
   std::optional<IterationsPerLoopCounter> loop;
   std::optional<int> num_shards;
+  std::optional<int> num_cores_per_replica;
+  std::optional<InputPartitionDims> input_partition_dims;
   InputPipelineConfig per_host_input_for_training = true;
   std::string eval_training_input_configuration = "PER_HOST_V1";
   int64_t experimental_host_call_every_n_steps = 1;
+
+  // The cores that share the work of a replica.
+  [[nodiscard]] int CoresOfReplica() const { return num_cores_per_replica.value_or(1); }
 
   template <class V>
   void Visit(V& v) {
@@ -52,7 +58,14 @@ struct TpuConfig {
            "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
            "that time; auto: by the periods of what looks; use_tpu: false: after each step",
        .changes_bits = false});
-    v("num_shards", num_shards, {.help = "replicas; null: 8, as one TPU board has"});
+    v("num_shards", num_shards,
+      {.help = "replicas; null: as many as the 8 cores of one TPU board make"});
+    v("num_cores_per_replica", num_cores_per_replica,
+      {.help =
+           "cores that share the work of a replica: 1, 2, 4 to 128; null: a replica is a core"});
+    v("input_partition_dims", input_partition_dims,
+      {.help = "[features] or [features, labels]: into how many parts the cores of a replica cut "
+               "each dimension of its batch, a list or lists by name; null: each core has all"});
     v("per_host_input_for_training", per_host_input_for_training,
       {.help =
            "PER_HOST_V1 (true), PER_SHARD_V1 (false), PER_HOST_V2, SLICED: each replica gets its "
@@ -245,8 +258,11 @@ struct EstimatorOptions {
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
-// The number of replicas that train: num_shards, or with use_tpu: false the strategy's, or 1.
+// The number of replicas that train: num_shards, or what a board's cores make; with use_tpu: false
+// the strategy's, or 1.
 [[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
+// The devices that the replicas of a run take: with use_tpu each has num_cores_per_replica.
+[[nodiscard]] int DevicesOf(const EstimatorOptions& options);
 // Whether every replica gets the whole batch in training.
 [[nodiscard]] bool Broadcasts(const TpuConfig& config);
 

@@ -41,15 +41,17 @@ std::string TpuText(const TpuConfig& config) {
                     : std::get<bool>(config.per_host_input_for_training) ? 2
                                                                          : 1;
   return fmt::format(
-      "TPUConfig(iterations_per_loop={}, num_shards={}, num_cores_per_replica=None, "
+      "TPUConfig(iterations_per_loop={}, num_shards={}, num_cores_per_replica={}, "
       "per_host_input_for_training={}, tpu_job_name=None, initial_infeed_sleep_secs=None, "
-      "input_partition_dims=None, eval_training_input_configuration={}, "
+      "input_partition_dims={}, eval_training_input_configuration={}, "
       "experimental_host_call_every_n_steps={}, "
       "experimental_allow_per_host_v2_parallel_get_next=False, experimental_feed_hook=None)",
       loop != nullptr   ? std::to_string(*loop)
       : word != nullptr ? "'" + *word + "'"
                         : "None",
-      config.num_shards ? std::to_string(*config.num_shards) : "None", input,
+      config.num_shards ? std::to_string(*config.num_shards) : "None",
+      config.num_cores_per_replica ? std::to_string(*config.num_cores_per_replica) : "None", input,
+      PythonText(config.input_partition_dims),
       NumberOfPipeline(config.eval_training_input_configuration),
       config.experimental_host_call_every_n_steps);
 }

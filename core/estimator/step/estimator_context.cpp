@@ -96,6 +96,11 @@ int EstimatorContext::ReplicasIn(Mode mode) const {
   return 1;
 }
 
+int EstimatorContext::CoresIn(Mode mode) const {
+  const bool shares = home.device != nullptr && OnTpu(mode);
+  return shares ? options.run_config.tpu_config.CoresOfReplica() : 1;
+}
+
 bool EstimatorContext::BroadcastsIn(Mode mode) const {
   const TpuConfig& config = options.run_config.tpu_config;
   const bool sliced = mode != Mode::kTrain && config.eval_training_input_configuration == "SLICED";

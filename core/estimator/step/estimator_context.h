@@ -35,6 +35,8 @@ struct EstimatorContext {
   [[nodiscard]] bool OnTpu(Mode mode) const;
   // The replicas that the mode runs on.
   [[nodiscard]] int ReplicasIn(Mode mode) const;
+  // The cores that share a replica's work in the mode: several where a device computes.
+  [[nodiscard]] int CoresIn(Mode mode) const;
   // Whether every replica gets the whole batch.
   [[nodiscard]] bool BroadcastsIn(Mode mode) const;
   // The size of a mode's global batch, in rows, as the replicas share it. Error kUsage if there is

@@ -143,6 +143,7 @@ void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
                    .fetches = device_values_,
                    .targets = args.targets,
                    .guard = args.guard};
+  for (size_t i = 0; i < args.partitions.size(); ++i) spec.feeds[i].partition = args.partitions[i];
   Append(spec.feeds, Feeds(before_values_, before_shapes_));
   device_ = backend.Compile(spec, args.options, variables);
   device_shapes_ = device_->fetch_shapes();

@@ -27,6 +27,8 @@ struct StepProgramArgs {
   // The inputs' values, given where sizes follow from them (IsSizedByValues; one replica): the
   // program is then for these inputs alone.
   std::vector<Tensor> values = {};
+  // How the cores of a replica share the inputs (PartitionsOf); empty: each core has all of them.
+  std::vector<Partition> partitions = {};
 };
 
 class StepProgram {

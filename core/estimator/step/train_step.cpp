@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "core/estimator/step/distributions.h"
+#include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/weight_summaries.h"
 
 namespace tpuest {
 
 CompileOptions CompileOptionsOf(const EstimatorContext& context) {
   return {.replicas = context.ReplicasIn(Mode::kTrain),
+          .partitions = context.CoresIn(Mode::kTrain),
           .threads = context.threads,
           .seed = context.seed.value_or(0),
           .steps_per_call = StepsPerCall(*context.options.run_config.tpu_config.loop),
@@ -99,7 +101,8 @@ struct TrainStep::Sized {
               .broadcast = step.broadcast_,
               .targets = {model->spec.train_op},
               .guard = model->spec.loss,
-              .options = step.options_}),
+              .options = step.options_,
+              .partitions = PartitionsOf(step.context_, Mode::kTrain, step.stream_, *model)}),
         programs(step.context_.home.backends(), step.variables_, args) {}
 
   const std::shared_ptr<const BuiltModel> model;

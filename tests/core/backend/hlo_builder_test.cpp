@@ -34,6 +34,25 @@ TEST_CASE("operations and arguments carry the node they are of, and its place") 
   CHECK(Contains(text, "#loc2 = loc(\"Sum\")\n"));
 }
 
+TEST_CASE(
+    "a module of several cores says how they share its arguments, and sums over replicas alone") {
+  HloBuilder hlo(MatmulPrecision::kDefault, 2, 4);
+  const HloValue image = hlo.Argument(DType::kFloat, Shape({8, 6}), {1, 4});
+  const HloValue rate = hlo.Argument(DType::kFloat, Shape());
+  const HloValue sum = hlo.AllReduceSum(hlo.Reduce("add", image, {0, 1}, 0), 2);
+  const std::string text = hlo.Finish({hlo.Binary("multiply", sum, rate)}, {1});
+  CHECK(Contains(text,
+                 "module @tpuest attributes {mhlo.num_partitions = 4 : i32, "
+                 "mhlo.num_replicas = 2 : i32} {"));
+  CHECK(Contains(text, "%arg0: tensor<8x6xf32> {mhlo.sharding = \"{devices=[1,4]<=[4]}\"}"));
+  CHECK(Contains(text,
+                 "%arg1: tensor<f32> {tf.aliasing_output = 0 : i32, mhlo.sharding = "
+                 "\"{replicated}\"}"));
+  CHECK(Contains(text, "-> (tensor<f32> {mhlo.sharding = \"{replicated}\"}) {"));
+  CHECK(Contains(text, "{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}"));
+  CHECK_FALSE(Contains(text, "channel_handle"));
+}
+
 TEST_CASE("what a region holds carries its node, too") {
   HloBuilder hlo;
   const HloValue start = hlo.Argument(DType::kFloat, Shape());
