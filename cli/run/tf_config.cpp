@@ -17,7 +17,9 @@ namespace {
 constexpr const char* kExample =
     R"(TF_CONFIG='{"cluster": {"chief": ["h0:2222"]}, "task": {"type": "evaluator", "index": 0}}')";
 constexpr const char* kNoServers =
-    "leave `ps` out: the gradients of all replicas are summed at each step";
+    "leave `ps` out, and give its addresses to `worker`: the gradients of all replicas are summed "
+    "at "
+    "each step, and a run goes on with another number of processes";
 constexpr const char* kFromEnvironment =
     "Note that these values may be coming from the TF_CONFIG environment variable.";
 
