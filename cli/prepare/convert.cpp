@@ -1,5 +1,6 @@
 // tpuest convert --images F --labels F | --digits N | --csv F  --output F.tfrecord
 // tpuest convert --shapes DIR
+// tpuest convert --clicks N  --output F.tsv
 // tpuest convert --keras F  --output CHECKPOINT
 
 #include "data/examples/convert.h"
@@ -12,6 +13,7 @@
 #include "core/base/text.h"
 #include "data/images/shape_folder.h"
 #include "data/images/shapes.h"
+#include "data/sources/clicks.h"
 
 namespace tpuest::cli {
 namespace {
@@ -21,6 +23,7 @@ struct ConvertInvocation : Invocation {
   std::optional<std::string> labels;
   std::optional<int64_t> digits;
   std::optional<std::string> shapes;
+  std::optional<int64_t> clicks;
   int64_t count = 1000;
   int64_t size = 128;
   uint64_t seed = 0;
@@ -42,6 +45,8 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Text("--labels", to.labels, "FILE", "IDX file of labels, plain or gz");
   flags.Integer("--digits", to.digits, 1, "so many drawn digits instead");
   flags.Text("--shapes", to.shapes, "DIR", "a folder of drawn JPEG files instead");
+  flags.Integer("--clicks", to.clicks, 1,
+                "a made-up click log of so many lines instead, in Criteo's format");
   flags.Integer("--count", to.count, 1, "so many drawn JPEG files");
   flags.Integer("--size", to.size, 16, "pixels of a drawn JPEG file's side, at most");
   flags.Integer("--seed", to.seed, 0, "of what is drawn");
@@ -57,7 +62,8 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Choice<std::optional<std::string>>("--compression", to.compression,
                                            {{"none", ""}, {"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
                                            "of the TFRecord file; GZIP where its name ends in .gz");
-  flags.Text("--output", to.output, "FILE", "the TFRecord file, or the checkpoint's prefix");
+  flags.Text("--output", to.output, "FILE",
+             "the TFRecord file, the click log, or the checkpoint's prefix");
   flags.Switch("--force", to.force, "overwrite what is there");
 }
 
@@ -76,9 +82,11 @@ SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   const int sources =
       (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
   if (sources != 1) {
-    throw Error(Code::kUsage,
-                "convert takes either --images and --labels, or --digits, or --csv, or --shapes",
-                "tpuest convert --digits 10000 --output digits.tfrecord");
+    throw Error(
+        Code::kUsage,
+        "convert takes either --images and --labels, or --digits, or --csv, or --shapes, or "
+        "--clicks",
+        "tpuest convert --digits 10000 --output digits.tfrecord");
   }
   const RecordRange range{invocation.skip, invocation.take};
   if (invocation.csv) {
@@ -152,11 +160,30 @@ int WriteShapes(const ConvertInvocation& invocation) {
   return 0;
 }
 
+// Writes a made-up click log.
+int WriteClicks(const ConvertInvocation& invocation) {
+  if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
+      invocation.shapes || invocation.keras) {
+    throw Error(Code::kUsage, "--clicks writes a file of text, and goes with none of the others",
+                "tpuest convert --clicks 100000 --output clicks.tsv");
+  }
+  const ClickLog log{*invocation.output, *invocation.clicks, invocation.seed};
+  CheckNewFile(log.path, invocation.force);
+  const int64_t clicks = invocation.dry_run ? 0 : WriteClickLog(log);
+  if (invocation.json) {
+    PrintDocument("convert", {{"path", log.path}, {"records", log.count}, {"clicks", clicks}});
+  } else {
+    fmt::print("{}: {} lines, {} of them clicks\n", log.path, log.count, clicks);
+  }
+  return 0;
+}
+
 int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
-  if (invocation.shapes) return WriteShapes(invocation);
+  if (invocation.shapes && !invocation.clicks) return WriteShapes(invocation);
   if (!invocation.output) {
     throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
   }
+  if (invocation.clicks) return WriteClicks(invocation);
   if (invocation.keras) {
     if (invocation.images || invocation.labels || invocation.digits || invocation.csv) {
       throw Error(Code::kUsage, "--keras goes without --images, --labels, --digits and --csv");
@@ -190,7 +217,7 @@ Command ConvertCommand() {
   return MakeCommand<ConvertInvocation>(
       {.name = "convert",
        .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images; "
-                  "write weights of Keras' as a checkpoint",
+                  "make up a click log; write weights of Keras' as a checkpoint",
        .examples = {"tpuest convert --images i.gz --labels l.gz --output train.tfrecord"},
        .takes = Takes::kNothing},
       Declare, Convert);

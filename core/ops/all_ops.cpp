@@ -27,14 +27,15 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),      IdentityOps(),       ShapeOps(),      JoinOps(),       SliceOps(),
-          LayoutOps(),      GatherOps(),         RankingOps(),    UnaryOps(),      BinaryOps(),
-          SelectOps(),      ReductionOps(),      SegmentOps(),    RandomOps(),     StateOps(),
-          TrainingOps(),    AdaptiveRowOps(),    CollectiveOps(), StringOps(),     ConvOps(),
-          PoolOps(),        MatMulOps(),         BiasOps(),       ActivationOps(), SoftmaxOps(),
-          BatchNormOps(),   BatchNormPartOps(),  ParsingOps(),    RawOps(),        LookupOps(),
-          BucketOps(),      CrossOps(),          SparseOps(),     UniqueOps(),     ImageOps(),
-          DecodeImageOps(), FusedBatchNormOps(), TextOps(),       RegexOps(),      ReplicaRowOps()};
+  return {SourceOps(),    IdentityOps(),    ShapeOps(),          JoinOps(),    SliceOps(),
+          LayoutOps(),    GatherOps(),      RankingOps(),        UnaryOps(),   BinaryOps(),
+          SelectOps(),    ReductionOps(),   SegmentOps(),        RandomOps(),  StateOps(),
+          TrainingOps(),  AdaptiveRowOps(), CollectiveOps(),     StringOps(),  ConvOps(),
+          PoolOps(),      MatMulOps(),      BatchMatMulOps(),    BiasOps(),    ActivationOps(),
+          SoftmaxOps(),   BatchNormOps(),   BatchNormPartOps(),  ParsingOps(), RawOps(),
+          LookupOps(),    BucketOps(),      CrossOps(),          SparseOps(),  UniqueOps(),
+          ImageOps(),     DecodeImageOps(), FusedBatchNormOps(), TextOps(),    RegexOps(),
+          ReplicaRowOps()};
 }
 
 }  // namespace tpuest::ops

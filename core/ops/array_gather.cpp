@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
@@ -91,9 +92,41 @@ void GradOfRows(GradContext& c) {
                            GatheredRowsOf(params, 0)});
 }
 
+// Where each of so many columns stands among indices without repeats, or the number of indices for
+// one that they do not name; nullopt unless they are a constant list of that kind.
+std::optional<std::vector<int64_t>> ColumnPlaces(const Value& indices, int64_t columns) {
+  const Tensor known = ConstantValue(indices);
+  if (!known.valid() || known.shape().rank() != 1) return std::nullopt;
+  const int64_t count = known.shape().dim(0);
+  std::vector<int64_t> places(static_cast<size_t>(columns), count);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto column = static_cast<int64_t>(known.AsDouble(i));
+    if (column < 0 || column >= columns) return std::nullopt;
+    int64_t& place = places[static_cast<size_t>(column)];
+    if (place != count) return std::nullopt;
+    place = i;
+  }
+  return places;
+}
+
+// The gradient along another axis where each column is taken once at most: it comes from one place,
+// or from a zero behind them.
+bool GradOfDistinctColumns(GradContext& c, int64_t axis) {
+  const Value params = c.input(0);
+  const auto places = ColumnPlaces(c.input(1), GatheredRowsOf(params, axis));
+  if (!places) return false;
+  std::vector<std::pair<int64_t, int64_t>> paddings(static_cast<size_t>(params.shape().rank()),
+                                                    {0, 0});
+  paddings[static_cast<size_t>(axis)].second = 1;
+  c.SetDx(0, GatherV2(Pad(c.Dy(), paddings), Int32s(c.graph(), *places, "places"),
+                      static_cast<int>(axis)));
+  return true;
+}
+
 // The gradient along another axis: the index axes of dy come first, are summed by index, and go
 // back.
 void GradOfColumns(GradContext& c, int64_t axis) {
+  if (GradOfDistinctColumns(c, axis)) return;
   const Value params = c.input(0);
   const int64_t index_rank = c.input(1).shape().rank();
   std::vector<int64_t> perm(static_cast<size_t>(c.Dy().shape().rank()));

@@ -15,6 +15,12 @@ struct MatMulOptions {
 // a [n, k] times b [k, m] -> [n, m]; transposed operands are [k, n] and [m, k].
 Value MatMul(Value a, Value b, const MatMulOptions& options = {}, std::string_view name = "");
 
+// The same of each pair of matrices, the last two dimensions of x and y; the dimensions before them
+// are alike.
+Value BatchMatMulV2(Value x, Value y, const MatMulOptions& options = {},
+                    std::string_view name = "");
+
 OpFamily MatMulOps();
+OpFamily BatchMatMulOps();
 
 }  // namespace tpuest::ops

@@ -53,6 +53,7 @@ LAYERS = {
 }
 MERGES = [{'type': name} for name in ('add', 'subtract', 'multiply', 'average', 'maximum', 'minimum', 'concatenate')]
 MERGES += [{'type': 'dot', 'axes': 1}]
+VECTORS = [{'type': 'dot_interaction'}]
 THRESHOLDED = [('precision', 0.5), ('recall', 0.5), ('binary_accuracy', 0.5), ('true_positives', 0.5),
                ('true_negatives', 0.5), ('false_positives', 0.0), ('false_negatives', 0.5)]
 METRICS = [
@@ -159,6 +160,8 @@ def layer_fixtures():
         yield from of_types('layers', layers, lambda layer, shape=shape: graphed(shape, layer, 'image'), layer_at,
                             commands=COMMANDS[:3], values={'inputs': ['other']})
     yield from of_types('layers', MERGES, lambda layer: graphed((4, 4), layer, ['image', 'other']), layer_at,
+                        commands=COMMANDS[:3], values={'inputs': [['other', 'other']]})
+    yield from of_types('layers', VECTORS, lambda layer: graphed((16,), layer, ['image', 'other']), layer_at,
                         commands=COMMANDS[:3], values={'inputs': [['other', 'other']]})
     more = [((2, 2, 4), {'type': 'conv2d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),
             ((4, 4), {'type': 'conv1d', 'filters': 4, 'kernel_size': 2, 'groups': 2}),

@@ -5,6 +5,7 @@
 #include "core/nn/layers/unit_length.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/matmul.h"
 #include "core/ops/reduction.h"
 
 namespace tpuest::nn {
@@ -72,6 +73,24 @@ Value WithOnes(Value x, int at, int count) {
   return x;
 }
 
+void CheckVectors(const LayerScope& layer, const std::vector<Value>& xs) {
+  if (xs.size() < 2) {
+    layer.Fail(fmt::format("takes two or more inputs, got {}", xs.size()),
+               "inputs: [LAYER, LAYER]");
+  }
+  for (const Value& x : xs) {
+    const int64_t length = layer.Channels(x, 2);
+    const int64_t first = layer.Channels(xs.front(), 2);
+    if (length == first) continue;
+    layer.Fail(fmt::format("its inputs have {} and {} numbers", first, length),
+               "vectors of one length: the last layer of the numbers has as many units as a table "
+               "has columns");
+  }
+}
+
+// Whether the product of i and j is one of those that are asked for.
+bool IsTaken(int64_t i, int64_t j, bool self) { return self ? j <= i : j < i; }
+
 }  // namespace
 
 template <MergeKind kind>
@@ -123,6 +142,31 @@ Value Dot::Apply(LayerContext& context, const std::vector<Value>& xs) const {
   const int of_y = y.shape().rank() - 2;
   const Value products = ops::Mul(WithOnes(x, 1 + of_x, of_y), WithOnes(y, 1, of_x));
   return layer.Output(ops::Sum(products, {-1}, of_x + of_y == 0));
+}
+
+Value DotInteraction::Apply(LayerContext& context, const std::vector<Value>& xs) const {
+  const LayerScope layer(context, name, kType, place);
+  CheckVectors(layer, xs);
+  const NameScope nodes = layer.Nodes();
+  const Value rows = ops::Pack(xs, 1);
+  const Value products = ops::BatchMatMulV2(rows, rows, {.transpose_b = true});
+  const auto count = static_cast<int64_t>(xs.size());
+  std::vector<int64_t> taken;
+  std::vector<float> mask;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < count; ++j) {
+      const bool is_taken = IsTaken(i, j, self_interaction);
+      if (is_taken) taken.push_back(i * count + j);
+      mask.push_back(is_taken ? 1 : 0);
+    }
+  }
+  const Value table = ops::Reshape(products, Shape({kUnknownDim, count * count}));
+  if (!skip_gather) {
+    return layer.Output(ops::GatherV2(table, ops::Int32s(context.graph, taken, "pairs"), 1));
+  }
+  const Value kept = context.graph.Constant(
+      Tensor::Of<float>(Shape({1, count * count}), mask).Cast(table.dtype()), "mask");
+  return layer.Output(ops::Mul(table, kept));
 }
 
 }  // namespace tpuest::nn

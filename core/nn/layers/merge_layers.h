@@ -1,6 +1,7 @@
 #pragma once
 // Layers that make one tensor of several: Keras' Add, Subtract, Multiply, Average, Maximum,
-// Minimum, Concatenate and Dot.
+// Minimum, Concatenate and Dot, and
+// DotInteraction of TensorFlow Recommenders.
 
 #include <cstdint>
 #include <string>
@@ -101,6 +102,31 @@ struct Dot {
       {.help = "along which products are added up: one, or one for each input", .required = true});
     v("normalize", normalize, {.help = "divide each vector by its length"});
     VisitName(v, *this, "default: dot, dot_1, ...");
+  }
+
+  [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
+};
+
+// tfrs.layers.feature_interaction.DotInteraction: the products of every two of its inputs, vectors
+// [batch, n] of one length: of input 1 with 0, of 2 with 0 and 1, ...; [batch, k (k - 1) / 2] of k
+// inputs. Their products with themselves come at the end of each row with `self_interaction`. With
+// `skip_gather` the whole table of k * k, with zeros above those.
+struct DotInteraction {
+  static constexpr std::string_view kType = "dot_interaction";
+  static constexpr std::string_view kSummary = "the products of every two of its inputs, vectors";
+  static constexpr std::string_view kAliases[] = {"DotInteraction"};
+  bool self_interaction = false;
+  bool skip_gather = false;
+  std::string name;
+  LayerInputs inputs;
+  Place place;
+
+  template <class V>
+  void Visit(V& v) {
+    v("self_interaction", self_interaction, {.help = "each vector's product with itself, too"});
+    v("skip_gather", skip_gather,
+      {.help = "the whole table of products, zeros in the place of those that come twice"});
+    VisitName(v, *this, "default: dot_interaction, dot_interaction_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;

@@ -135,6 +135,12 @@ TEST_CASE("layers that make one of several") {
   CHECK(Near(Run(Dot{.normalize = true}, {kA, kB}).values, {0.3654869}));
   CHECK(Run(Dot{.axes = std::vector<int64_t>{2, 1}}, {Counted({1, 2, 3}), Counted({1, 3, 4})})
             .values == std::vector<float>{20, 23, 26, 29, 56, 68, 80, 92});
+  // a b, a c and b c; with themselves a a, a b, b b, ...; the whole table.
+  CHECK(Run(DotInteraction{}, three).values == std::vector<float>{12, 29, 49});
+  CHECK(Run(DotInteraction{.self_interaction = true}, three).values ==
+        std::vector<float>{14, 12, 77, 29, 49, 82});
+  CHECK(Run(DotInteraction{.skip_gather = true}, three).values ==
+        std::vector<float>{0, 0, 0, 12, 0, 0, 29, 49, 0});
   // An input of fewer axes is stretched behind the batch.
   const Input ones{{1, 2, 2, 3}, std::vector<float>(12, 1)};
   CHECK(Run(Add{}, {ones, kA}).values == std::vector<float>{2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4});
@@ -456,6 +462,10 @@ TEST_CASE("what does not fit a layer is refused with the layer's name") {
   CHECK(message(Dense{.units = 1}, {kA, kB}) == "dense takes one input, got 2");
   CHECK(message(Dot{.axes = int64_t{3}}, {kA, kB}) ==
         "dot 'dot': its input [1,3] has no axis 3 beside the batch");
+  CHECK(message(DotInteraction{}, {kA}) ==
+        "dot_interaction 'dot_interaction': takes two or more inputs, got 1");
+  CHECK(message(DotInteraction{}, {kA, kRow}) ==
+        "dot_interaction 'dot_interaction': its inputs have 3 and 4 numbers");
   CHECK(message(GroupNormalization{.groups = 3}, {kTwoSteps}) ==
         "group_normalization 'group_normalization': 4 channels do not make 3 groups");
   CHECK(message(Conv1D{.filters = 3, .kernel_size = 1, .groups = 2}, {kTwoSteps}) ==

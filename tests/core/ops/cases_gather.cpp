@@ -42,6 +42,23 @@ std::vector<OpCase> LookupCases() {
       WithBatch(
           Gathers("columns", UpTo({2, 3}), Longs({2}, {2, 1}), -1, 0, Floats({2, 2}, {2, 1, 5, 4})),
           {0}),
+      {.op = "GatherV2",
+       .claim = "known columns, each once at most",
+       .inputs = {UpTo({2, 4})},
+       .build =
+           [](Graph& graph, const In& in) {
+             return Built{{ops::GatherV2(in[0], ops::Int32s(graph, {3, 0, 2}), 1)}, {}};
+           },
+       .expected = {Floats({2, 3}, {3, 0, 2, 7, 4, 6})},
+       .batch = {0}},
+      {.op = "GatherV2",
+       .claim = "known columns, one of them twice",
+       .inputs = {UpTo({2, 3})},
+       .build =
+           [](Graph& graph, const In& in) {
+             return Built{{ops::GatherV2(in[0], ops::Int32s(graph, {2, 0, 2}), 1)}, {}};
+           },
+       .expected = {Floats({2, 3}, {2, 0, 2, 5, 3, 5})}},
       Gathers("a middle axis by a table", UpTo({2, 3, 2}), Ints({1, 2}, {2, 0}), 1, 0,
               Floats({2, 1, 2, 2}, {4, 5, 0, 1, 10, 11, 6, 7})),
       WithBatch(Gathers("each row its own", UpTo({2, 3, 2}), Ints({2, 2}, {2, 0, 1, 1}), 1, 1,

@@ -83,6 +83,33 @@ std::vector<OpCase> ProductCases() {
   return cases;
 }
 
+// Matrices of a batch, each with its own.
+OpCase MultiplyEach(std::string claim, const Sizes& n, const ops::MatMulOptions& options) {
+  constexpr int64_t kMatrices = 3;
+  const auto [tx, ty] = options;
+  const Shape of_x = tx ? Shape{n.inner, n.rows} : Shape{n.rows, n.inner};
+  const Shape of_y = ty ? Shape{n.columns, n.inner} : Shape{n.inner, n.columns};
+  const Tensor x = Wave({kMatrices, of_x.dim(0), of_x.dim(1)}, 1, 0.1F);
+  const Tensor y = Wave({kMatrices, of_y.dim(0), of_y.dim(1)}, 0.5F, -0.1F);
+  std::vector<float> expected;
+  for (int64_t i = 0; i < kMatrices; ++i) {
+    const Tensor a = x.Rows(i, i + 1).Reshaped(of_x).Clone();
+    const Tensor b = y.Rows(i, i + 1).Reshaped(of_y).Clone();
+    const Tensor product = Product(Matrix(a, tx), Matrix(b, ty));
+    const auto count = static_cast<size_t>(product.shape().elements());
+    expected.insert(expected.end(), product.data<float>(), product.data<float>() + count);
+  }
+  return {.op = "BatchMatMulV2",
+          .claim = std::move(claim),
+          .inputs = {x, y},
+          .build =
+              [options](Graph&, const In& in) {
+                return Built{{ops::BatchMatMulV2(in[0], in[1], options)}, {}};
+              },
+          .expected = {Floats({kMatrices, n.rows, n.columns}, expected)},
+          .batch = {0, 1}};
+}
+
 // As layers have it: what the engine may make one step of.
 OpCase Layer(std::string claim, bool activated) {
   return {.op = "MatMul",
@@ -136,6 +163,13 @@ std::vector<OpCase> BiasCases() {
 
 std::vector<OpCase> MatMulCases() {
   std::vector<OpCase> all = ProductCases();
+  for (const bool tx : {false, true}) {
+    for (const bool ty : {false, true}) {
+      const std::string claim = std::string(tx ? "x' " : "x ") + (ty ? "y'" : "y");
+      all.push_back(MultiplyEach(claim, {3, 5, 4}, {.transpose_a = tx, .transpose_b = ty}));
+    }
+  }
+  all.push_back(MultiplyEach("of rows with themselves", {1, 4, 1}, {.transpose_b = true}));
   all.push_back(Layer("with a bias", false));
   all.push_back(Layer("with a bias and ReLU", true));
   for (OpCase& op_case : BiasCases()) all.push_back(std::move(op_case));

@@ -1,0 +1,133 @@
+#include "data/sources/clicks.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "core/base/files.h"
+#include "core/base/random.h"
+
+namespace tpuest {
+namespace {
+
+constexpr uint64_t kClicksName = 0x636c69636b730001ULL;   // "clicks": what is drawn of a line
+constexpr uint64_t kEffectsName = 0x636c69636b730002ULL;  // what a thing does to clicks
+constexpr uint64_t kNamesName = 0x636c69636b730003ULL;    // what it is called
+
+// How many things of each kind there are.
+constexpr std::array<int64_t, kClickThings> kThings = {
+    1000, 500,  9000, 4000, 200, 12,   6000, 400,  3,  5000, 3000, 9000, 2500,
+    25,   4000, 7000, 10,   900, 1200, 4,    8000, 15, 14,   4000, 80,   3000};
+
+// The random numbers of a line, in a fixed order: one more or less would change every log.
+class ClickDraws {
+ public:
+  ClickDraws(uint64_t seed, int64_t index)
+      : key_{seed, kClicksName}, index_(static_cast<uint64_t>(index)) {}
+
+  // Uniform in [0, 1).
+  float Next() {
+    if (lane_ == words_.size()) {
+      words_ = Philox(key_, index_, next_++);
+      lane_ = 0;
+    }
+    return UniformFloat(words_[lane_++]);
+  }
+
+ private:
+  RandomKey key_;
+  uint64_t index_;
+  uint64_t next_ = 0;
+  std::array<uint32_t, 4> words_{};
+  size_t lane_ = 4;
+};
+
+struct Click {
+  std::array<int64_t, kClickNumbers> numbers{};
+  std::array<int64_t, kClickThings> things{};  // of each kind its number; -1: not known
+  bool clicked = false;
+};
+
+// From -1 to 1.
+float EffectOf(int kind, int64_t thing) {
+  const auto word =
+      Philox({0, kEffectsName}, static_cast<uint64_t>(kind), static_cast<uint64_t>(thing))[0];
+  return 2 * UniformFloat(word) - 1;
+}
+
+// Small numbers and things of small numbers come more often than others. Numbers and things move a
+// score, and so does chance; two kinds of things also move it together, which no sum tells.
+Click DrawClick(uint64_t seed, int64_t index) {
+  constexpr float kUnknownNumber = 0.1F;
+  constexpr float kUnknownThing = 0.03F;
+  constexpr float kOfNumbers = 0.6F;
+  constexpr float kOfThings = 0.35F;
+  constexpr float kOfPairs = 0.5F;
+  constexpr float kThreshold = 1.2F;
+  ClickDraws draws(seed, index);
+  Click click;
+  float score = 0;
+  for (int i = 0; i < kClickNumbers; ++i) {
+    const bool is_known = draws.Next() >= kUnknownNumber;
+    const float u = draws.Next();
+    const auto most = static_cast<float>(10 * (i + 1));
+    click.numbers[static_cast<size_t>(i)] =
+        is_known ? static_cast<int64_t>(most * u * u * u) : int64_t{-1};
+    if (is_known) score += kOfNumbers * (i % 2 == 0 ? u - 0.5F : 0.5F - u);
+  }
+  for (int kind = 0; kind < kClickThings; ++kind) {
+    const auto at = static_cast<size_t>(kind);
+    const bool is_known = draws.Next() >= kUnknownThing;
+    const float u = draws.Next();
+    const auto thing = static_cast<int64_t>(static_cast<float>(kThings[at]) * u * u * u);
+    click.things[at] = is_known ? thing : int64_t{-1};
+    if (is_known) score += kOfThings * EffectOf(kind, thing);
+    if (!is_known || kind % 2 == 0 || click.things[at - 1] < 0) continue;
+    score += kOfPairs * EffectOf(kind, thing) * EffectOf(kind - 1, click.things[at - 1]);
+  }
+  const float chance = draws.Next() + draws.Next() - 1;
+  click.clicked = score + chance > kThreshold;
+  return click;
+}
+
+}  // namespace
+
+void AppendClick(uint64_t seed, int64_t index, std::string& log) {
+  const Click click = DrawClick(seed, index);
+  auto out = std::back_inserter(log);
+  log += click.clicked ? '1' : '0';
+  for (const int64_t number : click.numbers) {
+    log += '\t';
+    if (number >= 0) fmt::format_to(out, "{}", number);
+  }
+  for (int kind = 0; kind < kClickThings; ++kind) {
+    log += '\t';
+    const int64_t thing = click.things[static_cast<size_t>(kind)];
+    if (thing < 0) continue;
+    fmt::format_to(
+        out, "{:08x}",
+        Philox({0, kNamesName}, static_cast<uint64_t>(kind), static_cast<uint64_t>(thing))[0]);
+  }
+  log += '\n';
+}
+
+int64_t WriteClickLog(const ClickLog& log) {
+  constexpr size_t kPiece = size_t{1} << 20;
+  AtomicFile file(log.path, /*fsync=*/false);
+  std::string piece;
+  int64_t clicks = 0;
+  for (int64_t index = 0; index < log.count; ++index) {
+    const size_t begin = piece.size();
+    AppendClick(log.seed, index, piece);
+    clicks += piece[begin] == '1' ? 1 : 0;
+    if (piece.size() < kPiece) continue;
+    file.Append(piece);
+    piece.clear();
+  }
+  file.Append(piece);
+  file.Commit();
+  return clicks;
+}
+
+}  // namespace tpuest
