@@ -1,11 +1,10 @@
 // Sounds of summaries are the bytes that tf.compat.v1.summary.audio gave for the same tensors.
 
-#include "core/estimator/step/media_summaries.h"
-
 #include <doctest/doctest.h>
 
 #include <limits>
 
+#include "core/estimator/step/media_summaries.h"
 #include "core/io/events/event_codec.h"
 
 namespace tpuest {

@@ -1,11 +1,10 @@
 // Images of summaries have the pixels that tf.compat.v1.summary.image gave for the same tensors.
 
-#include "core/estimator/step/media_summaries.h"
-
 #include <doctest/doctest.h>
 
 #include <limits>
 
+#include "core/estimator/step/media_summaries.h"
 #include "core/io/images/image.h"
 
 namespace tpuest {
