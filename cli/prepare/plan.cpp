@@ -17,7 +17,7 @@
 #include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
-#include "core/estimator/step/filled_up.h"
+#include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"

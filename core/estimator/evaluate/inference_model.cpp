@@ -21,8 +21,8 @@
 
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/contract/filled_up.h"
 #include "core/estimator/group/orders.h"
-#include "core/estimator/step/filled_up.h"
 #include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/scaffold.h"

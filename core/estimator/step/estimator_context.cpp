@@ -4,8 +4,8 @@
 #include <random>
 #include <thread>
 
+#include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/batch_axis.h"
-#include "core/estimator/step/filled_up.h"
 #include "core/sharding/batch_size.h"
 
 namespace tpuest {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/step/filled_up.h"
+#include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/step_program.h"
 #include "core/estimator/step/train_step.h"
 

@@ -1,10 +1,9 @@
-#include "core/estimator/step/filled_up.h"
+#include "core/estimator/contract/filled_up.h"
 
 #include <optional>
 #include <utility>
 
 #include "core/estimator/contract/wrapped_stream.h"
-#include "core/estimator/step/model_builder.h"
 #include "core/sharding/split.h"
 
 namespace tpuest {
@@ -19,7 +18,7 @@ class FilledUpStream final : public WrappedStream {
   void TakeRows(int64_t /*first*/, int64_t /*count*/) override {}
   [[nodiscard]] std::optional<Batch> Next() override {
     std::optional<Batch> batch = of().Next();
-    return batch && RowsOf(*batch) == from_ ? FilledUp(*batch, rows_) : std::move(batch);
+    return batch && batch->examples == from_ ? FilledUp(*batch, rows_) : std::move(batch);
   }
 
  private:
