@@ -269,6 +269,18 @@ class JobText {
       }
     }
     if (linear_ || baseline_) LinearOptimizer();
+    Metrics();
+  }
+
+  // What TensorFlow's heads leave out of an evaluation.
+  void Metrics() {
+    const StarterLabel& label = plan_.label;
+    std::vector<std::string> names = {"r2_score", "mean_absolute_error", "root_mean_squared_error"};
+    if (label.is_class) names = {"confusion_matrix"};
+    if (label.is_class && label.n_classes > 2) {
+      names = {"precision", "recall", "confusion_matrix"};
+    }
+    Line(FlowList("  metrics: ", names, 6) + "  # beside those of the head");
   }
 
   // Networks learn labels around 0 and of size 1; a linear model's rate follows the scale instead.

@@ -111,7 +111,8 @@ class Evaluator {
       const std::string prefix = wanted_.several ? named.label + "/" : "";
       numbers.merge(MetricNumbers(result, prefix));
       if (!invocation_.json) {
-        PrintMetrics(result, (all_ ? fmt::format("{}/", result.global_step) : "") + prefix);
+        PrintMetrics(result, (all_ ? fmt::format("{}/", result.global_step) : "") + prefix,
+                     ClassNamesOf(session_.job()));
       }
     }
     if (invocation_.dry_run) {

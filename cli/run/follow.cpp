@@ -55,10 +55,10 @@ Json Fields(const FollowResult& result) {
   return fields;
 }
 
-void PrintResult(const FollowResult& result) {
+void PrintResult(const Job& job, const FollowResult& result) {
   const bool several = result.evaluations.size() > 1;
   for (const auto& [label, evaluation] : result.evaluations) {
-    PrintMetrics(evaluation, several ? label + "/" : "");
+    PrintMetrics(evaluation, several ? label + "/" : "", ClassNamesOf(job));
   }
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
@@ -81,7 +81,7 @@ int Follow(const EvaluateInvocation& invocation, config::Sources& sources) {
     if (invocation.json) {
       PrintDocument(invocation.command, Fields(result));
     } else {
-      PrintResult(result);
+      PrintResult(session.job(), result);
     }
     return 0;
   });

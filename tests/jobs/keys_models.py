@@ -275,12 +275,13 @@ def metric_fixtures():
                'values': {'weights': ['square(x[:, 0]) + 0.1', 'exp(5.0 * x[:, 1])', 'exp(9.0 * sin(31.0 * x[:, 2]))']}, 'job': with_rows(job_of(
                    model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'BinaryClassHead'},
                    model__metrics=[{'type': kind, 'predictions': mixed, **least}]), ['x', 'yes'], ['x'], 'yes', ROWS)}
-    for kind in ('mean_absolute_error', 'mean_squared_error', 'root_mean_squared_error'):
+    for kind in ('mean_absolute_error', 'mean_squared_error', 'root_mean_squared_error', 'r2_score'):
         yield from of_types('metrics', [{'type': kind}], lambda s: with_rows(
             job_of(model__layers=[{'type': 'dense', 'units': 1}], model__head={'type': 'RegressionHead'},
                    model__metrics=[s]), ['x', 'price'], ['x'], 'price', ROWS), [('model', 'metrics', 0)],
             commands=RUN_ONLY, values=METRIC_FORMULAS)
     yield from of_types('metrics', [{'type': 'accuracy', 'name': 'right'}, {'type': 'recall_at_k', 'k': 2},
                                     {'type': 'mean', 'values': 'logits'},
-                                    {'type': 'mean', 'value': 'logits'}],
+                                    {'type': 'mean', 'value': 'logits'}, {'type': 'confusion_matrix'},
+                                    {'type': 'precision', 'class_id': 1}, {'type': 'recall', 'class_id': 1}],
                         lambda s: job_of(model__metrics=[s]), [('model', 'metrics', 0)], commands=RUN_ONLY, values=METRIC_FORMULAS)

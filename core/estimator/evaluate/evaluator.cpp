@@ -42,6 +42,30 @@ std::string DictText(const EvaluateResult& result) {
   return Join(items, ", ");
 }
 
+// Counts of so few classes that a page shows them.
+bool IsShownAsTable(const Tensor& metric) {
+  constexpr int64_t kMostShown = 40;
+  return metric.dtype() != DType::kString && metric.shape().rank() == 2 && metric.elements() > 1 &&
+         metric.shape().dim(0) <= kMostShown && metric.shape().dim(1) <= kMostShown;
+}
+
+// A matrix as Markdown, for TensorBoard's text: rows are labels, columns what is predicted.
+std::string TableOf(const Tensor& matrix) {
+  const int64_t rows = matrix.shape().dim(0);
+  const int64_t columns = matrix.shape().dim(1);
+  std::string text = "| label |";
+  for (int64_t column = 0; column < columns; ++column) text += fmt::format(" as {} |", column);
+  text += "\n|---|";
+  for (int64_t column = 0; column < columns; ++column) text += "---|";
+  for (int64_t row = 0; row < rows; ++row) {
+    text += fmt::format("\n| {} |", row);
+    for (int64_t column = 0; column < columns; ++column) {
+      text += fmt::format(" {} |", NumberText(matrix.AsDouble(row * columns + column)));
+    }
+  }
+  return text;
+}
+
 // An evaluation by a process of a group, or by one alone: `group` is nullptr then.
 class GroupEvaluation {
  public:
@@ -273,6 +297,9 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
     }
   }
   events.Summary(now, step, values);
+  for (const auto& [name, value] : result.metrics) {
+    if (IsShownAsTable(value)) events.Text(now, step, name + "/table", {TableOf(value)});
+  }
   if (!result.checkpoint.empty()) {
     home.log.Info("Saving 'checkpoint_path' summary for global step {}: {}", step,
                   result.checkpoint);

@@ -15,11 +15,14 @@ struct Plan {
   std::string tensor;     // a key of the head's tensors
   std::string_view head;  // which heads have it, for the message
   MetricBuilder build;
+  std::string otherwise = {};  // a key that will do where that is not there
 };
 
 constexpr std::string_view kClassHeads = "a MultiClassHead or BinaryClassHead";
 
 constexpr std::string_view kBinaryHeads = "a BinaryClassHead or MultiLabelHead";
+
+constexpr std::string_view kAnyClassHeads = "a BinaryClassHead, MultiLabelHead or MultiClassHead";
 
 Value WeightsOf(const Tensors& tensors) {
   const auto found = tensors.find("weights");
@@ -85,17 +88,70 @@ Plan PlanOf(const AucOptions& options) {
           }};
 }
 
-Plan PlanOf(const PrecisionOptions& options) {
-  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
-            return PrecisionMetric(graph, options.name, t.at("logistic"), t.at("labels"),
-                                   WeightsOf(t), options.threshold);
+// The number of classes of a head: one logit is that of two.
+int64_t ClassesOf(const Tensors& tensors) {
+  const int64_t logits = tensors.at("logits").shape().dim(-1);
+  return logits == 1 ? 2 : logits;
+}
+
+// Precision or recall: of one logit at a threshold, of several by the class that is predicted.
+template <class Options>
+Plan RatePlan(const Options& options, ClassRate rate) {
+  return {.name = options.name,
+          .tensor = "logistic",
+          .head = kAnyClassHeads,
+          .build =
+              [options, rate](Graph& graph, const Tensors& t) {
+                if (t.contains("logistic")) {
+                  if (options.class_id) {
+                    throw Error(Code::kUsage, "class_id is of a MultiClassHead");
+                  }
+                  const auto build = rate == ClassRate::kPrecision ? PrecisionMetric : RecallMetric;
+                  return build(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
+                               options.threshold);
+                }
+                const int64_t classes = ClassesOf(t);
+                if (options.class_id && (*options.class_id < 0 || *options.class_id >= classes)) {
+                  throw Error(Code::kUsage, fmt::format("class_id is {}, expected 0 to {}",
+                                                        *options.class_id, classes - 1));
+                }
+                return ClassRateMetric(graph, options.name, rate, t.at("labels"), t.at("class_ids"),
+                                       WeightsOf(t), classes, options.class_id);
+              },
+          .otherwise = "class_ids"};
+}
+
+Plan PlanOf(const PrecisionOptions& options) { return RatePlan(options, ClassRate::kPrecision); }
+
+Plan PlanOf(const RecallOptions& options) { return RatePlan(options, ClassRate::kRecall); }
+
+void CheckClasses(int64_t classes) {
+  constexpr int64_t kMostClasses = 10000;  // squared, they are 800 MB of counts
+  if (classes < 2 || classes > kMostClasses) {
+    throw Error(Code::kUsage,
+                fmt::format("num_classes is {}, expected 2 to {}", classes, kMostClasses));
+  }
+}
+
+Plan PlanOf(const ConfusionMatrixOptions& options) {
+  if (options.num_classes) CheckClasses(*options.num_classes);
+  return {options.name, "class_ids", kClassHeads, [=](Graph& graph, const Tensors& t) {
+            if (!options.num_classes && !t.contains("logits")) {
+              throw Error(Code::kUsage, "this head does not say how many classes there are",
+                          "num_classes: of the confusion_matrix");
+            }
+            const int64_t classes = options.num_classes ? *options.num_classes : ClassesOf(t);
+            CheckClasses(classes);
+            return ConfusionMatrixMetric(graph, options.name, t.at("labels"), t.at("class_ids"),
+                                         WeightsOf(t), classes);
           }};
 }
 
-Plan PlanOf(const RecallOptions& options) {
-  return {options.name, "logistic", kBinaryHeads, [options](Graph& graph, const Tensors& t) {
-            return RecallMetric(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
-                                options.threshold);
+Plan PlanOf(const R2ScoreOptions& options) {
+  return {options.name, "predictions", "a regression head",
+          [options](Graph& graph, const Tensors& t) {
+            return R2ScoreMetric(graph, options.name, t.at("predictions"), t.at("labels"),
+                                 WeightsOf(t));
           }};
 }
 
@@ -220,18 +276,19 @@ Tensors WithFormulas(Graph& graph, const Options& options, const std::string& pr
 }
 
 template <class Options>
-bool HasTensor(const Options& options, const std::string& tensor, const Tensors& tensors) {
+bool HasTensor(const Options& options, const Plan& plan, const Tensors& tensors) {
   if (!options.of.predictions.empty()) {
     return tensors.contains("labels") || !options.of.labels.empty();
   }
-  return tensors.contains(tensor) || MeanOf(options) != nullptr;
+  return tensors.contains(plan.tensor) || tensors.contains(plan.otherwise) ||
+         MeanOf(options) != nullptr;
 }
 
 template <class Options>
 void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& builders) {
   try {
     Plan plan = PlanOf(options);
-    if (!HasTensor(options, plan.tensor, tensors)) {
+    if (!HasTensor(options, plan, tensors)) {
       throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head),
                   "predictions: and labels: may be formulas");
     }

@@ -2,6 +2,7 @@
 // Metrics that a job adds by name: `metrics: [accuracy, {type: recall_at_k, k: 5}]`.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -44,17 +45,24 @@ void VisitMetric(V& v, Options& options, std::string_view name) {
 
 // The metrics that take a name alone: the mean of "label is class_ids", and of the named error of
 // predictions.
-enum class PlainMetric { kAccuracy, kMeanAbsoluteError, kMeanSquaredError, kRootMeanSquaredError };
+enum class PlainMetric {
+  kAccuracy,
+  kMeanAbsoluteError,
+  kMeanSquaredError,
+  kRootMeanSquaredError,
+  kR2Score
+};
 [[nodiscard]] constexpr std::string_view NameOf(PlainMetric metric) {
   constexpr std::string_view kNames[] = {"accuracy", "mean_absolute_error", "mean_squared_error",
-                                         "root_mean_squared_error"};
+                                         "root_mean_squared_error", "r2_score"};
   return kNames[static_cast<int>(metric)];
 }
 [[nodiscard]] constexpr std::string_view SummaryOf(PlainMetric metric) {
   constexpr std::string_view kSummaries[] = {
       "the fraction of examples whose label is the predicted class",
       "the mean of |label - prediction|", "the mean of (label - prediction) squared",
-      "the root of the mean of (label - prediction) squared"};
+      "the root of the mean of (label - prediction) squared",
+      "the part of the labels' variance that predictions explain: 1 at best, 0 for their mean"};
   return kSummaries[static_cast<int>(metric)];
 }
 
@@ -74,6 +82,7 @@ using AccuracyOptions = PlainOptions<PlainMetric::kAccuracy>;
 using MeanAbsoluteErrorOptions = PlainOptions<PlainMetric::kMeanAbsoluteError>;
 using MeanSquaredErrorOptions = PlainOptions<PlainMetric::kMeanSquaredError>;
 using RootMeanSquaredErrorOptions = PlainOptions<PlainMetric::kRootMeanSquaredError>;
+using R2ScoreOptions = PlainOptions<PlainMetric::kR2Score>;
 
 // The metrics of what a threshold makes of probabilities.
 enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
@@ -101,18 +110,30 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
   return kSummaries[static_cast<int>(cell)];
 }
 
+// Whether a metric of two classes is one of several, too.
+[[nodiscard]] constexpr bool IsOfSeveral(ThresholdMetric metric) {
+  return metric != ThresholdMetric::kBinaryAccuracy;
+}
+[[nodiscard]] constexpr bool IsOfSeveral(ConfusionCell /*cell*/) { return false; }
+
 // Options of one of them; `metric` is a ThresholdMetric or a ConfusionCell.
 template <auto metric>
 struct ThresholdOptions {
   static constexpr std::string_view kType = NameOf(metric);
   static constexpr std::string_view kSummary = SummaryOf(metric);
   double threshold = 0.5;
+  std::optional<int64_t> class_id;  // of precision and recall alone
   std::string name{kType};
   MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
     v("threshold", threshold, {.help = "a probability above it is a positive"});
+    if constexpr (IsOfSeveral(metric)) {
+      v("class_id", class_id,
+        {.help = "of a MultiClassHead: the class that it is about; null: the mean over those that "
+                 "are a label or predicted"});
+    }
     VisitMetric(v, *this, kMetricNameHelp);
   }
 };
@@ -136,6 +157,22 @@ struct RecallAtKOptions {
   void Visit(V& v) {
     v("k", k, {.help = "how many classes", .required = true});
     VisitMetric(v, *this, "in results; default: recall_at_<k>");
+  }
+};
+
+// The examples by label and predicted class: ConfusionMatrixMetric.
+struct ConfusionMatrixOptions {
+  static constexpr std::string_view kType = "confusion_matrix";
+  static constexpr std::string_view kSummary =
+      "how many examples of each class (a row) are predicted as each class (a column)";
+  std::optional<int64_t> num_classes;
+  std::string name{kType};
+  MetricFormulas of = {};
+  Place place;
+  template <class V>
+  void Visit(V& v) {
+    v("num_classes", num_classes, {.help = "null: the head's"});
+    VisitMetric(v, *this, kMetricNameHelp);
   }
 };
 
@@ -220,16 +257,18 @@ struct TradeoffOptions {
   }
 };
 
-using ExtraMetric = std::variant<
-    AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions, MeanSquaredErrorOptions,
-    RootMeanSquaredErrorOptions, MeanOptions, AucOptions, PrecisionOptions, RecallOptions,
-    BinaryAccuracyOptions, ConfusionOptions<ConfusionCell::kTruePositives>,
-    ConfusionOptions<ConfusionCell::kTrueNegatives>,
-    ConfusionOptions<ConfusionCell::kFalsePositives>,
-    ConfusionOptions<ConfusionCell::kFalseNegatives>,
-    TradeoffOptions<Tradeoff::kSensitivityAtSpecificity>,
-    TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
-    TradeoffOptions<Tradeoff::kPrecisionAtRecall>, TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
+using ExtraMetric =
+    std::variant<AccuracyOptions, RecallAtKOptions, MeanAbsoluteErrorOptions,
+                 MeanSquaredErrorOptions, RootMeanSquaredErrorOptions, R2ScoreOptions,
+                 ConfusionMatrixOptions, MeanOptions, AucOptions, PrecisionOptions, RecallOptions,
+                 BinaryAccuracyOptions, ConfusionOptions<ConfusionCell::kTruePositives>,
+                 ConfusionOptions<ConfusionCell::kTrueNegatives>,
+                 ConfusionOptions<ConfusionCell::kFalsePositives>,
+                 ConfusionOptions<ConfusionCell::kFalseNegatives>,
+                 TradeoffOptions<Tradeoff::kSensitivityAtSpecificity>,
+                 TradeoffOptions<Tradeoff::kSpecificityAtSensitivity>,
+                 TradeoffOptions<Tradeoff::kPrecisionAtRecall>,
+                 TradeoffOptions<Tradeoff::kRecallAtPrecision>>;
 
 // The names that the metrics' formulas read.
 [[nodiscard]] std::vector<std::string> NamesInMetrics(const std::vector<ExtraMetric>& extra);

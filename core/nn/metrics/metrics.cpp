@@ -1,5 +1,7 @@
 #include "core/nn/metrics/metrics.h"
 
+#include <vector>
+
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
@@ -82,6 +84,60 @@ MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name, Valu
   const Value squares = ops::SquaredDifference(Wide(predictions), Wide(labels));
   return MetricOf(AddUp(graph, name, squares, weights),
                   [](const Fraction& of) { return ops::Sqrt(Mean(of)); });
+}
+
+namespace {
+
+// The sums over a batch of which R2 is made, float64 [D] each.
+struct SquareSums {
+  Value weight;
+  Value labels;         // w y
+  Value label_squares;  // w y y
+  Value errors;         // w (y - p) (y - p)
+
+  [[nodiscard]] std::vector<Value> all() const { return {weight, labels, label_squares, errors}; }
+};
+
+SquareSums SquareSumsOf(Value predictions, Value labels, Value weights) {
+  const Value y = Wide(labels);
+  const Value ones = ops::OnesLike(y);
+  const Value w = weights.valid() ? ops::Mul(ones, Wide(weights)) : ones;
+  const auto sum = [&](Value x) { return ops::Sum(ops::Mul(x, w), {0}); };
+  return {.weight = ops::Sum(w, {0}),
+          .labels = sum(y),
+          .label_squares = sum(ops::Mul(y, y)),
+          .errors = sum(ops::SquaredDifference(Wide(predictions), y))};
+}
+
+Value R2Of(const SquareSums& of) {
+  const Value mean_square = ops::DivNoNan(ops::Mul(of.labels, of.labels), of.weight);
+  const Value spread = ops::Sub(of.label_squares, mean_square);
+  const Value zero = spread.graph().ScalarOf(DType::kDouble, 0.0);
+  const Value missed = ops::Cast(ops::Greater(of.errors, zero), DType::kDouble);
+  const Value part =
+      ops::SelectV2(ops::Greater(spread, zero), ops::DivNoNan(of.errors, spread), missed);
+  return ops::Cast(ops::Mean(ops::Sub(1.0, part)), DType::kFloat);
+}
+
+}  // namespace
+
+MetricOps R2ScoreMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
+                        Value weights) {
+  const NameScope scope(graph, name);
+  const SquareSums batch = SquareSumsOf(predictions, labels, weights);
+  const Shape shape{labels.shape().dim(-1)};
+  std::vector<Value> sums;
+  std::vector<Node*> updates;
+  for (const char* const part : {"weight", "labels", "label_squares", "errors"}) {
+    const Variable* const variable = graph.AddVariable(
+        fmt::format("{}/{}", name, part), DType::kDouble, shape,
+        ops::Zeros(graph, DType::kDouble, shape), {.trainable = false, .local = true});
+    updates.push_back(ops::AssignAddVariableOp(variable->handle, batch.all()[sums.size()]));
+    sums.push_back(variable->value);
+  }
+  return {.value = R2Of({sums[0], sums[1], sums[2], sums[3]}),
+          .update = ops::NoOp(graph, updates),
+          .of_batch = [batch] { return R2Of(batch); }};
 }
 
 MetricOps AccuracyMetric(Graph& graph, const std::string& name, Value a, Value b, Value weights) {

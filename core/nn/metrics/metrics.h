@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/graph/graph.h"
@@ -28,6 +29,12 @@ using MetricBuilders = std::map<std::string, MetricBuilder>;  // by the name in 
 // The square root of the mean squared difference (Keras's RootMeanSquaredError).
 [[nodiscard]] MetricOps RootMeanSquaredErrorMetric(Graph& graph, const std::string& name,
                                                    Value predictions, Value labels, Value weights);
+
+// The coefficient of determination: 1 - sum of squared errors / sum of squared distances of the
+// labels from their mean, of each column of [B, D], in the mean over the columns (Keras's R2Score).
+// Of labels that are all the same it is 1 if they are hit, or else 0.
+[[nodiscard]] MetricOps R2ScoreMetric(Graph& graph, const std::string& name, Value predictions,
+                                      Value labels, Value weights);
 
 // The accuracy, how often a equals b: MeanMetric of equality. a and b have one shape; they are
 // compared in float32 if their dtypes differ.
@@ -80,6 +87,20 @@ enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFal
 [[nodiscard]] MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
                                         Value predictions, Value labels, Value weights,
                                         double threshold = 0.5);
+
+// The weight of the examples by label (rows) and predicted class (columns), float32 [classes,
+// classes]: tf.math.confusion_matrix. labels and class_ids [B, 1]; an example whose label is no
+// class is left out.
+[[nodiscard]] MetricOps ConfusionMatrixMetric(Graph& graph, const std::string& name, Value labels,
+                                              Value class_ids, Value weights, int64_t classes);
+
+enum class ClassRate { kPrecision, kRecall };
+
+// Precision or recall of one class, or else their plain mean over the classes that are a label or
+// were predicted. labels and class_ids [B, 1].
+[[nodiscard]] MetricOps ClassRateMetric(Graph& graph, const std::string& name, ClassRate rate,
+                                        Value labels, Value class_ids, Value weights,
+                                        int64_t classes, const std::optional<int64_t>& class_id);
 
 // sensitivity = recall = TP / (TP + FN), specificity = TN / (TN + FP), precision = TP / (TP + FP).
 enum class Tradeoff {

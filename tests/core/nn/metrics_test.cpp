@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/ops/array.h"
+#include "core/ops/elementwise.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"
 
@@ -64,6 +66,33 @@ TEST_CASE("a mean weighs examples, and is the same for every batch size") {
   for (const int64_t batch : {1, 2, 3, 5}) {
     CHECK(Streamed(batch, true, Mean) == Streamed(8, true, Mean));
   }
+}
+
+template <ClassRate rate>
+MetricOps OfTwo(Graph& graph, Value predictions, Value labels, Value weights) {
+  const Value ids =
+      ops::Cast(ops::Greater(predictions, graph.ScalarOf(DType::kFloat, 0.5)), DType::kInt64);
+  return ClassRateMetric(graph, "rate", rate, labels, ids, weights, 2, 1);
+}
+MetricOps R2(Graph& graph, Value predictions, Value labels, Value weights) {
+  return R2ScoreMetric(graph, "r2", predictions, labels, weights);
+}
+MetricOps R2OfConstant(Graph& graph, Value predictions, Value /*labels*/, Value weights) {
+  return R2ScoreMetric(graph, "r2", predictions, ops::OnesLike(predictions), weights);
+}
+
+TEST_CASE("precision and recall of a class of two are those of two classes") {
+  for (const int64_t batch : {1, 3, 8}) {
+    CHECK(Streamed(batch, true, OfTwo<ClassRate::kPrecision>) == Streamed(8, true, Precision));
+    CHECK(Streamed(batch, false, OfTwo<ClassRate::kRecall>) == Streamed(8, false, Recall));
+  }
+}
+
+TEST_CASE("R2 is the part of the labels' spread that predictions explain, in any batches") {
+  // Four labels of each: a spread of 2. The squared errors' sum is 1.6694.
+  CHECK(Streamed(8, false, R2) == doctest::Approx(1 - 1.6694 / 2));
+  CHECK(Streamed(3, true, R2) == doctest::Approx(Streamed(8, true, R2)));
+  CHECK(Streamed(8, false, R2OfConstant) == 0);
 }
 
 TEST_CASE("areas under the curves are Keras's") {
