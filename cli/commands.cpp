@@ -39,7 +39,7 @@ const std::vector<Command>& Commands() {
                   ExportCommand(), RunJobCommand()}},
                 {"Look",
                  {ValidateCommand(), PlanCommand(), ConfigCommand(), InspectCommand(),
-                  ListCommand(), CardCommand(), HelpCommand()}},
+                  ListCommand(), ExplainCommand(), CardCommand(), HelpCommand()}},
                 {"Many runs", {SweepCommand(), CompareCommand(), PlotCommand(), AverageCommand()}},
                 {"Look after",
                  {VerifyCommand(), ReplayCommand(), BenchCommand(), DoctorCommand(),

@@ -13,5 +13,6 @@ namespace tpuest::cli {
 [[nodiscard]] Command BenchCommand();
 [[nodiscard]] Command DoctorCommand();
 [[nodiscard]] Command CardCommand();
+[[nodiscard]] Command ExplainCommand();
 
 }  // namespace tpuest::cli

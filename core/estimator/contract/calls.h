@@ -63,6 +63,7 @@ struct EvaluateArgs {
   std::string name;                       // eval_<name>/; empty: eval/
   std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
   std::string label;                      // in metrics.jsonl; empty: `name`, or "eval"
+  bool publish = true;                    // false: no events and no line of metrics.jsonl
 };
 struct EvaluateResult {
   int64_t global_step = 0;

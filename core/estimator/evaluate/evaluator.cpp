@@ -168,7 +168,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   InferenceHooks hooks(context_, model_, args.hooks, model_.spec().evaluation_hooks);
   hooks.Begin(saved.has_value(), batch_size);
   Run(infeed, args, hooks, result);
-  Publish(args, result);
+  if (args.publish) Publish(args, result);
   hooks.End(&result.metrics);
   return result;
 }
