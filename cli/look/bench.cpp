@@ -1,13 +1,16 @@
-// tpuest bench step|input JOB.yaml: where the time of training goes
+// tpuest bench step|input|rate JOB.yaml: where the time of training goes, and which learning rate
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
 #include "cli/look/commands.h"
+#include "cli/look/rate_finder.h"
+#include "cli/many/plot/terminal.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
 #include "cli/shell/json.h"
@@ -25,10 +28,28 @@ namespace {
 
 struct BenchInvocation : Invocation {
   std::optional<int64_t> seconds;
+  RateRange rates;
 };
 
+// Reads a rate of the command line.
+FlagSet::Read RateInto(double& to) {
+  return [&to](const std::string& given) -> std::optional<std::string> {
+    char* end = nullptr;
+    const double rate = std::strtod(given.c_str(), &end);
+    const bool is_rate = !given.empty() && *end == '\0' && std::isfinite(rate) && rate > 0;
+    if (!is_rate) return "a number above 0";
+    to = rate;
+    return std::nullopt;
+  };
+}
+
 void Declare(FlagSet& flags, BenchInvocation& to) {
-  flags.Integer("--seconds", to.seconds, 1, "to measure for; 5 unless said");
+  flags.Integer("--seconds", to.seconds, 1, "step, input: to measure for; 5 unless said");
+  flags.Checked("--from", RateInto(to.rates.from), "RATE", "rate: the first one; 1e-6");
+  flags.Checked("--to", RateInto(to.rates.to), "RATE", "rate: the last one; 10");
+  flags.Integer("--steps", to.rates.steps, 20, "rate: so many, a rate each; 140");
+  flags.Text("--key", to.rates.key, "KEY",
+             "rate: the learning rate, where a job has several: model.dnn_optimizer.learning_rate");
 }
 
 constexpr size_t kShownOps = 10;
@@ -244,13 +265,65 @@ int BenchTheStep(const BenchInvocation& invocation, const Job& job) {
   return 0;
 }
 
+// ---- bench rate -------------------------------------------------------------------------------
+
+Json RateJson(const RateTest& test) {
+  Json rates = Json::array();
+  Json losses = Json::array();
+  Json smoothed = Json::array();
+  for (const RateStep& step : test.steps) {
+    rates.push_back(step.rate);
+    losses.push_back(JsonNumber(static_cast<float>(step.loss)));
+    smoothed.push_back(step.smoothed);
+  }
+  return {{"key", test.key},           {"rates", rates},           {"losses", losses},
+          {"smoothed", smoothed},      {"lowest", test.lowest},    {"steepest", test.steepest},
+          {"proposal", test.proposal}, {"diverged", test.diverged}};
+}
+
+void PrintRate(const RateTest& test) {
+  constexpr int kTicks = 5;
+  Panel panel{.metric = "loss", .curves = {{"smoothed", {}}}, .x = {}, .y = {}};
+  std::vector<double> xs;
+  std::vector<double> ys;
+  for (const RateStep& step : test.steps) {
+    panel.curves[0].points.push_back({step.rate, step.smoothed});
+    xs.push_back(step.rate);
+    ys.push_back(step.smoothed);
+  }
+  panel.x = MakeAxis(xs, true, kTicks);
+  panel.y = MakeAxis(ys, false, kTicks);
+  const double last = test.steps.back().rate;
+  fmt::print("{}\nfalls most at {:.2g}, lowest at {:.2g}, {} {:.2g}\n",
+             PlotText(panel, test.key, CanvasOfStdout()), test.steepest, test.lowest,
+             test.diverged ? "gone at" : "tried up to", last);
+  fmt::print("proposal: {}={}\n", test.key, NumberText(test.proposal));
+}
+
+int BenchTheRate(const BenchInvocation& invocation, config::Sources& sources) {
+  if (invocation.rates.from >= invocation.rates.to) {
+    throw Error(Code::kUsage,
+                fmt::format("--from {} --to {}: the rates rise", NumberText(invocation.rates.from),
+                            NumberText(invocation.rates.to)),
+                "--from 1e-6 --to 10");
+  }
+  const RateTest test = TestRates(invocation, invocation.rates, sources);
+  if (invocation.json) {
+    PrintDocument("bench", RateJson(test));
+  } else {
+    PrintRate(test);
+  }
+  return 0;
+}
+
 int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
+  if (invocation.subject == "rate") return BenchTheRate(invocation, sources);
   if (invocation.subject != "step" && invocation.subject != "input") {
     throw Error(Code::kUsage,
                 invocation.subject.empty()
                     ? "bench needs to know what to measure"
                     : fmt::format("bench measures no '{}'", invocation.subject),
-                "tpuest bench step job.yaml, or tpuest bench input job.yaml");
+                "tpuest bench step job.yaml; input and rate are the others");
   }
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   ForgetFolder(loaded.job);
@@ -263,9 +336,10 @@ int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
 Command BenchCommand() {
   return MakeCommand<BenchInvocation>(
       {.name = "bench",
-       .summary = "measure where the time of training goes: bench step|input",
-       .examples = {"tpuest bench step job.yaml", "tpuest bench input job.yaml"},
-       .subjects = {"step", "input"},
+       .summary =
+           "measure where the time of training goes, or which learning rate: bench step|input|rate",
+       .examples = {"tpuest bench step job.yaml", "tpuest bench rate job.yaml"},
+       .subjects = {"step", "input", "rate"},
        .needs_subject = true},
       Declare, RunBench);
 }
