@@ -1,8 +1,8 @@
 // tpuest compare RUN RUN...
 
 #include "cli/many/commands.h"
-#include "cli/many/compare_folds.h"
 #include "cli/many/compare_report.h"
+#include "cli/run/record/folds.h"
 #include "cli/shell/json.h"
 
 namespace tpuest::cli {

@@ -1,11 +1,18 @@
-// tpuest train-and-evaluate JOB.yaml
+// tpuest train-and-evaluate JOB.yaml [--folds N]
 
 #include "core/estimator/train_and_evaluate.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/job/eval_tasks.h"
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
+#include "cli/run/process.h"
+#include "cli/run/record/folds.h"
 #include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/run/tf_config.h"
@@ -35,10 +42,10 @@ Json Fields(const TrainAndEvaluateResult& result) {
           {"path", train.checkpoint}};
 }
 
-void PrintResult(const TrainAndEvaluateResult& result) {
+void PrintResult(const Job& job, const TrainAndEvaluateResult& result) {
   const bool several = result.evaluations.size() > 1;
   for (const auto& [label, evaluation] : result.evaluations) {
-    PrintMetrics(evaluation, several ? label + "/" : "");
+    PrintMetrics(evaluation, several ? label + "/" : "", ClassNamesOf(job));
   }
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
@@ -58,13 +65,14 @@ TrainAndEvaluateResult RunTask(Session& session) {
                                               EvalTasksOf(job, "train-and-evaluate"));
 }
 
-}  // namespace
+// The run of a session, as far as others want to know it.
+struct Outcome {
+  std::string model_dir;
+  TrainAndEvaluateResult result;
+};
 
-int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
-  ShareHeap();
-  if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
-  Session session(invocation, sources);
-  if (session.is_worker()) return session.FollowChief();
+// Runs the session's job and gives its outcome to `report`.
+int RunSession(Session& session, const std::function<void(const Outcome&)>& report) {
   return session.Run([&] {
     if (!session.job().train_spec) {
       throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
@@ -78,22 +86,84 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
     }
     TellEnd(session.log(), result.train);
     session.console().Clear();
-    if (invocation.json) {
-      PrintDocument("train-and-evaluate", Fields(result));
-    } else {
-      PrintResult(result);
-    }
+    report({session.estimator().model_dir(), result});
     return result.train.exit_code;
   });
 }
 
+struct FoldsInvocation : Invocation {
+  std::optional<int64_t> folds;
+};
+
+void DeclareFolds(FlagSet& flags, FoldsInvocation& to) {
+  DeclareTraining(flags, to);
+  flags.Integer("--folds", to.folds, 2,
+                "cross-validation: all folds, one after the other, and the mean of each metric");
+}
+
+void CheckFolds(const FoldsInvocation& invocation) {
+  if (invocation.fold) {
+    throw Error(Code::kUsage, "--fold and --folds: one of the folds, or all of them",
+                fmt::format("--folds {}", *invocation.folds));
+  }
+  if (TrainsInGroup(ThisProcess(TfConfig{}), invocation)) {
+    throw Error(Code::kUsage, "--folds trains in one process, and this is one of several",
+                "--fold I/N trains one of them in all");
+  }
+}
+
+// Each fold is a run of its own; one that has its steps is evaluated as it is.
+int RunFolds(const FoldsInvocation& invocation, config::Sources& sources) {
+  CheckFolds(invocation);
+  std::vector<std::string> folders;
+  for (int64_t fold = 1; fold <= *invocation.folds; ++fold) {
+    Invocation of_fold = invocation;
+    of_fold.fold = fmt::format("{}/{}", fold, *invocation.folds);
+    Session session(of_fold, sources);
+    session.log().Info("fold {} of {}", fold, *invocation.folds);
+    const int exit_code =
+        RunSession(session, [&](const Outcome& outcome) { folders.push_back(outcome.model_dir); });
+    if (exit_code != 0) return exit_code;
+  }
+  if (invocation.dry_run) return 0;
+  std::vector<ComparedRun> runs;
+  for (const std::string& folder : folders) runs.push_back(ReadRun(folder, sources));
+  const std::vector<FoldMetric> metrics = FoldMetrics(runs);
+  if (invocation.json) {
+    PrintDocument("train-and-evaluate", FoldsJson(runs, metrics));
+  } else {
+    fmt::print("{}", FoldsText(runs, metrics));
+  }
+  return 0;
+}
+
+int TrainAndEvaluateOrFolds(const FoldsInvocation& invocation, config::Sources& sources) {
+  return invocation.folds ? RunFolds(invocation, sources) : TrainAndEvaluate(invocation, sources);
+}
+
+}  // namespace
+
+int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
+  ShareHeap();
+  if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
+  Session session(invocation, sources);
+  if (session.is_worker()) return session.FollowChief();
+  return RunSession(session, [&](const Outcome& outcome) {
+    if (invocation.json) {
+      PrintDocument("train-and-evaluate", Fields(outcome.result));
+    } else {
+      PrintResult(session.job(), outcome.result);
+    }
+  });
+}
+
 Command TrainAndEvaluateCommand() {
-  return MakeCommand<Invocation>(
+  return MakeCommand<FoldsInvocation>(
       {.name = "train-and-evaluate",
        .summary = "train a job, and evaluate and export after every checkpoint",
        .examples = {"tpuest train-and-evaluate job.yaml",
-                    "tpuest train-and-evaluate job.yaml max_steps=2000 --model-dir runs/long"}},
-      DeclareTraining, TrainAndEvaluate);
+                    "tpuest train-and-evaluate job.yaml --folds 5"}},
+      DeclareFolds, TrainAndEvaluateOrFolds);
 }
 
 }  // namespace tpuest::cli

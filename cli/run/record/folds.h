@@ -1,5 +1,5 @@
 #pragma once
-// `tpuest compare --folds` joins the folds of a cross-validation.
+// The folds of a cross-validation, joined.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/many/compare_folds.h"
+#include "cli/run/record/folds.h"
 
 #include <algorithm>
 #include <cmath>
