@@ -1,21 +1,60 @@
-// tpuest compare RUN RUN...
+// tpuest compare RUN RUN... [--baseline RUN] [--fail-if-worse METRIC] [--folds]
+
+#include <algorithm>
+#include <cmath>
 
 #include "cli/many/commands.h"
 #include "cli/many/compare_report.h"
 #include "cli/run/record/folds.h"
 #include "cli/shell/json.h"
+#include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
 
 struct CompareInvocation : Invocation {
   bool folds = false;
+  std::optional<std::string> baseline;
+  std::vector<std::string> fail_if_worse;
 };
 
 void Declare(FlagSet& flags, CompareInvocation& to) {
   flags.Switch("--folds", to.folds,
                "the runs are folds of one job (or all in one folder): mean and spread of each "
                "metric");
+  flags.Text("--baseline", to.baseline, "RUN", "each result beside this run's: better or worse");
+  flags.Repeated("--fail-if-worse", to.fail_if_worse, "METRIC",
+                 "exit code 8 where a run's is worse than the baseline's; may be repeated");
+}
+
+// The gates that a run does not meet, as sentences.
+std::vector<std::string> WorseThanBaseline(const CompareReport& report,
+                                           const std::vector<std::string>& metrics) {
+  std::vector<std::string> worse;
+  for (const std::string& metric : metrics) {
+    for (size_t i = 1; i < report.runs.size(); ++i) {
+      const std::vector<BaselineChange> changes = ChangesFrom(report.runs[0], report.runs[i]);
+      const auto found =
+          std::find_if(changes.begin(), changes.end(),
+                       [&](const BaselineChange& change) { return change.metric == metric; });
+      if (found == changes.end() || !found->worse) {
+        std::vector<std::string> names;
+        for (const BaselineChange& change : changes) {
+          if (change.worse) names.push_back(change.metric);
+        }
+        throw Error(Code::kUsage,
+                    fmt::format("--fail-if-worse {}: {} and {} have no such result of which more "
+                                "or less is better",
+                                metric, report.runs[0].path, report.runs[i].path),
+                    "there are: " + Join(names, ", "));
+      }
+      if (*found->worse) {
+        worse.push_back(fmt::format("{}: {} is worse than {}'s by {}", report.runs[i].path, metric,
+                                    report.runs[0].path, NumberText(std::abs(found->difference))));
+      }
+    }
+  }
+  return worse;
 }
 
 int CompareFolds(const CompareInvocation& invocation, config::Sources& sources) {
@@ -38,11 +77,17 @@ int CompareFolds(const CompareInvocation& invocation, config::Sources& sources) 
 
 int Compare(const CompareInvocation& invocation, config::Sources& sources) {
   if (invocation.folds) return CompareFolds(invocation, sources);
-  if (invocation.arguments.size() < 2) {
+  std::vector<std::string> paths = invocation.arguments;
+  if (invocation.baseline) paths.insert(paths.begin(), *invocation.baseline);
+  if (!invocation.baseline && !invocation.fail_if_worse.empty()) {
+    throw Error(Code::kUsage, "--fail-if-worse needs a run to compare with", "--baseline RUN");
+  }
+  if (paths.size() < 2) {
     throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");
   }
   CompareReport report;
-  for (const std::string& path : invocation.arguments) {
+  report.has_baseline = invocation.baseline.has_value();
+  for (const std::string& path : paths) {
     report.runs.push_back(ReadRun(path, sources));
   }
   report.keys = KeyDifferences(report.runs);
@@ -55,7 +100,9 @@ int Compare(const CompareInvocation& invocation, config::Sources& sources) {
   } else {
     fmt::print("{}", CompareText(report));
   }
-  return 0;
+  const std::vector<std::string> worse = WorseThanBaseline(report, invocation.fail_if_worse);
+  for (const std::string& line : worse) fmt::print(stderr, "gate not met: {}\n", line);
+  return worse.empty() ? 0 : static_cast<int>(Code::kGate);
 }
 
 }  // namespace
@@ -64,7 +111,7 @@ Command CompareCommand() {
   return MakeCommand<CompareInvocation>(
       {.name = "compare",
        .summary = "say where runs differ: keys, results, the first losses and parameters",
-       .examples = {"tpuest compare runs/a runs/b", "tpuest compare runs/a runs/b --json"},
+       .examples = {"tpuest compare runs/a runs/b", "tpuest compare --baseline runs/a runs/b"},
        .takes = Takes::kPaths},
       Declare, Compare);
 }

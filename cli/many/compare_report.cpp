@@ -42,6 +42,33 @@ std::optional<double> ResultOf(const ComparedRun& run, const std::string& name) 
   return series->points.back().value;
 }
 
+// 1: more is better; -1: less is; 0: not known. By the words that names of metrics are made of.
+int BetterWay(const std::string& metric) {
+  const auto has = [&](std::string_view word) { return metric.find(word) != std::string::npos; };
+  for (const char* const word : {"loss", "error", "false_"}) {
+    if (has(word)) return -1;
+  }
+  for (const char* const word : {"accuracy", "auc", "precision", "recall", "r2_score", "top_",
+                                 "sensitivity", "specificity", "true_"}) {
+    if (has(word) && !has("baseline")) return 1;
+  }
+  return 0;
+}
+
+// "0.91 (+0.02)" beside a baseline.
+std::string ResultText(const CompareReport& report, size_t run, const std::string& name) {
+  const std::optional<double> value = ResultOf(report.runs[run], name);
+  if (!value) return "-";
+  const std::optional<double> base = ResultOf(report.runs[0], name);
+  if (!report.has_baseline || run == 0 || !base) return NumberText(*value);
+  const double change = *value - *base;
+  const int way = BetterWay(name);
+  const std::string word = change == 0 || way == 0     ? ""
+                           : (change > 0) == (way > 0) ? " better"
+                                                       : " worse";
+  return fmt::format("{} ({:+.3g}{})", NumberText(*value), change, word);
+}
+
 std::string ResultsTable(const CompareReport& report) {
   std::vector<Row> rows = {{"results"}, {"  step"}};
   for (const ComparedRun& run : report.runs) {
@@ -51,9 +78,8 @@ std::string ResultsTable(const CompareReport& report) {
   }
   for (const std::string& name : ResultNames(report.runs)) {
     Row row = {"  " + name};
-    for (const ComparedRun& run : report.runs) {
-      const std::optional<double> value = ResultOf(run, name);
-      row.push_back(value ? NumberText(*value) : "-");
+    for (size_t run = 0; run < report.runs.size(); ++run) {
+      row.push_back(ResultText(report, run, name));
     }
     rows.push_back(std::move(row));
   }
@@ -157,9 +183,33 @@ std::vector<std::string> CompareReport::Candidates() const {
   return differs() ? CandidatesOf(keys, program) : std::vector<std::string>();
 }
 
+std::vector<BaselineChange> ChangesFrom(const ComparedRun& baseline, const ComparedRun& run) {
+  std::vector<BaselineChange> changes;
+  for (const std::string& name : ResultNames({baseline})) {
+    const std::optional<double> before = ResultOf(baseline, name);
+    const std::optional<double> now = ResultOf(run, name);
+    if (!before || !now) continue;
+    BaselineChange change{.metric = name, .difference = *now - *before, .worse = {}};
+    // A result that is no number is worse than one that is.
+    const int way = BetterWay(name);
+    if (way != 0)
+      change.worse = std::isnan(*now) ? !std::isnan(*before) : way * change.difference < 0;
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
 Json CompareJson(const CompareReport& report) {
   Json runs = Json::array();
   for (const ComparedRun& run : report.runs) runs.push_back(RunJson(run));
+  for (size_t i = 1; report.has_baseline && i < report.runs.size(); ++i) {
+    Json changes = Json::object();
+    for (const BaselineChange& change : ChangesFrom(report.runs[0], report.runs[i])) {
+      changes[change.metric] = {{"difference", NumberOrNull(change.difference)},
+                                {"worse", OrNull(change.worse)}};
+    }
+    runs[i]["changes"] = changes;
+  }
   Json partings = Json::array();
   for (size_t i = 0; i < report.partings.size(); ++i) {
     partings.push_back(PartingJson(report.runs[i + 1].path, report.partings[i]));
