@@ -1,10 +1,15 @@
-// tpuest plot RUN... [--metric NAME] [--x step|time] [--log-y] [--output FILE.svg]
+// tpuest plot RUN... [--metric NAME] [--x step|time] [--log-y] [--smooth F] [--together]
+//   [--output FILE.svg]
 
 #include <cmath>
+#include <cstdlib>
 
 #include "cli/many/commands.h"
 #include "cli/many/plot/svg.h"
 #include "cli/many/plot/terminal.h"
+#include "cli/many/sweep/folder.h"
+#include "cli/run/record/folder.h"
+#include "cli/run/record/folds.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
 #include "core/base/files.h"
@@ -17,6 +22,8 @@ struct PlotInvocation : Invocation {
   std::vector<std::string> metrics;
   bool over_time = false;
   bool log_y = false;
+  double smoothing = 0;
+  bool together = false;
   std::optional<std::string> output;
   bool force = false;
 };
@@ -27,6 +34,15 @@ void Declare(FlagSet& flags, PlotInvocation& to) {
   flags.Choice<bool>("--x", to.over_time, {{"step", false}, {"time", true}},
                      "global steps, or seconds since the run's first event");
   flags.Switch("--log-y", to.log_y, "a logarithmic y axis");
+  const auto smooth = [&to](const std::string& given) -> std::optional<std::string> {
+    char* end = nullptr;
+    to.smoothing = std::strtod(given.c_str(), &end);
+    const bool is_part = !given.empty() && *end == '\0' && to.smoothing >= 0 && to.smoothing < 1;
+    return is_part ? std::nullopt : std::optional<std::string>("a number from 0 to below 1");
+  };
+  flags.Checked("--smooth", smooth, "F",
+                "what a value keeps of those before it, 0 to below 1: 0.9 is smooth");
+  flags.Switch("--together", to.together, "training and evaluations of a metric in one picture");
   flags.Text("--output", to.output, "FILE.svg", "an SVG file; without it characters on stdout");
   flags.Switch("--force", to.force, "overwrite the SVG file");
 }
@@ -54,13 +70,45 @@ void CheckOutput(const PlotInvocation& invocation) {
   CheckNewFile(*invocation.output, invocation.force);
 }
 
+// The runs that the arguments name: a sweep's or any other folder's where it is none itself; and
+// what a sweep's trials are called.
+void AddRuns(const std::string& path, PlotRequest& request) {
+  const bool is_folder_of_runs = DirectoryExists(path) && !RunFolder::ExistsIn(path);
+  if (!is_folder_of_runs) {
+    request.runs.push_back(path);
+    return;
+  }
+  if (FileExists(JoinPath(path, "sweep.json"))) {
+    const SweepFolder folder(path);
+    for (const Trial& trial : folder.Read().trials) {
+      const std::string run = folder.RunOf(trial);
+      if (!RunFolder::ExistsIn(run)) continue;
+      request.runs.push_back(run);
+      request.labels[run] = trial.name + " " + Join(trial.Overrides(), " ");
+    }
+  } else {
+    for (const std::string& run : RunsBelow(path)) request.runs.push_back(run);
+  }
+  if (request.runs.empty()) {
+    throw Error(Code::kUsage, fmt::format("{}: there is no run here", path),
+                "name the model_dir of a run, or the folder of a sweep");
+  }
+}
+
 int Plot(const PlotInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.empty()) {
     throw Error(Code::kUsage, "plot takes one run or more", "tpuest plot runs/a runs/b");
   }
   CheckOutput(invocation);
-  const std::vector<Panel> panels = MakePanels(
-      {invocation.arguments, invocation.metrics, invocation.over_time, invocation.log_y});
+  PlotRequest request{.runs = {},
+                      .metrics = invocation.metrics,
+                      .over_time = invocation.over_time,
+                      .log_y = invocation.log_y,
+                      .labels = {},
+                      .smoothing = invocation.smoothing,
+                      .together = invocation.together};
+  for (const std::string& path : invocation.arguments) AddRuns(path, request);
+  const std::vector<Panel> panels = MakePanels(request);
   const std::string x_name = invocation.over_time ? "seconds" : "step";
   if (invocation.output && !invocation.dry_run) {
     WriteFileAtomically(*invocation.output, PlotSvg(panels, x_name));
@@ -87,7 +135,7 @@ Command PlotCommand() {
       {.name = "plot",
        .summary = "draw curves of runs, here or as SVG",
        .examples = {"tpuest plot runs/a runs/b --metric loss",
-                    "tpuest plot runs/a runs/b --metric loss --output loss.svg"},
+                    "tpuest plot runs/rates --smooth 0.9 --output rates.svg"},
        .takes = Takes::kPaths},
       Declare, Plot);
 }

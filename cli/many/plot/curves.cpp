@@ -55,13 +55,13 @@ Run ReadRun(const std::string& path, bool over_time) {
   return {path, ReadRunSeries(path), over_time ? SecondsOf(path) : std::map<int64_t, double>()};
 }
 
-std::vector<std::string> UsualMetrics(const std::vector<Run>& runs) {
+std::vector<std::string> UsualMetrics(const std::vector<Run>& runs, bool together) {
   std::vector<std::string> metrics;
   for (const Run& run : runs) {
     for (const Series& series : run.series.series) {
       const bool is_usual =
           series.metric == "loss" || (series.of != "train" && series.metric == "accuracy");
-      const std::string name = run.series.NameOf(series);
+      const std::string name = together ? series.metric : run.series.NameOf(series);
       const bool is_new = std::find(metrics.begin(), metrics.end(), name) == metrics.end();
       if (is_usual && is_new) metrics.push_back(name);
     }
@@ -69,14 +69,44 @@ std::vector<std::string> UsualMetrics(const std::vector<Run>& runs) {
   return metrics;
 }
 
-Curve CurveOf(const Run& run, const Series& series, bool over_time) {
-  Curve curve{run.path, {}};
+// The exponential mean of a curve's values, without the bias of its start; gaps stay.
+void Smooth(double factor, std::vector<PlotPoint>& points) {
+  double mean = 0;
+  double weight = 0;
+  for (PlotPoint& point : points) {
+    if (!std::isfinite(point.y)) continue;
+    mean = factor * mean + (1 - factor) * point.y;
+    weight = factor * weight + (1 - factor);
+    point.y = mean / weight;
+  }
+}
+
+Curve CurveOf(const Run& run, const Series& series, const PlotRequest& request) {
+  const auto label = request.labels.find(run.path);
+  Curve curve{label == request.labels.end() ? run.path : label->second, {}};
+  if (request.together) curve.run += " " + series.of;
   for (const SeriesPoint& point : series.points) {
     const double x =
-        over_time ? SecondsAt(run.seconds, point.step) : static_cast<double>(point.step);
+        request.over_time ? SecondsAt(run.seconds, point.step) : static_cast<double>(point.step);
     if (std::isfinite(x)) curve.points.push_back({x, point.value});
   }
+  if (request.smoothing > 0) Smooth(request.smoothing, curve.points);
   return curve;
+}
+
+// The curves of a run that belong into a panel.
+std::vector<const Series*> SeriesFor(const Run& run, const std::string& metric, bool is_asked_for,
+                                     bool together) {
+  std::vector<const Series*> series;
+  if (together) {
+    for (const Series& one : run.series.series) {
+      if (one.metric == metric) series.push_back(&one);
+    }
+  } else if (const Series* const one =
+                 is_asked_for ? run.series.Find(metric) : run.series.Named(metric)) {
+    series.push_back(one);
+  }
+  return series;
 }
 
 std::vector<std::string> NamesIn(const std::vector<Run>& runs) {
@@ -95,12 +125,12 @@ Panel PanelOf(const std::vector<Run>& runs, const std::string& metric, bool is_a
   std::vector<double> xs;
   std::vector<double> ys;
   for (const Run& run : runs) {
-    const Series* const series = is_asked_for ? run.series.Find(metric) : run.series.Named(metric);
-    if (series == nullptr) continue;
-    panel.curves.push_back(CurveOf(run, *series, request.over_time));
-    for (const PlotPoint& point : panel.curves.back().points) {
-      xs.push_back(point.x);
-      ys.push_back(point.y);
+    for (const Series* const series : SeriesFor(run, metric, is_asked_for, request.together)) {
+      panel.curves.push_back(CurveOf(run, *series, request));
+      for (const PlotPoint& point : panel.curves.back().points) {
+        xs.push_back(point.x);
+        ys.push_back(point.y);
+      }
     }
   }
   if (panel.curves.empty()) {
@@ -123,7 +153,8 @@ std::vector<Panel> MakePanels(const PlotRequest& request) {
   std::vector<Run> runs;
   for (const std::string& path : request.runs) runs.push_back(ReadRun(path, request.over_time));
   const bool is_asked_for = !request.metrics.empty();
-  const std::vector<std::string> metrics = is_asked_for ? request.metrics : UsualMetrics(runs);
+  const std::vector<std::string> metrics =
+      is_asked_for ? request.metrics : UsualMetrics(runs, request.together);
   if (metrics.empty()) {
     throw Error(Code::kUsage, "no run has logged a loss yet",
                 "run_config.log_step_count_steps says how often it is");

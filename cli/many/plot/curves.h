@@ -1,6 +1,7 @@
 #pragma once
 // Makes the curves of a plot from the files that runs have left.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,11 @@ struct PlotRequest {
   std::vector<std::string> metrics;  // empty: train/loss, and loss and accuracy of evaluations
   bool over_time = false;            // x is seconds since the run's first event, not global steps
   bool log_y = false;
+  std::map<std::string, std::string> labels = {};  // what a run is called; its path, if not here
+  // Each value is the mean of those before it, which count less the further back they are: by this
+  // factor a point. 0: as they are.
+  double smoothing = 0;
+  bool together = false;  // training and evaluations of a metric in one panel
 };
 
 // One panel a metric, in the request's order. Error kUsage for a folder without a run, a metric
