@@ -8,6 +8,7 @@
 #include "cli/look/commands.h"
 #include "cli/look/inspect/checkpoint.h"
 #include "cli/run/record/compare.h"
+#include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
 #include "cli/shell/document.h"
 #include "cli/shell/json.h"
@@ -163,7 +164,7 @@ Card CardOf(const std::string& path, const ComparedRun& run) {
                       .Key("learning rate", "model.optimizer.learning_rate")
                       .Key("seed", "run_config.tf_random_seed")
                       .Text("begun", when)
-                      .Text("state", At(record, "status"))
+                      .Text("state", NameOf(RunFolder::StateOf(path)))
                       .Take();
   card.results = ResultsOf(run.series);
   card.environment = Rows(keys)

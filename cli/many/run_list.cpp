@@ -55,26 +55,6 @@ void AddCurves(const std::string& model_dir, ListedRun& run) {
   }
 }
 
-std::string StatusOf(TrainerState state) {
-  switch (state) {
-    case TrainerState::kNone:
-      return "";  // a run of TensorFlow's, or one that was only evaluated
-    case TrainerState::kTraining:
-      return "training";
-    case TrainerState::kGone:
-      return "killed";
-    case TrainerState::kPreempted:
-      return "preempted";
-    case TrainerState::kInterrupted:
-      return "interrupted";
-    case TrainerState::kFailed:
-      return "failed";
-    case TrainerState::kDone:
-      break;
-  }
-  return "done";
-}
-
 void AddRunJson(const std::string& model_dir, ListedRun& run) {
   const Json json = ReadRunJson(model_dir).value_or(Json::object());
   for (const char* const key : {"start", "end"}) {
@@ -103,7 +83,7 @@ std::optional<int64_t> StepOf(const std::string& folder) {
 ListedRun RunAt(const std::string& folder, const std::string& shown) {
   ListedRun run{.path = shown, .step = StepOf(folder)};
   AddCurves(folder, run);
-  run.status = StatusOf(RunFolder::StateOf(folder));
+  run.status = NameOf(RunFolder::StateOf(folder));
   AddRunJson(folder, run);
   return run;
 }

@@ -196,7 +196,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
                            .log = log(),
                            .clock = clock_,
                            .stop = process_stop,
-                           .progress = is_worker() ? nullptr : &console_,
+                           .progress = is_worker() ? nullptr : &progress_,
                            .fsync = loaded_->job.tpuest.fsync,
                            .device = device_.backend(),
                            .device_options = DeviceOptionsOf(loaded_->job.tpuest),
@@ -371,6 +371,21 @@ void Session::WriteJob() {
 
 void Session::Recorder::Begin(HookHome& home) {
   session_.StartRun(home.saver->last_step().value_or(0));
+}
+
+void Session::Progress::Report(const ProgressReport& report) {
+  constexpr double kBeatSeconds = 10;
+  session_.console_.Report(report);
+  const double now = session_.clock_.Seconds();
+  if (report.activity == "train") step_ = report.step;
+  if (!session_.folder_ || now - last_beat_ < kBeatSeconds) return;
+  last_beat_ = now;
+  try {
+    session_.folder_->WriteBeat(step_, session_.clock_.WallSeconds());
+  } catch (const Error& error) {
+    // A full disk ends the run where something is to be saved.
+    session_.log().Debug("{}", error.message());
+  }
 }
 
 RunStart Session::StartAt(int64_t begin_step) const {

@@ -85,6 +85,18 @@ class Session {
     Session& session_;
   };
 
+  // Shows a run's progress, and leaves a sign of life in its run.json.
+  class Progress final : public ProgressListener {
+   public:
+    explicit Progress(Session& session) : session_(session) {}
+    void Report(const ProgressReport& report) override;
+
+   private:
+    Session& session_;
+    std::optional<int64_t> step_;
+    double last_beat_ = 0;  // seconds of the clock
+  };
+
   // Keeps what tells the input's files apart. A run that goes on keeps what it began with, and
   // other files are warned of.
   void NoteInput(const std::vector<std::string>& files);
@@ -119,6 +131,7 @@ class Session {
   std::string input_;                // tells the files apart that the run began with
   bool warned_of_input_ = false;
   Recorder recorder_{*this};
+  Progress progress_{*this};
   std::mutex bad_records_mutex_;  // inputs open side by side
 };
 

@@ -25,7 +25,7 @@ IN_TEXT = [(re.compile(where), re.compile(what, re.M), put) for where, what, put
     (r"/log\.txt$", r"^[-0-9]+T[:0-9]+Z ", "MOMENT "),
     # Where two exports come in one second the later one waits for the next.
     (SPOKEN, r"^(MOMENT warning|warning:) Directory [^ ]* already exists; retrying .*\n", ""),
-    (r"/metrics\.jsonl$", r'"(examples_per_sec|input_wait)":[-+.e0-9]+', r'"\1":RATE'),
+    (r"/metrics\.jsonl$", r'"(examples_per_sec|input_wait|time)":[-+.e0-9]+', r'"\1":RATE'),
     (r"/run\.json$", r'^  "(start|end)": [.0-9]+,$', r'  "\1": MOMENT,'),
 ]]
 

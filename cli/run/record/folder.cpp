@@ -76,6 +76,26 @@ std::string ModelDirOf(const std::string& checkpoint) {
   return RunOfExport(plain).value_or(folder);
 }
 
+std::string NameOf(TrainerState state) {
+  switch (state) {
+    case TrainerState::kNone:
+      return "";  // a run of TensorFlow's, or one that was only evaluated
+    case TrainerState::kTraining:
+      return "training";
+    case TrainerState::kGone:
+      return "killed";
+    case TrainerState::kPreempted:
+      return "preempted";
+    case TrainerState::kInterrupted:
+      return "interrupted";
+    case TrainerState::kFailed:
+      return "failed";
+    case TrainerState::kDone:
+      break;
+  }
+  return "done";
+}
+
 RunFolder::RunFolder(const std::string& model_dir) : model_dir_(model_dir) {
   MakeDirectories(PrivateDir(model_dir));
 }
@@ -113,6 +133,13 @@ void RunFolder::WriteStart(const Invocation& invocation, const RunStart& start,
   overrides_ = invocation.overrides;
   start_ = start;
   begin_ = wall_seconds;
+  beat_ = wall_seconds;
+  WriteRun();
+}
+
+void RunFolder::WriteBeat(const std::optional<int64_t>& global_step, double wall_seconds) {
+  step_ = global_step;
+  beat_ = wall_seconds;
   WriteRun();
 }
 
@@ -120,6 +147,7 @@ void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_s
   exit_code_ = exit_code;
   status_ = status;
   end_ = wall_seconds;
+  beat_ = wall_seconds;
   WriteRun();
 }
 
@@ -154,6 +182,7 @@ void RunFolder::WriteRun() const {
                     {"version", ThisBuild().version},
                     {"commit", ThisBuild().commit},
                     {"host", host},
+                    {"pid", getpid()},
                     {"device", start_.device},
                     {"cpu", CpuText()},
                     {"input", start_.input.empty() ? Json() : Json(start_.input)},
@@ -161,6 +190,8 @@ void RunFolder::WriteRun() const {
                     {"length", LengthJson(start_.length)},
                     {"begin_step", start_.begin_step},
                     {"start", begin_},
+                    {"heartbeat", beat_},
+                    {"global_step", step_ ? Json(*step_) : Json()},
                     {"end", end_ ? Json(*end_) : Json()},
                     {"status", status_},
                     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};

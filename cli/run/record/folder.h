@@ -16,6 +16,9 @@ namespace tpuest::cli {
 // exported in, RUN/DIR/TIME or RUN/export/NAME/TIME: no further folder above is looked at.
 [[nodiscard]] std::string ModelDirOf(const std::string& checkpoint);
 
+// "done", "training", "killed"; "" where no run was, or one of TensorFlow's.
+[[nodiscard]] std::string NameOf(TrainerState state);
+
 // The facts of a run that run.json keeps of its start.
 struct RunStart {
   int64_t seed = 0;
@@ -45,6 +48,8 @@ class RunFolder {
   // Writes run.json, who ran what: at the start with status "running", and again at the end.
   // wall_seconds count from 1970 (UTC).
   void WriteStart(const Invocation& invocation, const RunStart& start, double wall_seconds);
+  // Writes that the run goes on, and how far it is: who watches it looks how old that is.
+  void WriteBeat(const std::optional<int64_t>& global_step, double wall_seconds);
   void WriteEnd(int exit_code, const std::string& status, double wall_seconds);
   // Puts the end into the run.json of a run that was done but for it: nothing was left to do. Where
   // the file is damaged or gone, it becomes this invocation's.
@@ -58,6 +63,8 @@ class RunFolder {
   std::vector<std::string> overrides_;
   RunStart start_;
   double begin_ = 0;
+  double beat_ = 0;
+  std::optional<int64_t> step_;
   std::optional<double> end_;
   std::string status_ = "running";
   std::optional<int> exit_code_;

@@ -87,6 +87,7 @@ void MetricsLog::Append(const StepLine& line) {
   const double rate = line.examples_per_sec;
   object["examples_per_sec"] = JsonOf(rate, fmt::format("{:.6g}", rate));
   object["input_wait"] = JsonOf(line.input_wait, fmt::format("{:.4g}", line.input_wait));
+  object["time"] = JsonOf(line.time, fmt::format("{:.3f}", line.time));
   Write(object.dump());
 }
 

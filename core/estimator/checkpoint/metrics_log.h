@@ -1,7 +1,8 @@
 #pragma once
 // .tpuest/metrics.jsonl: a JSON object a line, one for each logged step
 //
-//   {"step":100,"loss":0.25,"learning_rate":0.1,"examples_per_sec":6200.5,"input_wait":0.03}
+//   {"step":100,"loss":0.25,"learning_rate":0.1,"examples_per_sec":6200.5,"input_wait":0.03,
+//    "time":1795312360.125}
 //
 // and one for each evaluation
 //
@@ -29,6 +30,7 @@ struct StepLine {
   std::optional<float> learning_rate;
   double examples_per_sec = 0;
   double input_wait = 0;  // share of time, 0..1
+  double time = 0;        // when the step ended, in seconds since 1970
 };
 
 // Appends lines, and takes back those that a run which goes on makes again.

@@ -88,7 +88,8 @@ void MetricsLogHook::Report(const StepRecord& record) {
                    .loss = record.loss,
                    .learning_rate = record.learning_rate,
                    .examples_per_sec = seconds > 0 ? examples / seconds : 0,
-                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0});
+                   .input_wait = seconds > 0 ? std::min(1.0, waited_ / seconds) : 0,
+                   .time = clock_.WallSeconds() - (clock_.Seconds() - record.seconds)});
   last_step_ = record.step;
   last_seconds_ = record.seconds;
   waited_ = 0;

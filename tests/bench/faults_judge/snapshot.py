@@ -14,7 +14,7 @@ import records
 
 # What says how fast, or when, it was.
 SPEEDS = {"global_step/sec", "examples/sec"}
-STEP_TIMES = ("examples_per_sec", "input_wait")
+STEP_TIMES = ("examples_per_sec", "input_wait", "time")
 RUN_TIMES = ("start", "end", "argv", "begin_step")
 # The log tells of the faults; the lock is empty; a reader's evaluation is none of the run's.
 IGNORED = re.compile(r"\.tpuest/(log\.txt|lock)$|^eval_reader/|events\.out\.tfevents|^export/[^/]+/\d")

@@ -19,12 +19,13 @@ TEST_CASE("a step's line has the digits that give the loss back") {
               .loss = 0.1F,
               .learning_rate = 1e-7F,
               .examples_per_sec = 1234.5678,
-              .input_wait = 0.03125});
+              .input_wait = 0.03125,
+              .time = 1795312360.125});
   log.Append({.step = 4, .loss = 2});
   CHECK(ReadFile(PathOf(folder)) ==
         "{\"step\":3,\"loss\":0.1,\"learning_rate\":1e-07,\"examples_per_sec\":1234.57,"
-        "\"input_wait\":0.03125}\n"
-        "{\"step\":4,\"loss\":2,\"examples_per_sec\":0,\"input_wait\":0}\n");
+        "\"input_wait\":0.03125,\"time\":1795312360.125}\n"
+        "{\"step\":4,\"loss\":2,\"examples_per_sec\":0,\"input_wait\":0,\"time\":0.000}\n");
 }
 
 TEST_CASE("an evaluation's line has scalars only, null for what is not finite") {
