@@ -63,8 +63,9 @@ int Predict(const PredictInvocation& invocation, config::Sources& sources);
 int Export(const ExportInvocation& invocation, config::Sources& sources);
 // TrainResult::stopped_because of a run that had its max_steps before.
 inline constexpr std::string_view kAlreadyDone = "already at max_steps";
-// Says at which step training has ended and why, or what goes on with a run that was done before.
-void TellEnd(Log& log, const TrainResult& result);
+// Says at which step training has ended and why, or what goes on with a run that was done before;
+// then where the run is, and the command that comes next.
+void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, bool evaluates);
 // Evaluates the checkpoints of a run that another process trains, until that has ended: exit code
 // 0. Error kLost (7) after tpuest.deadlines.evaluator_secs without a trainer and a checkpoint.
 int Follow(const EvaluateInvocation& invocation, config::Sources& sources);

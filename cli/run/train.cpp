@@ -17,11 +17,19 @@ Json TrainFields(const TrainResult& result) {
           {"path", result.checkpoint}};
 }
 
-void TellEnd(Log& log, const TrainResult& result) {
-  if (result.stopped_because != kAlreadyDone) {
-    return log.Info("stopped at step {}: {}", result.global_step, result.stopped_because);
+void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, bool evaluates) {
+  if (result.stopped_because == kAlreadyDone) {
+    log.Info("done at step {}; max_steps={} goes on", result.global_step, 2 * result.global_step);
+  } else {
+    log.Info("stopped at step {}: {}", result.global_step, result.stopped_because);
   }
-  log.Info("done at step {}; max_steps={} goes on", result.global_step, 2 * result.global_step);
+  if (result.checkpoint.empty()) return;  // a dry run, or one that saves nothing
+  if (result.exit_code != 0) {
+    log.Info("the run is in {}; the same command goes on", model_dir);
+  } else {
+    log.Info("the run is in {}; next: tpuest {} --checkpoint {}", model_dir,
+             evaluates ? "evaluate" : "predict", model_dir);
+  }
 }
 
 int Train(const Invocation& invocation, config::Sources& sources) {
@@ -41,7 +49,8 @@ int Train(const Invocation& invocation, config::Sources& sources) {
     if (result.stopped_because == kAlreadyDone) {
       CheckFinishedRun(session.job(), session.estimator().model_dir());
     }
-    TellEnd(session.log(), result);
+    TellEnd(session.log(), result, session.estimator().model_dir(),
+            session.job().eval_spec.has_value());
     session.console().Clear();
     if (invocation.json) PrintDocument("train", TrainFields(result));
     return result.exit_code;

@@ -84,7 +84,7 @@ int RunSession(Session& session, const std::function<void(const Outcome&)>& repo
     if (result.train.stopped_because == kAlreadyDone) {
       CheckFinishedRun(session.job(), session.estimator().model_dir());
     }
-    TellEnd(session.log(), result.train);
+    TellEnd(session.log(), result.train, session.estimator().model_dir(), false);
     session.console().Clear();
     report({session.estimator().model_dir(), result});
     return result.train.exit_code;

@@ -15,8 +15,9 @@ void DeclareOutputFlags(FlagSet& flags, Invocation& to) {
       "--log-format", to.log_format,
       {{"text", LogFormat::kText}, {"tf", LogFormat::kTensorFlow}, {"json", LogFormat::kJson}},
       "text, tf (TensorFlow's lines) or json");
+  flags.Switch("--timestamps", to.timestamps, "the time before each line of text and tf, in UTC");
   flags.Switch("-q,--quiet", to.quiet, "warnings and errors only");
-  flags.Switch("-v,--verbose", to.verbose, "details too");
+  flags.Switch("-v,--verbose", to.verbose, "details too, and TensorFlow's lines");
   flags.Choice<Toggle>(
       "--color", to.color,
       {{"auto", Toggle::kAuto}, {"always", Toggle::kAlways}, {"never", Toggle::kNever}},

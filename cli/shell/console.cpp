@@ -8,8 +8,11 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "cli/shell/terminal.h"
+#include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "core/base/text.h"
 
@@ -19,25 +22,23 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kPlainSeconds = 60;
 
-bool IsTerminal() {
-  const char* const term = std::getenv("TERM");
-  if (std::getenv("CI") != nullptr || (term != nullptr && std::string_view(term) == "dumb")) {
-    return false;
-  }
-  return isatty(STDERR_FILENO) != 0;
-}
-
 bool Decide(Toggle toggle, bool automatic) {
   return toggle == Toggle::kAlways || (toggle == Toggle::kAuto && automatic);
 }
 
-std::string Timestamp(double seconds) {
-  const auto whole = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  gmtime_r(&whole, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
+// The lowest level that is shown: by the flags, or else by TPUEST_LOG_LEVEL, which a container sets
+// once for all commands.
+Level LowestLevel(const Invocation& invocation) {
+  if (invocation.quiet) return Level::kWarning;
+  if (invocation.verbose) return Level::kDebug;
+  const char* const variable = std::getenv("TPUEST_LOG_LEVEL");
+  const std::string_view name = variable == nullptr ? "" : variable;
+  if (name.empty() || name == "info") return Level::kInfo;
+  if (name == "debug") return Level::kDebug;
+  if (name == "warning") return Level::kWarning;
+  if (name == "error") return Level::kError;
+  throw Error(Code::kUsage, fmt::format("TPUEST_LOG_LEVEL is '{}'", name),
+              "debug, info, warning or error");
 }
 
 std::string_view LevelName(Level level) {
@@ -66,22 +67,26 @@ std::string_view TensorFlowPrefix(Level level) {
   }
 }
 
-std::string Formatted(LogFormat format, bool color, Level level, std::string_view line,
-                      double wall_seconds) {
-  switch (format) {
-    case LogFormat::kTensorFlow:
-      return fmt::format("{}{}\n", TensorFlowPrefix(level), line);
-    case LogFormat::kJson: {
-      const nlohmann::ordered_json document = {
-          {"time", Timestamp(wall_seconds)}, {"level", LevelName(level)}, {"message", line}};
-      return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+// The line as a document: time, level, message, and for an event its name and its numbers.
+std::string JsonLine(Level level, std::string_view line, double wall_seconds) {
+  nlohmann::ordered_json document = {
+      {"time", Timestamp(wall_seconds, true)}, {"level", LevelName(level)}, {"message", line}};
+  const LogEvent event = EventOf(line);
+  if (const std::string_view name = NameOf(event.kind); !name.empty()) document["event"] = name;
+  for (const auto& [key, value] : event.fields) {
+    // An evaluation's metrics have names that may be any.
+    const bool is_metric = event.kind == LogEvent::Kind::kEvaluation && key != "step";
+    nlohmann::ordered_json& to = is_metric ? document["metrics"][key] : document[key];
+    if (const auto* const number = std::get_if<double>(&value)) {
+      if (std::isfinite(*number)) to = *number;
+      if (!std::isfinite(*number)) to = nullptr;
+    } else if (const auto* const whole = std::get_if<int64_t>(&value)) {
+      to = *whole;
+    } else {
+      to = std::get<std::string>(value);
     }
-    default:
-      break;
   }
-  if (level == Level::kInfo || level == Level::kDebug) return fmt::format("{}\n", line);
-  const char* const start = color ? (level == Level::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
-  return fmt::format("{}{}:{} {}\n", start, LevelName(level), color ? "\x1b[0m" : "", line);
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string RateText(double per_second) {
@@ -92,6 +97,17 @@ std::string RateText(double per_second) {
 
 }  // namespace
 
+std::string Timestamp(double wall_seconds, bool with_ms) {
+  const auto whole = static_cast<std::time_t>(std::floor(wall_seconds));
+  std::tm parts{};
+  gmtime_r(&whole, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!with_ms) return fmt::format("{}Z", text);
+  const auto ms = static_cast<int>((wall_seconds - static_cast<double>(whole)) * 1000);
+  return fmt::format("{}.{:03}Z", text, ms);
+}
+
 std::string DurationText(double seconds) {
   const int64_t total = std::llround(seconds);
   if (total < 60) return fmt::format("{}s", total);
@@ -99,30 +115,37 @@ std::string DurationText(double seconds) {
   return fmt::format("{}h{:02}m", total / 3600, total % 3600 / 60);
 }
 
-std::string StatusText(const ProgressReport& report, double eta_seconds) {
+std::string StatusText(const ProgressReport& report, double eta_seconds, size_t width) {
   const bool training = report.activity == "train";
-  std::string text = training ? "step " : std::string(report.activity) + " batch ";
-  text += WithCommas(report.step);
-  if (report.goal) text += "/" + WithCommas(*report.goal);
-  if (report.loss) text += fmt::format("  loss {:.4g}", *report.loss);
-  if (report.examples_per_sec > 0)
-    text += fmt::format("  {} ex/s", RateText(report.examples_per_sec));
-  if (training) text += fmt::format("  input-wait {:.0f}%", report.input_wait * 100);
-  if (report.next_evaluation && *report.next_evaluation > report.step) {
-    text += fmt::format("  eval in {}", WithCommas(*report.next_evaluation - report.step));
+  std::string start = training ? "step " : std::string(report.activity) + " batch ";
+  start += WithCommas(report.step);
+  if (report.goal) start += "/" + WithCommas(*report.goal);
+  std::vector<std::string> parts;  // what is dispensable last stands first
+  if (report.loss) parts.push_back(fmt::format("  loss {:.4g}", *report.loss));
+  if (report.examples_per_sec > 0) {
+    parts.push_back(fmt::format("  {} ex/s", RateText(report.examples_per_sec)));
   }
-  if (report.last_checkpoint) text += fmt::format("  ckpt {}", *report.last_checkpoint);
-  if (eta_seconds >= 0) text += fmt::format("  ETA {}", DurationText(eta_seconds));
-  return text;
+  if (training) parts.push_back(fmt::format("  input-wait {:.0f}%", report.input_wait * 100));
+  if (report.next_evaluation && *report.next_evaluation > report.step) {
+    parts.push_back(fmt::format("  eval in {}", WithCommas(*report.next_evaluation - report.step)));
+  }
+  if (report.last_checkpoint) parts.push_back(fmt::format("  ckpt {}", *report.last_checkpoint));
+  const std::string eta =
+      eta_seconds >= 0 ? fmt::format("  ETA {}", DurationText(eta_seconds)) : "";
+  while (true) {
+    const std::string text = start + Join(parts, "") + eta;
+    if (text.size() <= width || parts.empty()) return text;
+    parts.pop_back();
+  }
 }
 
 Console::Console(const Invocation& invocation, const Clock& clock)
     : clock_(clock),
       format_(invocation.log_format),
-      lowest_(invocation.quiet     ? Level::kWarning
-              : invocation.verbose ? Level::kDebug
-                                   : Level::kInfo),
-      color_(Decide(invocation.color, IsTerminal() && std::getenv("NO_COLOR") == nullptr)),
+      lowest_(LowestLevel(invocation)),
+      color_(HasColours(invocation.color)),
+      timestamps_(invocation.timestamps),
+      spoken_(format_ == LogFormat::kText && lowest_ > Level::kDebug),
       status_line_(Decide(invocation.progress, IsTerminal() && !invocation.quiet) &&
                    format_ == LogFormat::kText),
       last_line_(clock.Seconds()) {
@@ -149,12 +172,32 @@ void Console::Note(Level level, std::string_view line) {
 void Console::WriteLine(Level level, std::string_view line) {
   Note(level, line);
   if (level < lowest_) return;
+  const std::optional<std::string> shown = Spoken(level, line, clock_.Seconds());
+  if (!shown) return;
   Clear();
-  const std::string text = Formatted(format_, color_, level, line, clock_.WallSeconds());
+  const std::string text = Formatted(level, *shown);
   // Nobody reads it, and the run is to end: the line is lost.
   if (WaitUntilReady(STDERR_FILENO, For::kWriting))
     std::fwrite(text.data(), 1, text.size(), stderr);
   last_line_ = clock_.Seconds();
+}
+
+std::optional<std::string> Console::Spoken(Level level, std::string_view line, double now) {
+  if (!spoken_ || level != Level::kInfo) return std::string(line);
+  return speech_.Shown(line, now);
+}
+
+std::string Console::Formatted(Level level, std::string_view line) const {
+  const double now = clock_.WallSeconds();
+  if (format_ == LogFormat::kJson) return JsonLine(level, line, now);
+  const std::string time = timestamps_ ? Timestamp(now, true) + " " : "";
+  if (format_ == LogFormat::kTensorFlow) {
+    return fmt::format("{}{}{}\n", time, TensorFlowPrefix(level), line);
+  }
+  if (level == Level::kInfo || level == Level::kDebug) return fmt::format("{}{}\n", time, line);
+  const char* const start = color_ ? (level == Level::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
+  return fmt::format("{}{}{}:{} {}\n", time, start, LevelName(level), color_ ? "\x1b[0m" : "",
+                     line);
 }
 
 double Console::EtaSeconds(const ProgressReport& report, double now) {
@@ -187,7 +230,10 @@ void Console::Status(std::string_view text) {
 void Console::Report(const ProgressReport& report) {
   const double now = clock_.Seconds();
   const double eta = EtaSeconds(report, now);
-  if (IsStatusDue(now)) Status(StatusText(report, eta));
+  if (!IsStatusDue(now)) return;
+  const size_t width =
+      status_line_ ? static_cast<size_t>(TerminalColumns(STDERR_FILENO) - 1) : std::string::npos;
+  Status(StatusText(report, eta, width));
 }
 
 void Console::Clear() {

@@ -3,9 +3,12 @@
 // runs.
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/shell/invocation.h"
+#include "cli/shell/log_events.h"
 #include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/base/log.h"
@@ -14,8 +17,12 @@
 namespace tpuest::cli {
 
 // "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ckpt 1000  ETA 2m10s". A
-// negative ETA is not known, and left out.
-[[nodiscard]] std::string StatusText(const ProgressReport& report, double eta_seconds);
+// negative ETA is not known, and left out. Where that is wider than `width` the parts behind the
+// loss go, but for the ETA, then the loss.
+[[nodiscard]] std::string StatusText(const ProgressReport& report, double eta_seconds,
+                                     size_t width = std::string::npos);
+// "2026-11-25T16:20:31Z", or with milliseconds "2026-11-25T16:20:31.123Z".
+[[nodiscard]] std::string Timestamp(double wall_seconds, bool with_ms = false);
 // "2m10s", "45s", "3h05m".
 [[nodiscard]] std::string DurationText(double seconds);
 
@@ -44,6 +51,9 @@ class Console final : public ProgressListener {
 
  private:
   void WriteLine(Level level, std::string_view line);
+  [[nodiscard]] std::string Formatted(Level level, std::string_view line) const;
+  // What a person is shown of a line; nullopt: nothing.
+  [[nodiscard]] std::optional<std::string> Spoken(Level level, std::string_view line, double now);
   [[nodiscard]] bool IsStatusDue(double now) const;
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 
@@ -51,6 +61,9 @@ class Console final : public ProgressListener {
   LogFormat format_;
   Level lowest_;
   bool color_;
+  bool timestamps_;
+  bool spoken_;  // people are shown less than the log has
+  Speech speech_;
   bool status_line_;
   bool shown_ = false;       // a status line stands on the terminal
   double last_shown_ = -1;   // seconds of the clock; a status line was drawn then

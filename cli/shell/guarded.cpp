@@ -2,21 +2,58 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <system_error>
 
+#include "cli/shell/console.h"
 #include "cli/shell/report.h"
+#include "cli/shell/terminal.h"
+#include "core/base/clock.h"
+#include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
 
+// The word and the carets of each fault in red.
+std::string Coloured(const std::string& text) {
+  constexpr std::string_view kRed = "\x1b[31m";
+  constexpr std::string_view kPlain = "\x1b[0m";
+  constexpr std::string_view kWord = "error:";
+  std::string coloured;
+  for (const std::string& line : Split(text, '\n')) {
+    const size_t word = line.find(kWord);
+    const size_t caret = line.find_first_not_of(" |");
+    const bool is_underline = caret != std::string::npos && line[caret] == '^';
+    if (is_underline) {
+      const size_t end = std::min(line.find_first_not_of('^', caret), line.size());
+      coloured += fmt::format("{}{}{}{}{}", line.substr(0, caret), kRed,
+                              line.substr(caret, end - caret), kPlain, line.substr(end));
+    } else if (word == 0 || (word != std::string::npos && line[0] != ' ')) {
+      coloured += fmt::format("{}{}{}{}{}", line.substr(0, word), kRed, kWord, kPlain,
+                              line.substr(word + kWord.size()));
+    } else {
+      coloured += line;
+    }
+    coloured += '\n';
+  }
+  if (!coloured.empty()) coloured.pop_back();  // Split gives what is behind the last one, too
+  return coloured;
+}
+
 int Say(const Invocation& invocation, Code code, const std::vector<Fault>& faults,
         const config::Sources& sources) {
   if (invocation.json) PrintError(code, faults);
-  const std::string text = config::Render(faults, sources);
+  std::string text = config::Render(faults, sources);
+  if (invocation.log_format == LogFormat::kJson) {
+    text = ErrorLines(code, faults, Timestamp(SystemClock().WallSeconds(), true));
+  } else if (HasColours(invocation.color)) {
+    text = Coloured(text);
+  }
   std::fwrite(text.data(), 1, text.size(), stderr);
   return static_cast<int>(code);
 }

@@ -36,6 +36,7 @@ struct Invocation {
   bool quiet = false;
   bool verbose = false;
   LogFormat log_format = LogFormat::kText;
+  bool timestamps = false;
   Toggle color = Toggle::kAuto;
   Toggle progress = Toggle::kAuto;
   std::optional<std::string> directory;  // -C

@@ -100,6 +100,16 @@ bool WriteStdout(std::string_view text) {
   return true;
 }
 
+std::string ErrorLines(Code code, const std::vector<Fault>& faults, const std::string& time) {
+  std::string lines;
+  for (const Fault& fault : faults) {
+    Json document = {{"time", time}, {"level", "error"}, {"event", "error"}};
+    document.update(FaultJson(code, fault));
+    lines += LineOf(document);
+  }
+  return lines;
+}
+
 void PrintError(Code code, const std::vector<Fault>& faults) {
   Json document = {{"error", FaultJson(code, faults.front())}};
   if (faults.size() > 1) {

@@ -17,6 +17,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json JsonNumber(float value);
 // A scalar, or nested lists in the tensor's shape.
 [[nodiscard]] Json JsonOf(const Tensor& tensor);
+// The faults as lines of a log in JSON, a document each; `time` as it stands there.
+[[nodiscard]] std::string ErrorLines(Code code, const std::vector<Fault>& faults,
+                                     const std::string& time);
 
 // Prints {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout. Error kResource as
 // FlushStdout.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 
 #include "cli/run/session.h"
@@ -81,6 +82,45 @@ TEST_CASE("off a terminal there is a plain line a minute where nothing else is s
   CHECK(Count(plain, "step 60/600") == 1);
   CHECK(Count(plain, "\r") == 0);
   CHECK(Count(Watched(Toggle::kNever, 1, 600, 30), "step ") == 0);
+}
+
+TEST_CASE("a narrow status line keeps the time that is left") {
+  const ProgressReport report{.activity = "train",
+                              .step = 1200,
+                              .goal = 20000,
+                              .loss = 0.231F,
+                              .examples_per_sec = 6200,
+                              .input_wait = 0.03,
+                              .next_evaluation = 2000,
+                              .last_checkpoint = 1000};
+  CHECK(StatusText(report, 130) ==
+        "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ckpt 1000  ETA "
+        "2m10s");
+  CHECK(StatusText(report, 130, 79) ==
+        "step 1,200/20,000  loss 0.231  6.2k ex/s  input-wait 3%  eval in 800  ETA 2m10s");
+  CHECK(StatusText(report, 130, 41) == "step 1,200/20,000  loss 0.231  ETA 2m10s");
+  CHECK(StatusText(report, 130, 39) == "step 1,200/20,000  ETA 2m10s");
+}
+
+TEST_CASE("people are told a step a second, and no more than they need") {
+  Speech speech;
+  CHECK(speech.Shown("loss = 2.5, step = 0", 10) == "step 0  loss 2.500");
+  CHECK(speech.Shown("loss = 1.5, step = 100 (0.5 sec)", 10.5) == std::nullopt);
+  CHECK(speech.Shown("loss = 0.53, step = 4100 (0.5 sec)", 11) ==
+        "step 4,100  loss 0.530  4.1 k steps/s");
+  CHECK(speech.Shown("loss = nan, step = 4200 (0.5 sec)", 12) ==
+        "step 4,200  loss nan  100 steps/s");
+  CHECK(speech.Shown("loss = 0.5, accuracy = 0.9 (0.5 sec)", 12) ==
+        "loss = 0.5, accuracy = 0.9 (0.5 sec)");
+  CHECK(speech.Shown("Graph was finalized.", 12) == std::nullopt);
+  CHECK(speech.Shown("Saving checkpoints for 4200 into runs/a/model.ckpt.", 12) ==
+        "saved runs/a/model.ckpt-4200");
+  CHECK(speech.Shown("Saving dict for global step 4200: accuracy = 0.9, global_step = 4200, loss = "
+                     "12345.6",
+                     12) == "evaluated at step 4,200  accuracy 0.900  loss 1.23e+04");
+  CHECK(speech.Shown("Loss for final step: 0.25.", 12) == std::nullopt);
+  CHECK(speech.Shown("stopped at step 4200: max_steps", 12) ==
+        "stopped at step 4200: max_steps, loss 0.250");
 }
 
 TEST_CASE("what is no error of the job's ends with 1 and asks for a report") {

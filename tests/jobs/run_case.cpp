@@ -50,6 +50,8 @@ std::map<std::string, std::string> Environment(const CaseFolder& folder,
       {"TMPDIR", folder.In("home")},
       {"LC_ALL", "C.UTF-8"},
       {"TERM", "dumb"},
+      // Cases see what the log has; a person is shown less.
+      {"TPUEST_LOG_LEVEL", "debug"},
       {"SOURCE_ROOT", options.source_root},
       {"TESTDATA", JoinPath(options.source_root, "tests/testdata")},
       {"TPUEST_PLUGINS", options.plugins}};

@@ -39,7 +39,8 @@
 //   flip: PATH, at: BYTE     inverts the bits of one byte; from the end if BYTE is negative
 // and, with a command or a shell,
 //   stdin: TEXT              otherwise it is empty
-//   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb, SOURCE_ROOT (the root
+//   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb,
+//                            TPUEST_LOG_LEVEL=debug (all that log.txt has), SOURCE_ROOT (the root
 //                            of the tree), TESTDATA (tests/testdata) and, in a case that needs a
 //                            plugin, TPUEST_PLUGINS; ${...} in a job sees them
 //   limit_s: 60              then the step's whole process group is killed, and the case fails
