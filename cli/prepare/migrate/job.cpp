@@ -173,7 +173,8 @@ class JobWriter {
     const std::string dtype = model_.labels_are_words     ? "string"
                               : model_.labels_are_classes ? "int64"
                                                           : "float32";
-    Unknown("the label's name in the records", "      ");
+    Unknown("the label's name in the records: 'tpuest inspect' of one of the files lists them",
+            "      ");
     Line(fmt::format("      label: {{type: FixedLenFeature, shape: [{}], dtype: {}}}",
                      model_.label_dimension == 1 ? "" : fmt::format("{}", model_.label_dimension),
                      dtype));
