@@ -207,7 +207,8 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
        .evaluate =
            [&](size_t task, const std::string& checkpoint) {
              return runner.Run(task, checkpoint).global_step;
-           }});
+           },
+       .damage = DamageOf});
   FollowResult result{.stopped_because = follower.Run()};
   result.evaluations = runner.results();
   result.exports = runner.exports();

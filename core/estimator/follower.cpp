@@ -100,21 +100,29 @@ bool Follower::EvaluateNew(size_t task, const View& view) {
     return false;
   }
   if (!view.is_over() && !IsWanted(task, *view.newest)) return false;
-  return Evaluate(task, *view.newest);
+  return Evaluate(task, view);
 }
 
-bool Follower::Evaluate(size_t task, const std::string& checkpoint) {
+bool Follower::Evaluate(size_t task, const View& view) {
   State& state = states_[task];
+  const std::string& checkpoint = *view.newest;
   try {
     state.step = args_.evaluate(task, checkpoint);
   } catch (const Error&) {
-    if (args_.stop.requested() || CheckpointExists(checkpoint)) throw;
-    args_.log.Warning("{} was removed before its evaluation was through; a newer one is next",
-                      checkpoint);
+    if (args_.stop.requested()) throw;
+    if (CheckpointExists(checkpoint)) {
+      // The trainer writes it again, or a newer one, as long as there is one.
+      const std::optional<std::string> fault = args_.damage(checkpoint);
+      if (!fault || view.is_over()) throw;
+      Warn(state.warned_of_damage, *fault + "; it waits for a checkpoint that can be read");
+    } else {
+      args_.log.Warning("{} was removed before its evaluation was through; a newer one is next",
+                        checkpoint);
+    }
     return false;
   }
   state.evaluated = checkpoint;
-  state.warned = -kWarnEverySecs;
+  state.warned = state.warned_of_damage = -kWarnEverySecs;
   return true;
 }
 

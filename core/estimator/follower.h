@@ -27,6 +27,8 @@ struct FollowerArgs {
   std::function<std::optional<std::string>()> newest;
   // Evaluates the checkpoint by one of the tasks; returns its global step.
   std::function<int64_t(size_t task, const std::string& checkpoint)> evaluate;
+  // What is wrong with the checkpoint's files; nullopt: they hold.
+  std::function<std::optional<std::string>(const std::string& checkpoint)> damage;
 };
 
 // Looks for checkpoints as TensorFlow's evaluator does, each task by its own times.
@@ -41,12 +43,13 @@ class Follower {
 
  private:
   struct State {
-    double due = 0;                           // when it looks for a checkpoint next
-    bool is_delayed = true;                   // it waits for start_delay_secs
-    std::optional<std::string> evaluated;     // the last checkpoint that it evaluated
-    int64_t step = 0;                         // the global step of that one
-    double warned = -kWarnEverySecs;          // when it told why there is nothing to evaluate
-    double warned_of_load = -kWarnEverySecs;  // when it told that throttle_secs: 0 never waits
+    double due = 0;                             // when it looks for a checkpoint next
+    bool is_delayed = true;                     // it waits for start_delay_secs
+    std::optional<std::string> evaluated;       // the last checkpoint that it evaluated
+    int64_t step = 0;                           // the global step of that one
+    double warned = -kWarnEverySecs;            // when it told why there is nothing to evaluate
+    double warned_of_load = -kWarnEverySecs;    // when it told that throttle_secs: 0 never waits
+    double warned_of_damage = -kWarnEverySecs;  // when it told that the newest cannot be read
   };
   // The state of the run when a pass begins. The trainer is looked at first: the newest checkpoint
   // of a run that is over is its last.
@@ -65,7 +68,7 @@ class Follower {
   // Evaluates the newest checkpoint if it is new to the task. Both return whether something was
   // evaluated.
   bool EvaluateNew(size_t task, const View& view);
-  bool Evaluate(size_t task, const std::string& checkpoint);
+  bool Evaluate(size_t task, const View& view);
   [[nodiscard]] bool IsDue(size_t task, const View& view, double now) const;
   [[nodiscard]] bool IsWanted(size_t task, const std::string& checkpoint) const;
   void Warn(double& last, std::string_view message);

@@ -240,6 +240,16 @@ RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir) {
 
 SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }
 
+std::optional<std::string> DamageOf(const std::string& prefix) {
+  try {
+    (void)LoadPrefix(prefix);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return error.message();
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 // One look at the folder. Sets `changed` instead of trying an older checkpoint where a trainer has

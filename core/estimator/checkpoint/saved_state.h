@@ -81,6 +81,8 @@ struct SavedState {
 // Reads a checkpoint whole; `path` is as FindCheckpoint takes it. Error kCheckpoint for one that is
 // missing or damaged.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
+// What is wrong with the files of a checkpoint; nullopt: all of it can be read.
+[[nodiscard]] std::optional<std::string> DamageOf(const std::string& prefix);
 
 // Whether only a stop request made this checkpoint; of a damaged one: no.
 [[nodiscard]] bool IsExtra(const std::string& prefix);

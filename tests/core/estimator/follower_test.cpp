@@ -6,6 +6,11 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/estimator/checkpoint/model_dir.h"
+#include "core/io/bundle.h"
+#include "core/io/checkpoint_state.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 namespace {
@@ -26,8 +31,11 @@ struct Followed {
   std::map<double, int64_t> saves;  // steps, by the second from which they are there
   std::map<double, TrainerState> states = {{0, TrainerState::kTraining}};
   std::map<double, StopSignal::Kind> signals;
+  std::map<double, bool> damage = {{0, false}};  // whether what was saved cannot be read
+  bool fits = true;                              // the job and what was saved
   double evaluation_secs = 1;
 
+  TemporaryFolder folder;
   ManualClock clock;
   Log log;
   StopSignal stop;
@@ -48,11 +56,16 @@ struct Followed {
                      .newest = [this] { return Newest(); },
                      .evaluate =
                          [this](size_t /*task*/, const std::string& checkpoint) {
-                           const int64_t step = std::stoll(checkpoint.substr(11));
+                           if (*At(damage) || !fits) throw Error(Code::kCheckpoint, "no value");
+                           const int64_t step = *StepOfCheckpoint(checkpoint);
                            evaluated.emplace_back(clock.now, step);
                            clock.now += evaluation_secs;
                            return step;
-                         }})
+                         },
+                     .damage = [this](const std::string& checkpoint) -> std::optional<std::string> {
+                       if (!*At(damage)) return std::nullopt;
+                       return BaseName(checkpoint) + " is damaged";
+                     }})
         .Run();
   }
   [[nodiscard]] int64_t Count(std::string_view part) const {
@@ -71,7 +84,9 @@ struct Followed {
   [[nodiscard]] std::optional<std::string> Newest() const {
     const std::optional<int64_t> step = At(saves);
     if (!step) return std::nullopt;
-    return "model.ckpt-" + std::to_string(*step);
+    const std::string prefix = CheckpointAt(folder.path(), *step);
+    WriteFileAtomically(BundleIndexPath(prefix), "", /*fsync=*/false);
+    return prefix;
   }
   void Sleep(double secs) {
     REQUIRE(secs > 0);
@@ -224,6 +239,41 @@ TEST_CASE("each of several EvalSpecs keeps its own time") {
   run.evaluation_secs = 0;
   (void)run.Run();
   CHECK(run.evaluated == EvaluatedAt{{0, 10}, {15, 20}, {20, 20}});
+}
+
+TEST_CASE("what was damaged is waited out, as long as the run is not over") {
+  Followed run;
+  run.tasks[0].throttle_secs = 10;
+  run.max_steps = 20;
+  run.saves = {{0, 10}, {95, 20}};
+  run.damage = {{0, false}, {5, true}, {105, false}};
+  CHECK(run.Run() == "max_steps");
+  CHECK(run.evaluated == EvaluatedAt{{0, 10}, {110, 20}});
+
+  Followed waiting;
+  waiting.max_steps = 20;
+  waiting.saves = {{0, 10}};
+  waiting.damage = {{0, true}, {700, false}};
+  waiting.states = {{0, TrainerState::kPreempted}, {740, TrainerState::kDone}};
+  waiting.deadline_secs = 750;
+  CHECK(waiting.Run() == "the run ended");
+  CHECK(waiting.evaluated == EvaluatedAt{{700, 10}});
+  CHECK(waiting.Count("model.ckpt-10 is damaged; it waits for a checkpoint that can be read") == 2);
+}
+
+TEST_CASE("a damaged last checkpoint, and one that the job does not fit, end the following") {
+  Followed over;
+  over.saves = {{0, 10}};
+  over.damage = {{0, true}};
+  over.states = {{0, TrainerState::kTraining}, {30, TrainerState::kDone}};
+  CHECK(ErrorOfRun(over).code() == Code::kCheckpoint);
+  CHECK(over.clock.now >= 30);
+
+  Followed other;
+  other.saves = {{0, 10}};
+  other.fits = false;
+  CHECK(ErrorOfRun(other).code() == Code::kCheckpoint);
+  CHECK(other.clock.now == 0);
 }
 
 }  // namespace tpuest
