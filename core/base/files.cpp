@@ -293,14 +293,14 @@ MappedFile::MappedFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) ThrowErrno(path, "read");
   struct stat info {};
-  ::fstat(fd, &info);
+  const bool has_size = ::fstat(fd, &info) == 0;
   size_ = static_cast<size_t>(info.st_size);
   void* const data = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
   const int number = errno;
   ::close(fd);
-  if (data == MAP_FAILED) {
+  if (!has_size || data == MAP_FAILED) {
     errno = number;
-    ThrowErrno(path, "map");
+    ThrowErrno(path, has_size ? "map" : "read");
   }
   data_ = static_cast<const char*>(data);
   if (data_ != nullptr) WatchMapping(data_, size_);

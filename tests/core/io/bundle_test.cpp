@@ -1,5 +1,7 @@
 #include "core/io/bundle.h"
 
+#include <sys/resource.h>
+
 #include <thread>
 
 #include "core/io/checkpoint_state.h"
@@ -329,6 +331,23 @@ TEST_CASE("a state file that is not text of this format is refused by line and c
     CHECK(place.line == 2);
     CHECK(place.column == 28);
   }
+}
+
+TEST_CASE("an index that the machine cannot open is no damaged one") {
+  const TemporaryFolder folder;
+  WriteBundle(folder.File("model.ckpt-1"), {{"a", Tensor::Scalar<int64_t>(1)}});
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  Code code = Code::kInternal;
+  try {
+    const BundleReader reader(folder.File("model.ckpt-1"));
+  } catch (const Error& error) {
+    code = error.code();
+  }
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(code == Code::kResource);
 }
 
 }  // namespace tpuest
