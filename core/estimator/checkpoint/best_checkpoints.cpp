@@ -10,6 +10,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/evaluations.h"
+#include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/contract/metric_order.h"
 #include "core/io/checkpoint_state.h"
@@ -95,7 +96,8 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
   if (!dropped.empty()) WriteBest(model_dir_, ranked, fsync_);
   const auto state = ReadableState(model_dir_);
   for (const std::string& gone : removes_ ? dropped : std::vector<std::string>()) {
-    if (!state || !Holds(state->all_model_checkpoint_paths, gone)) RemoveCheckpoint(gone);
+    if (state && Holds(state->all_model_checkpoint_paths, gone)) continue;
+    if (!RemoveCheckpoint(gone)) NoteStuck(model_dir_, gone);
   }
   ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
   WriteBest(model_dir_, ranked, fsync_);

@@ -46,6 +46,22 @@ std::vector<std::string> NewestBefore(const std::string& model_dir, int64_t step
 
 }  // namespace
 
+std::vector<std::string> NotedCheckpoints(const std::string& model_dir) {
+  std::vector<std::string> prefixes;
+  for (const std::string& name : NotedNames(model_dir)) {
+    if (!name.empty()) prefixes.push_back(JoinPath(model_dir, name));
+  }
+  return prefixes;
+}
+
+void NoteStuck(const std::string& model_dir, const std::string& prefix) {
+  std::string lines = BaseName(prefix) + "\n";
+  for (const std::string& noted : NotedCheckpoints(model_dir)) {
+    if (noted != prefix) lines += BaseName(noted) + "\n";
+  }
+  WriteFileAtomically(RemovingPath(model_dir), lines, /*fsync=*/false);
+}
+
 void RemoveLeftovers(const std::string& model_dir) {
   const std::optional<CheckpointState> state = ReadableState(model_dir);
   for (const std::string& name : ListDirectory(model_dir)) {

@@ -12,6 +12,11 @@ namespace tpuest {
 // that have no index and are not among those that the state file names. Without a state file that
 // can be read the latter stay.
 void RemoveLeftovers(const std::string& model_dir);
+// The prefixes of the checkpoints that `removing` names: those that are to go and may be there
+// still.
+[[nodiscard]] std::vector<std::string> NotedCheckpoints(const std::string& model_dir);
+// Adds one that the disk did not let go, for the next save or the next start.
+void NoteStuck(const std::string& model_dir, const std::string& prefix);
 // Removes the checkpoints of `removing` that a run which goes on from `step` has no use for. Those
 // that the state file names stay noted, and so do those past the step, which are returned: extras
 // that the run could not go on from. Without a state file that can be read nothing is done.

@@ -114,6 +114,7 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   all.resize(all.size() - kept_.size());
   std::vector<std::string> old = max > 0 ? ToRemove(all) : std::vector<std::string>();
   if (!extra_before.empty() && extra_before != prefix) old.push_back(extra_before);
+  TakeNoted();
   std::erase(stuck_, prefix);
   old.insert(old.end(), stuck_.begin(), stuck_.end());
   NoteRemoving(old, extra_);
@@ -161,6 +162,16 @@ std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
     }
   }
   return prefixes;
+}
+
+// Takes over what was noted beside this: a checkpoint that is no longer one of the best.
+void Saver::TakeNoted() {
+  for (const std::string& prefix : NotedCheckpoints(args_.model_dir)) {
+    const auto is_it = [&](const Kept& kept) { return kept.prefix == prefix; };
+    const bool is_kept = std::any_of(kept_.begin(), kept_.end(), is_it) || prefix == extra_;
+    const bool is_known = std::find(stuck_.begin(), stuck_.end(), prefix) != stuck_.end();
+    if (!is_kept && !is_known) stuck_.push_back(prefix);
+  }
 }
 
 void Saver::NoteRemoving(std::vector<std::string> prefixes, const std::string& extra) const {

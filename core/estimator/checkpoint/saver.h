@@ -62,6 +62,7 @@ class Saver {
   [[nodiscard]] std::vector<NamedTensor> Variables() const;
   void WriteState() const;
   [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
+  void TakeNoted();
   void NoteRemoving(std::vector<std::string> prefixes, const std::string& extra) const;
   void Remove(const std::vector<std::string>& prefixes);
 

@@ -1,5 +1,6 @@
 #include "core/estimator/checkpoint/best_checkpoints.h"
 
+#include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/core/estimator/fixture.h"
@@ -56,6 +57,24 @@ TEST_CASE("a checkpoint that the run still has is not removed with the best") {
   run.Add(20, 0.7F);
   CHECK(CheckpointExists(run.Prefix(10)));
   CHECK(run.Best() == Names{"model.ckpt-20"});
+}
+
+TEST_CASE("one that the disk does not let go is noted, and goes with the next start") {
+  Checkpoints run;
+  run.keep.n = 1;
+  run.Add(10, 0.5F);
+  MakeDirectories(run.Prefix(10) + ".meta");  // which cannot be unlinked
+  run.Add(20, 0.7F);
+  CHECK(run.Best() == Names{"model.ckpt-20"});
+  CHECK(NotedCheckpoints(run.folder.path()) == Names{run.Prefix(10)});
+
+  RemoveTree(run.Prefix(10) + ".meta");
+  WriteFileAtomically(run.Prefix(10) + ".meta", "m");
+  WriteCheckpointState(run.folder.path(), {.model_checkpoint_path = run.Prefix(20),
+                                           .all_model_checkpoint_paths = {run.Prefix(20)}});
+  RemoveNotedCheckpoints(run.folder.path(), 20);
+  CHECK(!FileExists(run.Prefix(10) + ".meta"));
+  CHECK(NotedCheckpoints(run.folder.path()).empty());
 }
 
 TEST_CASE("an offer that is made again changes nothing") {
