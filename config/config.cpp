@@ -19,7 +19,7 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   tree.others = layers.others;
   tree.names["name"] = std::filesystem::path(file).stem().string();
   std::vector<AppliedOverride> applied;
-  if (tree.root.kind == Node::Kind::kMap) {
+  if (tree.root.kind == Node::Kind::kMap && !layers.overrides.empty()) {
     applied = ApplyOverridesTo(tree, layers.overrides, section,
                                ParameterPaths(tree, layers.model_files), sources, faults);
   }

@@ -4,22 +4,12 @@
 
 #include <algorithm>
 
+#include "config/schema.h"
 #include "config/tree_reader.h"
 #include "core/base/text.h"
 
 namespace tpuest::config {
 namespace {
-
-// A key path without its last step: "model.layers[]" for "model.layers[].units".
-std::string Parent(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  return dot == std::string::npos ? "" : path.substr(0, dot);
-}
-
-std::string LastStep(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  return dot == std::string::npos ? path : path.substr(dot + 1);
-}
 
 size_t CommonSteps(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   size_t common = 0;
@@ -46,8 +36,7 @@ std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key)
   std::vector<std::string> names;
   for (const Type* const type : variant.alternatives) {
     if (type->kind != Type::Kind::kSection || type->name.empty()) continue;
-    const Fresh fresh = type->make();
-    for (const Member& member : MembersOf({type, fresh.get()})) {
+    for (const TypeMember& member : TypeMembersOf(*type)) {
       if (member.name == key) names.emplace_back(type->name);
     }
   }
@@ -160,20 +149,18 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
 // A hint where else the job has a key of that name: next to this section, or anywhere; empty if
 // nowhere.
 std::string TreeReader::ElsewhereHint(const std::string& key, bool near_only) {
-  if (schema_.empty()) schema_ = SchemaOf(root_);
-  const SchemaKey* best = nullptr;
+  std::optional<std::string> best;
   size_t best_distance = 0;
-  for (const SchemaKey& candidate : schema_) {
-    if (LastStep(candidate.path) != key || Parent(candidate.path) == schema_path_) continue;
-    const size_t distance = Distance(Parent(candidate.path), schema_path_);
+  for (const std::string& section : SectionsWithKey(*root_.type, key)) {
+    if (section == schema_path_) continue;
+    const size_t distance = Distance(section, schema_path_);
     if (near_only && distance > 2) continue;
-    if (best != nullptr && distance >= best_distance) continue;
-    best = &candidate;
+    if (best && distance >= best_distance) continue;
+    best = section;
     best_distance = distance;
   }
-  if (best == nullptr) return "";
-  const std::string parent = Parent(best->path);
-  return fmt::format("'{}' belongs {}", key, parent.empty() ? "to the top level" : "to " + parent);
+  if (!best) return "";
+  return fmt::format("'{}' belongs {}", key, best->empty() ? "to the top level" : "to " + *best);
 }
 
 }  // namespace tpuest::config

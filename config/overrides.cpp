@@ -37,9 +37,8 @@ std::vector<const Type*> StepInto(const std::vector<const Type*>& types, const s
     if (type->kind != Kind::kSection) continue;
     static constexpr const Type& kWord = kTypeOf<std::string>;
     if (!type->name.empty() && step == type->type_key) inside.push_back(&kWord);
-    const Fresh fresh = type->make();
-    for (const Member& member : MembersOf({type, fresh.get()})) {
-      if (member.name == step) AddChoices(*member.value.type, inside);
+    for (const TypeMember& member : TypeMembersOf(*type)) {
+      if (member.name == step) AddChoices(*member.type, inside);
     }
   }
   return inside;
@@ -51,8 +50,13 @@ std::vector<const Type*> TypesAt(const Type& root, const std::vector<std::string
   return types;
 }
 
-bool EndsWithSteps(const std::vector<std::string>& path, const std::vector<std::string>& suffix) {
-  return suffix.size() <= path.size() && std::equal(suffix.rbegin(), suffix.rend(), path.rbegin());
+// Whether the path's last steps are these, of which there is one at least.
+bool EndsWithSteps(const std::string& path, const std::vector<std::string>& suffix) {
+  const std::string& last = suffix.back();
+  if (!path.ends_with(last) && !path.ends_with(last + "]")) return false;  // nearly all of them
+  const std::vector<std::string> steps = PathSteps(path);
+  return suffix.size() <= steps.size() &&
+         std::equal(suffix.rbegin(), suffix.rend(), steps.rbegin());
 }
 
 // The key of a section of these types by this node, with its default: of a variant the alternative
@@ -164,7 +168,7 @@ class Overrider {
     paths.insert(paths.end(), parameters_.begin(), parameters_.end());
     std::vector<std::string> fitting;
     for (const std::string& path : paths) {
-      if (steps.empty() || !EndsWithSteps(PathSteps(path), steps)) continue;
+      if (steps.empty() || !EndsWithSteps(path, steps)) continue;
       const std::string meant = ParameterOf(path);
       const bool is_new = std::find(fitting.begin(), fitting.end(), meant) == fitting.end();
       if (is_new) fitting.push_back(meant);

@@ -1,6 +1,8 @@
 #include "config/reflect.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 namespace tpuest::config {
 
@@ -19,6 +21,20 @@ std::vector<Item> ItemsOf(const Value& container) {
   std::vector<Item> items;
   container.type->items(container.at, items);
   return items;
+}
+
+const std::vector<TypeMember>& TypeMembersOf(const Type& section) {
+  static std::mutex adding;
+  static std::map<const Type*, std::vector<TypeMember>> all;  // an entry stays where it is
+  const std::lock_guard lock(adding);
+  const auto found = all.find(&section);
+  if (found != all.end()) return found->second;
+  std::vector<TypeMember> members;
+  const Fresh fresh = section.make();
+  for (const Member& member : MembersOf({&section, fresh.get()})) {
+    members.push_back({member.name, member.value.type});
+  }
+  return all.emplace(&section, std::move(members)).first->second;
 }
 
 namespace reflect {

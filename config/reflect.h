@@ -144,6 +144,15 @@ template <class T>
 [[nodiscard]] std::vector<Member> MembersOf(const Value& section);
 [[nodiscard]] std::vector<Item> ItemsOf(const Value& container);
 
+// A member of a section's type: what every value of it has.
+struct TypeMember {
+  std::string_view name;
+  const Type* type = nullptr;
+};
+// The members of a section's type, in the order of its Visit. They are constants, made once, from a
+// value of their own.
+[[nodiscard]] const std::vector<TypeMember>& TypeMembersOf(const Type& section);
+
 namespace reflect {
 
 // The one visitor: writes down what Visit names.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "config/variant.h"
@@ -86,6 +87,89 @@ class SchemaLister {
   std::vector<SchemaKey> keys_;
   std::vector<const Type*> open_;
   bool changes_bits_ = true;  // of the key that is walked
+};
+
+// Finds the sections that have one key, without a step into what has it nowhere below.
+class KeyFinder {
+ public:
+  explicit KeyFinder(std::string_view key) : key_(key) {}
+
+  [[nodiscard]] std::vector<std::string> Run(const Type& root) {
+    Gather(root);
+    Mark();
+    Inside(root, "");
+    return std::move(found_);
+  }
+
+ private:
+  // What stands right inside a type: an item, alternatives, members.
+  struct Inner {
+    std::vector<const Type*> types;
+    bool leads = false;  // to the key
+  };
+
+  void Gather(const Type& type) {
+    const auto [at, is_new] = inner_.try_emplace(&type);
+    if (!is_new) return;
+    Inner& inner = at->second;
+    if (type.item != nullptr) inner.types.push_back(type.item);
+    inner.types.insert(inner.types.end(), type.alternatives.begin(), type.alternatives.end());
+    if (type.kind == Kind::kSection) {
+      for (const TypeMember& member : TypeMembersOf(type)) {
+        inner.leads = inner.leads || member.name == key_;
+        inner.types.push_back(member.type);
+      }
+    }
+    for (const Type* const next : inner.types) Gather(*next);
+  }
+
+  // A type leads to the key where one inside it does.
+  void Mark() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (auto& [type, inner] : inner_) {
+        if (inner.leads || std::none_of(inner.types.begin(), inner.types.end(),
+                                        [&](const Type* t) { return inner_.at(t).leads; })) {
+          continue;
+        }
+        inner.leads = changed = true;
+      }
+    }
+  }
+
+  void Inside(const Type& type, const std::string& path) {
+    if (!inner_.at(&type).leads) return;
+    switch (type.kind) {
+      case Kind::kOptional:
+        return Inside(*type.item, path);
+      case Kind::kList:
+        return Inside(*type.item, path + "[]");
+      case Kind::kMap:
+        return Inside(*type.item, Joined(path, "<name>"));
+      case Kind::kVariant:
+        for (const Type* const alternative : type.alternatives) Inside(*alternative, path);
+        return;
+      case Kind::kSection:
+        return Section(type, path);
+      default:
+        return;
+    }
+  }
+
+  void Section(const Type& type, const std::string& path) {
+    if (std::find(open_.begin(), open_.end(), &type) != open_.end()) return;  // as SchemaLister
+    open_.push_back(&type);
+    for (const TypeMember& member : TypeMembersOf(type)) {
+      if (member.name == key_) found_.push_back(path);
+      if (inner_.at(member.type).leads) Inside(*member.type, Joined(path, member.name));
+    }
+    open_.pop_back();
+  }
+
+  std::string_view key_;
+  std::map<const Type*, Inner> inner_;
+  std::vector<const Type*> open_;
+  std::vector<std::string> found_;
 };
 
 // Lists the paths of one job: walks defaults and tree together, the tree deciding where there are
@@ -210,6 +294,10 @@ std::vector<SchemaKey> SchemaOf(const Value& defaults) {
   SchemaLister lister;
   lister.Section(defaults, "", "");
   return lister.TakeKeys();
+}
+
+std::vector<std::string> SectionsWithKey(const Type& root, std::string_view key) {
+  return KeyFinder(key).Run(root);
 }
 
 bool NullIsEmpty(const Value& value, const Field& field) {

@@ -39,6 +39,9 @@ template <class T>
   return SchemaOf(ValueOf(defaults));
 }
 
+// The sections that have a key of this name, as the paths of SchemaOf, in its order.
+[[nodiscard]] std::vector<std::string> SectionsWithKey(const Type& root, std::string_view key);
+
 // A key that this job has or could have.
 struct ConcreteKey {
   std::string path;

@@ -11,7 +11,6 @@
 #include "config/reader.h"
 #include "config/reflect.h"
 #include "config/scalars.h"
-#include "config/schema.h"
 #include "config/tree.h"
 #include "core/base/faults.h"
 
@@ -102,7 +101,6 @@ class TreeReader {
   std::set<std::string> reported_;  // places and messages: an alias is read wherever it is used
   std::string path_;                // "model.layers[1]"
   std::string schema_path_;         // "model.layers[]", as SchemaKey::path has it
-  std::vector<SchemaKey> schema_;   // made when a key is unknown
 };
 
 // A hint: "did you mean 'x'?" or "one of 'x', 'y'".

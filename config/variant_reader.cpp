@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "config/schema.h"
 #include "config/tree_reader.h"
 #include "config/variant.h"
 #include "core/base/text.h"

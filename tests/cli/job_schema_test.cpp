@@ -5,6 +5,7 @@
 #include "cli/job/job.h"
 #include "cli/job/schema.h"
 #include "cli/shell/json.h"
+#include "config/schema.h"
 
 namespace tpuest::cli {
 namespace {
@@ -76,6 +77,22 @@ TEST_CASE("every key of a job is in its schema, with its meaning") {
     ++keys;
   }
   CHECK(keys > 300);
+}
+
+TEST_CASE("the sections that have a key are those that the schema lists") {
+  const std::vector<config::SchemaKey> keys = config::Schema<Job>();
+  for (const std::string name :
+       {"units", "learning_rate", "name", "decay_steps", "steps", "version", "model", "nowhere"}) {
+    std::vector<std::string> listed;
+    for (const config::SchemaKey& key : keys) {
+      const size_t dot = key.path.rfind('.');
+      const bool is_top = dot == std::string::npos;
+      if (key.path.substr(is_top ? 0 : dot + 1) != name) continue;
+      listed.push_back(is_top ? "" : key.path.substr(0, dot));
+    }
+    CAPTURE(name);
+    CHECK(config::SectionsWithKey(*config::TypeOf<Job>(), name) == listed);
+  }
 }
 
 TEST_CASE("a schema says what a key takes, and what it is where the job does not say") {

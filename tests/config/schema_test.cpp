@@ -79,6 +79,7 @@ TEST_CASE("a struct inside itself is listed once and read at any depth") {
   std::string rows;
   for (const SchemaKey& key : Schema<Nested>()) rows += key.path + "\n";
   CHECK(rows == "x\ninner\n");
+  CHECK(SectionsWithKey(*TypeOf<Nested>(), "x") == std::vector<std::string>{""});
   Sources sources;
   const Loaded<Nested> loaded =
       ParseJob<Nested>("inner: [{inner: [{x: 5}]}]\n", "t.yaml",
