@@ -19,6 +19,12 @@ bool IsNamedBy(const CheckpointState& state, const std::string& prefix) {
          std::find(named.begin(), named.end(), prefix) != named.end();
 }
 
+// Whether both of the file's entries for the newest are this one.
+bool NamesAsNewest(const CheckpointState& state, const std::string& prefix) {
+  const auto& all = state.all_model_checkpoint_paths;
+  return state.model_checkpoint_path == prefix && !all.empty() && all.back() == prefix;
+}
+
 // Whether a file is of a checkpoint without an index that nothing speaks of: its writer was killed.
 bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
   const std::string prefix = CheckpointPrefix(path);
@@ -121,7 +127,7 @@ std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std
 void TidyFinishedRun(const std::string& model_dir, const std::string& newest, size_t most,
                      bool fsync) {
   const std::optional<CheckpointState> state = ReadableState(model_dir);
-  if (!state || state->model_checkpoint_path != newest) {
+  if (!state || !NamesAsNewest(*state, newest)) {
     WriteCheckpointState(model_dir,
                          {.model_checkpoint_path = newest,
                           .all_model_checkpoint_paths = KeptCheckpoints(

@@ -258,6 +258,20 @@ TEST_CASE("a damaged state file is told, and written anew by the run that goes o
   CHECK(error.faults()[0].hint.starts_with("bring the files back"));
 }
 
+TEST_CASE("a finished run whose state file lists another newest one has it put in order") {
+  TemporaryFolder folder;
+  Run(folder.path(), {.length = {.max_steps = 8}});
+  const std::string path = folder.File("checkpoint");
+  const std::string good = ReadFile(path);
+  std::string bytes = good;
+  const size_t last = bytes.rfind("model.ckpt-8");
+  REQUIRE(last > bytes.find("model.ckpt-8"));
+  bytes[last] = 'n';
+  WriteFileAtomically(path, bytes, false);
+  Run(folder.path(), {.length = {.max_steps = 8}});
+  CHECK(ReadFile(path) == good);
+}
+
 TEST_CASE("a restored checkpoint is not written again") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 4}});
