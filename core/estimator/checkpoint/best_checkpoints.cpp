@@ -22,13 +22,28 @@ bool Holds(const std::vector<std::string>& prefixes, const std::string& prefix) 
   return std::find(prefixes.begin(), prefixes.end(), prefix) != prefixes.end();
 }
 
+// The file, if it can be read and is as WriteBest writes it: checkpoints of this folder, of which
+// the last one is named as the newest, too.
+std::optional<CheckpointState> ReadBest(const std::string& model_dir) {
+  std::optional<CheckpointState> state = ReadableState(model_dir, kBestState);
+  if (!state) return std::nullopt;
+  const auto& all = state->all_model_checkpoint_paths;
+  const auto is_name = [&](const std::string& prefix) {
+    const std::optional<int64_t> step = StepOfCheckpoint(prefix);
+    return step && prefix == CheckpointAt(model_dir, *step);
+  };
+  const bool is_whole = !all.empty() && all.back() == state->model_checkpoint_path &&
+                        std::all_of(all.begin(), all.end(), is_name);
+  return is_whole ? state : std::nullopt;
+}
+
 std::vector<std::string> BestOf(const std::string& model_dir) {
-  const auto state = ReadableState(model_dir, kBestState);
+  const auto state = ReadBest(model_dir);
   return state ? state->all_model_checkpoint_paths : std::vector<std::string>();
 }
 
 bool IsDamaged(const std::string& model_dir) {
-  return FileExists(JoinPath(model_dir, kBestState)) && !ReadableState(model_dir, kBestState);
+  return FileExists(JoinPath(model_dir, kBestState)) && !ReadBest(model_dir);
 }
 
 std::vector<std::string> NamesOf(const std::vector<std::string>& prefixes) {

@@ -102,7 +102,14 @@ TEST_CASE("a damaged list of the best is made anew from the evaluations") {
   run.Add(30, 0.6F);
   const std::string path = run.folder.File("best");
   const std::string good = ReadFile(path);
-  for (const std::string& bytes : {std::string(), good.substr(3), good.substr(0, 20)}) {
+  const auto with = [&](size_t at) {  // another letter in the middle of the file's text
+    std::string bytes = good;
+    bytes[at] = 'x';
+    return bytes;
+  };
+  for (const std::string& bytes :
+       {std::string(), good.substr(3), good.substr(0, 20), with(good.find("model.")),
+        with(good.find("model.ckpt-30")), with(good.rfind("model.ckpt-10"))}) {
     WriteFileAtomically(path, bytes, false);
     CHECK(IsKeptAsBest(run.folder.path(), run.Prefix(30)));
     Home home;
