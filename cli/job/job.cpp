@@ -1,6 +1,8 @@
 #include "cli/job/job.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "cli/host/signals.h"
 #include "cli/job/epochs.h"
@@ -157,20 +159,19 @@ class Validator {
       } else if (job_.estimator.use_tpu && used) {
         CheckNoTables(*used);
       }
-      const auto read = models::ParseSpecOf(job_.model, job_.feature_columns);
-      if (!read) return;
-      for (const auto& [name, options] : job_.input_fns) CheckSparse(*read, name, options);
+      if (!used) return;
+      const auto lists = nn::ColumnSet(job_.feature_columns).ReadAsLists(*used);
+      for (const auto& [name, options] : job_.input_fns) CheckSparse(lists, name, options);
     });
   }
 
   // Where a SparseFeature has no value a category would be.
-  void CheckSparse(const std::map<std::string, nn::FeatureSpec>& read, const std::string& input_fn,
+  void CheckSparse(const std::set<std::string>& lists, const std::string& input_fn,
                    const InputFnOptions& options) {
     for (const auto& [name, feature] : options.parse_example) {
       const auto* const sparse = std::get_if<SparseFeature>(&feature);
       if (sparse == nullptr || sparse->dtype != "int64" || sparse->default_value) continue;
-      const auto spec = read.find(name);
-      if (spec == read.end() || spec->second.shape) continue;  // dense
+      if (!lists.contains(name)) continue;
       faults_.Say(fmt::format("input_fns.{}.parse_example.{}", input_fn, name),
                   "a place without a value is 0, which its categorical column takes as category 0",
                   fmt::format("default_value: -1 is no category; {{type: RaggedFeature, value_key: "

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "core/base/faults.h"
 #include "core/base/files.h"
@@ -109,29 +111,32 @@ std::string TextOf(const FeatureSpec& spec) {
                     : fmt::format("VarLenFeature(dtype={})", NameOf(spec.dtype));
 }
 
-class Parser {
+// Calls `put` for each feature that a column reads, as often as one of its parts reads it.
+class Reads {
  public:
-  explicit Parser(const ColumnSet& set) : set_(set) {}
+  using Put = std::function<void(const std::string& key, const FeatureSpec& spec, const Place&)>;
+
+  Reads(const ColumnSet& set, Put put) : set_(set), put_(std::move(put)) {}
 
   void Add(const std::string& name, const Place& from) { std::visit(*this, set_.At(name, from)); }
 
   void operator()(const NumericColumn& c) {
-    Put(c.key, {ParsedDType(c.dtype), Shape(DimsOf(c.shape, c.key)), c.default_value}, c.place);
+    put_(c.key, {ParsedDType(c.dtype), Shape(DimsOf(c.shape, c.key)), c.default_value}, c.place);
   }
   void operator()(const SequenceNumericColumn& c) {
-    Put(c.key, {DType::kFloat, std::nullopt, {}}, c.place);
+    put_(c.key, {DType::kFloat, std::nullopt, {}}, c.place);
   }
   void operator()(const BucketizedColumn& c) { Add(c.source_column, c.place); }
   void operator()(const WeightedCategoricalColumn& c) {
     Add(c.categorical_column, c.place);
-    Put(c.weight_feature_key, {ParsedDType(c.dtype), std::nullopt, {}}, c.place);
+    put_(c.weight_feature_key, {ParsedDType(c.dtype), std::nullopt, {}}, c.place);
   }
   void operator()(const CrossedColumn& c) {
     for (const std::string& leaf : set_.LeavesOf(c)) {
       if (set_.CrossesColumn(leaf)) {
         Add(leaf, c.place);
       } else {
-        Put(leaf, {DType::kString, std::nullopt, {}}, c.place);
+        put_(leaf, {DType::kString, std::nullopt, {}}, c.place);
       }
     }
   }
@@ -142,37 +147,24 @@ class Parser {
   void operator()(const TpuSharedEmbeddingColumns& c) { AddAll(c.categorical_columns, c.place); }
   template <bool sequence>
   void operator()(const VocabularyListColumnOf<sequence>& c) {
-    Put(c.key, {c.is_text() ? DType::kString : DType::kInt64, std::nullopt, {}}, c.place);
+    put_(c.key, {c.is_text() ? DType::kString : DType::kInt64, std::nullopt, {}}, c.place);
   }
   template <bool sequence>
   void operator()(const IdentityColumnOf<sequence>& c) {
-    Put(c.key, {DType::kInt64, std::nullopt, {}}, c.place);
+    put_(c.key, {DType::kInt64, std::nullopt, {}}, c.place);
   }
   template <class T>
   void operator()(const T& c) {
-    Put(c.key, {ParsedDType(c.dtype), std::nullopt, {}}, c.place);
+    put_(c.key, {ParsedDType(c.dtype), std::nullopt, {}}, c.place);
   }
-
-  [[nodiscard]] std::map<std::string, FeatureSpec> Take() { return std::move(spec_); }
 
  private:
   void AddAll(const std::vector<std::string>& names, const Place& from) {
     for (const std::string& name : names) Add(name, from);
   }
 
-  void Put(const std::string& key, FeatureSpec spec, const Place& place) {
-    const auto [at, is_new] = spec_.emplace(key, spec);
-    if (is_new || (at->second.dtype == spec.dtype && at->second.shape == spec.shape &&
-                   at->second.default_value == spec.default_value)) {
-      return;
-    }
-    Refuse(place, fmt::format("feature_columns contain different parse_spec for key {}. Given {} "
-                              "and {}",
-                              key, TextOf(at->second), TextOf(spec)));
-  }
-
   const ColumnSet& set_;
-  std::map<std::string, FeatureSpec> spec_;
+  const Put put_;
 };
 
 }  // namespace
@@ -286,9 +278,28 @@ bool ColumnSet::CrossesColumn(const std::string& key) const {
 
 std::map<std::string, FeatureSpec> ColumnSet::ParseSpec(
     const std::vector<ColumnRef>& columns) const {
-  Parser parser(*this);
-  for (const ColumnRef& column : columns) parser.Add(column.job_name, {});
-  return parser.Take();
+  std::map<std::string, FeatureSpec> parsed;
+  Reads reads(*this, [&](const std::string& key, const FeatureSpec& spec, const Place& place) {
+    const auto [at, is_new] = parsed.emplace(key, spec);
+    if (is_new || (at->second.dtype == spec.dtype && at->second.shape == spec.shape &&
+                   at->second.default_value == spec.default_value)) {
+      return;
+    }
+    Refuse(place, fmt::format("feature_columns contain different parse_spec for key {}. Given {} "
+                              "and {}",
+                              key, TextOf(at->second), TextOf(spec)));
+  });
+  for (const ColumnRef& column : columns) reads.Add(column.job_name, {});
+  return parsed;
+}
+
+std::set<std::string> ColumnSet::ReadAsLists(const std::vector<ColumnRef>& columns) const {
+  std::set<std::string> lists;
+  Reads reads(*this, [&](const std::string& key, const FeatureSpec& spec, const Place&) {
+    if (!spec.shape) lists.insert(key);
+  });
+  for (const ColumnRef& column : columns) reads.Add(column.job_name, {});
+  return lists;
 }
 
 std::vector<Fault> ColumnSet::Faults() const {

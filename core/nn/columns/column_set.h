@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,10 +61,13 @@ class ColumnSet {
   // name stands for that feature.
   [[nodiscard]] bool CrossesColumn(const std::string& key) const;
 
-  // The features that these columns read. Throws Error kUsage, in TensorFlow's words, where two
-  // columns read one feature in two ways.
+  // The features that these columns read, as tf.Examples hold them. Throws Error kUsage, in
+  // TensorFlow's words, where two columns read one feature in two ways: a cross says of each of its
+  // features that it is a string, though an input may give it numbers.
   [[nodiscard]] std::map<std::string, FeatureSpec> ParseSpec(
       const std::vector<ColumnRef>& columns) const;
+  // Those of them that are lists of any length for some column.
+  [[nodiscard]] std::set<std::string> ReadAsLists(const std::vector<ColumnRef>& columns) const;
 
   // The faults of all entries, whether or not a model takes them.
   [[nodiscard]] std::vector<Fault> Faults() const;

@@ -376,6 +376,9 @@ TEST_CASE("what tf.Examples must hold follows from the columns") {
                        "feature_columns contain different parse_spec for key k. Given "
                        "VarLenFeature(dtype=string) and VarLenFeature(dtype=int64)",
                        Error);
+  CHECK(both.ReadAsLists({{"a", "k", ""}, {"b", "k", ""}}) == std::set<std::string>{"k"});
+  CHECK(set.ReadAsLists(set.Select({"bucket", "cr", "wv"}, "")).contains("w"));
+  CHECK_FALSE(set.ReadAsLists(set.Select({"bucket", "cr", "wv"}, "")).contains("n"));
 }
 
 // ---- TensorFlow's tf.feature_column on the same features, dense and as SparseTensors ------------
