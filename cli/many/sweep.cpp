@@ -54,6 +54,11 @@ Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial
 // Reads a trial's job as it will be read, so that what is wrong is told before anything runs.
 Job LoadTrial(const SweepInvocation& invocation, const Trial& trial, config::Sources& sources) {
   Job job = LoadInvocationJob(TrialInvocation(invocation, trial), sources).job;
+  if (const std::optional<std::string>& mirror = job.estimator.run_config.mirror) {
+    throw Error(Code::kUsage, fmt::format("trials of a sweep would all be copied to {}", *mirror),
+                "~run_config.mirror leaves it out")
+        .Key("run_config.mirror");
+  }
   if (job.train_spec) return job;
   throw Error(Code::kUsage, "a sweep trains, and the job has no train_spec",
               "train_spec: {input_fn: train, max_steps: 1000}");

@@ -19,6 +19,7 @@
 #include "cli/job/job.h"
 #include "cli/run/process.h"
 #include "cli/run/record/json.h"
+#include "cli/run/same_run.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -171,7 +172,11 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
     std::string given = *model_dir;
     while (EndsWith(given, "/")) given.pop_back();
     // A path that names the fold's own run has the fold's folder already.
-    if (BaseName(given) != folder) model_dir = JoinPath(*model_dir, folder);
+    if (BaseName(given) != folder) {
+      model_dir = JoinPath(*model_dir, folder);
+      std::optional<std::string>& mirror = loaded.job.estimator.run_config.mirror;
+      if (mirror) mirror = JoinPath(*mirror, folder);
+    }
   }
   std::vector<Fault> faults = ValidateJob(loaded.job);
   if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
@@ -331,6 +336,19 @@ bool Session::HasCheckpoint() const {
   }
 }
 
+// An Error of a run that is not to be gone on with names the folder that has it.
+void Session::BringBackRun() {
+  const std::optional<std::string>& mirror = job().estimator.run_config.mirror;
+  if (!mirror) return;
+  const std::string& model_dir = estimator_->model_dir();
+  if (!HasNoRun(model_dir) || HasNoRun(*mirror)) return;
+  if (job().tpuest.resume == "never") CheckResume(job(), *mirror);
+  if (invocation_.dry_run) {
+    return log().Info("{} has no run: it would be brought back from {}", model_dir, *mirror);
+  }
+  BringBack(*mirror, model_dir, log());
+}
+
 TrainLength Session::Length() const {
   TrainLength length = job().train_spec->length();
   length.unfinished_since = RunFolder::UnfinishedSince(estimator_->model_dir(), length);
@@ -401,6 +419,20 @@ void Session::StartRun(int64_t begin_step) {
   console_.AppendTo(folder_->log_path());
   WriteJob();
   folder_->WriteStart(invocation_, StartAt(begin_step), clock_.WallSeconds());
+  if (const auto& mirror = job().estimator.run_config.mirror) {
+    mirror_ = std::make_unique<Mirror>(estimator_->model_dir(), *mirror, log());
+  }
+}
+
+// Of a run that had nothing left to do, too: the copy may not have been made.
+void Session::FinishMirror() {
+  const std::optional<std::string>& mirror = job().estimator.run_config.mirror;
+  const bool trains = invocation_.command.starts_with("train") && !invocation_.dry_run;
+  if (!mirror || !trains) return;
+  if (mirror_ == nullptr) {
+    mirror_ = std::make_unique<Mirror>(estimator_->model_dir(), *mirror, log());
+  }
+  mirror_->Finish();
 }
 
 void Session::EndRun(int exit_code, const std::string& status) {
@@ -444,6 +476,7 @@ int Session::Run(const std::function<int()>& body) {
     EndRun(exit_code, exit_code == 0 ? "done" : "stopped");
     if (exit_code == 0) NoteDone();
     EndGroup(exit_code);
+    FinishMirror();
     return exit_code;
   } catch (const Error& error) {
     NoteFailure(error.code(), error.faults());

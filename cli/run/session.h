@@ -11,6 +11,7 @@
 #include "cli/job/device.h"
 #include "cli/job/job_fwd.h"
 #include "cli/run/record/folder.h"
+#include "cli/run/record/mirror.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
@@ -56,6 +57,8 @@ class Session {
   // True where model_dir's state file names a checkpoint that is there, or that should be.
   [[nodiscard]] bool HasCheckpoint() const;
 
+  // Before a run is looked at: brings it back from run_config.mirror, where model_dir has none.
+  void BringBackRun();
   // Whether another process of this group decides, and this one only computes its replicas.
   [[nodiscard]] bool is_worker() const { return group_ != nullptr && !group_->is_chief(); }
   // As such a process: makes the steps that the chief orders, and returns its exit code.
@@ -113,6 +116,7 @@ class Session {
   [[nodiscard]] RunStart StartAt(int64_t begin_step) const;
   void EndRun(int exit_code, const std::string& status);
   void NoteDone();
+  void FinishMirror();
   void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
   // Puts the lines of evaluate and predict into the log of the run.
   void JoinLog();
@@ -128,6 +132,7 @@ class Session {
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;
   std::optional<RunFolder> folder_;  // empty until a run has started
+  std::unique_ptr<Mirror> mirror_;   // nullptr: nothing is copied
   std::string input_;                // tells the files apart that the run began with
   bool warned_of_input_ = false;
   Recorder recorder_{*this};

@@ -40,6 +40,7 @@ int Train(const Invocation& invocation, config::Sources& sources) {
       throw Error(Code::kUsage, "train needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    session.BringBackRun();
     CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainSpec& spec = *session.job().train_spec;

@@ -78,6 +78,7 @@ int RunSession(Session& session, const std::function<void(const Outcome&)>& repo
       throw Error(Code::kUsage, "train-and-evaluate needs a train_spec",
                   "train_spec: {input_fn: train, max_steps: 1000}");
     }
+    session.BringBackRun();
     CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
     const TrainAndEvaluateResult result = RunTask(session);

@@ -17,6 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/interrupt.h"
 #include "core/base/mapping.h"
+#include "core/base/mounted.h"
 #include "core/base/system_error.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
@@ -52,6 +53,22 @@ void SyncDirectory(const std::string& folder) {
 bool IsWrittenInPlace(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// A file of a file system that does not rename, to be written from its start on. Some of those
+// write no file anew, but let it be removed.
+int OpenAnew(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  int fd = ::open(path.c_str(), kFlags, 0644);
+  if (fd < 0 && ::access(path.c_str(), F_OK) == 0 && ::unlink(path.c_str()) == 0) {
+    fd = ::open(path.c_str(), kFlags, 0644);
+  }
+  return fd;
+}
+
+// An fsync that a file system does not have is none that went wrong.
+bool Synced(int fd) {
+  return ::fsync(fd) == 0 || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL;
 }
 
 // A file that the disk cannot tell of is not taken for one that is missing.
@@ -236,6 +253,8 @@ std::string BaseName(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
+// Where files cannot be renamed (core/base/mounted.h) the temporary name is the file's own: what
+// was there before is gone, and the file is whole once Commit has closed it.
 AtomicFile::AtomicFile(std::string path, bool fsync)
     : path_(std::move(path)),
       temporary_(fmt::format("{}{}{}", path_, kTemporary, ::getpid())),
@@ -247,7 +266,12 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
     if (fd_ < 0) ThrowErrno(path_, "open");
     return;
   }
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (!AbilitiesAt(path_).renames) {
+    temporary_ = path_;
+    fd_ = OpenAnew(path_);
+  } else {
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  }
   if (fd_ < 0) ThrowErrno(path_, "create");
 }
 
@@ -260,11 +284,11 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
 
 void AtomicFile::Commit() {
-  if (fsync_ && ::fsync(fd_) != 0) ThrowErrno(path_, "flush");
+  if (fsync_ && !Synced(fd_)) ThrowErrno(path_, "flush");
   const int fd = fd_;
   fd_ = -1;
   const bool is_closed = ::close(fd) == 0;
-  if (is_closed && temporary_.empty()) return;
+  if (is_closed && (temporary_.empty() || temporary_ == path_)) return;
   if (!is_closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int number = errno;
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -280,14 +304,28 @@ void WriteFileAtomically(const std::string& path, std::string_view bytes, bool f
   file.Commit();
 }
 
+// Where nothing can be appended (core/base/mounted.h) there is no descriptor, and the whole file is
+// written again.
 AppendFile::AppendFile(std::string path) : path_(std::move(path)) {
+  if (!AbilitiesAt(path_).appends) {
+    if (!FileExists(path_)) WriteFileAtomically(path_, "", /*fsync=*/false);
+    return;
+  }
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0) ThrowErrno(path_, "create");
 }
 
-AppendFile::~AppendFile() { ::close(fd_); }
+AppendFile::~AppendFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
-void AppendFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
+void AppendFile::Append(std::string_view bytes) {
+  if (fd_ >= 0) return WriteAll(fd_, bytes, path_);
+  if (bytes.empty()) return;
+  std::string whole = FileExists(path_) ? ReadFile(path_) : "";
+  whole += bytes;
+  WriteFileAtomically(path_, whole, /*fsync=*/false);
+}
 
 MappedFile::MappedFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

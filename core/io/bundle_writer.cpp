@@ -111,12 +111,9 @@ void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bo
     entry.set_size(shard.offset() - entry.offset());
     index.Add(named.name, ToBytes(entry));
   }
-  const std::string index_bytes = index.Finish();
   // The index goes last: a reader that finds it may trust the shard that it names.
-  AtomicFile index_file(BundleIndexPath(prefix), fsync);
-  index_file.Append(index_bytes);
   shard.Commit();
-  index_file.Commit();
+  WriteFileAtomically(BundleIndexPath(prefix), index.Finish(), fsync);
 }
 
 }  // namespace tpuest

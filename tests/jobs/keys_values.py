@@ -35,6 +35,7 @@ VALUES = {
     'normalizer_fn': [{'type': 'z_score', 'mean': 0.25, 'std': 3}, None],
     'optimizer': [{'type': 'SGD', 'learning_rate': 0.7}],
     'model_dir': ['elsewhere'],
+    'mirror': ['copied'],
     'iterations_per_loop': [2, 3],
     'loss_reduction': ['SUM', 'SUM_OVER_BATCH_SIZE'],
     'reduction': ['SUM', 'SUM_OVER_BATCH_SIZE'],

@@ -10,8 +10,10 @@
 #include "cli/host/cpu_features.h"
 #include "cli/run/record/json.h"
 #include "cli/shell/json.h"
+#include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/heartbeat.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"
@@ -107,7 +109,9 @@ bool RunFolder::ExistsIn(const std::string& model_dir) {
 // A run that starts holds its lock before run.json speaks of it. One that ends lets it go before
 // run.json does: for a moment it seems gone.
 TrainerState RunFolder::StateOf(const std::string& model_dir) {
-  if (FileLock::IsHeld(LockPath(model_dir))) return TrainerState::kTraining;
+  const bool is_held =
+      FileLock::IsHeld(LockPath(model_dir)) || HasFreshBeat(model_dir, SystemClock().WallSeconds());
+  if (is_held) return TrainerState::kTraining;
   const std::optional<Json> read = ReadRunJson(model_dir);
   if (!read) return TrainerState::kNone;
   const Json& run = *read;

@@ -102,6 +102,10 @@ std::string RemovingPath(const std::string& model_dir) {
 
 std::string LockPath(const std::string& model_dir) { return InPrivateDir(model_dir, "lock"); }
 
+std::string HeartbeatPath(const std::string& model_dir) {
+  return InPrivateDir(model_dir, "heartbeat.json");
+}
+
 std::string RendezvousPath(const std::string& model_dir) {
   return InPrivateDir(model_dir, "rendezvous");
 }

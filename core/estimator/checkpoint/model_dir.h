@@ -9,7 +9,7 @@
 //   export/<exporter>/<seconds>/   SavedModels (core/io/saved_model_folder.h)
 //   .tpuest/                       what TensorFlow does not have: metrics.jsonl, evaluated.json,
 //                                  bad_records.tsv, removing, run.json, log.txt, the job, the
-//                                  lock, rendezvous
+//                                  lock, heartbeat.json, rendezvous
 //
 // Functions give the path that begins with model_dir as it was given; nothing is looked up on disk
 // unless said.
@@ -72,6 +72,8 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::string RemovingPath(const std::string& model_dir);
 // The lock that the process that trains holds.
 [[nodiscard]] std::string LockPath(const std::string& model_dir);
+// That it still trains, where model_dir is a mounted bucket (heartbeat.h).
+[[nodiscard]] std::string HeartbeatPath(const std::string& model_dir);
 // Where process 0 of a group says how the others find it, until they have.
 [[nodiscard]] std::string RendezvousPath(const std::string& model_dir);
 

@@ -21,6 +21,9 @@
 //     once it is no longer named.
 //   - The files of a checkpoint without an index are nobody's; Save removes them if it throws.
 //   - Two runs with the same variables and ResumePoint write the same bytes: no clock is in them.
+// On a mounted bucket, whose files may have no temporary names (core/base/mounted.h), the order
+// alone commits: all of this is written under its own name, and the index is read back before it is
+// named, and before anything is removed.
 // Of what drops out of kept_, one checkpoint for every keep_checkpoint_every_n_hours stays on disk,
 // as in tf.train.Saver, and so does what keep_best has kept. Without keep_checkpoint_max all stay,
 // and the state file names the last alone.
@@ -33,6 +36,7 @@
 #include <utility>
 
 #include "core/base/files.h"
+#include "core/base/mounted.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/model_dir.h"
@@ -51,6 +55,21 @@ double WrittenAt(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return 0;
   return static_cast<double>(info.st_mtim.tv_sec) +
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
+}
+
+// Of a mounted bucket: what was written counts once the index has come back whole.
+void ReadBack(const std::string& prefix) {
+  try {
+    const BundleReader reader(prefix);
+    const std::string data = BundleDataPath(prefix, 0, 1);
+    if (FileExists(data)) return;
+    throw Error(Code::kResource, fmt::format("{}: was written, and is not there", data));
+  } catch (const Error& error) {
+    throw Error(Code::kResource,
+                fmt::format("{}: does not come back from the mounted bucket as it was written: {}",
+                            prefix, error.message()),
+                "the checkpoints before it are still there");
+  }
 }
 
 }  // namespace
@@ -140,6 +159,7 @@ void Saver::Write(const std::string& prefix, const ResumePoint& resume) {
   if (meta_graph_.valid())
     WriteFileAtomically(MetaGraphPath(prefix), meta_graph_.get(), args_.fsync);
   WriteBundle(prefix, std::move(tensors), args_.fsync);
+  if (AbilitiesOf(args_.model_dir).is_mounted) ReadBack(prefix);
 }
 
 void Saver::WriteState() const {

@@ -4,24 +4,35 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/mounted.h"
+#include "core/io/saved_model_folder.h"
 
 namespace tpuest {
 namespace {
 
 constexpr int kTries = 10;
-constexpr std::string_view kUnfinished = "temp-";  // and the seconds
+
+// The file without which a folder is no SavedModel; "" where there is none.
+std::string GraphOf(const std::string& folder) {
+  for (const bool as_text : {false, true}) {
+    const std::string path = SavedModelPath(folder, as_text);
+    if (FileExists(path)) return path;
+  }
+  return "";
+}
 
 }  // namespace
 
 ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
-    : made_base_(!DirectoryExists(base)), base_(base) {
+    : is_copied_(AbilitiesOf(base).is_mounted), made_base_(!DirectoryExists(base)), base_(base) {
   auto second = static_cast<int64_t>(now);
   for (int attempt = 1; attempt <= kTries; ++attempt, ++second) {
     path_ = JoinPath(base, std::to_string(second));
-    temporary_ = JoinPath(base, fmt::format("{}{}", kUnfinished, second));
+    temporary_ = JoinPath(base, fmt::format("{}{}", kUnfinishedExport, second));
     if (!DirectoryExists(path_) && !DirectoryExists(temporary_) && Make()) return;
     log.Warning("Directory {} already exists; retrying (attempt {}/{})", path_, attempt, kTries);
   }
@@ -32,6 +43,10 @@ ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
 
 // Another process may have taken the folder for one that was left, before it was locked.
 bool ExportFolder::Make() {
+  if (is_copied_) {
+    temporary_ = MakeTemporaryFolder("tpuest-export");
+    return true;
+  }
   MakeDirectories(temporary_);
   try {
     lock_ = FileLock::TryAcquireFolder(temporary_);
@@ -48,10 +63,34 @@ ExportFolder::~ExportFolder() {
 }
 
 std::string ExportFolder::Commit(bool fsync) {
-  RenameFolder(temporary_, path_, fsync);
+  if (is_copied_) {
+    CopyToBucket(fsync);
+    RemoveTree(temporary_);
+  } else {
+    RenameFolder(temporary_, path_, fsync);
+  }
   temporary_.clear();
   lock_.reset();
   return path_;
+}
+
+void ExportFolder::CopyToBucket(bool fsync) const {
+  const std::string graph = GraphOf(temporary_);
+  try {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(temporary_)) {
+      const std::string file = entry.path().string();
+      const std::string to = JoinPath(path_, file.substr(temporary_.size() + 1));
+      if (entry.is_directory()) MakeDirectories(to);
+      if (!entry.is_regular_file() || file == graph) continue;
+      MakeDirectories(DirName(to));
+      WriteFileAtomically(to, ReadFile(file), fsync);
+    }
+    if (graph.empty()) return;
+    WriteFileAtomically(JoinPath(path_, BaseName(graph)), ReadFile(graph), fsync);
+  } catch (const std::exception&) {
+    RemoveTree(path_);
+    throw;
+  }
 }
 
 std::vector<std::string> ExportsIn(const std::string& base) {
@@ -68,7 +107,7 @@ std::vector<std::string> ExportsIn(const std::string& base) {
 void RemoveUnfinishedExports(const std::string& base) {
   if (!DirectoryExists(base)) return;
   for (const std::string& name : ListDirectory(base)) {
-    if (!name.starts_with(kUnfinished)) continue;
+    if (!name.starts_with(kUnfinishedExport)) continue;
     const std::string path = JoinPath(base, name);
     try {
       if (FileLock::TryAcquireFolder(path) != nullptr) RemoveTree(path);
@@ -76,12 +115,19 @@ void RemoveUnfinishedExports(const std::string& base) {
       continue;  // it cannot be told whose it is
     }
   }
+  if (!AbilitiesOf(base).is_mounted) return;
+  for (const std::string& path : ExportsIn(base)) {
+    if (GraphOf(path).empty()) RemoveTree(path);
+  }
 }
 
 void RemoveExport(const std::string& path) {
   const std::string base = DirName(path);
-  const std::string unfinished = JoinPath(base, fmt::format("{}{}", kUnfinished, BaseName(path)));
-  const bool is_renamed = ::rename(path.c_str(), unfinished.c_str()) == 0;
+  const std::string unfinished =
+      JoinPath(base, fmt::format("{}{}", kUnfinishedExport, BaseName(path)));
+  const bool is_renamed =
+      !AbilitiesOf(base).is_mounted && ::rename(path.c_str(), unfinished.c_str()) == 0;
+  if (!is_renamed) RemoveFile(GraphOf(path));
   RemoveTree(is_renamed ? unfinished : path);
 }
 

@@ -3,15 +3,22 @@
 // <base>/<seconds>, by which servers find the newest one. Destroyed without Commit it leaves
 // nothing. While it is written its process holds a lock on it, so that one whose process was killed
 // can be told.
+//
+// On a mounted bucket no folder is renamed: the export is written to a temporary folder of this
+// machine, and Commit copies it, saved_model.pb last, without which no server takes it for one.
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/files.h"
 #include "core/base/log.h"
 
 namespace tpuest {
+
+// Its name until then: this and the seconds.
+inline constexpr std::string_view kUnfinishedExport = "temp-";
 
 class ExportFolder {
  public:
@@ -24,15 +31,17 @@ class ExportFolder {
 
   // The path to write the export to, before Commit.
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
-  // Renames the folder and returns its path.
+  // Renames or copies the folder and returns its path.
   std::string Commit(bool fsync);
 
  private:
   [[nodiscard]] bool Make();
+  void CopyToBucket(bool fsync) const;
 
   std::string path_;
   std::string temporary_;
   std::unique_ptr<FileLock> lock_;
+  bool is_copied_ = false;  // temporary_ is elsewhere
   bool made_base_ = false;
   std::string base_;
 };

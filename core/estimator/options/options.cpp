@@ -1,6 +1,7 @@
 #include "core/estimator/options/options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <string_view>
 
@@ -124,9 +125,32 @@ void CheckKeepBest(const RunConfig& config, Faults& faults) {
                 fmt::format("keep_best.n must be positive, got {}", config.keep_best->n));
 }
 
+void CheckMirror(const RunConfig& config, Faults& faults) {
+  if (!config.mirror) return;
+  faults.Expect(!config.mirror->empty(), "run_config.mirror", "mirror should be non-empty",
+                "leave it out where nothing is copied");
+  if (!config.model_dir) {
+    faults.Expect(false, "run_config.mirror", "mirror copies a model_dir, and there is none",
+                  "model_dir: DIR, of this machine");
+    return;
+  }
+  // A path as a folder's: with one slash at its end.
+  const auto folder = [](const std::string& path) {
+    std::string plain = std::filesystem::absolute(path).lexically_normal().string();
+    return plain.ends_with('/') ? plain : plain + "/";
+  };
+  const std::string here = folder(*config.model_dir);
+  const std::string there = folder(*config.mirror);
+  faults.Expect(!here.starts_with(there) && !there.starts_with(here), "run_config.mirror",
+                fmt::format("mirror ({}) and model_dir ({}) lie in one another", *config.mirror,
+                            *config.model_dir),
+                "name a folder beside");
+}
+
 void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
                 "model_dir should be non-empty", "leave it out for a temporary folder");
+  CheckMirror(config, faults);
   faults.Expect(config.save_summary_steps >= 0, "run_config.save_summary_steps",
                 "save_summary_steps should be >= 0");
   CheckSaving(config, faults);

@@ -125,6 +125,7 @@ struct KeepBest {
 // tf.compat.v1.estimator.tpu.RunConfig, with tpuest's own options among its fields.
 struct RunConfig {
   std::optional<std::string> model_dir;
+  std::optional<std::string> mirror;
   std::optional<int64_t> tf_random_seed;
   int64_t save_summary_steps = 100;
   std::optional<int64_t> save_checkpoints_steps = kUseDefault;
@@ -144,6 +145,12 @@ struct RunConfig {
   void Visit(V& v) {
     v("model_dir", model_dir,
       {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one",
+       .changes_bits = false});
+    v("mirror", mirror,
+      {.help =
+           "a folder, such as a mounted bucket, that the run's is copied to behind the training, "
+           "and brought back from where it is empty",
+       .tpuest = true,
        .changes_bits = false});
     v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
     v("save_summary_steps", save_summary_steps,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/files.h"
+#include "core/base/mounted.h"
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
@@ -69,10 +70,21 @@ void CheckListeners(const TrainHooks& hooks, bool saves) {
 
 }  // namespace
 
-std::unique_ptr<FileLock> LockRun(const std::string& model_dir) {
-  std::unique_ptr<FileLock> lock = FileLock::TryAcquire(LockPath(model_dir));
-  if (lock != nullptr) return lock;
-  throw Error(Code::kUsage, fmt::format("{}: another process trains in this model_dir", model_dir),
+std::unique_ptr<RunLock> LockRun(const EstimatorContext& context) {
+  const std::string& model_dir = context.model_dir;
+  const FolderAbilities abilities = AbilitiesOf(PrivateDir(model_dir));
+  auto lock = std::make_unique<RunLock>();
+  if (abilities.renames) lock->file = FileLock::TryAcquire(LockPath(model_dir));
+  std::string other = "another process";
+  if (abilities.is_mounted && (lock->file != nullptr || !abilities.renames)) {
+    const StopSignal& stop = context.home.stop;
+    lock->beats = Heartbeat::TryBegin({.model_dir = model_dir,
+                                       .clock = context.home.clock,
+                                       .gives_up = [&stop] { return stop.requested(); }},
+                                      other);
+  }
+  if (abilities.is_mounted ? lock->beats != nullptr : lock->file != nullptr) return lock;
+  throw Error(Code::kUsage, fmt::format("{}: {} trains in this model_dir", model_dir, other),
               "wait for it, or name another model_dir")
       .Key("run_config.model_dir");
 }
@@ -81,9 +93,9 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
                            const TrainHooks& hooks) {
   ThrowFaults(Validate(length, context_.options.use_tpu));
   goal_ = length.max_steps;
-  std::unique_ptr<FileLock> lock;
+  std::unique_ptr<RunLock> lock;
   const bool may_lock = !context_.home.dry_run && DirectoryExists(PrivateDir(context_.model_dir));
-  if (may_lock) lock = LockRun(context_.model_dir);
+  if (may_lock) lock = LockRun(context_);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest && IsLast(length, *newest)) return AlreadyDone(length, *newest, lock != nullptr);
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
@@ -114,7 +126,7 @@ TrainResult Trainer::AlreadyDone(const TrainLength& length, const SavedState& ne
 
 TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
                          const TrainHooks& hooks, std::optional<SavedState> newest,
-                         std::unique_ptr<FileLock> lock) {
+                         std::unique_ptr<RunLock> lock) {
   Rollback rollback;
   TrainLength left = length;
   while (true) {
@@ -129,7 +141,7 @@ TrainResult Trainer::Run(const InputFn& input_fn, const TrainLength& length,
 
 TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
                              const TrainHooks& hooks, std::optional<SavedState> newest,
-                             std::unique_ptr<FileLock>& lock, Rollback& rollback) {
+                             std::unique_ptr<RunLock>& lock, Rollback& rollback) {
   TrainPlan plan{.newest = std::move(newest), .batch_size = context_.BatchSize(Mode::kTrain)};
   if (plan.newest) plan.resume = plan.newest->resume;
   if (rollback.times > 0) plan.resume.position = rollback.position;
@@ -221,9 +233,9 @@ SavedState Trainer::Saved() const {
   return saved;
 }
 
-std::unique_ptr<FileLock> Trainer::StartRun(bool restored) const {
+std::unique_ptr<RunLock> Trainer::StartRun(bool restored) const {
   MakeRunFolders(context_.model_dir);
-  std::unique_ptr<FileLock> lock = LockRun(context_.model_dir);
+  std::unique_ptr<RunLock> lock = LockRun(context_);
   if (restored || !LatestCheckpoint(context_.model_dir)) return lock;
   throw Error(
       Code::kUsage,

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/heartbeat.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/train_step.h"
@@ -13,9 +14,15 @@
 
 namespace tpuest {
 
-// The lock of the process that trains in model_dir, whose .tpuest is there. Error kUsage where
-// another process has it.
-[[nodiscard]] std::unique_ptr<FileLock> LockRun(const std::string& model_dir);
+// Held by the process that trains in a model_dir.
+struct RunLock {
+  std::unique_ptr<FileLock> file;    // nullptr: a mounted bucket that has no locks
+  std::unique_ptr<Heartbeat> beats;  // of a mounted bucket
+};
+
+// The lock of the run's model_dir, whose .tpuest is there. Error kUsage where another process has
+// it.
+[[nodiscard]] std::unique_ptr<RunLock> LockRun(const EstimatorContext& context);
 
 class Trainer {
  public:
@@ -55,10 +62,10 @@ class Trainer {
   };
   // Runs to the end, however often it is rolled back.
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
-                  std::optional<SavedState> newest, std::unique_ptr<FileLock> lock);
+                  std::optional<SavedState> newest, std::unique_ptr<RunLock> lock);
   // Runs to the end, or until it is rolled back: `rollback` says from and to where.
   TrainResult RunOnce(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
-                      std::optional<SavedState> newest, std::unique_ptr<FileLock>& lock,
+                      std::optional<SavedState> newest, std::unique_ptr<RunLock>& lock,
                       Rollback& rollback);
   // The training's stream.
   [[nodiscard]] std::unique_ptr<BatchStream> OpenInput(const InputFn& input_fn, uint64_t seed);
@@ -72,7 +79,7 @@ class Trainer {
   [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
                                       const Evaluation& evaluate);
   // Makes model_dir and locks it, for a run whose folder was not there before.
-  [[nodiscard]] std::unique_ptr<FileLock> StartRun(bool restored) const;
+  [[nodiscard]] std::unique_ptr<RunLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
   // The step for such a stream: the one that is there if the columns are the same.
   [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/mounted.h"
 #include "core/io/events/event_codec.h"
 #include "core/io/tfrecord.h"
 
@@ -13,6 +14,9 @@ namespace tpuest {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
+// Of a file that is written anew by every Flush, because nothing can be appended to it; then the
+// next file begins.
+constexpr int64_t kSegmentBytes = int64_t{1} << 20;
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -41,6 +45,18 @@ std::string FreshPath(const std::string& folder, double now, std::string_view su
     std::string path = JoinPath(
         folder, fmt::format("events.out{}{:010}.{}{}", kEventFile, seconds, HostName(), suffix));
     if (!FileExists(path)) return path;
+  }
+}
+
+// The next one of the same writer.
+std::string PathBehind(const std::string& path) {
+  const size_t at = path.rfind(kEventFile) + kEventFile.size();
+  const size_t end = path.find('.', at);
+  int64_t seconds = 0;
+  std::from_chars(path.data() + at, path.data() + end, seconds);
+  while (true) {
+    std::string next = fmt::format("{}{:010}{}", path.substr(0, at), ++seconds, path.substr(end));
+    if (!FileExists(next)) return next;
   }
 }
 
@@ -104,6 +120,12 @@ void EventWriter::Flush() {
   if (buffer_.empty()) return;
   file_->Append(buffer_);
   buffer_.clear();
+  if (AbilitiesAt(path()).appends || FileSize(path()) < kSegmentBytes) return;
+  std::string version;
+  AppendRecord(version,
+               EncodeEvent({.kind = EventData::Kind::kFileVersion, .bytes = "brain.Event:2"}));
+  file_ = std::make_unique<AppendFile>(PathBehind(path()));
+  file_->Append(version);
 }
 
 }  // namespace tpuest
