@@ -36,9 +36,10 @@ struct OpCase {
   std::map<std::string, Tensor> variables;
   std::map<std::string, Tensor> updated;
   // Inputs whose axis 0 is the batch: the case also runs with 100 rows, cut and uncut. Results are
-  // equal to the bit unless `sums_rows`, then but for rounding.
+  // equal to the bit unless `sums_rows` or `rows_tolerance`, then but for rounding.
   std::vector<int> batch;
   bool sums_rows = false;
+  double rows_tolerance = 0;  // of results in float that do not sum rows
   // False for a function that jumps or has a kink near the inputs, or that does not run in double.
   bool numeric_gradient = true;
   bool in_double = true;
