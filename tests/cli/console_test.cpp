@@ -107,7 +107,7 @@ TEST_CASE("people are told a step a second, and no more than they need") {
   CHECK(speech.Shown("loss = 2.5, step = 0", 10) == "step 0  loss 2.500");
   CHECK(speech.Shown("loss = 1.5, step = 100 (0.5 sec)", 10.5) == std::nullopt);
   CHECK(speech.Shown("loss = 0.53, step = 4100 (0.5 sec)", 11) ==
-        "step 4,100  loss 0.530  4.1 k steps/s");
+        "step 4,100  loss 0.530  4.10 k steps/s");
   CHECK(speech.Shown("loss = nan, step = 4200 (0.5 sec)", 12) ==
         "step 4,200  loss nan  100 steps/s");
   CHECK(speech.Shown("loss = 0.5, accuracy = 0.9 (0.5 sec)", 12) ==

@@ -42,7 +42,11 @@ StreamSpec SpecOf(const Job& job, const BuiltFor& built_for) {
 BuiltModel Build(const Job& job, const OpRegistry& registry, const BuiltFor& built_for) {
   const bool use_tpu = job.estimator.use_tpu;
   return BuildModel(
-      models::MakeModelFn(job.model, {job.optimizer, 100.0, job.feature_columns}), registry,
+      models::MakeModelFn(job.model, {.optimizer = job.optimizer,
+                                      .steps_per_epoch = 100.0,
+                                      .feature_columns = job.feature_columns,
+                                      .embedding_config_spec = job.embedding_config_spec}),
+      registry,
       {.mode = built_for.mode,
        .stream = SpecOf(job, built_for),
        .params = {.batch_size = 16, .use_tpu = use_tpu, .replicas = use_tpu ? 8 : 1}});

@@ -25,7 +25,7 @@ TEST_CASE("a step's line has the digits that give the loss back") {
   CHECK(ReadFile(PathOf(folder)) ==
         "{\"step\":3,\"loss\":0.1,\"learning_rate\":1e-07,\"examples_per_sec\":1234.57,"
         "\"input_wait\":0.03125,\"time\":1795312360.125}\n"
-        "{\"step\":4,\"loss\":2,\"examples_per_sec\":0,\"input_wait\":0,\"time\":0.000}\n");
+        "{\"step\":4,\"loss\":2,\"examples_per_sec\":0,\"input_wait\":0,\"time\":0.0}\n");
 }
 
 TEST_CASE("an evaluation's line has scalars only, null for what is not finite") {
