@@ -133,7 +133,7 @@ std::string StatusText(const ProgressReport& report, double eta_seconds, size_t 
   const std::string eta =
       eta_seconds >= 0 ? fmt::format("  ETA {}", DurationText(eta_seconds)) : "";
   while (true) {
-    const std::string text = start + Join(parts, "") + eta;
+    std::string text = start + Join(parts, "") + eta;
     if (text.size() <= width || parts.empty()) return text;
     parts.pop_back();
   }

@@ -19,7 +19,7 @@ constexpr int kTries = 10;
 // The file without which a folder is no SavedModel; "" where there is none.
 std::string GraphOf(const std::string& folder) {
   for (const bool as_text : {false, true}) {
-    const std::string path = SavedModelPath(folder, as_text);
+    std::string path = SavedModelPath(folder, as_text);
     if (FileExists(path)) return path;
   }
   return "";
