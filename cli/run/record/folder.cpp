@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "cli/host/build_info.h"
@@ -65,6 +66,13 @@ void WriteRunJson(const std::string& model_dir, const Json& run) {
 Json LengthJson(const TrainLength& length) {
   return {{"steps", length.steps ? Json(*length.steps) : Json()},
           {"max_steps", length.max_steps ? Json(*length.max_steps) : Json()}};
+}
+
+// The step of the newest checkpoint.
+std::optional<int64_t> NewestStep(const std::string& model_dir) {
+  const std::map<int64_t, std::string> checkpoints = CheckpointsIn(model_dir);
+  if (checkpoints.empty()) return std::nullopt;
+  return checkpoints.rbegin()->first;
 }
 
 }  // namespace
@@ -138,11 +146,12 @@ void RunFolder::WriteStart(const Invocation& invocation, const RunStart& start,
   start_ = start;
   begin_ = wall_seconds;
   beat_ = wall_seconds;
+  step_ = start.begin_step;
   WriteRun();
 }
 
 void RunFolder::WriteBeat(const std::optional<int64_t>& global_step, double wall_seconds) {
-  step_ = global_step;
+  step_ = global_step.value_or(step_);
   beat_ = wall_seconds;
   WriteRun();
 }
@@ -152,6 +161,7 @@ void RunFolder::WriteEnd(int exit_code, const std::string& status, double wall_s
   status_ = status;
   end_ = wall_seconds;
   beat_ = wall_seconds;
+  step_ = NewestStep(model_dir_).value_or(step_);
   WriteRun();
 }
 
@@ -164,6 +174,8 @@ void RunFolder::WriteDone(const Invocation& invocation, const RunStart& start,
   }
   if ((*run)["status"] == "done") return;
   (*run)["end"] = wall_seconds;
+  (*run)["heartbeat"] = wall_seconds;
+  (*run)["global_step"] = NewestStep(model_dir_).value_or(0);
   (*run)["status"] = "done";
   (*run)["exit_code"] = 0;
   WriteRunJson(model_dir_, *run);
@@ -195,7 +207,7 @@ void RunFolder::WriteRun() const {
                     {"begin_step", start_.begin_step},
                     {"start", begin_},
                     {"heartbeat", beat_},
-                    {"global_step", step_ ? Json(*step_) : Json()},
+                    {"global_step", step_},
                     {"end", end_ ? Json(*end_) : Json()},
                     {"status", status_},
                     {"exit_code", exit_code_ ? Json(*exit_code_) : Json()}};

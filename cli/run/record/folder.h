@@ -48,8 +48,10 @@ class RunFolder {
   // Writes run.json, who ran what: at the start with status "running", and again at the end.
   // wall_seconds count from 1970 (UTC).
   void WriteStart(const Invocation& invocation, const RunStart& start, double wall_seconds);
-  // Writes that the run goes on, and how far it is: who watches it looks how old that is.
+  // Writes that the run goes on, and how far it is if that is more than before: who watches it
+  // looks how old that is.
   void WriteBeat(const std::optional<int64_t>& global_step, double wall_seconds);
+  // Writes the end, and the step of the newest checkpoint.
   void WriteEnd(int exit_code, const std::string& status, double wall_seconds);
   // Puts the end into the run.json of a run that was done but for it: nothing was left to do. Where
   // the file is damaged or gone, it becomes this invocation's.
@@ -64,7 +66,7 @@ class RunFolder {
   RunStart start_;
   double begin_ = 0;
   double beat_ = 0;
-  std::optional<int64_t> step_;
+  int64_t step_ = 0;
   std::optional<double> end_;
   std::string status_ = "running";
   std::optional<int> exit_code_;

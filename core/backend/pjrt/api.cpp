@@ -57,7 +57,8 @@ std::string DeviceAssignment(int replicas, int partitions) {
   for (int partition = 0; partition < partitions; ++partition) {
     std::string ids;
     for (int replica = 0; replica < replicas; ++replica) {
-      AppendVarint(static_cast<uint64_t>(replica * partitions + partition), ids);
+      const int device = replica * partitions + partition;
+      AppendVarint(static_cast<uint64_t>(device), ids);
     }
     std::string devices;
     AppendMessage(1, ids, devices);

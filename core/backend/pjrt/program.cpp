@@ -18,11 +18,11 @@ class DeviceVariables final : public VariableHolder {
   // of all its cores.
   [[nodiscard]] Tensor Value(const std::string& name) const override {
     const Copies& copies = copies_.at(name);
-    const Tensor first = copies.buffers.front()->ToHost();
-    if (copies.partition.empty()) return first;
-    Tensor whole(first.dtype(), copies.shape);
+    if (copies.partition.empty()) return copies.buffers.front()->ToHost();
+    Tensor whole;
     for (int core = 0; core < CoresOf(copies.partition); ++core) {
       const Tensor part = copies.buffers[static_cast<size_t>(core)]->ToHost();
+      if (core == 0) whole = Tensor(part.dtype(), copies.shape);
       PutPaddedPart(part, copies.partition, core, whole);
     }
     return whole;

@@ -1,8 +1,8 @@
 """What a run has left in its model_dir, in a form in which two runs of one job are the same.
 
 Times are left out: the names of event files and exports, wall times in events, speeds in metrics.jsonl,
-start and end in run.json. Beside them run.json has argv and where the last attempt began, and a reader's
-evaluation is a folder of its own, eval_reader, and lines of its own in metrics.jsonl.
+start, heartbeat and end in run.json. Beside them run.json has argv, the process and where the last attempt
+began, and a reader's evaluation is a folder of its own, eval_reader, and lines of its own in metrics.jsonl.
 """
 import collections
 import hashlib
@@ -15,7 +15,7 @@ import records
 # What says how fast, or when, it was.
 SPEEDS = {"global_step/sec", "examples/sec"}
 STEP_TIMES = ("examples_per_sec", "input_wait", "time")
-RUN_TIMES = ("start", "end", "argv", "begin_step")
+RUN_TIMES = ("start", "heartbeat", "end", "argv", "pid", "begin_step")
 # The log tells of the faults; the lock is empty; a reader's evaluation is none of the run's.
 IGNORED = re.compile(r"\.tpuest/(log\.txt|lock)$|^eval_reader/|events\.out\.tfevents|^export/[^/]+/\d")
 
