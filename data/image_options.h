@@ -17,7 +17,7 @@ namespace tpuest {
 struct ImageMap : MapColumns {};
 
 // Ops that draw random numbers: from (seed, the op's name, epoch, record, draw), see
-// data/images/draws.h.
+// data/images/record_key.h.
 struct RandomImageMap : ImageMap {
   std::optional<uint64_t> seed;
 

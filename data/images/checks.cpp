@@ -86,7 +86,7 @@ std::pair<int64_t, int64_t> CheckedSize(const std::vector<int64_t>& size) {
 
 Draws DrawsOf(const RandomImageMap& options, RecordKey record, uint64_t name) {
   record.seed = options.seed.value_or(record.seed);
-  return {record, name};
+  return DrawsFor(record, name);
 }
 
 }  // namespace tpuest

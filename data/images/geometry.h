@@ -3,8 +3,8 @@
 
 #include "core/io/images/image.h"
 #include "data/image_options.h"
-#include "data/images/draws.h"
 #include "data/images/picture.h"
+#include "data/images/record_key.h"
 
 namespace tpuest {
 

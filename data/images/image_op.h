@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/estimator/contract/contract.h"
-#include "data/images/draws.h"
 #include "data/images/picture.h"
+#include "data/images/record_key.h"
 #include "data/options.h"
 
 namespace tpuest {

@@ -2,7 +2,7 @@
 
 #include "core/base/files.h"
 #include "core/io/images/image.h"
-#include "data/images/draws.h"
+#include "data/images/record_key.h"
 #include "data/images/shapes.h"
 
 namespace tpuest {
@@ -29,7 +29,7 @@ std::vector<int64_t> WriteShapeFolder(const ShapeFolder& folder) {
   for (const std::string_view name : names) MakeDirectories(JoinPath(folder.directory, name));
   DecodedImage image;
   for (int64_t i = 0; i < folder.count; ++i) {
-    Draws draws({folder.seed, 0, 0, static_cast<uint64_t>(i)}, kSizesName);
+    Draws draws = DrawsFor({folder.seed, 0, 0, static_cast<uint64_t>(i)}, kSizesName);
     const int64_t size = folder.size * 3 / 4 + draws.Below(folder.size / 4 + 1);
     image.Resize(size, size, 3);
     const int32_t kind = DrawShape({.family = ShapeFamily::kFlowers,

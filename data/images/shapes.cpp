@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "data/images/draws.h"
+#include "data/images/record_key.h"
 
 namespace tpuest {
 namespace {
@@ -216,7 +216,8 @@ std::span<const std::string_view> ShapeNames(ShapeFamily family) {
 
 int32_t DrawShape(const ShapeSet& set, int64_t index, uint8_t* pixels) {
   const bool flowers = set.family == ShapeFamily::kFlowers;
-  Draws draws({set.seed, 0, flowers ? 1ULL : 0ULL, static_cast<uint64_t>(index)}, kShapesName);
+  const RecordKey image{set.seed, 0, flowers ? 1ULL : 0ULL, static_cast<uint64_t>(index)};
+  Draws draws = DrawsFor(image, kShapesName);
   const auto kind = static_cast<size_t>(draws.Below(set.classes));
   const Palette palette = DrawPalette(set.family, kind, draws);
   const ShapePlace place(set.size, draws);

@@ -7,6 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/random.h"
+#include "data/draws.h"
 
 namespace tpuest {
 namespace {
@@ -20,27 +21,7 @@ constexpr std::array<int64_t, kClickThings> kThings = {
     1000, 500,  9000, 4000, 200, 12,   6000, 400,  3,  5000, 3000, 9000, 2500,
     25,   4000, 7000, 10,   900, 1200, 4,    8000, 15, 14,   4000, 80,   3000};
 
-// The random numbers of a line, in a fixed order: one more or less would change every log.
-class ClickDraws {
- public:
-  ClickDraws(uint64_t seed, int64_t index)
-      : key_{seed, kClicksName}, index_(static_cast<uint64_t>(index)) {}
-
-  // Uniform in [0, 1).
-  float Next() {
-    if (lane_ == words_.size()) {
-      words_ = Philox(key_, index_, next_++);
-      lane_ = 0;
-    }
-    return UniformFloat(words_[lane_++]);
-  }
-
- private:
-  RandomKey key_;
-  uint64_t index_;
-  uint64_t next_ = 0;
-  std::array<uint32_t, 4> words_{};
-  size_t lane_ = 4;
+size_t lane_ = 4;
 };
 
 struct Click {
@@ -65,12 +46,12 @@ Click DrawClick(uint64_t seed, int64_t index) {
   constexpr float kOfThings = 0.35F;
   constexpr float kOfPairs = 0.5F;
   constexpr float kThreshold = 1.2F;
-  ClickDraws draws(seed, index);
+  Draws draws({seed, kClicksName}, static_cast<uint64_t>(index));
   Click click;
   float score = 0;
   for (int i = 0; i < kClickNumbers; ++i) {
-    const bool is_known = draws.Next() >= kUnknownNumber;
-    const float u = draws.Next();
+    const bool is_known = draws.Uniform() >= kUnknownNumber;
+    const float u = draws.Uniform();
     const auto most = static_cast<float>(10 * (i + 1));
     click.numbers[static_cast<size_t>(i)] =
         is_known ? static_cast<int64_t>(most * u * u * u) : int64_t{-1};
@@ -78,15 +59,15 @@ Click DrawClick(uint64_t seed, int64_t index) {
   }
   for (int kind = 0; kind < kClickThings; ++kind) {
     const auto at = static_cast<size_t>(kind);
-    const bool is_known = draws.Next() >= kUnknownThing;
-    const float u = draws.Next();
+    const bool is_known = draws.Uniform() >= kUnknownThing;
+    const float u = draws.Uniform();
     const auto thing = static_cast<int64_t>(static_cast<float>(kThings[at]) * u * u * u);
     click.things[at] = is_known ? thing : int64_t{-1};
     if (is_known) score += kOfThings * EffectOf(kind, thing);
     if (!is_known || kind % 2 == 0 || click.things[at - 1] < 0) continue;
     score += kOfPairs * EffectOf(kind, thing) * EffectOf(kind - 1, click.things[at - 1]);
   }
-  const float chance = draws.Next() + draws.Next() - 1;
+  const float chance = draws.Uniform() + draws.Uniform() - 1;
   click.clicked = score + chance > kThreshold;
   return click;
 }

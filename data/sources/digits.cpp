@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/base/random.h"
+#include "data/draws.h"
 #include "data/sources/digit_glyphs.h"
 
 namespace tpuest {
@@ -14,35 +14,7 @@ namespace {
 constexpr uint64_t kDigitsName = 0x6469676974730001ULL;  // "digits"
 constexpr int kPiecesPerSpan = 4;  // straight pieces between two points of a stroke
 
-// The random numbers of one digit, taken in a fixed order: one draw more or less would change the
-// bytes of every digit, and of every run on them.
-class Draws {
- public:
-  Draws(uint64_t seed, int64_t index)
-      : key_{seed, kDigitsName}, index_(static_cast<uint64_t>(index)) {}
-
-  uint32_t Word() {
-    if (lane_ == words_.size()) {
-      words_ = Philox(key_, index_, next_++);
-      lane_ = 0;
-    }
-    return words_[lane_++];
-  }
-  // Uniform in [low, high).
-  float Between(float low, float high) { return low + (high - low) * UniformFloat(Word()); }
-  // Around 0, at most `reach` away, small values more often.
-  float Around(float reach) {
-    const float a = UniformFloat(Word());
-    const float b = UniformFloat(Word());
-    return reach * (a + b - 1);
-  }
-
- private:
-  RandomKey key_;
-  uint64_t index_;
-  uint64_t next_ = 0;
-  std::array<uint32_t, 4> words_{};
-  size_t lane_ = 4;
+size_t lane_ = 4;
 };
 
 // The map from the unit box to pixels: scale, slant, turn, shift.
@@ -170,7 +142,7 @@ void Ink(const Canvas& canvas, float half_width, float edge, float ink, float no
 }  // namespace
 
 int32_t DrawDigit(uint64_t seed, int64_t index, std::span<uint8_t, kDigitPixels> pixels) {
-  Draws draws(seed, index);
+  Draws draws({seed, kDigitsName}, static_cast<uint64_t>(index));
   const auto label = static_cast<int32_t>(draws.Word() % 10);
   const std::span<const Glyph> glyphs = GlyphsOf(label);
   const Glyph& glyph = glyphs[draws.Word() % glyphs.size()];

@@ -1,0 +1,25 @@
+#pragma once
+// The random numbers of one op for one record: a pure function of (seed, the op's name in the job,
+// epoch, record, draw), so a record looks the same whichever thread, batch or attempt meets it.
+
+#include <cstdint>
+
+#include "data/draws.h"
+
+namespace tpuest {
+
+// A record in an epoch of a run, as random numbers name it.
+struct RecordKey {
+  uint64_t seed = 0;  // the run's
+  uint64_t epoch = 0;
+  uint64_t file = 0;
+  uint64_t record = 0;  // in the file, below 2^48
+};
+
+// `name` is a fingerprint of whose numbers these are.
+[[nodiscard]] inline Draws DrawsFor(const RecordKey& record, uint64_t name) {
+  constexpr unsigned kDrawBits = 16;  // 2^18 words a record
+  return {{record.seed, MixedKey({record.file, name})}, record.epoch, record.record << kDrawBits};
+}
+
+}  // namespace tpuest
