@@ -81,6 +81,7 @@ class Trial:
         self.harmed = {}      # path: the bytes that it had
         self.clock, self.code, self.follower = 0, None, None
         self.groups = {}
+        self.has_failed = False  # an attempt did, and a follower that looked then ends with it
         # The same command would begin the next run once this one has ended.
         self.starts_anew = "max_steps" not in case["job"]["train_spec"]
 
@@ -119,6 +120,7 @@ class Trial:
         record = snapshot.json_of(self.run_dir / ".tpuest/run.json") or {}
         has_ended = self.starts_anew and outcome.code in ENDED and record.get("status") == "done"
         self.code = 0 if has_ended else outcome.code
+        self.has_failed = self.has_failed or record.get("status") == "failed"
 
     # ---- damage ----------------------------------------------------------------------------------
 
@@ -323,7 +325,8 @@ class Trial:
         if self.follower is None:
             return
         outcome = self.follower.end()
-        if not self.judge_end("evaluate --follow", outcome, COMPLETE):
+        codes = COMPLETE | ({7} if self.has_failed else set())
+        if not self.judge_end("evaluate --follow", outcome, codes) or outcome.code == 7:
             return
         document = json.loads(outcome.stdout)
         last = document["global_step"]
