@@ -59,6 +59,14 @@ Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   return wanted;
 }
 
+int FollowChief(Session& session, const EvaluateInvocation& invocation) {
+  ChiefsInputs inputs;
+  for (const NamedEvalSpec& named : SpecsFor(session.job(), invocation.name).specs) {
+    inputs.evaluations[named.label] = MakeJobInputFn(session.job(), named.spec->input_fn);
+  }
+  return session.FollowChief(inputs);
+}
+
 EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
                             const std::optional<std::string>& checkpoint) {
   const JobHooks hooks = MakeHooks(named.spec->hooks);
@@ -153,9 +161,10 @@ void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
 }
 
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
-  if (IsLeftToChief(invocation)) return 0;
-  if (invocation.follow) return Follow(invocation, sources);
+  if (invocation.follow) return IsLeftToChief(invocation) ? 0 : Follow(invocation, sources);
+  if (IsLeftToChief(invocation, sources)) return 0;
   Session session(invocation, sources);
+  if (session.is_worker()) return FollowChief(session, invocation);
   return session.Run([&] {
     WarnIfUntrained(session, invocation, "evaluate");
     Evaluator evaluator(session, invocation);

@@ -65,8 +65,10 @@ void PrintResult(const Job& job, const FollowResult& result) {
 
 }  // namespace
 
-int Follow(const EvaluateInvocation& invocation, config::Sources& sources) {
+int Follow(const EvaluateInvocation& given, config::Sources& sources) {
   ShareHeap();
+  EvaluateInvocation invocation = given;
+  invocation.by_itself = true;
   Session session(invocation, sources);
   return session.Run([&] {
     const Job& job = session.job();

@@ -66,7 +66,8 @@ std::string FormatWord(LogFormat format) {
 
 std::vector<std::string> WordsFor(const Invocation& invocation, const std::string& command,
                                   const std::optional<int>& threads) {
-  std::vector<std::string> words = {"tpuest", command, *invocation.job};
+  std::vector<std::string> words = {"tpuest", command};
+  if (invocation.job) words.push_back(*invocation.job);
   const auto add = [&words](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
@@ -74,12 +75,14 @@ std::vector<std::string> WordsFor(const Invocation& invocation, const std::strin
   words.insert(words.end(), invocation.overrides.begin(), invocation.overrides.end());
   for (const KeyFlag& given : invocation.key_flags) add({given.key + "=" + given.value});
   if (invocation.model_dir) add({"--model-dir", *invocation.model_dir});
+  if (invocation.checkpoint) add({"--checkpoint", *invocation.checkpoint});
   if (invocation.fold) add({"--fold", *invocation.fold});
   if (threads) add({"--threads", std::to_string(*threads)});
   if (invocation.dry_run) add({"--dry-run"});
   if (invocation.json) add({"--json"});
   if (invocation.quiet) add({"--quiet"});
   if (invocation.verbose) add({"--verbose"});
+  if (invocation.timestamps) add({"--timestamps"});
   add({"--log-format", FormatWord(invocation.log_format), "--color", ColorWord(invocation.color),
        "--progress", ProgressWord(invocation.progress)});
   return words;
@@ -183,8 +186,10 @@ class LocalGroup {
 
 }  // namespace
 
-int RunLocalGroup(const Invocation& invocation, const std::string& command, int processes,
-                  config::Sources& sources) {
+int RunLocalGroup(const Invocation& given, const std::string& command,
+                  const std::vector<std::string>& flags, int processes, config::Sources& sources) {
+  Invocation invocation = given;
+  invocation.command = command;
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.is_one_of_several()) {
@@ -202,7 +207,9 @@ int RunLocalGroup(const Invocation& invocation, const std::string& command, int 
   }
   const std::vector<std::string>& signals = loaded.job.tpuest.preemption.signals;
   HandleSignals(group_stop, signals, std::nullopt);
-  LocalGroup group(WordsFor(invocation, command, threads), processes);
+  std::vector<std::string> words = WordsFor(invocation, command, threads);
+  words.insert(words.end(), flags.begin(), flags.end());
+  LocalGroup group(words, processes);
   group.Await(signals);
   return group.Verdict();
 }

@@ -135,9 +135,15 @@ void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
   flags.Integer("--limit", to.limit, 0, "rows");
 }
 
-int Predict(const PredictInvocation& invocation, config::Sources& sources) {
-  if (IsLeftToChief(invocation)) return 0;
+int Predict(const PredictInvocation& given, config::Sources& sources) {
+  PredictInvocation invocation = given;
+  // The standard input is one process's.
+  invocation.by_itself = invocation.by_itself || invocation.input == "-";
+  if (IsLeftToChief(invocation, sources)) return 0;
   Session session(invocation, sources);
+  if (session.is_worker()) {
+    return session.FollowChief({.predict = PredictInput(session.job(), invocation.input, sources)});
+  }
   return session.Run([&] {
     const PredictOptions& options = session.job().predict;
     const std::string path = invocation.output.value_or(options.output.path);

@@ -1,6 +1,8 @@
 #include "cli/run/process.h"
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
+#include "cli/run/session.h"
 #include "cli/shell/console.h"
 #include "config/tree.h"
 #include "core/base/child_process.h"
@@ -16,6 +19,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/step/estimator_context.h"
 #include "core/hosts/shares.h"
 #include "data/sources/open_source.h"
 
@@ -42,24 +46,66 @@ bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation) {
   return trains && place.is_one_of_several();
 }
 
+// The mode of a command that evaluates or predicts.
+static std::optional<Mode> ReadingMode(const Invocation& invocation) {
+  if (invocation.command == "evaluate") return Mode::kEval;
+  if (invocation.command == "predict") return Mode::kPredict;
+  return std::nullopt;
+}
+
+bool WorksInGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
+  if (TrainsInGroup(place, invocation)) return true;
+  const std::optional<Mode> mode = ReadingMode(invocation);
+  if (!mode || invocation.by_itself || !place.role.empty() || !place.is_one_of_several()) {
+    return false;
+  }
+  if (!ReadTfConfig(ClusterRules::kStrategy).cluster.empty()) return false;
+  EstimatorOptions options = job.estimator;
+  SpreadReplicas(place, options.run_config);
+  const int replicas = ReplicasOf(options);
+  return replicas > 1 && ReplicasIn(options, *mode) == replicas && replicas % place.size == 0 &&
+         DeviceName(invocation.device, job) == "cpu";
+}
+
+// The inputs that all processes of a command read.
+static std::vector<std::string> InputsOf(const Job& job, const Invocation& invocation) {
+  std::vector<std::string> names;
+  if (invocation.command == "predict" && job.predict.input_fn) return {*job.predict.input_fn};
+  if (ReadingMode(invocation)) {
+    for (const NamedEvalSpec& named : EvalSpecsOf(job)) names.push_back(named.spec->input_fn);
+  } else if (job.train_spec) {
+    names.push_back(job.train_spec->input_fn);
+  }
+  return names;
+}
+
 void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
   (void)ShareOf(ReplicasOf(job.estimator), static_cast<int>(place.size),
                 static_cast<int>(place.rank));
+  const std::optional<Mode> mode = ReadingMode(invocation);
   const std::string device = DeviceName(invocation.device, job);
   if (device != "cpu") {
+    throw Error(Code::kUsage,
+                fmt::format("--device {} {} in one process, this is one of {}", device,
+                            mode ? invocation.command + "s" : "trains", place.size),
+                "--device cpu has the replicas spread over processes");
+  }
+  if (mode && ReplicasIn(job.estimator, *mode) != ReplicasOf(job.estimator)) {
     throw Error(
         Code::kUsage,
-        fmt::format("--device {} trains in one process, this is one of {}", device, place.size),
-        "--device cpu has the replicas spread over processes");
+        fmt::format("{} runs on {} of {} replicas, which one process has", invocation.command,
+                    ReplicasIn(job.estimator, *mode), ReplicasOf(job.estimator)),
+        "without --processes; use_tpu: true (and eval_on_tpu: true) has it run on all replicas");
   }
-  const auto input =
-      job.train_spec ? job.input_fns.find(job.train_spec->input_fn) : job.input_fns.end();
-  if (input == job.input_fns.end() || !ReadsStandardInput(input->second.source)) return;
-  throw Error(
-      Code::kUsage,
-      fmt::format("each of {} processes would get a part of the standard input", place.size),
-      "files are read by all of them")
-      .Key(fmt::format("input_fns.{}.source", input->first));
+  for (const std::string& name : InputsOf(job, invocation)) {
+    const auto input = job.input_fns.find(name);
+    if (input == job.input_fns.end() || !ReadsStandardInput(input->second.source)) continue;
+    throw Error(
+        Code::kUsage,
+        fmt::format("each of {} processes would get a part of the standard input", place.size),
+        "files are read by all of them")
+        .Key(fmt::format("input_fns.{}.source", name));
+  }
 }
 
 // Without the blanks around it, as of a file's last line.
@@ -156,6 +202,15 @@ bool IsLeftToChief(const Invocation& invocation) {
   Console console(invocation, clock);
   console.log().Info("{}: process 0 does what {} says", PlaceText(place), invocation.command);
   return true;
+}
+
+bool IsLeftToChief(const Invocation& invocation, config::Sources& sources) {
+  const ProcessPlace place = PlaceInGroup(config::ProcessEnvironment, std::nullopt);
+  const bool may_be_together = place.is_one_of_several() && !invocation.by_itself;
+  if (may_be_together &&
+      WorksInGroup(LoadInvocationJob(invocation, sources).job, place, invocation))
+    return false;
+  return IsLeftToChief(invocation);
 }
 
 Json ProcessJson(const ProcessPlace& place) {

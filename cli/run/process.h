@@ -4,6 +4,7 @@
 #include "cli/run/tf_config.h"
 #include "cli/shell/invocation.h"
 #include "cli/shell/json.h"
+#include "config/diagnostics.h"
 #include "core/hosts/group.h"
 #include "core/hosts/launch.h"
 
@@ -27,7 +28,12 @@ void SpreadReplicas(const ProcessPlace& place, tpuest::RunConfig& run_config);
 
 // Whether this command trains as one of a group's processes.
 [[nodiscard]] bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation);
-// Error kUsage for what cannot be trained in so many processes.
+// Whether it works with the group's other processes: it trains, or evaluates or predicts on the
+// replicas of all of them. Tasks of a cluster in TF_CONFIG are started one by one, so each does
+// what it was asked.
+[[nodiscard]] bool WorksInGroup(const Job& job, const ProcessPlace& place,
+                                const Invocation& invocation);
+// Error kUsage for what cannot be trained, evaluated or predicted in so many processes.
 void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation);
 // How this process finds the others, and waits for them. Error kUsage where nothing says where they
 // meet, and for a token that ClusterToken refuses.
@@ -39,10 +45,11 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
 // could be guessed.
 [[nodiscard]] std::string ClusterToken(const Job& job, const VariableLookup& environment);
 
-// Whether a command that reads a run (evaluate, predict, export) is left to process 0, which has
-// its result: it says so. Tasks of a cluster in TF_CONFIG are started one by one, so each does what
-// it was asked.
+// Whether a command that reads a run (evaluate, predict, export) and that is not done together is
+// left to process 0, which has its result: it says so.
 [[nodiscard]] bool IsLeftToChief(const Invocation& invocation);
+// The same for evaluate and predict, which WorksInGroup may have done together.
+[[nodiscard]] bool IsLeftToChief(const Invocation& invocation, config::Sources& sources);
 
 // The place as fields of a document, without the name of a host; null for a process that is alone.
 [[nodiscard]] Json ProcessJson(const ProcessPlace& place);

@@ -1,5 +1,9 @@
 // tpuest run JOB.yaml: what the job's `mode:` says
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/local_group.h"
@@ -11,14 +15,15 @@ namespace {
 
 struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
   std::optional<std::string> name;  // --name of evaluate
-  std::optional<int> processes;     // that train
+  std::optional<int> processes;     // that do it together
 };
 
 void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareCheckpoint(flags, to);
   DeclareEvaluationName(flags, to.name);
   flags.Integer("--processes", to.processes, 1,
-                "train in so many processes of this machine, which share --threads");
+                "train, evaluate or predict in so many processes of this machine, which share "
+                "--threads");
   DeclarePredictionFlags(flags, to);
   DeclareExportFlags(flags, to);
 }
@@ -31,17 +36,39 @@ T Named(const Invocation& invocation, const std::string& command) {
   return named;
 }
 
+int RunTogether(const RunJobInvocation& invocation, const std::string& mode,
+                config::Sources& sources) {
+  std::vector<std::string> flags;
+  const auto add = [&flags](const char* flag, const std::optional<std::string>& value) {
+    if (value) flags.insert(flags.end(), {flag, *value});
+  };
+  if (mode == "evaluate") add("--name", invocation.name);
+  if (mode == "predict") {
+    if (invocation.input == "-") {
+      throw Error(Code::kUsage, "--input -: each process would get a part of the standard input",
+                  "files are read by all of them");
+    }
+    add("--input", invocation.input);
+    add("--output", invocation.output);
+    add("--format", invocation.format);
+    if (invocation.limit) add("--limit", std::to_string(*invocation.limit));
+    if (invocation.force) flags.emplace_back("--force");
+  }
+  const std::string command = mode == "train_and_evaluate" ? "train-and-evaluate" : mode;
+  return RunLocalGroup(invocation, command, flags, *invocation.processes, sources);
+}
+
 int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
   const std::optional<std::string> mode = LoadInvocationJob(invocation, sources).job.mode;
   if (!mode) {
     throw Error(Code::kUsage, "the job has no mode",
                 "mode: train, or name the command: tpuest train ...");
   }
-  const bool trains = *mode == "train" || *mode == "train_and_evaluate";
-  if (invocation.processes && !trains) {
+  if (invocation.processes && *mode == "export") {
     throw Error(Code::kUsage, fmt::format("--processes: mode is {}, which one process does", *mode),
-                "mode: train and train_and_evaluate take several");
+                "mode: train, train_and_evaluate, evaluate and predict take several");
   }
+  if (invocation.processes.value_or(1) > 1) return RunTogether(invocation, *mode, sources);
   if (*mode == "evaluate") {
     auto named = Named<EvaluateInvocation>(invocation, *mode);
     named.name = invocation.name;
@@ -56,10 +83,6 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
     auto named = Named<ExportInvocation>(invocation, *mode);
     static_cast<ExportFlags&>(named) = invocation;
     return Export(named, sources);
-  }
-  if (invocation.processes.value_or(1) > 1) {
-    return RunLocalGroup(invocation, *mode == "train" ? "train" : "train-and-evaluate",
-                         *invocation.processes, sources);
   }
   if (*mode == "train") return Train(Named<Invocation>(invocation, *mode), sources);
   return TrainAndEvaluate(Named<Invocation>(invocation, "train-and-evaluate"), sources);

@@ -244,7 +244,7 @@ void Session::ReadEnvironment() {
   task_ = ReadTfConfig(RulesOf(job()));
   CheckTask(task_, invocation_);
   const ProcessPlace place = ThisProcess(task_);
-  if (TrainsInGroup(place, invocation_)) {
+  if (WorksInGroup(job(), place, invocation_)) {
     SpreadReplicas(place, loaded_->job.estimator.run_config);
     JoinGroup(place);
   }
@@ -253,7 +253,8 @@ void Session::ReadEnvironment() {
 
 // Once the group is there an error of this process ends all of it.
 void Session::JoinGroup(const ProcessPlace& place) {
-  if (!job().train_spec) return;  // the command says so
+  const bool trains = invocation_.command.starts_with("train");
+  if (trains && !job().train_spec) return;  // the command says so
   CheckGroup(job(), place, invocation_);
   GroupSettings settings = SettingsOf(job(), place);
   settings.links.gives_up = [] { return process_stop.requested(); };
@@ -304,14 +305,17 @@ void Session::EndGroup(int exit_code) {
   group_->AwaitLeaving(kPatienceSecs);
 }
 
-int Session::FollowChief() {
+ChiefsInputs Session::TrainingInputs() const {
+  ChiefsInputs inputs{.train = MakeJobInputFn(job(), job().train_spec->input_fn)};
+  for (const NamedEvalSpec& named : EvalSpecsOf(job())) {
+    inputs.evaluations[named.label] = MakeJobInputFn(job(), named.spec->input_fn);
+  }
+  return inputs;
+}
+
+int Session::FollowChief(const ChiefsInputs& inputs) {
   try {
-    std::map<std::string, InputFn> evaluations;
-    for (const NamedEvalSpec& named : EvalSpecsOf(job())) {
-      evaluations[named.label] = MakeJobInputFn(job(), named.spec->input_fn);
-    }
-    return estimator_->FollowChief(MakeJobInputFn(job(), job().train_spec->input_fn), evaluations)
-        .exit_code;
+    return estimator_->FollowChief(inputs).exit_code;
   } catch (const Error& error) {
     LeaveGroup(error);
     throw;

@@ -61,8 +61,10 @@ class Session {
   void BringBackRun();
   // Whether another process of this group decides, and this one only computes its replicas.
   [[nodiscard]] bool is_worker() const { return group_ != nullptr && !group_->is_chief(); }
-  // As such a process: makes the steps that the chief orders, and returns its exit code.
-  int FollowChief();
+  // As such a process: does its part of what the chief orders, and returns its exit code.
+  int FollowChief(const ChiefsInputs& inputs);
+  // The inputs of the train_spec, which the job must have, and of its evaluations.
+  [[nodiscard]] ChiefsInputs TrainingInputs() const;
   // Runs `body` and returns its exit code. Where a run has started, its outcome is put into
   // run.json, and the faults that it throws into the log; they are thrown on.
   int Run(const std::function<int()>& body);

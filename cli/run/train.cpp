@@ -34,7 +34,7 @@ void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, 
 
 int Train(const Invocation& invocation, config::Sources& sources) {
   Session session(invocation, sources);
-  if (session.is_worker()) return session.FollowChief();
+  if (session.is_worker()) return session.FollowChief(session.TrainingInputs());
   return session.Run([&] {
     if (!session.job().train_spec) {
       throw Error(Code::kUsage, "train needs a train_spec",

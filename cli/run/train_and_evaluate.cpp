@@ -148,7 +148,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
   ShareHeap();
   if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
   Session session(invocation, sources);
-  if (session.is_worker()) return session.FollowChief();
+  if (session.is_worker()) return session.FollowChief(session.TrainingInputs());
   return RunSession(session, [&](const Outcome& outcome) {
     if (invocation.json) {
       PrintDocument("train-and-evaluate", Fields(outcome.result));

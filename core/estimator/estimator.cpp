@@ -215,16 +215,22 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
   return result;
 }
 
-TrainResult Estimator::FollowChief(const InputFn& input_fn,
-                                   const std::map<std::string, InputFn>& evaluations) {
-  return impl_->trainer.FollowChief(input_fn, [&](const EvaluateOrder& order) {
-    const auto found = evaluations.find(order.label);
-    Check(found != evaluations.end(), "there is no evaluation '{}'", order.label);
-    EvaluateOrder whole = order;
-    for (const std::string& name : order.trained) {
+TrainResult Estimator::FollowChief(const ChiefsInputs& inputs) {
+  return impl_->trainer.FollowChief(inputs.train, [&](const TrainOrder& order) {
+    if (const auto* const predict = std::get_if<PredictOrder>(&order)) {
+      impl_->predictor.FollowChief(inputs.predict, *predict);
+      return true;
+    }
+    const auto* const evaluate = std::get_if<EvaluateOrder>(&order);
+    if (evaluate == nullptr) return false;
+    const auto found = inputs.evaluations.find(evaluate->label);
+    Check(found != inputs.evaluations.end(), "there is no evaluation '{}'", evaluate->label);
+    EvaluateOrder whole = *evaluate;
+    for (const std::string& name : evaluate->trained) {
       whole.variables.emplace(name, impl_->trainer.Variable(name));
     }
     impl_->evaluator.FollowChief(found->second, whole);
+    return true;
   });
 }
 

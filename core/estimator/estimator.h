@@ -18,6 +18,13 @@ struct TrainAndEvaluateResult;  // in the same header
 struct FollowArgs;              // in the same header
 struct FollowResult;            // in the same header
 
+// The inputs of what a chief may order; those of other calls may be absent.
+struct ChiefsInputs {
+  InputFn train;
+  std::map<std::string, InputFn> evaluations;  // by EvaluateArgs::label
+  InputFn predict;
+};
+
 class Estimator {
  public:
   // Error kUsage with every fault of the options. Without model_dir a temporary folder is made and
@@ -30,11 +37,9 @@ class Estimator {
   // Trains; resumes model_dir if it holds a checkpoint. Errors as Trainer::Train's.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});
-  // Trains and evaluates as the chief of home.group says, which this process is not: writes
-  // nothing. `evaluations` are the inputs by EvaluateArgs::label. Throws what the inputs and the
-  // group throw.
-  TrainResult FollowChief(const InputFn& input_fn,
-                          const std::map<std::string, InputFn>& evaluations);
+  // Trains, evaluates and predicts as the chief of home.group says, which this process is not:
+  // writes nothing. Throws what the inputs and the group throw.
+  TrainResult FollowChief(const ChiefsInputs& inputs);
   // Evaluates a checkpoint: the one that args name, the newest of model_dir, or fresh variables
   // where there is none. Errors as Evaluator::Evaluate's.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});

@@ -312,7 +312,7 @@ void PadLists(const InputFnOptions& options, const std::string& key, const Table
 }  // namespace
 
 StreamSpec InputPlan::spec() const {
-  StreamSpec spec{.batch_first = true};
+  StreamSpec spec{.batch_first = true, .forwards = !forwarded.empty()};
   for (const ColumnPlan& column : features) {
     spec.features.push_back(column.spec);
     if (column.is_list()) spec.lists.push_back(column.spec.name);

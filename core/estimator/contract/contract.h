@@ -74,6 +74,7 @@ struct StreamSpec {
   // Batches have their batch on axis 0 even where TPUEstimator's batch_axis names another: it then
   // says where model_fn finds it.
   bool batch_first = false;
+  bool forwards = false;  // batches carry columns along: Batch::forwarded
 };
 
 // A stream of batches, in an order that is a pure function of (seed, epoch, index). One thread at a

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/group/input_files.h"
+#include "core/estimator/evaluate/group_batches.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
@@ -66,45 +66,6 @@ std::string TableOf(const Tensor& matrix) {
   return text;
 }
 
-// An evaluation by a process of a group, or by one alone: `group` is nullptr then.
-class GroupEvaluation {
- public:
-  explicit GroupEvaluation(Group* group) : group_(group) {
-    if (group_ == nullptr) return;
-    group_->Evaluates(true);
-    before_ = group_->At(Phase::kPreparing);
-  }
-  // However it ends, the workers hear of it: a stop request does not end the run by itself.
-  ~GroupEvaluation() {
-    if (group_ == nullptr) return;
-    try {
-      if (has_workers_) GiveOrder(*group_, EndEvaluationOrder());
-    } catch (const std::exception&) {
-      // The verdict is thrown by whoever calls the group next.
-    }
-    group_->Evaluates(false);
-    group_->At(before_);
-  }
-  GroupEvaluation(const GroupEvaluation&) = delete;
-  GroupEvaluation& operator=(const GroupEvaluation&) = delete;
-
-  // In the chief: has the workers take part.
-  void Start(const EvaluateOrder& order, const std::vector<std::string>& files) {
-    CheckEachCanRead(files);
-    GiveOrder(*group_, order);
-    has_workers_ = true;
-    Agree(files);
-  }
-  void Agree(const std::vector<std::string>& files) {
-    group_->Agree("input of the evaluation", InputFilesText(files));
-  }
-
- private:
-  Group* const group_;
-  Phase before_ = Phase::kElsewhere;
-  bool has_workers_ = false;
-};
-
 bool IsAmong(const std::map<std::string, Tensor>& tensors, const std::string& name,
              const Tensor& value) {
   const auto found = tensors.find(name);
@@ -113,20 +74,6 @@ bool IsAmong(const std::map<std::string, Tensor>& tensors, const std::string& na
   if (other.dtype() != value.dtype() || other.shape() != value.shape()) return false;
   if (value.dtype() == DType::kString) return false;
   return value.bytes() == 0 || std::memcmp(value.raw(), other.raw(), value.bytes()) == 0;
-}
-
-// The batch that the chief runs: it may have run others before by itself.
-Batch BatchAt(Infeed& infeed, const StreamPosition& after) {
-  while (true) {
-    std::vector<InfeedItem> items = infeed.Take(1);
-    if (items.empty()) break;
-    if (items.front().batch.after == after) return std::move(items.front().batch);
-  }
-  throw Error(Code::kData,
-              fmt::format("no batch of the evaluation ends at record {} of epoch {}, as one of "
-                          "process 0 does",
-                          after.records, after.epoch),
-              "all processes read the same input");
 }
 
 }  // namespace
@@ -157,7 +104,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
                            saved ? saved->prefix : "no checkpoint");
     return result;
   }
-  GroupEvaluation in_group(context_.home.group);
+  GroupBatches in_group(context_.home.group, Mode::kEval);
   if (model_.is_spread()) {
     in_group.Start(OrderFor(args, seed), stream->files());
   }
@@ -188,34 +135,8 @@ EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const
 }
 
 void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order) {
-  Group& group = *context_.home.group;
-  GroupEvaluation in_group(&group);
-  context_.seed = order.seed;
-  const int64_t batch_size = context_.BatchSize(Mode::kEval);
-  const std::unique_ptr<BatchStream> stream =
-      context_.OpenBatches(input_fn, Mode::kEval, order.seed);
-  model_.Take(stream->spec(), order.variables, batch_size);
-  if (!context_.BroadcastsIn(Mode::kEval) && !context_.FillsUp(Mode::kEval)) {
-    const ReplicaRange share = context_.collective->share();
-    const int64_t rows = batch_size / context_.ReplicasIn(Mode::kEval);
-    stream->TakeRows(share.first * rows, share.count * rows);
-  }
-  in_group.Agree(stream->files());
-  const StopSignal never;  // the chief says when to stop
-  Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = never});
-  while (true) {
-    const TrainOrder next = TakeOrder(group);
-    if (std::holds_alternative<EndEvaluationOrder>(next)) break;
-    const auto* const order_of_batch = std::get_if<BatchOrder>(&next);
-    Check(order_of_batch != nullptr, "an evaluation has no such order");
-    group.At(Phase::kInput);
-    const Batch batch = BatchAt(infeed, order_of_batch->after);
-    group.At(Phase::kStep);
-    model_.RunShare(batch);
-  }
-  const Infeed::Rows rows = infeed.rows();
-  context_.home.log.Info("Read {} of {} rows of the evaluation's input, those of this process.",
-                         rows.made, rows.all);
+  FollowBatches(context_, model_, Mode::kEval,
+                {.input_fn = input_fn, .seed = order.seed, .variables = order.variables});
 }
 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,

@@ -14,8 +14,8 @@
 //   - Padding changes no metric: it is cut, it weighs 0, or it is not there.
 //   - The scaffold_fn is called for full_ alone, once.
 //   - In a group the variants with several replicas run in all processes, each on its replicas (the
-//     chief reads all rows, since metrics may be of inputs), the one with a single replica in the
-//     chief: every example counts once, and all sums have the bits of one process.
+//     chief reads all rows of an evaluation, since metrics may be of inputs), the one with a single
+//     replica in the chief: every example counts once, and all sums have the bits of one process.
 
 #include "core/estimator/evaluate/inference_model.h"
 
@@ -54,6 +54,14 @@ std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
     if (metric.update != nullptr) targets.push_back(metric.update);
   }
   return targets;
+}
+
+// The shapes of the inputs with the rows of all processes.
+std::vector<Shape> ShapesOfAll(const std::vector<Tensor>& inputs, const Batch& batch) {
+  std::vector<Shape> shapes = ShapesOf(inputs);
+  if (batch.whole_rows == 0) return shapes;
+  for (Shape& shape : shapes) shape.set_dim(0, batch.whole_rows);
+  return shapes;
 }
 
 // The batch without its padding, which stands at its end.
@@ -102,7 +110,7 @@ void InferenceModel::Take(const StreamSpec& stream, const std::map<std::string, 
 
 // Metrics that the steps themselves add up have their variables in one process.
 bool InferenceModel::Spreads(const TPUEstimatorSpec& spec, int replicas) const {
-  if (mode_ != Mode::kEval || context_.collective == nullptr || replicas == 1) return false;
+  if (context_.collective == nullptr || replicas == 1) return false;
   if (replicas != context_.ReplicasIn(Mode::kTrain) || !spec.eval_metric_ops.empty()) return false;
   return !context_.collective->is_chief() || !context_.home.dry_run;
 }
@@ -194,20 +202,22 @@ InferenceModel::Output InferenceModel::Run(const Batch& given) {
   const auto [variant, is_padded] = VariantOf(batch.examples);
   if (variant->is_spread) GiveOrder(*context_.home.group, BatchOrder{.after = batch.after});
   const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
-  return {variant->model.spec, variant->programs->For(ShapesOf(inputs))->RunWhole(inputs)};
+  const auto program = variant->programs->For(ShapesOfAll(inputs, batch));
+  return {variant->model.spec, program->RunWhole(inputs)};
 }
 
 void InferenceModel::RunShare(const Batch& given) {
   const Batch batch = WithoutPadding(given);
   const auto [variant, is_padded] = VariantOf(batch.examples);
   const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
-  std::vector<Shape> shapes = ShapesOf(inputs);
-  if (batch.whole_rows > 0) {
-    for (Shape& shape : shapes) shape.set_dim(0, batch.whole_rows);
-  }
-  const std::shared_ptr<StepProgram> program = variant->programs->For(shapes);
+  const std::shared_ptr<StepProgram> program = variant->programs->For(ShapesOfAll(inputs, batch));
   const StepFeeds feeds = program->Prepare(inputs);
   (void)program->RunDevice({&feeds, 1});
+}
+
+bool InferenceModel::needs_all_rows() const {
+  const BuiltModel& model = full_->model;
+  return ReadsInputsOnHost(*model.graph, Fetches(model.spec, mode_));
 }
 
 std::map<std::string, Tensor> InferenceModel::EvalMetricValues() {

@@ -32,9 +32,11 @@ class InferenceModel {
   // In a worker: the same with the chief's variables.
   void Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
             int64_t batch_size);
-  // Whether full batches run on the replicas of all processes of home.group, each on its own: in
-  // EVAL where it has as many as training. The chief then gives a BatchOrder for each such batch.
+  // Whether full batches run on the replicas of all processes of home.group, each on its own: where
+  // the mode has as many as training. The chief then gives a BatchOrder for each such batch.
   [[nodiscard]] bool is_spread() const { return full_->is_spread; }
+  // Whether what Run gives is made of inputs by the host, too: the chief then reads all rows.
+  [[nodiscard]] bool needs_all_rows() const;
 
   // The variables with their values, once the model is loaded.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }
@@ -50,9 +52,9 @@ class InferenceModel {
     // predictions. Tensors are [batch, ...], in the order of their names.
     std::vector<Tensor> values;
   };
-  // Runs a batch. A short one runs padded in PREDICT, and in EVAL if the model reads
-  // example_weight, else on one replica. So results may have more rows than the batch: padding
-  // comes last.
+  // Runs a batch, of which the chief of a group may have its own rows alone. A short one runs
+  // padded in PREDICT, and in EVAL if the model reads example_weight, else on one replica. So
+  // results may have more rows than the batch: padding comes last.
   [[nodiscard]] Output Run(const Batch& batch);
   // In a worker: runs its replicas' part of a batch that the chief runs, of which it may have its
   // own rows alone.

@@ -18,12 +18,15 @@
 //     were given, the last of them in full even if the callback ends within it.
 //   - A prediction without rows is given as it is with a whole batch; single examples refuse it.
 //   - A dry run predicts the first batch and gives nothing.
+//   - In a group each process runs its replicas' rows, and reads those alone; the chief reads all
+//     rows where columns are forwarded, or the host makes a prediction of them.
 
 #include "core/estimator/evaluate/predictor.h"
 
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/estimator/evaluate/group_batches.h"
 
 namespace tpuest {
 namespace {
@@ -124,12 +127,24 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
     result.stopped_because = "dry run";
     return result;
   }
+  GroupBatches in_group(context_.home.group, Mode::kPredict);
+  if (model_.is_spread()) {
+    const bool needs_all = stream->spec().forwards || model_.needs_all_rows();
+    if (!needs_all) TakeOwnRows(context_, Mode::kPredict, *stream);
+    in_group.Start(PredictOrder{.seed = *context_.seed, .variables = model_.variables().tensors()},
+                   stream->files());
+  }
   Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop});
   InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);
   hooks.Begin(saved.has_value(), batch_size);
   GiveAll(infeed, hooks, call, result);
   hooks.End();
   return result;
+}
+
+void Predictor::FollowChief(const InputFn& input_fn, const PredictOrder& order) {
+  FollowBatches(context_, model_, Mode::kPredict,
+                {.input_fn = input_fn, .seed = order.seed, .variables = order.variables});
 }
 
 void Predictor::RefuseBatchAxis() const {

@@ -3,6 +3,7 @@
 
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
+#include "core/estimator/group/orders.h"
 #include "core/estimator/step/infeed.h"
 
 namespace tpuest {
@@ -15,6 +16,9 @@ class Predictor {
   // Error kUsage for batch_axis on TPU, for predict_keys of which the model has none, and for a
   // prediction without rows where single examples are asked for.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
+  // In a worker of home.group: runs its part of the batches of a prediction that the chief has
+  // begun, to its end. Throws what the input throws, and the group's verdict.
+  void FollowChief(const InputFn& input_fn, const PredictOrder& order);
 
  private:
   // The arguments of one call, settled.

@@ -12,8 +12,9 @@ enum class OrderKind : int32_t {
   kSteps,
   kCompare,
   kEvaluate,
+  kPredict,
   kBatch,
-  kEndEvaluation,
+  kEndBatches,
   kEnd
 };
 
@@ -121,13 +122,19 @@ void Write(OrderWriter& writer, const EvaluateOrder& order) {
   writer.Variables(order.variables);
 }
 
+void Write(OrderWriter& writer, const PredictOrder& order) {
+  writer.Number(OrderKind::kPredict);
+  writer.Number(order.seed);
+  writer.Variables(order.variables);
+}
+
 void Write(OrderWriter& writer, const BatchOrder& order) {
   writer.Number(OrderKind::kBatch);
   writer.Position(order.after);
 }
 
-void Write(OrderWriter& writer, const EndEvaluationOrder& /*order*/) {
-  writer.Number(OrderKind::kEndEvaluation);
+void Write(OrderWriter& writer, const EndBatchesOrder& /*order*/) {
+  writer.Number(OrderKind::kEndBatches);
 }
 
 void Write(OrderWriter& writer, const EndOrder& order) {
@@ -161,10 +168,15 @@ TrainOrder Read(OrderReader& reader) {
       order.variables = reader.Variables();
       return order;
     }
+    case OrderKind::kPredict: {
+      PredictOrder order{.seed = reader.Number<uint64_t>(), .variables = {}};
+      order.variables = reader.Variables();
+      return order;
+    }
     case OrderKind::kBatch:
       return BatchOrder{.after = reader.Position()};
-    case OrderKind::kEndEvaluation:
-      return EndEvaluationOrder();
+    case OrderKind::kEndBatches:
+      return EndBatchesOrder();
     case OrderKind::kEnd:
       return EndOrder{.exit_code = reader.Number<int>()};
   }

@@ -1,8 +1,8 @@
 #pragma once
 // What the chief of a group tells the processes that train beside it (core/hosts/group.h). A worker
-// makes the steps that it is told to make, and runs the batches of evaluations, on its own
-// replicas; all else is the chief's: where a run begins and ends, how steps fall into loops, hooks,
-// events, checkpoints, when is evaluated and what comes of it.
+// makes the steps that it is told to make, and runs the batches of evaluations and predictions, on
+// its own replicas; all else is the chief's: where a run begins and ends, how steps fall into
+// loops, hooks, events, checkpoints, when is evaluated and what comes of it.
 
 #include <cstdint>
 #include <map>
@@ -34,8 +34,8 @@ struct StepsOrder {
 // The variables are compared: a worker reports its fingerprint.
 struct CompareOrder {};
 
-// An evaluation begins: the processes agree on its input, then come BatchOrders, then its end,
-// which may be before the input's.
+// An evaluation begins: the processes agree on its input, then come BatchOrders, then
+// EndBatchesOrder, which may be before the input's end.
 struct EvaluateOrder {
   uint64_t seed = 0;
   std::string label;  // EvaluateArgs::label
@@ -44,20 +44,27 @@ struct EvaluateOrder {
   std::map<std::string, Tensor> variables;
 };
 
-// The evaluation's next batch that all processes run.
+// A prediction begins, as an evaluation does.
+struct PredictOrder {
+  uint64_t seed = 0;
+  std::map<std::string, Tensor> variables;
+};
+
+// The next batch of the evaluation or prediction that all processes run.
 struct BatchOrder {
   StreamPosition after;  // where it ends: the worker leaves out those before it
 };
 
-struct EndEvaluationOrder {};
+// No batch of it comes any more.
+struct EndBatchesOrder {};
 
 // The run is over.
 struct EndOrder {
   int exit_code = 0;
 };
 
-using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, BatchOrder,
-                                EndEvaluationOrder, EndOrder>;
+using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder,
+                                BatchOrder, EndBatchesOrder, EndOrder>;
 
 // To all workers.
 void GiveOrder(Group& group, const TrainOrder& order);

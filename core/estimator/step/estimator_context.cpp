@@ -84,17 +84,21 @@ bool EstimatorContext::FillsUp(Mode mode) const {
   return options.uneven_batches == "pad" && InputBatchSize(mode) != BatchSize(mode);
 }
 
-bool EstimatorContext::OnTpu(Mode mode) const {
+static bool IsOnTpu(const EstimatorOptions& options, Mode mode) {
   return options.use_tpu && (mode != Mode::kEval || options.eval_on_tpu.value_or(true));
 }
 
-int EstimatorContext::ReplicasIn(Mode mode) const {
+int ReplicasIn(const EstimatorOptions& options, Mode mode) {
   const RunConfig& config = options.run_config;
-  if (options.use_tpu) return OnTpu(mode) ? ReplicasOf(options) : 1;
+  if (options.use_tpu) return IsOnTpu(options, mode) ? ReplicasOf(options) : 1;
   if (mode == Mode::kTrain) return ReplicasOf(options);
   if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->replicas();
   return 1;
 }
+
+bool EstimatorContext::OnTpu(Mode mode) const { return IsOnTpu(options, mode); }
+
+int EstimatorContext::ReplicasIn(Mode mode) const { return tpuest::ReplicasIn(options, mode); }
 
 int EstimatorContext::CoresIn(Mode mode) const {
   const bool shares = home.device != nullptr && OnTpu(mode);

@@ -57,6 +57,9 @@ struct EstimatorContext {
   [[nodiscard]] Params ParamsFor(Mode mode, int64_t rows, int of_replicas) const;
 };
 
+// The replicas that a mode runs on, of a device or of this processor.
+[[nodiscard]] int ReplicasIn(const EstimatorOptions& options, Mode mode);
+
 // The step threads of this process: as many as the job says, or as the machine has cores.
 [[nodiscard]] int ThreadsOf(const RunConfig& config);
 

@@ -293,4 +293,22 @@ std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs) {
   return shapes;
 }
 
+bool ReadsInputsOnHost(const Graph& graph, const std::vector<Value>& fetches) {
+  const GraphCut cut = CutGraph(graph, fetches, {});
+  std::vector<char> reads(graph.nodes().size(), 0);  // nodes stand behind their inputs
+  for (const auto& node : graph.nodes()) {
+    const bool is_feed = node->op().source == ValueSource::kFeed;
+    const bool on_device = !is_feed && cut.PartOf(*node) == Part::kDevice;
+    const auto& inputs = node->inputs();
+    const bool of_inputs = std::any_of(inputs.begin(), inputs.end(), [&](const Value& input) {
+      return reads[static_cast<size_t>(input.node->id())] != 0;
+    });
+    reads[static_cast<size_t>(node->id())] =
+        static_cast<char>(is_feed || (of_inputs && !on_device));
+  }
+  return std::any_of(fetches.begin(), fetches.end(), [&](const Value& fetch) {
+    return reads[static_cast<size_t>(fetch.node->id())] != 0;
+  });
+}
+
 }  // namespace tpuest

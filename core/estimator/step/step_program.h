@@ -135,6 +135,10 @@ class StepPrograms {
 // The shapes of tensors, in their order.
 [[nodiscard]] std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs);
 
+// Whether the host, before or after the device, makes any of these fetches of inputs: the whole
+// batch is needed for them, wherever its replicas run.
+[[nodiscard]] bool ReadsInputsOnHost(const Graph& graph, const std::vector<Value>& fetches);
+
 // The mean over replicas of a scalar fetch, in the fixed tree: finite where all of them are.
 [[nodiscard]] float ReplicaMean(const std::vector<Tensor>& values);
 

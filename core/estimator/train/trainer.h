@@ -33,10 +33,11 @@ class Trainer {
   // the model; and what the model_fn, the input and TrainLoop::Run throw.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
   // In a worker of home.group: makes the steps that the chief orders, until that ends the run, and
-  // calls `evaluate` for an evaluation. See worker.cpp. Throws what the input throws, and the
-  // group's verdict.
-  using Evaluation = std::function<void(const EvaluateOrder& order)>;
-  TrainResult FollowChief(const InputFn& input_fn, const Evaluation& evaluate);
+  // calls `other` for an order to evaluate or predict, which it carries out whole; it returns
+  // whether the order was one. See worker.cpp. Throws what the input throws, and the group's
+  // verdict.
+  using OtherOrder = std::function<bool(const TrainOrder& order)>;
+  TrainResult FollowChief(const InputFn& input_fn, const OtherOrder& other);
   // A variable's value after the last step.
   [[nodiscard]] const Tensor& Variable(const std::string& name) const {
     return variables_.Get(name);
@@ -77,7 +78,7 @@ class Trainer {
   void StartWorkers(const BatchStream& stream);
   // A worker's steps from one start on; returns the order that follows them.
   [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
-                                      const Evaluation& evaluate);
+                                      const OtherOrder& other);
   // Makes model_dir and locks it, for a run whose folder was not there before.
   [[nodiscard]] std::unique_ptr<RunLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);

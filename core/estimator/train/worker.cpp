@@ -4,6 +4,7 @@
 //           Steps    the next batches, one call of the step's program: its own replicas' part
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
+//           Predict  runs its part of a prediction's (Predictor::FollowChief)
 //           End      leaves with the chief's exit code
 //
 // What holds:
@@ -58,25 +59,24 @@ class WorkerInput {
 
 }  // namespace
 
-TrainResult Trainer::FollowChief(const InputFn& input_fn, const Evaluation& evaluate) {
+TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& other) {
   Group& group = *context_.home.group;
   TrainOrder order = TakeOrder(group);
   while (!std::holds_alternative<EndOrder>(order)) {
-    if (const auto* const evaluation = std::get_if<EvaluateOrder>(&order)) {
-      evaluate(*evaluation);
+    if (other(order)) {
       order = TakeOrder(group);
       continue;
     }
     const auto* const start = std::get_if<StartOrder>(&order);
     Check(start != nullptr, "an order to make steps came before one to start");
-    order = TrainShare(input_fn, *start, evaluate);
+    order = TrainShare(input_fn, *start, other);
   }
   const auto* const end = std::get_if<EndOrder>(&order);
   return {.stopped_because = "the chief left", .exit_code = end->exit_code};
 }
 
 TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
-                               const Evaluation& evaluate) {
+                               const OtherOrder& other) {
   Group& group = *context_.home.group;
   group.At(Phase::kPreparing);
   context_.seed = start.seed;
@@ -102,10 +102,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
       ReportVariables(group, variables_.tensors());
       continue;
     }
-    if (const auto* const evaluation = std::get_if<EvaluateOrder>(&order)) {
-      evaluate(*evaluation);
-      continue;
-    }
+    if (other(order)) continue;
     const auto* const steps = std::get_if<StepsOrder>(&order);
     if (steps == nullptr) {
       LogRows(input.infeed());

@@ -70,7 +70,7 @@ TEST_CASE("an order arrives as it was given") {
                                        .trained = {"dense/slot", "step"},
                                        .variables = SomeVariables()});
         GiveOrder(chief, BatchOrder{.after = {0, 12}});
-        GiveOrder(chief, EndEvaluationOrder());
+        GiveOrder(chief, EndBatchesOrder());
         GiveOrder(chief, EndOrder{.exit_code = 75});
         (void)chief.Receive(1, Channel::kReports);
       },
@@ -92,7 +92,7 @@ TEST_CASE("an order arrives as it was given") {
         CHECK(evaluation.trained == std::vector<std::string>{"dense/slot", "step"});
         CHECK(evaluation.variables.size() == 3);
         CHECK(std::get<BatchOrder>(TakeOrder(worker)).after == StreamPosition{0, 12});
-        CHECK(std::holds_alternative<EndEvaluationOrder>(TakeOrder(worker)));
+        CHECK(std::holds_alternative<EndBatchesOrder>(TakeOrder(worker)));
         CHECK(std::get<EndOrder>(TakeOrder(worker)).exit_code == 75);
         worker.Send(0, Channel::kReports, "taken");
       });

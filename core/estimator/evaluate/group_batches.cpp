@@ -1,0 +1,95 @@
+#include "core/estimator/evaluate/group_batches.h"
+
+#include <exception>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "core/estimator/group/input_files.h"
+#include "core/estimator/step/infeed.h"
+
+namespace tpuest {
+namespace {
+
+std::string_view Named(Mode mode) { return mode == Mode::kEval ? "evaluation" : "prediction"; }
+
+// The batch that the chief runs: it may have run others before by itself.
+Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
+  while (true) {
+    std::vector<InfeedItem> items = infeed.Take(1);
+    if (items.empty()) break;
+    if (items.front().batch.after == after) return std::move(items.front().batch);
+  }
+  throw Error(Code::kData,
+              fmt::format("no batch of the {} ends at record {} of epoch {}, as one of process 0 "
+                          "does",
+                          Named(mode), after.records, after.epoch),
+              "all processes read the same input");
+}
+
+}  // namespace
+
+GroupBatches::GroupBatches(Group* group, Mode mode) : group_(group), mode_(mode) {
+  if (group_ == nullptr) return;
+  group_->Evaluates(mode_ == Mode::kEval);
+  before_ = group_->At(Phase::kPreparing);
+}
+
+// However it ends, the workers hear of it: a stop request does not end the run by itself.
+GroupBatches::~GroupBatches() {
+  if (group_ == nullptr) return;
+  try {
+    if (has_workers_) GiveOrder(*group_, EndBatchesOrder());
+  } catch (const std::exception&) {
+    // The verdict is thrown by whoever calls the group next.
+  }
+  group_->Evaluates(false);
+  group_->At(before_);
+}
+
+void GroupBatches::Start(const TrainOrder& order, const std::vector<std::string>& files) {
+  CheckEachCanRead(files);
+  GiveOrder(*group_, order);
+  has_workers_ = true;
+  Agree(files);
+}
+
+void GroupBatches::Agree(const std::vector<std::string>& files) {
+  group_->Agree(fmt::format("input of the {}", Named(mode_)), InputFilesText(files));
+}
+
+void TakeOwnRows(const EstimatorContext& context, Mode mode, BatchStream& stream) {
+  if (context.BroadcastsIn(mode) || context.FillsUp(mode)) return;
+  const ReplicaRange share = context.collective->share();
+  const int64_t rows = context.BatchSize(mode) / context.ReplicasIn(mode);
+  stream.TakeRows(share.first * rows, share.count * rows);
+}
+
+void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
+                   const BatchesToFollow& batches) {
+  Group& group = *context.home.group;
+  GroupBatches in_group(&group, mode);
+  context.seed = batches.seed;
+  const std::unique_ptr<BatchStream> stream =
+      context.OpenBatches(batches.input_fn, mode, batches.seed);
+  model.Take(stream->spec(), batches.variables, context.BatchSize(mode));
+  TakeOwnRows(context, mode, *stream);
+  in_group.Agree(stream->files());
+  const StopSignal never;  // the chief says when to stop
+  Infeed infeed({.stream = *stream, .clock = context.home.clock, .stop = never});
+  while (true) {
+    const TrainOrder next = TakeOrder(group);
+    if (std::holds_alternative<EndBatchesOrder>(next)) break;
+    const auto* const order = std::get_if<BatchOrder>(&next);
+    Check(order != nullptr, "there is no such order between batches");
+    group.At(Phase::kInput);
+    const Batch batch = BatchAt(infeed, order->after, mode);
+    group.At(Phase::kStep);
+    model.RunShare(batch);
+  }
+  const Infeed::Rows rows = infeed.rows();
+  context.home.log.Info("Read {} of {} rows of the {}'s input, those of this process.", rows.made,
+                        rows.all, Named(mode));
+}
+
+}  // namespace tpuest
