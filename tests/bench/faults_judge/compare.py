@@ -5,7 +5,7 @@
 import os
 import re
 
-TEMPORARY = re.compile(r"\.tmp\.\d+$")
+TEMPORARY = re.compile(r"\.tmp\.\d+$|(^|/)temp-\d+/")
 
 
 def differences(kind, ours, theirs):
