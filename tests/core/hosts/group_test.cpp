@@ -10,7 +10,9 @@
 #include <bit>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -264,6 +266,21 @@ TEST_CASE("what was waited for is held against the process that came last") {
   CHECK(waited[0] == 0);
   CHECK(waited[1] == 0);
   CHECK(waited[2] > 0);
+}
+
+// Takes about a minute: run by name, with --no-skip.
+TEST_CASE("a thousand groups one after another leave nothing open" * doctest::skip()) {
+  const auto meet = [] {
+    return EndedWell(RunGroup(3, [](Group& group) { group.Agree("number", "the same"); }));
+  };
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  REQUIRE(meet());
+  const auto before = open_files();
+  for (int i = 0; i < 1000; ++i) REQUIRE(meet());
+  CHECK(open_files() == before);
 }
 
 TEST_CASE("a group's processes are told apart at the door") {
