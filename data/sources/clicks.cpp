@@ -21,9 +21,6 @@ constexpr std::array<int64_t, kClickThings> kThings = {
     1000, 500,  9000, 4000, 200, 12,   6000, 400,  3,  5000, 3000, 9000, 2500,
     25,   4000, 7000, 10,   900, 1200, 4,    8000, 15, 14,   4000, 80,   3000};
 
-size_t lane_ = 4;
-};
-
 struct Click {
   std::array<int64_t, kClickNumbers> numbers{};
   std::array<int64_t, kClickThings> things{};  // of each kind its number; -1: not known
