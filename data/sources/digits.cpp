@@ -14,9 +14,6 @@ namespace {
 constexpr uint64_t kDigitsName = 0x6469676974730001ULL;  // "digits"
 constexpr int kPiecesPerSpan = 4;  // straight pieces between two points of a stroke
 
-size_t lane_ = 4;
-};
-
 // The map from the unit box to pixels: scale, slant, turn, shift.
 struct Placement {
   float xx, xy, yx, yy, x, y;
