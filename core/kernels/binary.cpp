@@ -117,6 +117,25 @@ struct FloorModFn {
     }
   }
 };
+struct BitAndFn {
+  template <class T>
+  static T On(T a, T b) {
+    return a & b;
+  }
+};
+struct BitXorFn {
+  template <class T>
+  static T On(T a, T b) {
+    return a ^ b;
+  }
+};
+// As TensorFlow does it: by no less than 0, no more than the last bit. The sign moves in.
+struct RightShiftFn {
+  template <class T>
+  static T On(T a, T b) {
+    return a >> std::clamp<T>(b, 0, static_cast<T>(sizeof(T) * 8 - 1));
+  }
+};
 // Integers, by squaring; overflow wraps.
 struct IntPowFn {
   template <class T>
@@ -156,6 +175,12 @@ void RealPow(const void* a_raw, const void* b_raw, void* out_raw, int64_t n, int
     PowChunk(a + i * step_a, b + i * step_b, out + i,
              static_cast<int>(std::min<int64_t>(kPowLanes, n - i)), step_a, step_b);
   }
+}
+
+template <class Fn>
+BinaryKernel IntegerBinary(DType dtype) {
+  if (dtype == DType::kInt32) return BinaryLoop<Fn, int32_t>;
+  return dtype == DType::kInt64 ? BinaryLoop<Fn, int64_t> : nullptr;
 }
 
 BinaryKernel FindPow(DType dtype) {
@@ -201,6 +226,12 @@ BinaryKernel FindBinary(Binary op, DType dtype) {
       return NumberBinary<FloorDivFn>(dtype);
     case Binary::kFloorMod:
       return NumberBinary<FloorModFn>(dtype);
+    case Binary::kBitAnd:
+      return IntegerBinary<BitAndFn>(dtype);
+    case Binary::kBitXor:
+      return IntegerBinary<BitXorFn>(dtype);
+    case Binary::kRightShift:
+      return IntegerBinary<RightShiftFn>(dtype);
     case Binary::kRsqrtGrad:
       return RealBinary<RsqrtGradFn>(dtype);
     case Binary::kSqrtGrad:

@@ -33,7 +33,10 @@ enum class Binary {
   kGreater,
   kGreaterEqual,  // -> bool
   kAnd,
-  kOr  // bool
+  kOr,  // bool
+  kBitAnd,
+  kBitXor,
+  kRightShift  // of integers
 };
 
 using BinaryKernel = void (*)(const void* a, const void* b, void* out, int64_t n, int64_t step_a,
@@ -41,7 +44,8 @@ using BinaryKernel = void (*)(const void* a, const void* b, void* out, int64_t n
 
 // nullptr if there is no such kernel. bfloat16 (computed in float), float and double; maths but
 // kDiv, kDivNoNan and the gradients also int32 and int64; comparisons those and, if they are of
-// equality, bool, int8, uint8 and string. Integer division by 0 and negative integer powers are
+// equality, bool, int8, uint8 and string; of bits int32 and int64, a shift by at least 0 and less
+// than there are bits. Integer division by 0 and negative integer powers are
 // Error kData.
 [[nodiscard]] BinaryKernel FindBinary(Binary op, DType dtype);
 

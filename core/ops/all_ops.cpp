@@ -19,6 +19,7 @@
 #include "core/ops/reduction.h"
 #include "core/ops/replica_rows.h"
 #include "core/ops/softmax.h"
+#include "core/ops/sorted_search.h"
 #include "core/ops/state.h"
 #include "core/ops/strings.h"
 #include "core/ops/texts.h"
@@ -27,15 +28,15 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),    IdentityOps(),    ShapeOps(),          JoinOps(),    SliceOps(),
-          LayoutOps(),    GatherOps(),      RankingOps(),        UnaryOps(),   BinaryOps(),
-          SelectOps(),    ReductionOps(),   SegmentOps(),        RandomOps(),  StateOps(),
-          TrainingOps(),  AdaptiveRowOps(), CollectiveOps(),     StringOps(),  ConvOps(),
-          PoolOps(),      MatMulOps(),      BatchMatMulOps(),    BiasOps(),    ActivationOps(),
-          SoftmaxOps(),   BatchNormOps(),   BatchNormPartOps(),  ParsingOps(), RawOps(),
-          LookupOps(),    BucketOps(),      CrossOps(),          SparseOps(),  UniqueOps(),
-          ImageOps(),     DecodeImageOps(), FusedBatchNormOps(), TextOps(),    RegexOps(),
-          ReplicaRowOps()};
+  return {SourceOps(),     IdentityOps(),    ShapeOps(),          JoinOps(),    SliceOps(),
+          LayoutOps(),     GatherOps(),      RankingOps(),        UnaryOps(),   BinaryOps(),
+          SelectOps(),     ReductionOps(),   SegmentOps(),        RandomOps(),  StateOps(),
+          TrainingOps(),   AdaptiveRowOps(), CollectiveOps(),     StringOps(),  ConvOps(),
+          PoolOps(),       MatMulOps(),      BatchMatMulOps(),    BiasOps(),    ActivationOps(),
+          SoftmaxOps(),    BatchNormOps(),   BatchNormPartOps(),  ParsingOps(), RawOps(),
+          LookupOps(),     BucketOps(),      CrossOps(),          SparseOps(),  UniqueOps(),
+          ImageOps(),      DecodeImageOps(), FusedBatchNormOps(), TextOps(),    RegexOps(),
+          ReplicaRowOps(), SortedSearchOps()};
 }
 
 }  // namespace tpuest::ops

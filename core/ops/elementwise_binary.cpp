@@ -5,6 +5,7 @@
 #include "core/kernels/broadcast.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
+#include "core/ops/bits.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/elementwise_hlo.h"
 #include "core/ops/reduction.h"
@@ -42,6 +43,9 @@ Value SquaredDifference(Value x, Value y, std::string_view name) {
 Value Pow(Value x, Value y, std::string_view name) { return Two("Pow", x, y, name); }
 Value FloorDiv(Value x, Value y, std::string_view name) { return Two("FloorDiv", x, y, name); }
 Value FloorMod(Value x, Value y, std::string_view name) { return Two("FloorMod", x, y, name); }
+Value BitwiseAnd(Value x, Value y, std::string_view name) { return Two("BitwiseAnd", x, y, name); }
+Value BitwiseXor(Value x, Value y, std::string_view name) { return Two("BitwiseXor", x, y, name); }
+Value RightShift(Value x, Value y, std::string_view name) { return Two("RightShift", x, y, name); }
 
 Value AddV2(Value x, double y, std::string_view name) { return AddV2(x, NumberLike(x, y), name); }
 Value Sub(Value x, double y, std::string_view name) { return Sub(x, NumberLike(x, y), name); }
@@ -204,6 +208,7 @@ constexpr std::string_view kEquality =
     "x: T, y: T -> z: bool; T: bfloat16|float|double|int8|uint8|int32|int64|bool|"
     "string; "
     "incompatible_shape_error: bool = true";
+constexpr std::string_view kBits = "x: T, y: T -> z: T; T: int32|int64";
 constexpr std::string_view kBinaryLogic = "x: bool, y: bool -> z: bool";
 
 constexpr OpDef BinaryDef(std::string_view name, std::string_view signature, GradFn grad,
@@ -240,6 +245,10 @@ const OpDef kBinaryOps[] = {
     BinaryDef("FloorDiv", kBinaryNumber, NoGradient, PlanBinary<Binary::kFloorDiv>, LowerFloorDiv),
     BinaryDef("FloorMod", kBinaryNumber, FloorModGrad, PlanBinary<Binary::kFloorMod>,
               LowerFloorMod),
+    BinaryDef("BitwiseAnd", kBits, NoGradient, PlanBinary<Binary::kBitAnd>, LowerPlainPair<"and">),
+    BinaryDef("BitwiseXor", kBits, NoGradient, PlanBinary<Binary::kBitXor>, LowerPlainPair<"xor">),
+    BinaryDef("RightShift", kBits, NoGradient, PlanBinary<Binary::kRightShift>,
+              LowerPlainPair<"shift_right_arithmetic">),
     BinaryDef("Equal", kEquality, NoGradient, PlanBinary<Binary::kEqual>, LowerComparison<"EQ">),
     BinaryDef("NotEqual", kEquality, NoGradient, PlanBinary<Binary::kNotEqual>,
               LowerComparison<"NE">),

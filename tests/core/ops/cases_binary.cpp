@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/ops/bits.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/ops/op_cases.h"
 
@@ -99,6 +100,12 @@ std::vector<OpCase> ArithmeticCases() {
       Known("FloorMod", "of floats has the divisor's sign", ops::FloorMod,
             Floats({4}, {5.5F, -5.5F, 5.5F, -5.5F}), Floats({4}, {2, 2, -2, -2}),
             Floats({4}, {1.5F, 0.5F, -0.5F, -1.5F})),
+      Known("BitwiseAnd", "of integers", ops::BitwiseAnd, Ints({3}, {6, -1, 5}),
+            Ints({3}, {3, 9, 0}), Ints({3}, {2, 9, 0})),
+      Known("BitwiseXor", "of integers", ops::BitwiseXor, Ints({3}, {6, -1, 5}),
+            Ints({3}, {3, 9, 0}), Ints({3}, {5, -10, 5})),
+      Known("RightShift", "moves the sign in", ops::RightShift, Ints({3}, {6, -8, 5}),
+            Ints({3}, {1, 2, 0}), Ints({3}, {3, -2, 5})),
       Two("FloorDiv", "away from jumps", ops::FloorDiv, Floats({3}, {5.5F, -4.3F, 2.2F}),
           Floats({}, {2})),
       Two("FloorMod", "away from jumps", ops::FloorMod, Floats({3}, {5.5F, -4.3F, 2.2F}),

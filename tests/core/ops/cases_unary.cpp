@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/ops/elementwise.h"
+#include "core/ops/sorted_search.h"
 #include "tests/core/ops/op_cases.h"
 
 namespace tpuest {
@@ -155,6 +156,18 @@ std::vector<OpCase> BucketCases() {
   };
 }
 
+std::vector<OpCase> BoundCases() {
+  return {{.op = "LowerBound",
+           .claim = "is where a number stands, or would",
+           .inputs = {Longs({2, 3}, {1, 4, 4, -9, 0, 7}), Longs({2, 4}, {4, 0, 5, 1, 7, 8, -9, 1})},
+           .build =
+               [](Graph&, const std::vector<Value>& in) {
+                 return Built{{ops::LowerBound(in[0], in[1])}, {}};
+               },
+           .expected = {Ints({2, 4}, {1, 0, 3, 0, 2, 3, 0, 2})},
+           .in_bfloat16 = false}};
+}
+
 std::vector<OpCase> GradientCases() {
   const Tensor y = Wave({3, 5}, 0.4F, 0.5F);
   const Tensor dy = Wave({3, 5}, 1, 0.2F);
@@ -173,7 +186,7 @@ std::vector<OpCase> GradientCases() {
 
 std::vector<OpCase> UnaryCases() {
   std::vector<OpCase> all = SmoothCases();
-  for (const auto cases : {KnownCases, CastCases, BucketCases, GradientCases}) {
+  for (const auto cases : {KnownCases, CastCases, BucketCases, BoundCases, GradientCases}) {
     for (OpCase& op_case : cases()) all.push_back(std::move(op_case));
   }
   return all;

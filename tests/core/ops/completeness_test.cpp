@@ -22,6 +22,7 @@ constexpr Exception kNeverLowered[] = {
     {"NoOp", "computes nothing"},
     {"VarHandleOp", "is an argument of the program"},
     {"Unique", "_UniquePadded runs instead"},
+    {"LowerBound", "exports alone have it, which look rows up in what a list of millions names"},
     {"Unique", "how much it gives depends on the data; gradients are dense on a device"},
 };
 
