@@ -259,6 +259,10 @@ Value OnlyFeature(const ModelInputs& inputs, const std::string& model,
 
 TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   Graph& graph = parts.layers.graph;
+  if (parts.mode != Mode::kTrain && parts.job.embedding_config_spec) {
+    nn::KeepTablesByRows(*parts.job.embedding_config_spec, nn::ColumnSet(parts.job.feature_columns),
+                         graph);
+  }
   nn::HeadInputs head_inputs{.logits = parts.logits,
                              .logits_by_head = parts.logits_by_head,
                              .features = parts.inputs.features,

@@ -34,15 +34,18 @@ nn::FeatureColumns LookupColumns(const nn::EmbeddingConfigSpec& spec) {
   return columns;
 }
 
+nn::TableStart StartOf(const nn::TableConfig& table) {
+  const auto dimension = static_cast<double>(table.dimension);
+  return {Shape({table.vocabulary_size, table.dimension}),
+          table.initializer.value_or(
+              nn::TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)})};
+}
+
 const Variable& TableOf(nn::LayerContext& layers, const std::string& name,
-                        const nn::TableConfig& table) {
+                        const nn::TableStart& start) {
   const std::string variable = nn::ScopeOf(name);
   if (const Variable* const there = layers.graph.FindVariable(variable)) return *there;
-  const auto dimension = static_cast<double>(table.dimension);
-  const nn::Initializer initializer = table.initializer.value_or(
-      nn::TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)});
-  return *nn::AddWeight(layers, variable, Shape({table.vocabulary_size, table.dimension}),
-                        initializer);
+  return *nn::AddWeight(layers, variable, start.shape, start.initializer);
 }
 
 // The optimizer of a table that says what its rows mean: a count.
@@ -63,16 +66,18 @@ class TableLookups {
   void Put(const std::string& name, const nn::FeatureConfig& feature, ModelInputs& inputs) {
     const nn::TableConfig& table = spec_.table_to_config_dict.at(feature.table_id);
     const NameScope scope(layers_.graph, nn::ScopeOf(name));
-    const Variable& variable = TableOf(layers_, feature.table_id, table);
+    const nn::TableStart start = StartOf(table);
+    const Variable& variable = TableOf(layers_, feature.table_id, start);
     const nn::Categories& ids =
         values_.CategoriesOf(feature.weight_key ? name + std::string(kWeighted) : name);
     if (feature.max_sequence_length > 0) {
-      PutSteps(name, feature, variable, ids, inputs);
+      PutSteps(name, feature, variable, start, ids, inputs);
     } else {
       CheckWidth(name, feature, table, ids);
       const nn::Combination combination{.combiner = table.combiner.value_or("sum"),
                                         .trains = layers_.training,
-                                        .present_rows = on_tpu_};
+                                        .present_rows = on_tpu_,
+                                        .start = &start};
       inputs.features[name] = nn::CombinedRows(variable, ids, combination);
     }
     if (const auto* const frequency = FrequencyOf(spec_, table)) {
@@ -102,7 +107,7 @@ class TableLookups {
   }
   // The rows of the first steps one by one, zeros where there are fewer, and how many there are.
   void PutSteps(const std::string& name, const nn::FeatureConfig& feature, const Variable& table,
-                const nn::Categories& ids, ModelInputs& inputs) {
+                const nn::TableStart& start, const nn::Categories& ids, ModelInputs& inputs) {
     Graph& graph = layers_.graph;
     const int64_t steps = feature.max_sequence_length;
     const Value none = graph.Scalar<int64_t>(-1);
@@ -115,8 +120,8 @@ class TableLookups {
         filled, {.begin = {0, 0}, .end = {0, steps}, .begin_mask = 3, .end_mask = 1});
     const Value present = ops::Greater(first, zero);
     const Value asked = ops::Maximum(ops::Sub(first, graph.Scalar<int64_t>(1)), zero);
-    const Value rows = ops::ResourceGather(
-        table.handle, on_tpu_ ? ops::Maximum(ops::SelectV2(present, asked, none), zero) : asked);
+    const Value rows = nn::TableRows(
+        table, start, on_tpu_ ? ops::Maximum(ops::SelectV2(present, asked, none), zero) : asked);
     const Value zeros = graph.ScalarOf(DType::kFloat, 0);
     inputs.features[name] = ops::SelectV2(ops::ExpandDims(present, -1), rows, zeros);
     inputs.features[name + "_seq_length_"] = ops::Sum(ops::Cast(present, DType::kInt64), {1});

@@ -132,6 +132,7 @@ struct TpuestOptions {
   PreemptionOptions preemption;
   OnNanOptions on_nan;
   std::string uneven_batches = "error";
+  EmbeddingsOptions embeddings;
   std::string device = "auto";
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
@@ -162,6 +163,7 @@ struct TpuestOptions {
            "by TPUEstimator, or filled up with rows that weigh nothing",
        .tpuest = true,
        .values = {"error", "pad"}});
+    v("embeddings", embeddings, {.help = "tables of embedding_config_spec", .tpuest = true});
     v("device", device,
       {.help = "where the steps run: cpu, or the PJRT plugin of cpu-xla, cuda, tpu or pjrt:PATH; "
                "auto: cpu; --device goes before it",

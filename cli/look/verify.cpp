@@ -43,6 +43,21 @@ std::vector<std::string> DifferentTensors(const SavedState& a, const SavedState&
   return names;
 }
 
+// The same of entries that stay on the disk, by their checksums.
+std::vector<std::string> DifferentTables(const SavedState& a, const SavedState& b) {
+  std::vector<std::string> names;
+  for (const std::string& name : a.left) {
+    const bool same = b.left.contains(name) &&
+                      a.on_disk->ShapeOf(name) == b.on_disk->ShapeOf(name) &&
+                      a.on_disk->ChecksumOf(name) == b.on_disk->ChecksumOf(name);
+    if (!same) names.push_back(name);
+  }
+  for (const std::string& name : b.left) {
+    if (!a.left.contains(name)) names.push_back(name);
+  }
+  return names;
+}
+
 // A checkpoint, compared with what training from another one gives at its step.
 struct Verified {
   std::string path;
@@ -101,8 +116,10 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
                 "candidates: files of the input may have changed");
   }
   const SavedState again = LoadCheckpoint(rerun.folder());
-  verified.tensors = saved.tensors.size();
+  verified.tensors = saved.tensors.size() + saved.left.size();
   verified.differ = DifferentTensors(saved, again);
+  for (std::string& name : DifferentTables(saved, again))
+    verified.differ.push_back(std::move(name));
   const std::vector<ComparedRun> runs = {ReadRun(run.model_dir, sources),
                                          ReadRun(rerun.folder(), sources)};
   const Parting parting = PartingOf(runs[0], runs[1]);

@@ -17,6 +17,7 @@
 #include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/step_program.h"
 #include "core/ops/all_ops.h"
@@ -159,7 +160,8 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .batch_size = run.batch_size,
                     .batch_per_replica = run.share(),
                     .replicas = run.replicas,
-                    .model = CostOf(*run.model),
+                    .model = CostOf(*run.model, KeepingOf(job.tpuest.embeddings).layout),
+                    .most_of_tables = job.tpuest.embeddings.max_resident_bytes,
                     .warm_start = run.warm_start,
                     .process = ThisProcess(ReadTfConfig(RulesOf(job)))};
   if (job.estimator.use_tpu) {

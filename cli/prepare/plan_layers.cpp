@@ -1,5 +1,7 @@
 #include "cli/prepare/plan_layers.h"
 
+#include "core/backend/row_table.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/graph/cut.h"
 #include "core/graph/flops.h"
 
@@ -42,7 +44,43 @@ LayerRow RowOf(const GraphLayer& layer, const Graph& graph, const std::vector<in
   return row;
 }
 
+// How many rows of a table a replica looks up, each id for itself.
+std::optional<int64_t> RowsAStep(const Variable& table, const Graph& graph) {
+  int64_t rows = 0;
+  for (const auto& node : graph.nodes()) {
+    const bool looks_up = node->type() == "ResourceGather" && node->input(0) == table.handle &&
+                          !node->name().starts_with("tables/");
+    if (!looks_up) continue;
+    const Shape& ids = node->input(1).shape();
+    if (!ids.fully_known()) return std::nullopt;
+    rows += ids.elements();
+  }
+  return rows;
+}
+
+TableRow TableRowOf(const TableVariables& table, const Graph& graph, RowLayout layout) {
+  const Variable& weights = *table.front();
+  TableRow row{.name = weights.name,
+               .rows = weights.shape.dim(0),
+               .width = weights.shape.dim(1),
+               .slots = static_cast<int64_t>(table.size()) - 1};
+  row.row_bytes =
+      row.width * static_cast<int64_t>(table.size()) * static_cast<int64_t>(sizeof(float));
+  row.bytes = row.rows * row.row_bytes;
+  row.layout = RowTable::LayoutOf(row.rows, row.row_bytes, layout);
+  row.rows_a_step = RowsAStep(weights, graph);
+  return row;
+}
+
 }  // namespace
+
+ModelCost CostOf(const BuiltModel& model, RowLayout layout) {
+  ModelCost cost = CostOf(model);
+  for (const TableVariables& table : TablesOf(*model.graph)) {
+    cost.tables.push_back(TableRowOf(table, *model.graph, layout));
+  }
+  return cost;
+}
 
 ModelCost CostOf(const BuiltModel& model) {
   const Graph& graph = *model.graph;

@@ -2,9 +2,11 @@
 // Tells by its graph what a model is made of and what a training step of it costs.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/backend/row_keeping.h"
 #include "core/estimator/step/model_builder.h"
 
 namespace tpuest::cli {
@@ -18,8 +20,22 @@ struct LayerRow {
   Place place;             // place in the job; line 0: unknown
 };
 
+// A table of an embedding_config_spec that is kept by rows.
+struct TableRow {
+  std::string name;
+  int64_t rows = 0;
+  int64_t width = 0;
+  int64_t slots = 0;
+  int64_t row_bytes = 0;  // of a row and its slots
+  int64_t bytes = 0;      // of all rows
+  RowLayout layout = RowLayout::kArray;
+  // The rows that a step looks up on a replica, at most; nullopt: lists tell.
+  std::optional<int64_t> rows_a_step;
+};
+
 struct ModelCost {
   std::vector<LayerRow> layers;
+  std::vector<TableRow> tables;
   int64_t parameters = 0;       // numbers that are trained
   int64_t parameter_bytes = 0;  // bytes of those numbers
   int64_t bytes = 0;  // bytes of all variables that are saved: with averages, slots and steps
@@ -29,5 +45,7 @@ struct ModelCost {
 // `model` is built for TRAIN. A variable that layers share counts with the first of them, one that
 // is no layer's in the sums alone. Error kUsage where the graph cannot be cut (core/graph/cut.h).
 [[nodiscard]] ModelCost CostOf(const BuiltModel& model);
+// The same, with its tables as `layout` keeps them.
+[[nodiscard]] ModelCost CostOf(const BuiltModel& model, RowLayout layout);
 
 }  // namespace tpuest::cli

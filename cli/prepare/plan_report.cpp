@@ -134,6 +134,50 @@ std::string LayersText(const std::vector<LayerRow>& layers) {
   return "\n" + TableText({false, false, true, true, false}, rows);
 }
 
+Json JsonOfTable(const TableRow& table, int replicas) {
+  Json json = {{"name", table.name},
+               {"rows", table.rows},
+               {"dimension", table.width},
+               {"slots", table.slots},
+               {"row_bytes", table.row_bytes},
+               {"bytes", table.bytes},
+               {"layout", table.layout == RowLayout::kArray ? "array" : "index"},
+               {"rows_a_step", OrNull(table.rows_a_step)}};
+  if (table.rows_a_step) {
+    json["rows_a_step"] = *table.rows_a_step * replicas;
+    json["bytes_a_step"] = 2 * *table.rows_a_step * replicas * table.row_bytes;
+  }
+  return json;
+}
+
+// What a process holds: all of an array, of an index the rows that were written.
+std::string TablesText(const PlanReport& report) {
+  if (report.model.tables.empty()) return "";
+  std::vector<Row> rows = {
+      {"table", "rows", "numbers", "bytes a row", "all rows", "held", "a step moves"}};
+  int64_t bytes = 0;
+  for (const TableRow& table : report.model.tables) {
+    const bool is_array = table.layout == RowLayout::kArray;
+    bytes += table.bytes;
+    std::string moves = "lists tell";
+    if (table.rows_a_step) {
+      const int64_t moved = *table.rows_a_step * report.replicas;
+      moves = fmt::format("{} rows, {}", WithCommas(moved), BytesText(2 * moved * table.row_bytes));
+    }
+    rows.push_back({table.name, WithCommas(table.rows),
+                    fmt::format("{} and {} slots", table.width, table.slots),
+                    WithCommas(table.row_bytes), BytesText(table.bytes),
+                    is_array ? "array: all rows" : "index: rows that were written", moves});
+  }
+  std::string text = "\n" + TableText({false, true, false, true, true, false, false}, rows);
+  text += fmt::format("tables: {} with all rows", BytesText(bytes));
+  if (report.most_of_tables) {
+    text += fmt::format(", {} may be held (tpuest.embeddings.max_resident_bytes)",
+                        BytesText(*report.most_of_tables));
+  }
+  return text + "\n";
+}
+
 std::string WarmStartText(const std::vector<WarmStartRow>& started) {
   if (started.empty()) return "";
   std::vector<Row> rows = {{"variable", "shape", "warm start"}};
@@ -201,6 +245,9 @@ Json JsonOfPlan(const PlanReport& report) {
   }
   json["layers"] = Json::array();
   for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
+  for (const TableRow& table : model.tables) {
+    json["tables"].push_back(JsonOfTable(table, report.replicas));
+  }
   if (!report.warm_start.empty()) json["warm_start"] = Json::array();
   for (const WarmStartRow& row : report.warm_start) {
     json["warm_start"].push_back(
@@ -232,7 +279,7 @@ std::string PlanText(const PlanReport& report) {
     lines.push_back({"memory", bytes + " on the CPU engine, variables aside" + without});
   }
   return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
-         WarmStartText(report.warm_start);
+         TablesText(report) + WarmStartText(report.warm_start);
 }
 
 }  // namespace tpuest::cli

@@ -40,9 +40,10 @@ struct PlanReport {
   // absent: use_tpu false looks after each step
   std::optional<IterationsPerLoop> iterations_per_loop;
   ModelCost model;
-  std::string kernels;                   // the CPU engine's (KernelsText); empty for a topology
-  std::optional<int64_t> cpu_bytes;      // bytes of a step on the CPU engine, beside the variables
-  std::optional<int64_t> keeping_bytes;  // the same without tpuest.remat; absent if there is none
+  std::optional<int64_t> most_of_tables;  // tpuest.embeddings.max_resident_bytes
+  std::string kernels;                    // the CPU engine's (KernelsText); empty for a topology
+  std::optional<int64_t> cpu_bytes;       // bytes of a step on the CPU engine, beside the variables
+  std::optional<int64_t> keeping_bytes;   // the same without tpuest.remat; absent if there is none
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
   ProcessPlace process;               // among those that a launcher has started

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/backend/row_table.h"
+
 namespace tpuest {
 
 const Tensor& VariableStore::Get(const std::string& name) const {
@@ -15,6 +17,12 @@ const Tensor& VariableStore::Get(const std::string& name) const {
 // The bytes go into the tensor that is there: programs hold its address. The version tells a device
 // that its copy is old.
 void VariableStore::Set(const std::string& name, const Tensor& value) {
+  if (const RowColumn* const rows = FindRows(name)) {
+    Check(value.dtype() == DType::kFloat &&
+              value.elements() == rows->table->rows() * rows->table->width(),
+          "{} is {}, its table is not", name, value.shape().Text());
+    return rows->table->SetRange(rows->column, 0, rows->table->rows(), value.data<float>());
+  }
   away_.erase(name);
   ++versions_[name];
   const auto found = tensors_.find(name);
@@ -49,6 +57,42 @@ void VariableStore::BringHome(const std::string& name) const {
 // A program does not say which variables it wrote, so every copy on a device counts as old.
 void VariableStore::NoteWrites() {
   for (auto& [name, version] : versions_) ++version;
+}
+
+void VariableStore::KeepRows(const RowKeeping& options) {
+  row_keeping_ = std::make_shared<const RowKeeping>(options);
+}
+
+void VariableStore::SetTable(std::shared_ptr<RowTable> table) {
+  const std::shared_ptr<RowTable> kept = std::move(table);
+  for (size_t i = 0; i < kept->variables().size(); ++i) {
+    const std::string& name = kept->variables()[i].name;
+    tensors_.erase(name);
+    columns_[name] = {kept, static_cast<int>(i)};
+  }
+}
+
+void VariableStore::DropTable(const std::string& name) {
+  const auto found = columns_.find(name);
+  if (found == columns_.end() || found->second.table == nullptr) return;
+  const std::shared_ptr<RowTable> table = found->second.table;
+  for (auto& [key, column] : columns_) {
+    if (column.table == table) column.table.reset();
+  }
+}
+
+const RowColumn* VariableStore::FindRows(const std::string& name) const {
+  const auto found = columns_.find(name);
+  const bool is_there = found != columns_.end() && found->second.table != nullptr;
+  return is_there ? &found->second : nullptr;
+}
+
+std::vector<std::shared_ptr<RowTable>> VariableStore::tables() const {
+  std::vector<std::shared_ptr<RowTable>> tables;
+  for (const auto& [name, column] : columns_) {
+    if (column.column == 0 && column.table != nullptr) tables.push_back(column.table);
+  }
+  return tables;
 }
 
 void VariableStore::LeaveWith(std::shared_ptr<VariableHolder> holder,

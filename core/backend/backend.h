@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/backend/partition.h"
+#include "core/backend/row_keeping.h"
 #include "core/base/step_trace.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
@@ -31,11 +32,26 @@ class VariableHolder {
 class VariableStore {
  public:
   [[nodiscard]] bool Has(const std::string& name) const { return tensors_.contains(name); }
-  // Check fails if there is none.
+  // Check fails if there is none; of what is kept by rows there is none.
   [[nodiscard]] const Tensor& Get(const std::string& name) const;
   // Copies the value in, into the tensor that is there if it fits.
   void Set(const std::string& name, const Tensor& value);
   [[nodiscard]] const std::map<std::string, Tensor>& tensors() const;
+
+  // ---- variables that are kept by rows
+  // From now on those that their graph lets (Variable::by_rows) are.
+  void KeepRows(const RowKeeping& options);
+  // nullptr: none is.
+  [[nodiscard]] const RowKeeping* row_keeping() const { return row_keeping_.get(); }
+  // Takes a table in, which others may share; in the place of one of the same variables.
+  void SetTable(std::shared_ptr<RowTable> table);
+  // Lets go of the table of a variable and its slots, until another is set.
+  void DropTable(const std::string& name);
+  // The table of a variable; nullptr: it is not kept by rows. It stays where it is when another
+  // table is set for the variable.
+  [[nodiscard]] const RowColumn* FindRows(const std::string& name) const;
+  // Each once, by the names of their weights.
+  [[nodiscard]] std::vector<std::shared_ptr<RowTable>> tables() const;
 
   // ---- for programs on the host, which read and write at the tensors' addresses
   void BringHome() const;
@@ -54,6 +70,8 @@ class VariableStore {
 
   mutable std::map<std::string, Tensor> tensors_;
   std::map<std::string, uint64_t> versions_;
+  std::shared_ptr<const RowKeeping> row_keeping_;
+  std::map<std::string, RowColumn> columns_;
   std::shared_ptr<VariableHolder> holder_;
   mutable std::set<std::string> away_;  // the holder's value is the newest
 };
@@ -151,6 +169,8 @@ class Backend {
   [[nodiscard]] virtual std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                          const CompileOptions& options,
                                                          VariableStore& variables) = 0;
+  // Whether its programs take variables that are kept by rows.
+  [[nodiscard]] virtual bool keeps_rows() const { return false; }
 };
 
 // The homes of a model's parts: of what stands before and after the device, and of the device's

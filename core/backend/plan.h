@@ -21,6 +21,8 @@
 
 namespace tpuest {
 
+struct RowColumn;
+
 // A tensor's place in memory, known when the program runs. Valid for the PlanContext's node only.
 struct Buffer {
   int id = -1;
@@ -143,6 +145,8 @@ class PlanContext {
                          const std::function<Kernel(Buffer in, Buffer out)>& make) = 0;
   // The variable behind a resource input: its memory, kept by the program's variable store.
   [[nodiscard]] virtual Buffer VariableInput(int i) = 0;
+  // The same where it is kept by rows, which have no memory that a buffer is; nullptr: it is not.
+  [[nodiscard]] virtual const RowColumn* RowsInput(int /*i*/) { return nullptr; }
   // Leaves the kernel. Not called: the op does nothing at run time (Alias).
   virtual void Run(Kernel kernel) = 0;
   // Leaves a kernel for elements 0 .. n - 1 that depend on nothing but themselves: what runs once

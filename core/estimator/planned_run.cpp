@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/step/batch_axis.h"
@@ -11,6 +12,13 @@
 
 namespace tpuest {
 namespace {
+
+// A plan tells of a limit, and does not run into it.
+RowKeeping KeepingOfPlan(const PlanArgs& args) {
+  EmbeddingsOptions options = args.options.embeddings;
+  options.max_resident_bytes.reset();
+  return KeepingOf(options);
+}
 
 int64_t GlobalStepIn(VariableStore& variables) {
   const std::string name(nn::kGlobalStepName);
@@ -49,13 +57,18 @@ PlannedRun PlanTraining(const PlanArgs& args) {
   std::optional<SavedState> newest;
   if (model_dir) newest = LoadNewest(*model_dir, args.home.log);
   VariableStore variables;
+  variables.KeepRows(KeepingOfPlan(args));
   if (newest) {
     run.checkpoint = newest->prefix;
     run.position = newest->resume.position;
     RestoreVariables(*newest, graph, variables, &args.home.log);
   } else if (args.options.warm_start_from) {
+    (void)MakeTables(graph, 0, variables);
     run.warm_start = WarmStart(*args.options.warm_start_from, graph,
-                               {.backend = args.home.backend, .log = args.home.log}, variables);
+                               {.backend = args.home.backend,
+                                .log = args.home.log,
+                                .dealt_by_mod = args.options.embeddings.dealt_by_mod},
+                               variables);
   }
   run.start = GlobalStepIn(variables);
   run.goal = GoalOf(args.length, run.start, newest ? newest->resume.goal : std::nullopt);
@@ -76,6 +89,10 @@ MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
                       const std::vector<Shape>& shapes) {
   const EstimatorContext context = ContextOf(args);
   VariableStore variables;
+  if (args.home.backends().device.keeps_rows()) {
+    variables.KeepRows(KeepingOfPlan(args));
+    (void)MakeTables(*run.model->graph, 0, variables);
+  }
   TrainStep step(
       {.context = context, .variables = variables, .stream = args.stream, .model = run.model});
   return step.ProgramFor(shapes)->memory();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/infeed.h"
@@ -36,6 +37,9 @@ class Bench {
                .variables = variables_,
                .stream = args.stream,
                .model = run.model}) {
+    if (args.home.backends().device.keeps_rows()) {
+      variables_.KeepRows(KeepingOf(args.options.embeddings));
+    }
     InitializeVariables(args.home.backend, *run.model->graph, Which::kAll, kSeed, variables_);
   }
 

@@ -125,9 +125,13 @@ struct Variable {
   bool trainable = true;
   bool local = false;  // not saved: a metric's sums
   bool from_job =
-      false;     // saved for a checkpoint's readers; a run starts with initial_value always
-  Value handle;  // VarHandleOp
-  Value value;   // ReadVariableOp at the start of the step
+      false;  // saved for a checkpoint's readers; a run starts with initial_value always
+  // Only rows of it are read and written (ResourceGather, ResourceScatterUpdate): a home may keep
+  // those alone that were written.
+  bool by_rows = false;
+  std::string table;  // by_rows: the variable whose slot it is, or its own name
+  Value handle;       // VarHandleOp
+  Value value;        // ReadVariableOp at the start of the step
   Value initial_value;
 };
 

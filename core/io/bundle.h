@@ -5,6 +5,7 @@
 // endings. Errors are of Code::kCheckpoint.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,16 +15,31 @@
 
 namespace tpuest {
 
+// Takes the next bytes of a tensor's values.
+using TakeBytesFn = std::function<void(std::string_view bytes)>;
+
+// A tensor that is nowhere whole.
+struct StreamedTensor {
+  DType dtype = DType::kFloat;
+  Shape shape;
+  std::function<void(const TakeBytesFn& take)> write;  // gives the values, in pieces
+};
+
 struct NamedTensor {
   std::string name;
   Tensor tensor;
+  std::shared_ptr<const StreamedTensor> streamed = nullptr;  // in the place of the tensor
 };
 
-// Writes one data shard and then the index, each under a temporary name until it is whole and, if
-// `fsync`, on the disk: a reader that finds an index may trust the shard. The bytes are
-// TensorFlow's for the same tensors; their order here does not matter. Names are not empty and
-// differ.
-void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync = true);
+// Most bytes of a data shard that holds more tensors than one.
+inline constexpr int64_t kShardBytes = int64_t{2} << 30;
+
+// Writes data shards and then the index, each under a temporary name until it is whole and, if
+// `fsync`, on the disk: a reader that finds an index may trust the shards. How many shards there
+// are follows from the sizes of the tensors. The bytes are TensorFlow's for the same tensors; their
+// order here does not matter. Names are not empty and differ.
+void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync = true,
+                 int64_t shard_bytes = kShardBytes);
 
 // Paths of a bundle's files, and how they go on after the prefix.
 inline constexpr std::string_view kIndexEnding = ".index";
@@ -46,11 +62,16 @@ class BundleReader {
   // Errors if there is no such tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
   [[nodiscard]] DType DTypeOf(std::string_view name) const;
   [[nodiscard]] Shape ShapeOf(std::string_view name) const;
+  // The number of slices that a tensor is stored in, where each has some of its rows; else 1.
+  [[nodiscard]] int RowSlicesOf(std::string_view name) const;
   // CRC-32C of the values, as the index has it; of a tensor that is stored in slices, whose own
   // checksums follow how it was cut, that of the whole.
   [[nodiscard]] uint32_t ChecksumOf(std::string_view name) const;
   // The values, their checksum verified, slices joined.
   [[nodiscard]] Tensor Read(std::string_view name) const;
+  // Gives the values of a tensor of numbers piece by piece, each a multiple of its elements; throws
+  // behind the last one where the checksum is another. What is stored in slices is joined first.
+  void ReadPieces(std::string_view name, const TakeBytesFn& take) const;
 
  private:
   struct State;

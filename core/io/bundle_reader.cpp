@@ -19,6 +19,7 @@ namespace {
 
 // The version of bundles that tpuest knows.
 constexpr int kVersion = 1;
+constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
 [[noreturn]] void Refuse(const std::string& message, std::string hint = "") {
   throw Error(Code::kCheckpoint, message, std::move(hint));
@@ -59,6 +60,12 @@ struct Refusal {
   std::string of;
   [[noreturn]] void operator()(std::string_view how) const { Refuse(of + std::string(how)); }
 };
+
+void CheckCrc(uint32_t crc, const pb::BundleEntryProto& entry, const std::string& what) {
+  const uint32_t stored = UnmaskCrc(entry.crc32c());
+  if (crc == stored) return;
+  Refuse(fmt::format("{} is damaged (crc {:08x}, stored {:08x})", what, crc, stored));
+}
 
 // The place of a slice in its tensor.
 struct Slice {
@@ -130,7 +137,18 @@ struct BundleReader::State {
   [[nodiscard]] const TableEntry* Find(std::string_view key) const;
   [[nodiscard]] pb::BundleEntryProto Entry(std::string_view name) const;
   [[nodiscard]] pb::BundleEntryProto Parse(const TableEntry& entry, std::string_view name) const;
+  // The place of an entry's values, which the shard has; `what` names it in messages.
+  struct Stored {
+    const DataShard& shard;
+    std::string what;
+    DType dtype;
+    Shape shape;
+    uint64_t elements;
+  };
+  [[nodiscard]] Stored StoredAt(const pb::BundleEntryProto& entry, std::string_view name);
   [[nodiscard]] Tensor ReadEntry(const pb::BundleEntryProto& entry, std::string_view name);
+  void ReadPieces(const pb::BundleEntryProto& entry, std::string_view name,
+                  const TakeBytesFn& take);
   [[nodiscard]] Tensor ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
                                    const DataShard& shard, Shape shape, uint64_t elements);
   [[nodiscard]] Tensor ReadSlices(const pb::BundleEntryProto& entry, std::string_view name);
@@ -171,7 +189,8 @@ const DataShard& BundleReader::State::Shard(int id) {
   return *shard;
 }
 
-Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::string_view name) {
+BundleReader::State::Stored BundleReader::State::StoredAt(const pb::BundleEntryProto& entry,
+                                                          std::string_view name) {
   const DType dtype = HeldDType(entry.dtype());
   if (dtype == DType::kInvalid) {
     Refuse(fmt::format("{}: \"{}\" is of type {}, which tpuest does not hold", prefix, name,
@@ -183,26 +202,44 @@ Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::st
   const DataShard& shard = Shard(entry.shard_id());
   const auto offset = static_cast<uint64_t>(entry.offset());
   const auto size = static_cast<uint64_t>(entry.size());
-  const std::string what = fmt::format("{}: \"{}\" at byte {}", shard.path(), name, offset);
+  std::string what = fmt::format("{}: \"{}\" at byte {}", shard.path(), name, offset);
   if (offset > shard.size() || size > shard.size() - offset) {
     Refuse(fmt::format("{} is cut short ({} bytes expected, the file has {})", what, size,
                        shard.size()));
   }
-  if (dtype == DType::kString) {
-    return ReadStrings(entry, what, shard, std::move(shape), *elements);
-  }
-  if (size != *elements * SizeOf(dtype)) {
+  if (dtype != DType::kString && size != *elements * SizeOf(dtype)) {
     Refuse(fmt::format("{}: {} {} takes {} bytes, the index says {}", what, NameOf(dtype),
                        shape.Text(), *elements * SizeOf(dtype), size));
   }
-  Tensor tensor(dtype, std::move(shape));
-  shard.Read(offset, static_cast<char*>(tensor.raw()), size);
-  const uint32_t crc = Crc32c({static_cast<const char*>(tensor.raw()), size});
-  const uint32_t stored = UnmaskCrc(entry.crc32c());
-  if (crc != stored) {
-    Refuse(fmt::format("{} is damaged (crc {:08x}, stored {:08x})", what, crc, stored));
+  return {shard, std::move(what), dtype, std::move(shape), *elements};
+}
+
+Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::string_view name) {
+  const Stored at = StoredAt(entry, name);
+  if (at.dtype == DType::kString) {
+    return ReadStrings(entry, at.what, at.shard, at.shape, at.elements);
   }
+  Tensor tensor(at.dtype, at.shape);
+  const auto size = static_cast<uint64_t>(entry.size());
+  at.shard.Read(static_cast<uint64_t>(entry.offset()), static_cast<char*>(tensor.raw()), size);
+  CheckCrc(Crc32c({static_cast<const char*>(tensor.raw()), size}), entry, at.what);
   return tensor;
+}
+
+void BundleReader::State::ReadPieces(const pb::BundleEntryProto& entry, std::string_view name,
+                                     const TakeBytesFn& take) {
+  const Stored at = StoredAt(entry, name);
+  Check(at.dtype != DType::kString, "strings have no pieces");
+  std::string piece;
+  uint32_t crc = 0;
+  const auto size = static_cast<uint64_t>(entry.size());
+  for (uint64_t done = 0; done < size; done += piece.size()) {
+    piece.resize(std::min<uint64_t>(kPieceBytes, size - done));
+    at.shard.Read(static_cast<uint64_t>(entry.offset()) + done, piece.data(), piece.size());
+    crc = Crc32c(piece, crc);
+    take(piece);
+  }
+  CheckCrc(crc, entry, at.what);
 }
 
 // The layout is told in bundle_writer.cpp.
@@ -320,6 +357,19 @@ Shape BundleReader::ShapeOf(std::string_view name) const {
   return FromProto(state_->Entry(name).shape());
 }
 
+int BundleReader::RowSlicesOf(std::string_view name) const {
+  const pb::BundleEntryProto entry = state_->Entry(name);
+  const auto has_rows = [](const pb::TensorSliceProto& slice) {
+    using Extent = pb::TensorSliceProto::Extent;
+    for (int axis = 1; axis < slice.extent_size(); ++axis) {
+      if (slice.extent(axis).has_length_case() != Extent::HAS_LENGTH_NOT_SET) return false;
+    }
+    return slice.extent_size() > 0;
+  };
+  const bool all = std::all_of(entry.slices().begin(), entry.slices().end(), has_rows);
+  return all && entry.slices_size() > 1 ? entry.slices_size() : 1;
+}
+
 uint32_t BundleReader::ChecksumOf(std::string_view name) const {
   const pb::BundleEntryProto entry = state_->Entry(name);
   if (entry.slices().empty()) return UnmaskCrc(entry.crc32c());
@@ -330,6 +380,13 @@ uint32_t BundleReader::ChecksumOf(std::string_view name) const {
 Tensor BundleReader::Read(std::string_view name) const {
   const pb::BundleEntryProto entry = state_->Entry(name);
   return entry.slices().empty() ? state_->ReadEntry(entry, name) : state_->ReadSlices(entry, name);
+}
+
+void BundleReader::ReadPieces(std::string_view name, const TakeBytesFn& take) const {
+  const pb::BundleEntryProto entry = state_->Entry(name);
+  if (entry.slices().empty()) return state_->ReadPieces(entry, name, take);
+  const Tensor whole = state_->ReadSlices(entry, name);
+  take({static_cast<const char*>(whole.raw()), whole.bytes()});
 }
 
 }  // namespace tpuest

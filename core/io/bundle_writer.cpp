@@ -70,6 +70,15 @@ uint32_t AppendStrings(Shard& shard, std::span<const std::string_view> strings) 
   return crc;
 }
 
+uint32_t AppendValues(Shard& shard, const StreamedTensor& tensor) {
+  uint32_t crc = 0;
+  tensor.write([&](std::string_view bytes) {
+    shard.Append(bytes);
+    crc = Crc32c(bytes, crc);
+  });
+  return crc;
+}
+
 uint32_t AppendValues(Shard& shard, const Tensor& tensor) {
   if (tensor.dtype() == DType::kString) return AppendStrings(shard, tensor.strings());
   const std::string_view bytes(static_cast<const char*>(tensor.raw()), tensor.bytes());
@@ -77,9 +86,39 @@ uint32_t AppendValues(Shard& shard, const Tensor& tensor) {
   return Crc32c(bytes);
 }
 
-std::string HeaderBytes() {
+// Bytes of the values; of strings about so many.
+int64_t BytesOf(const NamedTensor& named) {
+  if (named.streamed != nullptr) {
+    return named.streamed->shape.elements() * static_cast<int64_t>(SizeOf(named.streamed->dtype));
+  }
+  if (named.tensor.dtype() != DType::kString) return static_cast<int64_t>(named.tensor.bytes());
+  int64_t bytes = 0;
+  for (const std::string_view value : named.tensor.strings()) {
+    bytes += static_cast<int64_t>(value.size());
+  }
+  return bytes;
+}
+
+// The shard of each tensor: a new one where the one before has no room for it.
+std::vector<int> ShardsOf(const std::vector<NamedTensor>& tensors, int64_t shard_bytes) {
+  std::vector<int> shards;
+  int shard = 0;
+  int64_t held = 0;
+  for (const NamedTensor& named : tensors) {
+    const int64_t bytes = BytesOf(named);
+    if (held > 0 && held + bytes > shard_bytes) {
+      ++shard;
+      held = 0;
+    }
+    held += bytes;
+    shards.push_back(shard);
+  }
+  return shards;
+}
+
+std::string HeaderBytes(int num_shards) {
   pb::BundleHeaderProto header;
-  header.set_num_shards(1);
+  header.set_num_shards(num_shards);
   header.set_endianness(pb::BundleHeaderProto::LITTLE);
   header.mutable_version()->set_producer(1);
   return ToBytes(header);
@@ -95,24 +134,41 @@ std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
   return fmt::format("{}{}{:05}-of-{:05}", prefix, kDataEnding, shard, num_shards);
 }
 
-void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync) {
+void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync,
+                 int64_t shard_bytes) {
   std::sort(tensors.begin(), tensors.end(),
             [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
+  const std::vector<int> shard_of = ShardsOf(tensors, shard_bytes);
+  const int num_shards = shard_of.empty() ? 1 : shard_of.back() + 1;
   TableBuilder index;
-  index.Add("", HeaderBytes());
-  Shard shard(BundleDataPath(prefix, 0, 1), fsync);
-  for (const NamedTensor& named : tensors) {
-    Check(named.tensor.valid(), "\"{}\" has no tensor", named.name);
+  index.Add("", HeaderBytes(num_shards));
+  std::vector<std::unique_ptr<Shard>> shards;
+  const auto next_shard = [&] {
+    const auto number = static_cast<int>(shards.size());
+    shards.push_back(std::make_unique<Shard>(BundleDataPath(prefix, number, num_shards), fsync));
+  };
+  next_shard();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const NamedTensor& named = tensors[i];
+    if (shard_of[i] == static_cast<int>(shards.size())) next_shard();
+    Shard& shard = *shards.back();
+    const StreamedTensor* const streamed = named.streamed.get();
+    Check(streamed != nullptr || named.tensor.valid(), "\"{}\" has no tensor", named.name);
     pb::BundleEntryProto entry;
-    entry.set_dtype(static_cast<pb::DataType>(named.tensor.dtype()));
-    ToProto(named.tensor.shape(), *entry.mutable_shape());
+    const DType dtype = streamed != nullptr ? streamed->dtype : named.tensor.dtype();
+    entry.set_dtype(static_cast<pb::DataType>(dtype));
+    ToProto(streamed != nullptr ? streamed->shape : named.tensor.shape(), *entry.mutable_shape());
+    if (shards.size() > 1) entry.set_shard_id(shard_of[i]);
     entry.set_offset(shard.offset());
-    entry.set_crc32c(MaskCrc(AppendValues(shard, named.tensor)));
+    entry.set_crc32c(MaskCrc(streamed != nullptr ? AppendValues(shard, *streamed)
+                                                 : AppendValues(shard, named.tensor)));
     entry.set_size(shard.offset() - entry.offset());
+    Check(dtype == DType::kString || entry.size() == BytesOf(named), "\"{}\" gave {} of {} bytes",
+          named.name, entry.size(), BytesOf(named));
     index.Add(named.name, ToBytes(entry));
   }
-  // The index goes last: a reader that finds it may trust the shard that it names.
-  shard.Commit();
+  // The index goes last: a reader that finds it may trust the shards that it names.
+  for (const std::unique_ptr<Shard>& shard : shards) shard->Commit();
   WriteFileAtomically(BundleIndexPath(prefix), index.Finish(), fsync);
 }
 

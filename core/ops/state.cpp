@@ -1,7 +1,11 @@
 #include "core/ops/state.h"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <shared_mutex>
 
+#include "core/backend/row_table.h"
 #include "core/graph/flops.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/strided_copy.h"
@@ -216,8 +220,29 @@ int64_t RowElements(const PlanContext& context) {
   return elements;
 }
 
+constexpr int64_t kRowsAtOnce = 256;
+
+// Reads rows of what is kept by rows, beside which another variable of the table may be written.
+void PlanGatherOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
+  const Buffer to = context.Output(0);
+  const int64_t width = rows.table->width();
+  context.Run([=, rows = &rows](const Task& task) {
+    int64_t asked[kRowsAtOnce];
+    for (int64_t begin = 0; begin < indices.count(); begin += kRowsAtOnce) {
+      const int64_t n = std::min(kRowsAtOnce, indices.count() - begin);
+      for (int64_t i = 0; i < n; ++i) asked[i] = indices.At(task, begin + i, 0);
+      const std::shared_lock lock(rows->table->mutex());
+      rows->table->Read(rows->column, {asked, static_cast<size_t>(n)},
+                        task.At<float>(to) + begin * width);
+    }
+  });
+}
+
 void PlanResourceGather(PlanContext& context) {
   const Indices indices(context, 1);
+  if (const RowColumn* const rows = context.RowsInput(0)) {
+    return PlanGatherOfTable(context, indices, *rows);
+  }
   const auto bytes =
       static_cast<size_t>(RowElements(context)) * ElementBytes(context.OutputDType(0));
   const Buffer from = context.VariableInput(0);
@@ -272,8 +297,26 @@ void PlanScatter(PlanContext& context) {
   });
 }
 
+// Updates of several variables of a table may run beside each other.
+void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
+  const Buffer updates = context.Input(2);
+  const int64_t width = rows.table->width();
+  context.Run([=, rows = &rows](const Task& task) {
+    RowTable* const table = rows->table.get();
+    const std::lock_guard lock(table->mutex());
+    const auto* from = task.At<const float>(updates);
+    for (int64_t i = 0; i < indices.count(); ++i, from += width) {
+      const int64_t at = indices.At(task, i, -1);
+      if (at >= 0) table->Write(rows->column, at, from);
+    }
+  });
+}
+
 void PlanScatterUpdate(PlanContext& context) {
   const Indices indices(context, 1);
+  if (const RowColumn* const rows = context.RowsInput(0)) {
+    return PlanUpdateOfTable(context, indices, *rows);
+  }
   const auto bytes =
       static_cast<size_t>(RowElements(context)) * ElementBytes(context.InputDType(2));
   const Buffer variable = context.VariableInput(0);

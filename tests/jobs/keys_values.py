@@ -169,7 +169,7 @@ EXCEPTIONS = {
     'functional input_shape': 'it is checked: what does not fit is refused (keras.yaml)',
     'functional name': 'only names in other layers show it (functional.yaml)',
     'embedding_config_spec.feature_columns': 'the tables of the model, all of them (embeddings.yaml)',
-    'embedding_config_spec.partition_strategy': 'only div is legal',
+    'embedding_config_spec.partition_strategy': "only a TPU's checkpoint in slices shows it (embeddings_pod.yaml)",
     'FtrlParameters allow_zero_accumulator': 'it is checked: an accumulator of 0 is refused without it',
     'tpuest.uneven_batches': 'a batch that shows it is refused without it (uneven.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',

@@ -127,6 +127,30 @@ def several_shards():
     expected["several_shards"] = describe(prefix)
 
 
+def pod():
+    """Tables as the five hosts of a TPU pod save them, each the rows that it has: 13 rows are dealt
+    out by mod, 3 to the first three hosts, 2 to the others. Beside them what TPUEstimator's optimizer
+    keeps for its dummy variables."""
+    folder = os.path.join(OUT, "pod")
+    os.makedirs(folder)
+    rows = np.arange(13, dtype=np.float32)
+    words = np.stack([10 * rows, 10 * rows + 1], 1)
+    names, slices, tensors = [], [], []
+    for name, table in (("words", words), ("words/Adagrad", words + 0.5)):
+        begin = 0
+        for host in range(5):
+            part = table[host::5]
+            names.append(name)
+            slices.append(f"13 2 {begin},{len(part)}:-")
+            tensors.append(tf.constant(part))
+            begin += len(part)
+    whole = {"tpu_embedding_dummy_table_variable_tbl_words/Adam": tf.constant([3.0]),
+             "global_step": tf.constant(7, tf.int64)}
+    tf.raw_ops.SaveV2(prefix=os.path.join(folder, "model.ckpt-7"), tensor_names=names + list(whole),
+                      shape_and_slices=slices + [""] * len(whole), tensors=tensors + list(whole.values()))
+    expected["pod"] = describe(os.path.join(folder, "model.ckpt-7"))
+
+
 def object_based():
     """tf.train.Checkpoint of nested modules."""
     folder = os.path.join(OUT, "object_based")
@@ -323,10 +347,10 @@ def other_types():
 
 def main():
     for name in ["name_based", "partitioned", "several_shards", "object_based",
-                 "object_optimizers", "events", "records", "warm_start", "other_types"]:
+                 "object_optimizers", "events", "records", "warm_start", "other_types", "pod"]:
         shutil.rmtree(os.path.join(OUT, name), ignore_errors=True)
     for write in [name_based, partitioned, several_shards, object_based, object_optimizers, events,
-                  records, warm_start, other_types]:
+                  records, warm_start, other_types, pod]:
         write()
     with open(os.path.join(OUT, "expected.json"), "w") as file:
         lines = [f'"{key}": {json.dumps(expected[key], sort_keys=True)}' for key in sorted(expected)]

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "cli/look/inspect/table_note.h"
 #include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
@@ -100,10 +101,19 @@ class CheckpointPrinter {
     Json entry = {{"shape", ShapeJson(shape)}, {"dtype", TypeName(dtype)}};
     std::string text;
     std::optional<TensorStatistics> statistics;
-    if (SizeOf(dtype) > 0) statistics = StatisticsOf(reader_.Read(name));
+    std::optional<TableNote> table;
+    if (SizeOf(dtype) > 0) {
+      const Tensor tensor = reader_.Read(name);
+      statistics = StatisticsOf(tensor);
+      table = NoteOfTable(reader_, name, tensor);
+    }
     if (statistics) {
       AddStatistics(*statistics, entry, text);
       totals_.not_finite += statistics->nans + statistics->infs;
+    }
+    if (table) {
+      entry["table"] = JsonOf(*table);
+      text += "  " + TextOf(*table);
     }
     Count(name, shape.elements(), shape.elements() * static_cast<int64_t>(SizeOf(dtype)));
     AddNote(name, entry, text);
@@ -174,6 +184,7 @@ bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
   if (name.find("/.OPTIMIZER_SLOT/") != std::string::npos) return true;
   const bool of_objects = name.find("/.ATTRIBUTES/") != std::string::npos;
   if (of_objects) return name.starts_with("optimizer/");
+  if (name.ends_with("-values") && reader.Has(OwnerOfSlot(name) + "-values")) return true;
   return reader.Has(OwnerOfSlot(name));
 }
 

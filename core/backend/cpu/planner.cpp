@@ -37,6 +37,7 @@
 #include <string_view>
 
 #include "core/backend/cpu/buffers.h"
+#include "core/backend/cpu/copied_reads.h"
 #include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/update_gate.h"
 
@@ -114,18 +115,18 @@ class Planner {
   // A read is the variable's own memory, unless an update may overwrite it before it is used; then
   // it is a copy that the first kernel of its phase makes.
   void PlaceRead(Node& node) {
-    void* const memory = VariableMemory(*node.input(0).node);
-    if (!IsOverwritten(node)) {
-      buffers_.SetAddress(node.output(0), memory);
-      return;
-    }
+    const RowColumn* const rows = RowsOf(*node.input(0).node);
+    void* const memory = rows == nullptr ? VariableMemory(*node.input(0).node) : nullptr;
+    if (rows == nullptr && !IsOverwritten(node)) return buffers_.SetAddress(node.output(0), memory);
     const Buffer copy = buffers_.Use(node.output(0), false);
-    const size_t bytes =
-        static_cast<size_t>(node.output_shape(0).elements()) * SizeOf(node.output_dtype(0));
     const int phase = std::max(At(node).phase, 0);
     plan_.phases[static_cast<size_t>(phase)].work.AddFirst(
-        [copy, memory, bytes](const Task& task) { std::memcpy(task.At(copy), memory, bytes); });
+        rows == nullptr ? CopyOfRead(node, memory, copy) : CopyOfRows(node, *rows, copy));
     buffers_.TouchPhase(copy, phase);
+  }
+
+  [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const {
+    return variables_.FindRows(handle.Attr<std::string>("shared_name"));
   }
 
   // Says whether somebody would find what an update made of the variable where the read was: an
@@ -170,6 +171,7 @@ class Planner {
   // keeps it unless shape or dtype change, and a program of another shape is another program.
   void* VariableMemory(const Node& handle) {
     const std::string& name = handle.Attr<std::string>("shared_name");
+    Check(RowsOf(handle) == nullptr, "{} is kept by rows, and an op takes the whole of it", name);
     if (!variables_.Has(name)) {
       variables_.Set(name, Tensor(handle.Attr<DType>("dtype"), handle.Attr<Shape>("shape")));
     }
@@ -330,6 +332,9 @@ class NodeContext final : public PlanContext {
   }
   [[nodiscard]] Buffer VariableInput(int i) override {
     return planner_.buffers_.Address(planner_.VariableMemory(*node_.input(i).node));
+  }
+  [[nodiscard]] const RowColumn* RowsInput(int i) override {
+    return planner_.RowsOf(*node_.input(i).node);
   }
   void Run(Kernel kernel) override {
     if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
@@ -526,6 +531,10 @@ void Planner::FindUpdates() {
 }
 
 void Planner::AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot) {
+  if (const RowColumn* const rows = RowsOf(handle)) {
+    if (rows->column == 0) plan_.tables.insert(rows);
+    return;
+  }
   const UpdateBounds::Range range = bounds.OfSlot(slot);
   const std::string& name = handle.Attr<std::string>("shared_name");
   for (WrittenVariable& written : plan_.written) {

@@ -3,6 +3,7 @@
 // the first step runs.
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,7 @@ struct CenteredUpdate {
 
 struct CpuPlan {
   std::vector<PhasePlan> phases;
+  std::set<const RowColumn*> tables;  // the weights of those that updates write, each once
   std::vector<Task::Location> locations;
   size_t global_bytes = 0;
   size_t replica_bytes = 0;  // of each replica

@@ -536,6 +536,7 @@ class CpuBackend final : public Backend {
                                    VariableStore& variables) override {
     return std::make_unique<CpuProgram>(spec, options, variables);
   }
+  [[nodiscard]] bool keeps_rows() const override { return true; }
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/backend/row_table.h"
 #include "core/kernels/optimizer.h"
 
 namespace tpuest {
@@ -230,11 +231,20 @@ std::string UpdateGate::AfterUpdates() {
     return "";
   }
   sure_steps_ = 0;
-  const auto bad = std::find_if(plan_.written.begin(), plan_.written.end(),
-                                [](const WrittenVariable& written) { return !IsFinite(written); });
-  if (bad == plan_.written.end()) return "";
-  PutBack();
-  return bad->name;
+  const std::string bad = NotFinite();
+  if (!bad.empty()) PutBack();
+  for (const RowColumn* const rows : plan_.tables) rows->table->Forget();
+  return bad;
+}
+
+std::string UpdateGate::NotFinite() const {
+  const auto variable =
+      std::find_if(plan_.written.begin(), plan_.written.end(),
+                   [](const WrittenVariable& written) { return !IsFinite(written); });
+  if (variable != plan_.written.end()) return variable->name;
+  const auto table = std::find_if(plan_.tables.begin(), plan_.tables.end(),
+                                  [](const auto* t) { return !t->table->NotedIsFinite(); });
+  return table == plan_.tables.end() ? "" : (*table)->table->variables().front().name;
 }
 
 void UpdateGate::Keep() {
@@ -244,12 +254,14 @@ void UpdateGate::Keep() {
     const auto* const from = static_cast<const char*>(written.memory);
     kept_[i].assign(from, from + BytesOf(written));
   }
+  for (const RowColumn* const rows : plan_.tables) rows->table->Note();
 }
 
 void UpdateGate::PutBack() {
   for (size_t i = 0; i < kept_.size(); ++i) {
     std::memcpy(plan_.written[i].memory, kept_[i].data(), kept_[i].size());
   }
+  for (const RowColumn* const rows : plan_.tables) rows->table->TakeBack();
 }
 
 }  // namespace tpuest

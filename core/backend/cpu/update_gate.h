@@ -4,6 +4,8 @@
 // A step whose inputs are small numbers cannot overflow, and to see that a gradient is small takes
 // one look at it, a fraction of what its update costs. Variables are looked at when they were
 // written from outside and every kSureSteps steps; in between they cannot have grown too much.
+// What is kept by rows needs no bound of its own: it gets what an update has computed, which is
+// looked at.
 // Where the gate is not sure it keeps a copy of all that is written, looks at the result, and puts
 // the copy back if it is not finite: slower, but any update may do anything.
 
@@ -77,6 +79,8 @@ class UpdateGate {
   [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
   void Keep();
   void PutBack();
+  // The first variable that is not finite, or "".
+  [[nodiscard]] std::string NotFinite() const;
 
   const CpuPlan& plan_;
   const VariableStore& variables_;

@@ -58,9 +58,15 @@ std::vector<std::string> Candidates(const CheckpointState& state) {
 
 SavedState LoadPrefix(const std::string& prefix) {
   SavedState saved{.prefix = prefix};
-  const BundleReader reader(prefix);
+  saved.on_disk = std::make_shared<const BundleReader>(prefix);
+  const BundleReader& reader = *saved.on_disk;
+  saved.left = LeftEntries(reader);
   for (const std::string& name : reader.Names()) {
     if (reader.DTypeOf(name) == DType::kInvalid) continue;  // nothing here has such a dtype
+    if (saved.left.contains(name)) {
+      reader.ReadPieces(name, [](std::string_view) {});  // for its checksum
+      continue;
+    }
     saved.tensors[name] = reader.Read(name);
   }
   saved.objects = ReadObjectGraph(reader);
@@ -155,6 +161,16 @@ void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Lo
 }
 
 }  // namespace
+
+std::set<std::string> LeftEntries(const BundleReader& reader) {
+  if (!reader.Has(kTablesEntry) || reader.DTypeOf(kTablesEntry) != DType::kString) return {};
+  const Tensor names = reader.Read(kTablesEntry);
+  std::set<std::string> left;
+  for (const std::string_view name : names.strings()) {
+    if (reader.Has(name) && SizeOf(reader.DTypeOf(name)) > 0) left.emplace(name);
+  }
+  return left;
+}
 
 std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
   std::vector<NamedTensor> entries;

@@ -11,15 +11,19 @@
 //   tpuest/looks            int64 [n]  of a run that is not complete: the steps of the last looks
 //                                      of the hooks that count steps between looks, -1: there was
 //                                      none
+//   tpuest/tables           string [n]  variables that LoadNewest leaves on the disk
 //   tpuest/conditions       float64 [3 n]  of a run that is not complete: of each ConditionHook the
 //                                      steps so far, the average of their losses, and its truths
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "core/backend/row_keeping.h"
 #include "core/base/log.h"
 #include "core/estimator/contract/contract.h"
 #include "core/io/bundle.h"
@@ -28,6 +32,7 @@
 namespace tpuest {
 
 inline constexpr const char* kGoalEntry = "tpuest/goal";
+inline constexpr const char* kTablesEntry = "tpuest/tables";
 
 // The end of an unfinished `steps: N`.
 struct Goal {
@@ -71,6 +76,14 @@ struct SavedState {
   std::map<std::string, Tensor> tensors;
   std::optional<ObjectGraph> objects;
   ResumePoint resume;
+  // Entries of large tables, whose checksums were looked at, stay on the disk until they are asked
+  // for.
+  std::shared_ptr<const BundleReader> on_disk;
+  std::set<std::string> left;
+  // Whether rows of what is stored in slices were dealt out by mod (slice_order.h).
+  bool dealt_by_mod = false;
+  // What a run keeps by rows, where it has just saved it: shared, as its other variables.
+  std::vector<std::shared_ptr<RowTable>> tables;
 };
 
 // The entries of a ResumePoint, and the ResumePoint of a checkpoint's tensors. An entry that is
@@ -78,8 +91,11 @@ struct SavedState {
 [[nodiscard]] std::vector<NamedTensor> ResumeEntries(const ResumePoint& point);
 [[nodiscard]] ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors);
 
-// Reads a checkpoint whole; `path` is as FindCheckpoint takes it. Error kCheckpoint for one that is
-// missing or damaged.
+// The entries of a checkpoint that are left on the disk: those that tpuest/tables names.
+[[nodiscard]] std::set<std::string> LeftEntries(const BundleReader& reader);
+
+// Reads a checkpoint, but for those entries, whose checksums it looks at; `path` is as
+// FindCheckpoint takes it. Error kCheckpoint for one that is missing or damaged.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
 // What is wrong with the files of a checkpoint; nullopt: all of it can be read.
 [[nodiscard]] std::optional<std::string> DamageOf(const std::string& prefix);

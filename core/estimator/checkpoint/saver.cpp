@@ -40,6 +40,7 @@
 #include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/graph/write/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
@@ -57,12 +58,29 @@ double WrittenAt(const std::string& path) {
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
+// The data file of a checkpoint that is not there, or "".
+std::string LostShard(const std::string& prefix) {
+  const std::string first = BundleDataPath(prefix, 0, 1);
+  const std::string beginning = BaseName(first.substr(0, first.rfind('-') + 1));
+  const std::vector<std::string> names = ListDirectory(DirName(prefix));
+  const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return name.starts_with(beginning);
+  });
+  if (found == names.end()) return first;
+  const int shards = std::stoi(found->substr(beginning.size()));
+  for (int shard = 0; shard < shards; ++shard) {
+    const std::string path = BundleDataPath(prefix, shard, shards);
+    if (!FileExists(path)) return path;
+  }
+  return "";
+}
+
 // Of a mounted bucket: what was written counts once the index has come back whole.
 void ReadBack(const std::string& prefix) {
   try {
     const BundleReader reader(prefix);
-    const std::string data = BundleDataPath(prefix, 0, 1);
-    if (FileExists(data)) return;
+    const std::string data = LostShard(prefix);
+    if (data.empty()) return;
     throw Error(Code::kResource, fmt::format("{}: was written, and is not there", data));
   } catch (const Error& error) {
     throw Error(Code::kResource,
@@ -146,9 +164,15 @@ std::vector<NamedTensor> Saver::Variables() const {
   if (layout_) return layout_->Tensors(args_.variables);
   std::vector<NamedTensor> tensors;
   for (const auto& variable : args_.graph.variables()) {
-    if (!variable->local) {
-      tensors.push_back({variable->name, args_.variables.Get(variable->name)});
-    }
+    if (variable->local || args_.variables.FindRows(variable->name) != nullptr) continue;
+    tensors.push_back({variable->name, args_.variables.Get(variable->name)});
+  }
+  for (NamedTensor& entry : TableEntries(args_.variables, args_.whole_table_bytes)) {
+    tensors.push_back(std::move(entry));
+  }
+  const std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);
+  if (!large.empty()) {
+    tensors.push_back({kTablesEntry, Tensor::Strings({static_cast<int64_t>(large.size())}, large)});
   }
   return tensors;
 }

@@ -32,6 +32,7 @@ struct SaverArgs {
   Log& log;
   const Clock& clock;
   bool fsync = true;
+  int64_t whole_table_bytes = EmbeddingsOptions().whole_table_bytes;
 };
 
 class Saver {

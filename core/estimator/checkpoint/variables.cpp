@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/object_values.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/io/bundle.h"
+#include "core/io/slice_order.h"
 
 namespace tpuest {
 namespace {
@@ -79,13 +82,14 @@ const std::string& SourceOf(const Variable& variable, const Names& names) {
 }
 
 std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
-                               const std::map<std::string, Tensor>& values, const Names& names) {
+                               const std::map<std::string, Tensor>& values, const Names& names,
+                               const std::set<std::string>& tables) {
   const std::string file = BaseName(saved.prefix);
   std::vector<Fault> faults;
   std::vector<std::string> missing;
   std::vector<std::string> different;
   for (const auto& variable : graph.variables()) {
-    if (variable->local) continue;
+    if (variable->local || tables.contains(variable->name)) continue;
     const auto found = values.find(SourceOf(*variable, names));
     if (found == values.end()) {
       missing.push_back(SourceOf(*variable, names));
@@ -103,6 +107,18 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
     faults.push_back(MissingFault(saved, graph, missing));
   }
   return faults;
+}
+
+// Refuses a table whose written rows alone are in the checkpoint, where it is needed whole.
+void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::string& source) {
+  if (!saved.left.contains(source + "-values")) return;
+  throw Error(Code::kUsage,
+              fmt::format("{} has the rows of \"{}\" that were written, not all of {}",
+                          BaseName(saved.prefix), source, Dims(variable.shape)),
+              fmt::format("with tpuest.embeddings.whole_table_bytes={} or more the next checkpoint "
+                          "has it whole",
+                          variable.shape.elements() * static_cast<int64_t>(sizeof(float))))
+      .At(variable.handle.node->origin());
 }
 
 // The value that the job gives a variable of one number, whatever the checkpoint says.
@@ -153,8 +169,11 @@ void Initialize(Backend& backend, const Graph& graph, const std::vector<const Va
 
 void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint64_t seed,
                          VariableStore& store) {
+  std::set<std::string> tables;
+  if (which == Which::kAll) tables = MakeTables(graph, seed, store);
   std::vector<const Variable*> variables;
   for (const auto& variable : graph.variables()) {
+    if (tables.contains(variable->name)) continue;
     if (which == Which::kAll || variable->local) variables.push_back(variable.get());
   }
   if (variables.empty()) return;
@@ -167,12 +186,26 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
 
 void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store, Log* log,
                       const Names& names) {
-  const std::map<std::string, Tensor> values =
+  const std::set<std::string> tables = RestoreTables(saved, graph, names, store);
+  std::map<std::string, Tensor> values =
       saved.objects ? ValuesFromObjects(saved, graph) : saved.tensors;
-  std::vector<Fault> faults = Differences(saved, graph, values, names);
+  if (saved.dealt_by_mod && saved.on_disk != nullptr && !saved.objects) {
+    for (auto& [name, value] : values) {
+      if (!saved.on_disk->Has(name)) continue;
+      const int hosts = saved.on_disk->RowSlicesOf(name);
+      if (hosts > 1) value = InRowOrder(value, hosts);
+    }
+  }
+  for (const auto& variable : graph.variables()) {
+    const std::string& source = SourceOf(*variable, names);
+    if (tables.contains(variable->name) || values.contains(source)) continue;
+    CheckIsWhole(saved, *variable, source);
+    if (const Tensor whole = WholeValue(saved, source); whole.valid()) values[source] = whole;
+  }
+  std::vector<Fault> faults = Differences(saved, graph, values, names, tables);
   if (!faults.empty()) throw Error(Code::kCheckpoint, std::move(faults));
   for (const auto& variable : graph.variables()) {
-    if (variable->local) continue;
+    if (variable->local || tables.contains(variable->name)) continue;
     const Tensor& value = values.at(SourceOf(*variable, names));
     store.Set(variable->name,
               variable->from_job ? JobsNumber(*variable, value, saved, log) : value);

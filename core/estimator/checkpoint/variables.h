@@ -20,9 +20,10 @@ void InitializeVariables(Backend& backend, const Graph& graph, Which which, uint
 
 // Puts the checkpoint's values into the store, one for every variable that is not local. Error
 // kCheckpoint, with every difference, where names, shapes or dtypes do not fit; the store is then
-// as it was. Values that only the checkpoint has are passed over. Numbers that are the job's to say
-// (Variable::from_job) are the job's; `log` tells where the checkpoint's differ. `names` has, by
-// variable, the checkpoint's name for it where that is another one.
+// as it was, but for what it keeps by rows. Error kUsage for a table that the store keeps whole and
+// the checkpoint has some rows of. Values that only the checkpoint has are passed over. Numbers
+// that are the job's to say (Variable::from_job) are the job's; `log` tells where the checkpoint's
+// differ. `names` has, by variable, the checkpoint's name for it where that is another one.
 void RestoreVariables(const SavedState& saved, const Graph& graph, VariableStore& store,
                       Log* log = nullptr, const std::map<std::string, std::string>& names = {});
 

@@ -1,19 +1,26 @@
 #include "core/estimator/checkpoint/warm_start.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "core/backend/row_table.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/slot_names.h"
-#include "core/estimator/checkpoint/vocabulary_remap.h"
 #include "core/estimator/checkpoint/warm_start_source.h"
 #include "core/estimator/checkpoint/warm_start_variables.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"
 #include "core/nn/optimizers/moving_average.h"
+#include "core/nn/vocabulary_remap.h"
+#include "core/ops/row_initial.h"
 
 namespace tpuest {
 namespace {
@@ -30,8 +37,8 @@ std::string PythonShape(const Shape& shape) {
 class Starter {
  public:
   Starter(const WarmStartSettings& settings, const WarmStartSource& source, const Graph& graph,
-          const WarmStartHome& home)
-      : settings_(settings), source_(source), graph_(graph), home_(home) {}
+          const WarmStartHome& home, const VariableStore& store)
+      : settings_(settings), source_(source), graph_(graph), home_(home), store_(store) {}
 
   void Take(const Variable& variable) {
     if (variable.from_job) return Tell(variable, "the job's");
@@ -39,6 +46,7 @@ class Starter {
     const bool has_words = info != settings_.var_name_to_vocab_info.end();
     if (!has_words && !settings_.vars_to_warm_start) return;
     const auto entry = source_.Find(variable.name, PreviousOf(variable));
+    if (!entry && TakeRows(variable, has_words ? &info->second : nullptr)) return;
     if (!entry) return Missing(variable);
     if (entry->dtype != variable.dtype) {
       return Mismatch(variable,
@@ -69,6 +77,22 @@ class Starter {
     return values_;
   }
 
+  // Writes the rows of tables that the checkpoint has as their written rows.
+  void StartTables(VariableStore& store) const {
+    for (const StartedRows& start : tables_) {
+      const RowColumn& rows = *store.FindRows(start.variable->name);
+      WriteRows(source_.reader(), start.source, rows, start.places);
+      for (const int64_t row : start.new_rows) {
+        std::vector<float> values(static_cast<size_t>(rows.table->width()));
+        start.draw(static_cast<uint64_t>(row * rows.table->width()), rows.table->width(),
+                   values.data());
+        rows.table->Write(rows.column, row, values.data());
+      }
+    }
+  }
+
+  [[nodiscard]] size_t started() const { return values_.size() + tables_.size(); }
+
   // One row for each variable, in the order of the graph.
   [[nodiscard]] std::vector<WarmStartRow> Rows() const {
     std::vector<WarmStartRow> rows;
@@ -81,6 +105,81 @@ class Starter {
   }
 
  private:
+  // Rows of a table that the checkpoint has as its written rows, and where they go.
+  struct StartedRows {
+    const Variable* variable = nullptr;
+    SavedRows source;
+    std::vector<int64_t> places;    // of the checkpoint's rows; -1: nowhere
+    std::vector<int64_t> new_rows;  // of words that the checkpoint does not have
+    RowDraw draw;                   // their values
+  };
+
+  // The variable's rows in the checkpoint; nullopt where one of both is not kept by rows.
+  [[nodiscard]] std::optional<SavedRows> RowsOf(const Variable& variable) const {
+    if (store_.FindRows(variable.name) == nullptr) return std::nullopt;
+    const std::string previous = PreviousOf(variable);
+    SavedRows source{.table = {}, .variable = previous.empty() ? variable.name : previous};
+    const std::string slot = variable.name.substr(variable.table.size());
+    if (!source.variable.ends_with(slot)) return std::nullopt;
+    source.table = source.variable.substr(0, source.variable.size() - slot.size());
+    return HasRows(source_.reader(), source) ? std::optional(source) : std::nullopt;
+  }
+
+  // Whether the variable is kept by rows, here and in the checkpoint, and is taken so.
+  [[nodiscard]] bool TakeRows(const Variable& variable, const VocabInfo* info) {
+    const std::optional<SavedRows> source = RowsOf(variable);
+    if (!source) return false;
+    StartedRows start{.variable = &variable,
+                      .source = *source,
+                      .places = RowNumbers(source_.reader(), *source),
+                      .new_rows = {},
+                      .draw = {}};
+    if (info != nullptr) {
+      RemapRows(*info, start);
+    } else {
+      Tell(variable, fmt::format("{} rows loaded, the others are drawn", start.places.size()));
+    }
+    tables_.push_back(std::move(start));
+    return true;
+  }
+
+  // Rows of words that are in both vocabularies move; those of them that nobody wrote are drawn.
+  void RemapRows(const VocabInfo& info, StartedRows& start) {
+    const Variable& variable = *start.variable;
+    const std::string key = fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name);
+    if (info.axis != 0) {
+      throw Error(
+          Code::kUsage,
+          fmt::format("\"{}\" is kept by rows, and its columns stay where they are", variable.name),
+          "axis: 0")
+          .Key(key);
+    }
+    CheckSize(variable, info, 0, key);
+    const int64_t size = variable.shape.dim(0);
+    const std::vector<int64_t> from =
+        Words(info, std::min(size, info.new_vocab_size), std::numeric_limits<int64_t>::max(),
+              start.source.variable, key);
+    std::unordered_map<int64_t, int64_t> to;
+    for (int64_t row = 0; row < size; ++row) {
+      const auto i = static_cast<size_t>(row);
+      if (i < from.size() && from[i] >= 0) {
+        to[from[i]] = row;
+      } else {
+        start.new_rows.push_back(row);
+      }
+    }
+    int64_t loaded = 0;
+    for (int64_t& place : start.places) {
+      const auto found = to.find(place);
+      place = found == to.end() ? -1 : found->second;
+      loaded += place >= 0 ? 1 : 0;
+    }
+    start.draw = BackupRows(variable, info);
+    Tell(variable, fmt::format("{} of {} rows by vocabulary, {} of new words {}, the rest drawn",
+                               loaded, size, start.new_rows.size(),
+                               info.backup_initializer ? "from backup_initializer" : "zeros"));
+  }
+
   static constexpr const char* kWayOut =
       "the names must agree; see them with tpuest inspect. var_name_to_prev_var_name maps them, "
       "on_mismatch: skip leaves the variable as it is";
@@ -222,11 +321,29 @@ class Starter {
     return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
   }
 
+  // The same for some rows.
+  [[nodiscard]] RowDraw BackupRows(const Variable& variable, const VocabInfo& info) const {
+    Graph graph(graph_.registry());
+    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
+    const std::optional<RowDraw> draw = ops::RowDrawOf(
+        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer),
+        home_.seed);
+    if (draw) return *draw;
+    throw Error(Code::kUsage,
+                fmt::format("\"{}\" is kept by rows, and its backup_initializer is no function of "
+                            "the row",
+                            variable.name),
+                "a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
+        .Key(fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name));
+  }
+
   const WarmStartSettings& settings_;
   const WarmStartSource& source_;
   const Graph& graph_;
   const WarmStartHome& home_;
+  const VariableStore& store_;
   std::vector<std::pair<std::string, Tensor>> values_;
+  std::vector<StartedRows> tables_;
   std::map<std::string, std::string> told_;  // outcomes by variable
   std::vector<std::string> missing_;
   std::vector<Fault> faults_;
@@ -279,14 +396,15 @@ std::vector<WarmStartRow> WarmStart(const WarmStartFrom& from, const Graph& grap
   }
   home.log.Info("Warm-starting from: {}", prefix);
   const std::vector<const Variable*> picked = PickVariables(settings, graph, home.log);
-  const WarmStartSource source(prefix, graph, picked);
-  Starter starter(settings, source, graph, home);
+  const WarmStartSource source(prefix, graph, picked, home.dealt_by_mod);
+  Starter starter(settings, source, graph, home, store);
   for (const Variable* const variable : picked) starter.Take(*variable);
   const auto& values = starter.Finish();
   for (const auto& [name, value] : values) store.Set(name, value);
+  starter.StartTables(store);
   StartShadows(values, graph, store);
   std::vector<WarmStartRow> rows = starter.Rows();
-  LogTable(rows, values.size(), home.log);
+  LogTable(rows, starter.started(), home.log);
   return rows;
 }
 

@@ -17,6 +17,7 @@ struct WarmStartHome {
   Backend& backend;
   uint64_t seed = 0;  // for backup initializers
   Log& log;
+  bool dealt_by_mod = false;  // rows of the checkpoint's slices (slice_order.h)
 };
 
 // The outcome for a variable of the graph: "loaded", "3 of 4 rows by vocabulary, the rest zeros",

@@ -5,13 +5,14 @@
 #include "core/estimator/checkpoint/object_values.h"
 #include "core/estimator/checkpoint/object_variables.h"
 #include "core/estimator/checkpoint/saved_state.h"
+#include "core/io/slice_order.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {
 
 WarmStartSource::WarmStartSource(const std::string& prefix, const Graph& graph,
-                                 const std::vector<const Variable*>& variables)
-    : reader_(prefix), objects_(ReadObjectGraph(reader_)) {
+                                 const std::vector<const Variable*>& variables, bool dealt_by_mod)
+    : reader_(prefix), dealt_by_mod_(dealt_by_mod), objects_(ReadObjectGraph(reader_)) {
   if (!objects_) return;
   std::vector<const Variable*> model;
   for (const Variable* const variable : variables) {
@@ -50,7 +51,8 @@ std::optional<WarmStartSource::Entry> WarmStartSource::Find(const std::string& n
 }
 
 Tensor WarmStartSource::Read(const Entry& entry) const {
-  return reader_.Has(entry.key) ? reader_.Read(entry.key) : optimizers_.at(entry.key);
+  return reader_.Has(entry.key) ? ReadInRowOrder(reader_, entry.key, dealt_by_mod_)
+                                : optimizers_.at(entry.key);
 }
 
 }  // namespace tpuest

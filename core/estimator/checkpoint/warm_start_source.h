@@ -17,7 +17,7 @@ class WarmStartSource {
  public:
   // `variables` are those of the graph whose values are wanted.
   WarmStartSource(const std::string& prefix, const Graph& graph,
-                  const std::vector<const Variable*>& variables);
+                  const std::vector<const Variable*>& variables, bool dealt_by_mod = false);
 
   // A tensor of the checkpoint.
   struct Entry {
@@ -29,9 +29,10 @@ class WarmStartSource {
   // there is none.
   [[nodiscard]] std::optional<Entry> Find(const std::string& name,
                                           const std::string& previous) const;
-  // Reads the value. Error kCheckpoint where it is damaged.
+  // Reads the value, rows in their order. Error kCheckpoint where it is damaged.
   [[nodiscard]] Tensor Read(const Entry& entry) const;
 
+  [[nodiscard]] const BundleReader& reader() const { return reader_; }
   [[nodiscard]] const std::string& prefix() const { return reader_.prefix(); }
   [[nodiscard]] bool is_object_based() const { return objects_.has_value(); }
 
@@ -39,6 +40,7 @@ class WarmStartSource {
   [[nodiscard]] std::string KeyOf(const std::string& name) const;
 
   BundleReader reader_;
+  bool dealt_by_mod_ = false;
   std::optional<ObjectGraph> objects_;
   std::map<std::string, std::string>
       keys_;  // keys of variables among objects, by the graph's names

@@ -19,6 +19,7 @@
 
 #include "core/estimator/evaluate/inference_model.h"
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
 #include "core/estimator/contract/filled_up.h"
@@ -86,6 +87,8 @@ std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>&
         "Could not find trained model in model_dir: {}, running "
         "initialization to {}.",
         context_.model_dir, mode_ == Mode::kEval ? "evaluate" : "predict");
+  } else {
+    newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
   }
   return newest;
 }
@@ -122,6 +125,10 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
   Log& log = context_.home.log;
   log.Info("Graph was finalized.");
   Backend& backend = context_.home.backend;
+  if (variables_.row_keeping() == nullptr && !is_spread() &&
+      context_.home.backends().device.keeps_rows()) {
+    variables_.KeepRows(KeepingOf(context_.options.embeddings));
+  }
   if (saved) {
     log.Info("Restoring parameters from {}", saved->prefix);
     RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
@@ -134,7 +141,11 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
   RunInitFn(graph, full_->model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,
-              {.backend = backend, .seed = *context_.seed, .log = log}, variables_);
+              {.backend = backend,
+               .seed = *context_.seed,
+               .log = log,
+               .dealt_by_mod = context_.options.embeddings.dealt_by_mod},
+              variables_);
   }
   if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
   LogLocalInit(context_.home);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/backend/row_table.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/export/signatures.h"
 #include "core/estimator/step/model_builder.h"
@@ -198,6 +200,9 @@ class Verifier {
                                          .with_scaffold = true,
                                          .params = {.use_tpu = context_.options.use_tpu}});
     VariableStore variables;
+    if (context_.home.backends().device.keeps_rows()) {
+      variables.KeepRows(KeepingOf(context_.options.embeddings));
+    }
     RestoreVariables(saved, *model.graph, variables, nullptr, RestoreNames(model));
     CheckFinite(saved, *model.graph, variables);
     InitializeVariables(context_.home.backend, *model.graph, Which::kLocal, seed_, variables);
@@ -210,11 +215,29 @@ class Verifier {
     for (const Batch& batch : features_) live_.push_back(runner.Run(InputsOf(model, batch)));
   }
 
+  static void CheckRowsAreFinite(const SavedState& saved, const RowColumn& rows) {
+    std::vector<float> values(static_cast<size_t>(rows.table->width()));
+    for (const int64_t row : rows.table->WrittenRows()) {
+      rows.table->Read(rows.column, {&row, 1}, values.data());
+      const auto bad = std::find_if_not(values.begin(), values.end(),
+                                        [](float value) { return std::isfinite(value); });
+      if (bad == values.end()) continue;
+      throw Error(Code::kGate,
+                  fmt::format("{}: row {} of {} holds {}", saved.prefix, row,
+                              rows.table->variables()[static_cast<size_t>(rows.column)].name, *bad),
+                  "this model diverged: export an older checkpoint, or train again");
+    }
+  }
+
   // Such a model answers every request with NaN, the export as the live one.
   static void CheckFinite(const SavedState& saved, const Graph& graph,
                           const VariableStore& variables) {
     for (const auto& variable : graph.variables()) {
       if (variable->local || !IsFloating(variable->dtype)) continue;
+      if (const RowColumn* const rows = variables.FindRows(variable->name)) {
+        CheckRowsAreFinite(saved, *rows);
+        continue;
+      }
       const Tensor& value = variables.Get(variable->name);
       for (int64_t i = 0; i < value.elements(); ++i) {
         if (std::isfinite(value.AsDouble(i))) continue;

@@ -5,6 +5,7 @@
 
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/export/export_folder.h"
 #include "core/estimator/export/export_verifier.h"
@@ -12,6 +13,7 @@
 #include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/scaffold.h"
 #include "core/io/saved_model_folder.h"
+#include "core/nn/columns/table_rows.h"
 #include "core/nn/global_step.h"
 #include "core/ops/array.h"
 
@@ -57,6 +59,26 @@ void CheckTypes(const ServingInputReceiver& receiver, const TPUEstimatorSpec& sp
   RefuseInt64OnDevice(graph, spec, inputs);
 }
 
+// Makes the variables of tables of which the checkpoint has the written rows alone, and says what
+// of it they are.
+void AddSavedRows(const SavedState& saved, bool for_tpu, Graph& graph,
+                  std::map<std::string, std::string>& restore_names) {
+  for (const std::string& table : TablesSavedByRows(saved)) {
+    if (for_tpu) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} has of \"{}\" the rows of a table that were written, which are "
+                              "not looked up on a TPU",
+                              saved.prefix, table),
+                  "export_to_tpu: false")
+          .Key("export_to_tpu");
+    }
+    const std::string values = RowValuesName(table);
+    const Shape shape = saved.on_disk->ShapeOf(values);
+    nn::AddWrittenRows(graph, table, shape.dim(0), shape.dim(1), saved.resume.seed.value_or(0));
+    restore_names[table] = values;
+  }
+}
+
 // Throws the Error of a restore, with the mode that it is about.
 [[noreturn]] void ThrowMissing(Mode mode, const SavedState& saved, const Error& error) {
   std::vector<Fault> faults = error.faults();
@@ -77,7 +99,7 @@ ExportResult SavedModelWriter::Write(const ExportArgs& args) {
   }
   const SavedState saved = FindModel(args.checkpoint);
   const uint64_t seed = context_.Seed(saved.resume.seed);
-  std::vector<Part> parts = BuildParts(args);
+  std::vector<Part> parts = BuildParts(args, &saved);
   Log& log = context_.home.log;
   for (const Part& part : parts) LogSignatures(part.signatures, log);
   log.Info("Restoring parameters from {}", saved.prefix);
@@ -102,7 +124,7 @@ ExportResult SavedModelWriter::Write(const ExportArgs& args) {
 
 void SavedModelWriter::TryBuild(const ExportArgs& args) const {
   CheckArgs(args);
-  (void)BuildParts(args);
+  (void)BuildParts(args, nullptr);
 }
 
 ExportResult SavedModelWriter::ResultOf(const std::vector<Part>& parts, const SavedState& saved,
@@ -155,32 +177,43 @@ void SavedModelWriter::CheckArgs(const ExportArgs& args) const {
 SavedState SavedModelWriter::FindModel(const std::optional<std::string>& path) const {
   if (path) return context_.Checkpoint(*path);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
-  if (newest) return std::move(*newest);
+  if (newest) {
+    newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
+    return std::move(*newest);
+  }
   if (context_.options.warm_start_from) {
-    return LoadCheckpoint(PathOf(*context_.options.warm_start_from));
+    return context_.Checkpoint(PathOf(*context_.options.warm_start_from));
   }
   throw Error(Code::kCheckpoint,
               fmt::format("Couldn't find trained model at {}.", context_.model_dir),
               "train first, or name a checkpoint with --checkpoint");
 }
 
-std::vector<SavedModelWriter::Part> SavedModelWriter::BuildParts(const ExportArgs& args) const {
+std::vector<SavedModelWriter::Part> SavedModelWriter::BuildParts(const ExportArgs& args,
+                                                                 const SavedState* saved) const {
   const EstimatorOptions& options = context_.options;
   std::vector<Part> parts;
   for (const Mode mode : {Mode::kTrain, Mode::kEval, Mode::kPredict}) {
     if (!args.input_receivers.contains(mode)) continue;
-    if (mode != Mode::kPredict || options.export_to_cpu) parts.push_back(Build(mode, false, args));
-    if (mode == Mode::kPredict && options.ExportsToTpu()) parts.push_back(Build(mode, true, args));
+    if (mode != Mode::kPredict || options.export_to_cpu) {
+      parts.push_back(Build(mode, false, args, saved));
+    }
+    if (mode == Mode::kPredict && options.ExportsToTpu()) {
+      parts.push_back(Build(mode, true, args, saved));
+    }
   }
   return parts;
 }
 
-SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu,
-                                               const ExportArgs& args) const {
+SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu, const ExportArgs& args,
+                                               const SavedState* saved) const {
   Log& log = context_.home.log;
   Part part{.graph = std::make_unique<Graph>(context_.home.registry), .tags = {TagOf(mode)}};
   Graph& graph = *part.graph;
   nn::GetOrCreateGlobalStep(graph);
+  if (saved != nullptr && mode != Mode::kTrain) {
+    AddSavedRows(*saved, for_tpu, graph, part.restore_names);
+  }
   part.receiver = args.input_receivers.at(mode)(graph);
   Params params{.use_tpu = for_tpu};
   if (for_tpu) params.batch_config = args.batch_config;
@@ -194,7 +227,7 @@ SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu,
   log.Info("Done calling model_fn.");
   CheckSpec(graph, mode, params, part.spec);
   if (const auto scaffold = CallScaffoldFn(graph, part.spec)) {
-    part.restore_names = scaffold->restore_names;
+    part.restore_names.insert(scaffold->restore_names.begin(), scaffold->restore_names.end());
   }
   part.signatures = mode == Mode::kPredict ? ServingSignatures(part.spec, part.receiver)
                                            : SupervisedSignatures(part.spec, part.receiver,

@@ -45,8 +45,11 @@ class SavedModelWriter {
                                              const SavedState& saved, std::string path);
   // The checkpoint that `path` names, the newest of model_dir, or the one of a warm start.
   [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
-  [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args) const;
-  [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args) const;
+  // `saved`: tables of which it has the written rows alone are looked up in these; nullptr: there
+  // is none yet.
+  [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args, const SavedState* saved) const;
+  [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args,
+                           const SavedState* saved) const;
   // Finds the files that the parts' graphs name. Returns their paths by their names in assets/.
   [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
   [[nodiscard]] TpuInference CallOf(const Part& part) const;

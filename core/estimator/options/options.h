@@ -213,6 +213,35 @@ struct OnNanOptions {
   }
 };
 
+// How the tables of an embedding_config_spec are kept and saved.
+struct EmbeddingsOptions {
+  std::string layout = "auto";
+  int64_t whole_table_bytes = int64_t{4} << 30;
+  std::optional<int64_t> max_resident_bytes;
+  // embedding_config_spec.partition_strategy is mod: so the hosts of a TPU have dealt out the rows
+  // of tables whose checkpoints are in slices.
+  bool dealt_by_mod = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("layout", layout,
+      {.help = "array: room for every row, given page by page; index: the rows that were written; "
+               "auto: an array up to 256 MiB",
+       .tpuest = true,
+       .values = {"auto", "array", "index"},
+       .changes_bits = false});
+    v("whole_table_bytes", whole_table_bytes,
+      {.help = "a larger table stands in checkpoints as the rows that were written, TABLE-keys and "
+               "TABLE-values: TensorFlow does not read it as a variable",
+       .tpuest = true});
+    v("max_resident_bytes", max_resident_bytes,
+      {.help = "most bytes that all tables may hold in memory, weights and slots: a run that needs "
+               "more ends with exit code 6; null: what the machine has",
+       .tpuest = true,
+       .changes_bits = false});
+  }
+};
+
 // The arguments of TPUEstimator, and what goes beyond them.
 struct EstimatorOptions {
   bool use_tpu = true;
@@ -231,6 +260,7 @@ struct EstimatorOptions {
   // tpuest.uneven_batches of a job: "error", or "pad": with use_tpu a batch that does not divide by
   // the replicas is filled up, and what fills it up weighs nothing.
   std::string uneven_batches = "error";
+  EmbeddingsOptions embeddings;  // tpuest.embeddings of a job
 
   template <class V>
   void Visit(V& v) {

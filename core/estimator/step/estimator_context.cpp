@@ -36,7 +36,10 @@ namespace {
 }  // namespace
 
 SavedState EstimatorContext::Checkpoint(const std::string& path) const {
-  return in_memory && in_memory->prefix == path ? *in_memory : LoadCheckpoint(path);
+  if (in_memory && in_memory->prefix == path) return *in_memory;
+  SavedState saved = LoadCheckpoint(path);
+  saved.dealt_by_mod = options.embeddings.dealt_by_mod;
+  return saved;
 }
 
 uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {

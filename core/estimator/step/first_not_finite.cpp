@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/step_program.h"
@@ -94,6 +95,9 @@ std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
   const std::optional<SavedState> saved = LoadNewest(context.model_dir, context.home.log);
   if (!saved) return std::nullopt;
   VariableStore variables;
+  if (context.home.backends().device.keeps_rows()) {
+    variables.KeepRows(KeepingOf(context.options.embeddings));
+  }
   RestoreVariables(*saved, *model->graph, variables);
   const uint64_t seed = context.seed.value_or(saved->resume.seed.value_or(0));
   InitializeVariables(context.home.backend, *model->graph, Which::kLocal, seed, variables);

@@ -7,6 +7,7 @@
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start.h"
@@ -59,6 +60,22 @@ bool IsLast(const TrainLength& length, const SavedState& newest) {
   return length.steps && HasSaved(length, newest) && !newest.resume.goal;
 }
 
+// Refuses tables that would have to be saved by their rows, where they are not kept so.
+void CheckFitWhole(const Graph& graph, int64_t whole_table_bytes, const std::string& why,
+                   const std::string& hint) {
+  for (const TableVariables& table : TablesOf(graph)) {
+    const Variable& weights = *table.front();
+    const int64_t bytes = weights.shape.elements() * static_cast<int64_t>(sizeof(float));
+    if (bytes <= whole_table_bytes) continue;
+    throw Error(
+        Code::kUsage,
+        fmt::format("\"{}\" has {} bytes, and {}; tpuest.embeddings.whole_table_bytes is {}",
+                    weights.name, bytes, why, whole_table_bytes),
+        hint)
+        .At(weights.handle.node->origin());
+  }
+}
+
 void CheckListeners(const TrainHooks& hooks, bool saves) {
   if (hooks.saving_listeners.empty() || saves) return;
   throw Error(
@@ -97,6 +114,7 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   const bool may_lock = !context_.home.dry_run && DirectoryExists(PrivateDir(context_.model_dir));
   if (may_lock) lock = LockRun(context_);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  if (newest) newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
   if (newest && IsLast(length, *newest)) return AlreadyDone(length, *newest, lock != nullptr);
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
 }
@@ -227,6 +245,9 @@ SavedState Trainer::Saved() const {
   const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
   Check(newest.has_value(), "{}: nothing was saved", context_.model_dir);
   SavedState saved{.prefix = *newest, .tensors = variables_.tensors()};
+  saved.tables = variables_.tables();
+  saved.on_disk = std::make_shared<const BundleReader>(*newest);
+  saved.left = LeftEntries(*saved.on_disk);
   saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   saved.resume.seed = context_.seed;
   saved.resume.cut = cut_;
@@ -256,12 +277,41 @@ TrainStep& Trainer::StepFor(const StreamSpec& stream) {
   return *step_;
 }
 
+// Rows that a checkpoint does not have are drawn by the seed that the run began with.
+void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
+  const EmbeddingsOptions& options = context_.options.embeddings;
+  if (context_.collective != nullptr) {
+    return CheckFitWhole(graph, options.whole_table_bytes,
+                         "every process of a group keeps all of a table",
+                         "one process keeps the rows alone that were written: --processes 1");
+  }
+  if (context_.options.run_config.checkpoint_format == "checkpoint") {
+    return CheckFitWhole(graph, options.whole_table_bytes,
+                         "a checkpoint of objects has all of a table",
+                         "run_config.checkpoint_format=saver");
+  }
+  if (!context_.home.backends().device.keeps_rows()) return;
+  if (variables_.row_keeping() == nullptr) variables_.KeepRows(KeepingOf(options));
+  const bool has_rows =
+      plan.newest && std::any_of(plan.newest->left.begin(), plan.newest->left.end(),
+                                 [](const std::string& name) { return name.ends_with("-keys"); });
+  const std::optional<uint64_t> drew = plan.newest ? plan.newest->resume.seed : std::nullopt;
+  if (!has_rows || !drew || drew == plan.resume.seed) return;
+  throw Error(Code::kUsage,
+              fmt::format("{} has the rows of a table that were written; the others are drawn by "
+                          "the seed {}, and the run's is {}",
+                          plan.newest->prefix, *drew, *plan.resume.seed),
+              fmt::format("run_config.tf_random_seed={}", *drew))
+      .Key("run_config.tf_random_seed");
+}
+
 void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
   const Graph& graph = *model.graph;
   Log& log = context_.home.log;
   if (plan.saves) log.Info("Create CheckpointSaverHook.");
   log.Info("Graph was finalized.");
   Backend& backend = context_.home.backend;
+  KeepRows(graph, plan);
   if (plan.newest) {
     log.Info("Restoring parameters from {}", plan.newest->prefix);
     RestoreVariables(*plan.newest, graph, variables_, &log);
@@ -273,7 +323,11 @@ void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
   RunInitFn(graph, model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,
-              {.backend = backend, .seed = *plan.resume.seed, .log = log}, variables_);
+              {.backend = backend,
+               .seed = *plan.resume.seed,
+               .log = log,
+               .dealt_by_mod = context_.options.embeddings.dealt_by_mod},
+              variables_);
   }
   LogLocalInit(context_.home);
 }

@@ -85,6 +85,7 @@ class Trainer {
   // The step for such a stream: the one that is there if the columns are the same.
   [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);
   // Fills the variables with the values that the run starts with.
+  void KeepRows(const Graph& graph, const TrainPlan& plan);
   void LoadVariables(const BuiltModel& model, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
   // Reads the first batch and compiles the step for it; nullopt where an unfinished run has read

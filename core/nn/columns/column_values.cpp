@@ -98,13 +98,17 @@ Value CombinedRows(const Variable& table, const Categories& categories,
     const Value positive = ops::Greater(weights, Zero(weights));
     present = present.valid() ? ops::LogicalAnd(present, positive) : positive;
   }
+  const auto rows_of = [&](Value asked) {
+    return combination.start == nullptr ? ops::ResourceGather(table.handle, asked)
+                                        : TableRows(table, *combination.start, asked);
+  };
   Value rows;
   if (present.valid()) {
-    const Value taken = ops::ResourceGather(table.handle, AskedRows(ids, present, combination));
+    const Value taken = rows_of(AskedRows(ids, present, combination));
     rows = ops::SelectV2(ops::ExpandDims(present, -1), taken, Zero(taken));
     if (weights.valid()) weights = ops::SelectV2(present, weights, Zero(weights));
   } else {
-    rows = ops::ResourceGather(table.handle, ids);
+    rows = rows_of(ids);
   }
   if (combination.max_norm) rows = Shortened(rows, *combination.max_norm);
   if (weights.valid()) rows = ops::Mul(rows, ops::ExpandDims(weights, -1));
@@ -497,18 +501,19 @@ Value ColumnValues::Embedding(const std::string& variable, const Categories& cat
   Graph& graph = layers_.graph;
   const OriginScope origin(graph, place);
   const Variable* table = graph.FindVariable(variable);
+  const auto dimension = static_cast<double>(options.dimension);
+  const TableStart start{Shape({categories.buckets, options.dimension}),
+                         options.initializer.value_or(TruncatedNormalInitializer{
+                             .mean = 0, .stddev = 1 / std::sqrt(dimension)})};
   if (table == nullptr) {
-    const auto dimension = static_cast<double>(options.dimension);
-    const Initializer initializer = options.initializer.value_or(
-        TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)});
-    table = AddWeight(layers_, variable, Shape({categories.buckets, options.dimension}),
-                      initializer, options.trainable);
+    table = AddWeight(layers_, variable, start.shape, start.initializer, options.trainable);
   }
   return CombinedRows(*table, categories,
                       {.combiner = options.combiner,
                        .max_norm = options.max_norm,
                        .trains = layers_.training,
-                       .present_rows = on_tpu_});
+                       .present_rows = on_tpu_,
+                       .start = &start});
 }
 
 struct ColumnValues::Densify {

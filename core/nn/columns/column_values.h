@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/nn/columns/column_set.h"
+#include "core/nn/columns/table_rows.h"
 #include "core/nn/layers/layer.h"
 
 namespace tpuest::nn {
@@ -32,6 +33,7 @@ struct Combination {
   bool trains = false;  // the gradient is asked for: it has TensorFlow's rows
   // The gradient has the rows that some example has, and no other, as a TPU's have.
   bool present_rows = false;
+  const TableStart* start = nullptr;  // of a table whose rows may be kept (table_rows.h)
 };
 [[nodiscard]] Value CombinedRows(const Variable& table, const Categories& categories,
                                  const Combination& combination);

@@ -86,10 +86,6 @@ class SpecCheck {
     } else if (!context_.use_tpu || !context_.eval_on_tpu) {
       faults_.Say("partition_strategy", "Mod sharding of embedding tables not supported on CPU.",
                   "partition_strategy: div");
-    } else {
-      faults_.Say("partition_strategy",
-                  "a table is whole in every process, in the order of its rows: none is dealt out",
-                  "partition_strategy: div");
     }
   }
 
@@ -287,20 +283,29 @@ class SpecCheck {
   Faults faults_{"embedding_config_spec"};
 };
 
+// The variables of a graph that are a column's table: one, if the model takes the column as it
+// should.
+std::vector<std::string> VariablesOf(const ColumnSet& columns, const std::string& name,
+                                     const Graph& graph) {
+  const FeatureColumn& column = columns.At(name, {});
+  if (const auto* const shared = std::get_if<TpuSharedEmbeddingColumns>(&column)) {
+    const std::string variable = ScopeOf(SharedName(columns, *shared));
+    if (graph.FindVariable(variable) == nullptr) return {};
+    return {variable};
+  }
+  std::vector<std::string> found;
+  const std::string ending = fmt::format("/{}/embedding_weights", ScopeOf(columns.NameOf(name)));
+  for (const auto& variable : graph.variables()) {
+    if (variable->name.ends_with(ending)) found.push_back(variable->name);
+  }
+  return found;
+}
+
 // The variable of a column's table. Throws Error kUsage, in TensorFlow's words, where there is none
 // or are several.
 std::string VariableOf(const ColumnSet& columns, const std::string& name, const Graph& graph) {
   const FeatureColumn& column = columns.At(name, {});
-  std::vector<std::string> found;
-  if (const auto* const shared = std::get_if<TpuSharedEmbeddingColumns>(&column)) {
-    const std::string variable = ScopeOf(SharedName(columns, *shared));
-    if (graph.FindVariable(variable) != nullptr) found.push_back(variable);
-  } else {
-    const std::string ending = fmt::format("/{}/embedding_weights", ScopeOf(columns.NameOf(name)));
-    for (const auto& variable : graph.variables()) {
-      if (variable->name.ends_with(ending)) found.push_back(variable->name);
-    }
-  }
+  const std::vector<std::string> found = VariablesOf(columns, name, graph);
   if (found.empty()) {
     Refuse(PlaceOf(column),
            "Embedding feature column did not capture any thing. Make sure the feature columns "
@@ -351,6 +356,22 @@ TableTraining TablesOf(const EmbeddingConfigSpec& spec, const ColumnSet& columns
                                .learning_rate = RateOfTable(table)});
   }
   return training;
+}
+
+void KeepTablesByRows(const EmbeddingConfigSpec& spec, const ColumnSet& columns, Graph& graph) {
+  std::vector<std::string> names;
+  for (const std::string& name : spec.feature_columns) {
+    if (!columns.Has(name) || !IsTable(columns.At(name, {}))) continue;
+    const std::vector<std::string> found = VariablesOf(columns, name, graph);
+    names.insert(names.end(), found.begin(), found.end());
+  }
+  for (const auto& [name, table] : spec.table_to_config_dict) names.push_back(ScopeOf(name));
+  for (const std::string& name : names) {
+    Variable* const variable = graph.FindVariable(name);
+    if (variable == nullptr) continue;
+    variable->by_rows = true;
+    variable->table = name;
+  }
 }
 
 }  // namespace tpuest::nn

@@ -115,4 +115,8 @@ struct SpecContext {
 [[nodiscard]] TableTraining TablesOf(const EmbeddingConfigSpec& spec, const ColumnSet& columns,
                                      const Graph& graph);
 
+// Says of the tables that a graph has of a spec that it reads some rows of them
+// (Variable::by_rows): for graphs that do not train.
+void KeepTablesByRows(const EmbeddingConfigSpec& spec, const ColumnSet& columns, Graph& graph);
+
 }  // namespace tpuest::nn

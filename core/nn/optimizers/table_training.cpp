@@ -127,6 +127,7 @@ class TableStep {
       const WholeGradient whole = Whole();
       return ApplyToAll(*adam, variable_, rate_, whole.gradient, whole.there);
     }
+    MarkByRows();
     if (replicas_ > 1 && !RowOptionsOf(optimizer_).use_gradient_accumulation) {
       return ApplyToRows(optimizer_, variable_, rate_, InTurn(slices_, replicas_, multiplier_));
     }
@@ -137,6 +138,12 @@ class TableStep {
   }
 
  private:
+  // Nothing reads or writes the whole of the table.
+  void MarkByRows() const {
+    Variable* const table = graph_.FindVariable(variable_.name);
+    table->by_rows = true;
+    table->table = table->name;
+  }
   [[nodiscard]] Value Scaled(Value gradient) const {
     return multiplier_.valid() ? ops::Mul(gradient, multiplier_) : gradient;
   }

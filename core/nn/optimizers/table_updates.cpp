@@ -169,8 +169,11 @@ std::vector<const Variable*> VariablesOf(const TableOptimizer& optimizer, const 
   Graph& graph = table.handle.graph();
   std::vector<const Variable*> variables = {&table};
   for (const TableSlot& slot : SlotsOf(optimizer)) {
-    variables.push_back(&GetOrCreateSlot(graph, fmt::format("{}/{}", table.name, slot.ending),
-                                         table.dtype, table.shape, slot.initial));
+    Variable& variable = GetOrCreateSlot(graph, fmt::format("{}/{}", table.name, slot.ending),
+                                         table.dtype, table.shape, slot.initial);
+    variable.by_rows = table.by_rows;
+    variable.table = table.table;
+    variables.push_back(&variable);
   }
   return variables;
 }

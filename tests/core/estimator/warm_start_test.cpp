@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "core/estimator/checkpoint/vocabulary_remap.h"
 #include "core/estimator/options/options.h"
 #include "core/io/bundle.h"
+#include "core/nn/vocabulary_remap.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {

@@ -98,6 +98,7 @@ TEST_CASE("every tensor of TensorFlow's checkpoints is read, of any dtype, slice
   CheckAgainstTensorFlow(TestData("name_based/model.ckpt-7"), Expected("name_based"));
   CheckAgainstTensorFlow(TestData("object_based/ckpt-2"), Expected("object_based"));
   CheckAgainstTensorFlow(TestData("partitioned/model.ckpt"), Expected("partitioned"));
+  CheckAgainstTensorFlow(TestData("pod/model.ckpt-7"), Expected("pod"));
   CheckAgainstTensorFlow(TestData("several_shards/model.ckpt"), Expected("several_shards"));
 }
 
@@ -143,6 +144,30 @@ TEST_CASE("a bundle leaves two files and nothing temporary") {
   WriteBundle(folder.File("model.ckpt-1"), {{"x", Tensor::Scalar(1.0F)}});
   CHECK(ListDirectory(folder.path()) ==
         std::vector<std::string>{"model.ckpt-1.data-00000-of-00001", "model.ckpt-1.index"});
+}
+
+TEST_CASE("tensors that do not fit a shard begin another, streamed in pieces or not") {
+  const TemporaryFolder folder;
+  const std::string prefix = folder.File("model.ckpt-1");
+  const auto streamed = std::make_shared<StreamedTensor>(
+      StreamedTensor{.dtype = DType::kFloat, .shape = Shape({3, 2}), .write = [](const auto& take) {
+                       const float values[] = {1, 2, 3, 4, 5, 6};
+                       const char* const bytes = reinterpret_cast<const char*>(values);
+                       take({bytes, 8});
+                       take({bytes + 8, 16});
+                     }});
+  const Tensor whole = Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  WriteBundle(prefix, {{"b", {}, streamed}, {"a", whole}, {"c", Tensor::Scalar<int64_t>(7)}},
+              /*fsync=*/false, /*shard_bytes=*/40);
+  CHECK(FileExists(BundleDataPath(prefix, 1, 2)));
+  const BundleReader reader(prefix);
+  CHECK(SameBits(reader.Read("a"), whole));
+  CHECK(SameBits(reader.Read("b"), whole));
+  CHECK(reader.ChecksumOf("a") == reader.ChecksumOf("b"));
+  CHECK(*reader.Read("c").data<int64_t>() == 7);
+  std::string pieces;
+  reader.ReadPieces("b", [&](std::string_view bytes) { pieces += bytes; });
+  CHECK(pieces == std::string(static_cast<const char*>(whole.raw()), whole.bytes()));
 }
 
 TEST_CASE("many threads read one bundle") {

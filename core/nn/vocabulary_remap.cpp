@@ -1,4 +1,4 @@
-#include "core/estimator/checkpoint/vocabulary_remap.h"
+#include "core/nn/vocabulary_remap.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,362 @@
+#include "core/backend/row_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kMostArrayBytes = int64_t{256} << 20;  // of a table whose layout is its size's
+constexpr int64_t kSlabBytes = int64_t{1} << 20;
+constexpr size_t kFirstSlots = 1024;
+constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
+constexpr int64_t kAhead = 16;           // rows that are fetched before they are read
+
+// Memory of zeros that the system gives page by page.
+void* Reserve(size_t bytes, bool in_large_pages) {
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  if (in_large_pages) (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+int64_t SlabRecords(int64_t record_bytes) {
+  const int64_t records = std::max<int64_t>(kSlabBytes / (record_bytes + 8), 1);
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(records)));
+}
+
+// The numbers of the rows stand behind the records, at a multiple of 8 bytes.
+int64_t RecordsBytes(int64_t record_bytes) {
+  return (SlabRecords(record_bytes) * record_bytes + 7) / 8 * 8;
+}
+int64_t SlabBytes(int64_t record_bytes) {
+  return RecordsBytes(record_bytes) + SlabRecords(record_bytes) * 8;
+}
+
+int64_t BitWords(int64_t rows) { return (rows + 63) / 64; }
+bool BitOf(const uint64_t* bits, int64_t row) { return (bits[row / 64] >> (row % 64) & 1) != 0; }
+void SetBit(uint64_t* bits, int64_t row) { bits[row / 64] |= uint64_t{1} << (row % 64); }
+void ClearBit(uint64_t* bits, int64_t row) { bits[row / 64] &= ~(uint64_t{1} << (row % 64)); }
+
+// The slots of an index of so many rows: three quarters of them are taken at most.
+int64_t SlotsFor(int64_t written) {
+  const auto needed = static_cast<uint64_t>(written + written / 3 + 1);
+  return static_cast<int64_t>(std::max<uint64_t>(std::bit_ceil(needed), kFirstSlots));
+}
+
+}  // namespace
+
+RowLayout RowTable::LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked) {
+  if (asked != RowLayout::kAuto) return asked;
+  return rows <= kMostArrayBytes / record_bytes ? RowLayout::kArray : RowLayout::kIndex;
+}
+
+int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, RowLayout layout) {
+  if (layout == RowLayout::kArray) return rows * record_bytes + 2 * BitWords(rows) * 8;
+  const int64_t records = SlabRecords(record_bytes);
+  const int64_t slabs = (written + records - 1) / records;
+  return slabs * SlabBytes(record_bytes) + SlotsFor(written) * 4;
+}
+
+RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variables,
+                   const RowKeeping& options)
+    : rows_(rows),
+      width_(width),
+      variables_(std::move(variables)),
+      record_floats_(width * static_cast<int64_t>(variables_.size())),
+      record_bytes_(record_floats_ * static_cast<int64_t>(sizeof(float))),
+      layout_(LayoutOf(rows, record_bytes_, options.layout)),
+      budget_(options.budget) {
+  Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
+  Pay(BytesOf(rows_, 0, record_bytes_, layout_));
+  if (IsArray()) {
+    array_bytes_ = static_cast<size_t>(rows_ * record_bytes_);
+    bits_bytes_ = static_cast<size_t>(2 * BitWords(rows_) * 8);
+    array_ = static_cast<float*>(Reserve(array_bytes_, true));
+    bits_ = static_cast<uint64_t*>(Reserve(bits_bytes_, false));
+  } else {
+    slab_records_ = SlabRecords(record_bytes_);
+    slots_.assign(kFirstSlots, 0);
+  }
+}
+
+RowTable::~RowTable() {
+  if (array_ != nullptr) ::munmap(array_, array_bytes_);
+  if (bits_ != nullptr) ::munmap(bits_, bits_bytes_);
+  budget_->held -= paid_;
+}
+
+void RowTable::Pay(int64_t bytes) {
+  const int64_t held = budget_->held += bytes;
+  paid_ += bytes;
+  if (held <= budget_->most) return;
+  budget_->held -= bytes;
+  paid_ -= bytes;
+  const std::string how =
+      IsArray() ? fmt::format("{} rows of {} bytes", rows_, record_bytes_)
+                : fmt::format("{} of {} rows were written, {} bytes each and {} of index", written_,
+                              rows_, record_bytes_, paid_ - written_ * record_bytes_);
+  throw Error(
+      Code::kResource,
+      fmt::format("table \"{}\" needs {} bytes more: it has {} ({}), all tables would have {}, "
+                  "tpuest.embeddings.max_resident_bytes is {}",
+                  variables_.front().name, bytes, paid_, how, held, budget_->most),
+      "raise it, take a smaller dimension or fewer slots (StochasticGradientDescent has "
+      "none); `tpuest plan` has the sums")
+      .Key("tpuest.embeddings.max_resident_bytes");
+}
+
+// Fibonacci hashing: the high bits of the product depend on all of the number's.
+uint64_t RowTable::HomeOf(int64_t row) const {
+  const int bits = std::countr_zero(slots_.size());
+  return (static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL) >> (64 - bits);
+}
+
+float* RowTable::RecordAt(uint32_t place) const {
+  char* const slab = slabs_[place / static_cast<uint64_t>(slab_records_)].get();
+  const auto at = static_cast<int64_t>(place & static_cast<uint64_t>(slab_records_ - 1));
+  return reinterpret_cast<float*>(slab + at * record_bytes_);
+}
+
+int64_t& RowTable::KeyAt(uint32_t place) const {
+  char* const slab = slabs_[place / static_cast<uint64_t>(slab_records_)].get();
+  const auto at = static_cast<int64_t>(place & static_cast<uint64_t>(slab_records_ - 1));
+  return reinterpret_cast<int64_t*>(slab + RecordsBytes(record_bytes_))[at];
+}
+
+// The slot of a row, or the free one where it would go.
+size_t RowTable::SlotOf(int64_t row) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = HomeOf(row);
+  while (slots_[slot] != 0 && KeyAt(slots_[slot] - 1) != row) slot = (slot + 1) & mask;
+  return slot;
+}
+
+float* RowTable::Find(int64_t row) const {
+  if (IsArray()) {
+    return BitOf(bits_, row) ? array_ + row * record_floats_ : nullptr;
+  }
+  const uint32_t at = slots_[SlotOf(row)];
+  return at == 0 ? nullptr : RecordAt(at - 1);
+}
+
+const float* RowTable::Held(int64_t row) const {
+  if (!IsArray()) return Find(row);
+  return BitOf(bits_ + BitWords(rows_), row) ? array_ + row * record_floats_ : nullptr;
+}
+
+void RowTable::Grow() {
+  const auto slots = static_cast<size_t>(SlotsFor(written_ + 1));
+  if (slots <= slots_.size()) return;
+  Pay(static_cast<int64_t>((slots - slots_.size()) * sizeof(uint32_t)));
+  std::vector<uint32_t> old = std::exchange(slots_, std::vector<uint32_t>(slots, 0));
+  const size_t mask = slots - 1;
+  for (const uint32_t at : old) {
+    if (at == 0) continue;
+    size_t slot = HomeOf(KeyAt(at - 1));
+    while (slots_[slot] != 0) slot = (slot + 1) & mask;
+    slots_[slot] = at;
+  }
+}
+
+uint32_t RowTable::NewPlace() {
+  if (free_.empty()) {
+    const int64_t bytes = SlabBytes(record_bytes_);
+    Pay(bytes);
+    slabs_.push_back(std::make_unique_for_overwrite<char[]>(static_cast<size_t>(bytes)));
+    const auto first = (slabs_.size() - 1) * static_cast<size_t>(slab_records_);
+    Check(first + static_cast<size_t>(slab_records_) < UINT32_MAX, "a table of 2^32 records");
+    // Taken from the back: the first place of a slab first.
+    for (int64_t i = slab_records_ - 1; i >= 0; --i) {
+      const auto place = static_cast<uint32_t>(first + static_cast<size_t>(i));
+      KeyAt(place) = -1;
+      free_.push_back(place);
+    }
+  }
+  const uint32_t place = free_.back();
+  free_.pop_back();
+  return place;
+}
+
+float* RowTable::Add(int64_t row) {
+  if (IsArray()) {
+    SetBit(bits_, row);
+    SetBit(bits_ + BitWords(rows_), row);
+    ++written_;
+    return array_ + row * record_floats_;
+  }
+  Grow();
+  const uint32_t place = NewPlace();
+  KeyAt(place) = row;
+  slots_[SlotOf(row)] = place + 1;
+  ++written_;
+  return RecordAt(place);
+}
+
+// What stands behind a slot that becomes free moves up, so that no search ends too soon.
+void RowTable::Remove(int64_t row) {
+  --written_;
+  if (IsArray()) {
+    ClearBit(bits_, row);
+    ClearBit(bits_ + BitWords(rows_), row);
+    return;
+  }
+  const size_t mask = slots_.size() - 1;
+  size_t hole = SlotOf(row);
+  free_.push_back(slots_[hole] - 1);
+  KeyAt(slots_[hole] - 1) = -1;
+  slots_[hole] = 0;
+  for (size_t slot = (hole + 1) & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const size_t home = HomeOf(KeyAt(slots_[slot] - 1));
+    if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
+    slots_[hole] = std::exchange(slots_[slot], 0);
+    hole = slot;
+  }
+}
+
+void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const {
+  const auto at = static_cast<size_t>(column);
+  const auto n = static_cast<int64_t>(rows.size());
+  for (int64_t i = 0; i < n; ++i, to += width_) {
+    if (i + kAhead < n) {
+      const int64_t next = rows[static_cast<size_t>(i + kAhead)];
+      __builtin_prefetch(IsArray() ? static_cast<const void*>(array_ + next * record_floats_)
+                                   : &slots_[HomeOf(next)]);
+    }
+    const int64_t row = rows[static_cast<size_t>(i)];
+    if (const float* const record = Held(row)) {
+      std::memcpy(to, record + column * width_, static_cast<size_t>(width_) * sizeof(float));
+    } else {
+      variables_[at].initial(static_cast<uint64_t>(row * width_), width_, to);
+    }
+  }
+}
+
+void RowTable::FillRun(int64_t first, int64_t n) const {
+  std::vector<float> drawn(static_cast<size_t>(n * width_));
+  const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
+  float* to = array_ + first * record_floats_;
+  for (const RowVariable& variable : variables_) {
+    variable.initial(static_cast<uint64_t>(first * width_), n * width_, drawn.data());
+    for (int64_t i = 0; i < n; ++i) {
+      std::memcpy(to + i * record_floats_, drawn.data() + i * width_, bytes);
+    }
+    to += width_;
+  }
+  for (int64_t row = first; row < first + n; ++row) SetBit(bits_ + BitWords(rows_), row);
+}
+
+void RowTable::Fill(int64_t first, int64_t n) const {
+  const std::unique_lock lock(mutex_);
+  const uint64_t* const there = bits_ + BitWords(rows_);
+  for (int64_t row = first; row < first + n; ++row) {
+    if (BitOf(there, row)) continue;
+    const int64_t begin = row;
+    while (row < first + n && row < begin + kFilledAtOnce && !BitOf(there, row)) ++row;
+    FillRun(begin, row - begin);
+    --row;
+  }
+}
+
+void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const {
+  const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
+  if (IsArray()) {
+    Fill(first, n);
+    const float* from = array_ + first * record_floats_ + column * width_;
+    for (int64_t i = 0; i < n; ++i, from += record_floats_, to += width_) {
+      std::memcpy(to, from, bytes);
+    }
+    return;
+  }
+  variables_[static_cast<size_t>(column)].initial(static_cast<uint64_t>(first * width_), n * width_,
+                                                  to);
+  for (int64_t row = first; row < first + n; ++row, to += width_) {
+    if (const float* const record = Find(row)) std::memcpy(to, record + column * width_, bytes);
+  }
+}
+
+void RowTable::Write(int column, int64_t row, const float* values) {
+  float* record = Find(row);
+  if (notes_ && !noted_.contains(row)) {
+    noted_[row] = record == nullptr ? std::vector<float>()
+                                    : std::vector<float>(record, record + record_floats_);
+  }
+  if (record == nullptr) {
+    record = Add(row);
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      if (static_cast<int>(i) == column) continue;
+      variables_[i].initial(static_cast<uint64_t>(row * width_), width_,
+                            record + static_cast<int64_t>(i) * width_);
+    }
+  }
+  std::memcpy(record + column * width_, values, static_cast<size_t>(width_) * sizeof(float));
+}
+
+void RowTable::SetRange(int column, int64_t first, int64_t n, const float* values) {
+  std::vector<float> there(static_cast<size_t>(n * width_));
+  ReadRange(column, first, n, there.data());
+  const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* const own = values + i * width_;
+    if (std::memcmp(own, there.data() + i * width_, bytes) != 0) Write(column, first + i, own);
+  }
+}
+
+std::vector<int64_t> RowTable::WrittenRows() const {
+  std::vector<int64_t> rows;
+  rows.reserve(static_cast<size_t>(written_));
+  if (IsArray()) {
+    for (int64_t word = 0; word * 64 < rows_; ++word) {
+      for (uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1) {
+        rows.push_back(word * 64 + std::countr_zero(bits));
+      }
+    }
+    return rows;
+  }
+  for (const uint32_t at : slots_) {
+    if (at != 0) rows.push_back(KeyAt(at - 1));
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+void RowTable::Note() {
+  notes_ = true;
+  noted_.clear();
+}
+
+bool RowTable::NotedIsFinite() const {
+  return std::all_of(noted_.begin(), noted_.end(), [this](const auto& noted) {
+    const float* const record = Find(noted.first);
+    return std::all_of(record, record + record_floats_, [](float x) { return std::isfinite(x); });
+  });
+}
+
+void RowTable::TakeBack() {
+  for (const auto& [row, record] : noted_) {
+    if (record.empty()) {
+      Remove(row);
+    } else {
+      std::copy(record.begin(), record.end(), Find(row));
+    }
+  }
+  Forget();
+}
+
+void RowTable::Forget() {
+  notes_ = false;
+  noted_.clear();
+}
+
+}  // namespace tpuest
