@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <variant>
 
 #include "cli/host/cpu_features.h"
 #include "cli/job/device.h"
@@ -148,6 +149,23 @@ void TellCores(const PlannedRun& run, PlanReport& report) {
   if (is_known) report.core_bytes = bytes;
 }
 
+// Whether a source's files have to be inflated from their beginning.
+bool IsCompressed(const SourceOptions& source) {
+  return std::visit(
+      [](const auto& options) {
+        if constexpr (requires { options.compression_type.value_or(""); }) {
+          return !options.compression_type.value_or("").empty();
+        } else if constexpr (requires { options.compression_type.empty(); }) {
+          return !options.compression_type.empty();
+        } else if constexpr (requires { options.images.ends_with(".gz"); }) {
+          return options.images.ends_with(".gz");
+        } else {
+          return false;
+        }
+      },
+      source);
+}
+
 PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
                   const PlannedRun& run) {
   PlanReport report{.job = job.name ? fmt::format("{}: {}", file, *job.name) : file,
@@ -172,6 +190,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   if (spreads && process.is_one_of_several() && process.role.empty()) {
     report.share =
         ShareOf(run.replicas, static_cast<int>(process.size), static_cast<int>(process.rank));
+    report.reads_all = IsCompressed(job.input_fns.at(job.train_spec->input_fn).source);
   }
   TellCores(run, report);
   report.steps = run.steps();

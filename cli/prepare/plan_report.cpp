@@ -234,6 +234,7 @@ Json JsonOfPlan(const PlanReport& report) {
   if (report.share) {
     json["process"]["first_replica"] = report.share->first;
     json["process"]["replicas"] = report.share->count;
+    json["process"]["reads_all"] = report.reads_all;
   }
   if (report.cores > 1) {
     json["cores_per_replica"] = report.cores;
@@ -270,6 +271,12 @@ std::string PlanText(const PlanReport& report) {
   };
   if (report.cores > 1) lines.push_back({"cores", CoresText(report)});
   if (!report.process.launcher.empty()) lines.push_back({"process", ProcessText(report)});
+  if (report.reads_all) {
+    lines.push_back(
+        {"input",
+         "compressed: each process inflates all of it and parses its own rows; of plain "
+         "files it reads those alone"});
+  }
   if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {
     const std::string bytes = BytesText(*report.cpu_bytes);

@@ -48,6 +48,7 @@ struct PlanReport {
   std::vector<WarmStartRow> warm_start;
   ProcessPlace process;               // among those that a launcher has started
   std::optional<ReplicaRange> share;  // of a process among several
+  bool reads_all = false;             // each of them inflates the whole input
 
   [[nodiscard]] std::optional<double> epochs() const;
 };
