@@ -189,6 +189,25 @@ nn::FormulaNames SummaryNames(const SpecParts& parts, const TPUEstimatorSpec& sp
   return names;
 }
 
+// Whether an evaluation has what a formula names: its graph makes no gradients.
+bool IsOfTrainingAlone(const FormulaSummary& summary) {
+  const std::vector<std::string> names = NamesIn(summary);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name == "gradients" || name == "learning_rate";
+  });
+}
+
+// As a model_fn's tf.summary does in each of its modes; hooks of the evaluation write them.
+void SetEvaluated(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEstimatorSpec& spec) {
+  spec.summaries = parts.summaries.scalars;
+  spec.activations = parts.summaries.activations;
+  spec.histograms = parts.summaries.histograms;
+  std::vector<FormulaSummary> summaries = parts.job.formula_summaries;
+  std::erase_if(summaries, IsOfTrainingAlone);
+  if (summaries.empty()) return;
+  AddFormulaSummaries(parts.layers.graph, summaries, SummaryNames(parts, spec, outputs, {}), spec);
+}
+
 void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEstimatorSpec& spec) {
   const nn::TrainOp train_op = Minimized(parts, spec.loss);
   if (TellsSum(parts)) spec.loss = ops::CrossReplicaSum(spec.loss, parts.params.replicas);
@@ -298,6 +317,7 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   spec.loss = outputs.loss;
   spec.label_ranges = nn::LabelRangesOf(parts.head);
   if (parts.mode == Mode::kTrain) SetTraining(parts, outputs, spec);
+  if (parts.mode == Mode::kEval) SetEvaluated(parts, outputs, spec);
   spec.eval_metrics = EvalMetricsOf(outputs, MetricsOf(outputs, parts.metrics));
   return spec;
 }

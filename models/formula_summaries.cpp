@@ -158,6 +158,15 @@ class Adder {
 
 }  // namespace
 
+std::vector<std::string> NamesIn(const FormulaSummary& summary) {
+  std::vector<std::string> names;
+  for (const auto& [kind, formula] : FormulasOf(summary)) {
+    const std::vector<std::string> of = nn::NamesIn(*formula);
+    names.insert(names.end(), of.begin(), of.end());
+  }
+  return names;
+}
+
 void AddFormulaSummaries(Graph& graph, const std::vector<FormulaSummary>& summaries,
                          const nn::FormulaNames& names, TPUEstimatorSpec& spec) {
   Adder adder(graph, names, spec);

@@ -44,6 +44,9 @@ struct FormulaSummary {
 // An entry of `summaries:`: a tag that the model has, or a formula.
 using AnySummary = std::variant<std::string, FormulaSummary>;
 
+// The names that the entry's formula has.
+[[nodiscard]] std::vector<std::string> NamesIn(const FormulaSummary& summary);
+
 // Builds the formulas, and puts scalars in spec.summaries and the others in spec.shown, under the
 // tags that tf.compat.v1.summary gives. Throws Error kUsage, at its place, for an entry without one
 // formula, for what BuildFormula refuses, and for values of another type or shape.

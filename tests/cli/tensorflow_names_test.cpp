@@ -141,6 +141,9 @@ TEST_CASE("each class of TensorFlow's that is no type is answered") {
     CAPTURE(name);
     std::string override = "input_fns.train.parse_example={x: {type: " + name + "}}";
     if (name.ends_with("Hook")) override = "train_spec.hooks=[{type: " + name + "}]";
+    if (other.answer.starts_with("train_spec.hooks")) {
+      override = "predict.hooks=[{type: " + name + "}]";
+    }
     if (name.ends_with("Dataset")) override = "input_fns.train.source={type: " + name + "}";
     if (name.ends_with("Optimizer")) override = "optimizer={type: " + name + "}";
     if (name == "Adadelta" || name == "Adamax" || name == "Nadam") {

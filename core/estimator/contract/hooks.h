@@ -5,6 +5,7 @@
 // or Predict.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -29,15 +30,16 @@ class Saver;
 class StepTrace;
 struct ResumePoint;
 
-// The numbers that one step left.
+// The numbers that one step left, or one batch of an evaluation or a prediction.
 struct StepRecord {
-  int64_t step = 0;  // global step after the update
-  float loss = 0;    // mean over replicas, before the update
+  int64_t step = 0;  // global step after the update; outside of training the batch's number, from 1
+  float loss = 0;    // mean over replicas, before the update; NaN in a prediction
   std::optional<float> learning_rate;
   double seconds = 0;     // Clock::Seconds when it ended
   double input_wait = 0;  // seconds that its batch was waited for
   // The summaries in the order of SessionInfo::summary_tags. Those of weights alone are NaN but
-  // where summaries are written.
+  // where summaries are written; in an evaluation it is empty but where RequestSummaries was
+  // called.
   std::span<const float> summaries;
   std::vector<SummaryValue> distributions;  // empty but where summaries are written
 };
@@ -52,7 +54,8 @@ struct SessionInfo {
   int64_t batch_size = 0;  // global
   bool has_learning_rate = false;
   std::span<const std::string> summary_tags;
-  std::set<std::string> host_call_tags;  // the host_call records these
+  std::set<std::string> host_call_tags;       // the host_call records these
+  std::vector<std::string> predictions = {};  // their names, in a prediction
 };
 
 // A loop that is about to run, or ran: tf.estimator.SessionRunContext.
@@ -72,6 +75,9 @@ class RunContext {
   // The first step of the loop leaves its events there.
   void TraceFirstStep(StepTrace* trace) { trace_ = trace; }
   [[nodiscard]] StepTrace* trace() const { return trace_; }
+  // In an evaluation: the batch's record has its summaries.
+  void RequestSummaries() { wants_summaries_ = true; }
+  [[nodiscard]] bool wants_summaries() const { return wants_summaries_; }
   void set_iterations(int64_t iterations) { iterations_ = iterations; }
   // Makes this loop the last one. The first reason stands ("max_steps", "early_stopping").
   void RequestStop(std::string reason) {
@@ -84,6 +90,7 @@ class RunContext {
   int64_t iterations_ = 0;
   std::optional<std::string> stop_reason_;
   bool wants_save_ = false;
+  bool wants_summaries_ = false;
   StepTrace* trace_ = nullptr;
 };
 
@@ -121,7 +128,13 @@ struct HookHome {
   std::optional<StepRecord> last_step;  // the last one that was made, without its summaries
   // Of an evaluation, at its end.
   const std::map<std::string, Tensor>* metrics = nullptr;
+  // In an evaluation: the events of its folder, which is made if need be.
+  std::function<EventWriter&()> open_events = {};
+  // In a prediction, while AfterRun is called: those of the batch, [examples, ...] each.
+  const std::map<std::string, Tensor>* predictions = nullptr;
   bool loops_end_at_periods = false;  // iterations_per_loop: auto
+
+  [[nodiscard]] bool trains() const { return resume != nullptr; }
 };
 
 // tf.estimator.SessionRunHook. An Error that a call throws ends the run.

@@ -112,7 +112,10 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
   infeed_args.limit = args.steps;
   Infeed infeed(std::move(infeed_args));
-  InferenceHooks hooks(context_, model_, args.hooks, model_.spec().evaluation_hooks);
+  InferenceHooks hooks(
+      context_, model_, args.hooks, model_.spec().evaluation_hooks, [&]() -> EventWriter& {
+        return EventsIn(EvalDir(context_.model_dir, args.name), context_.home.clock.WallSeconds());
+      });
   hooks.Begin(saved.has_value(), batch_size);
   Run(infeed, args, hooks, result);
   if (args.publish) Publish(args, result);
@@ -159,7 +162,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     if (items.empty()) break;
     const Batch& batch = items.front().batch;
     hooks.BeforeBatch();
-    const InferenceModel::Output output = model_.Run(batch);
+    const InferenceModel::Output output = model_.Run(batch, hooks.trace());
     loss += output.values.front().AsDouble(0);
     const size_t of_metrics =
         output.spec.eval_metrics ? output.spec.eval_metrics->tensors.size() : 0;
@@ -174,7 +177,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
     }
     result.examples += batch.example_weight.valid() ? batch.examples : RowsOf(batch);
     LogBatch(args, ++result.batches);
-    if (hooks.AfterBatch(static_cast<float>(output.values.front().AsDouble(0)))) break;
+    if (hooks.AfterBatch(batch, static_cast<float>(output.values.front().AsDouble(0)))) break;
   }
   if (result.batches == 0) ThrowNoExamples();
   result.metrics = metrics_.Values();

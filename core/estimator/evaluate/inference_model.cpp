@@ -130,7 +130,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
     variables_.KeepRows(KeepingOf(context_.options.embeddings));
   }
   if (saved) {
-    log.Info("Restoring parameters from {}", saved->prefix);
+    if (!saved->prefix.empty()) log.Info("Restoring parameters from {}", saved->prefix);
     RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));
     InitializeVariables(backend, graph, Which::kLocal, *context_.seed, variables_);
     if (full_->model.scaffold) RunLocalInit(backend, graph, *full_->model.scaffold, variables_);
@@ -177,21 +177,21 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
   }
   const BuiltModel& model = made->model;
   made->is_spread = Spreads(model.spec, replicas);
-  made->programs = std::make_unique<StepPrograms>(
-      context_.home.backends(), variables_,
-      StepProgramArgs{
-          .graph = *model.graph,
-          .inputs = model.inputs,
-          .fetches = Fetches(model.spec, mode_),
-          .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
-          .targets = Targets(model.spec),
-          .options = {.replicas = replicas,
-                      .partitions = context_.CoresIn(mode_),
-                      .threads = context_.threads,
-                      .seed = *context_.seed,
-                      .device = context_.home.device_options,
-                      .collective = made->is_spread ? context_.collective.get() : nullptr},
-          .partitions = PartitionsOf(context_, mode_, *stream_, model)});
+  made->args.emplace(StepProgramArgs{
+      .graph = *model.graph,
+      .inputs = model.inputs,
+      .fetches = Fetches(model.spec, mode_),
+      .broadcast = replicas > 1 && context_.BroadcastsIn(mode_),
+      .targets = Targets(model.spec),
+      .options = {.replicas = replicas,
+                  .partitions = context_.CoresIn(mode_),
+                  .threads = context_.threads,
+                  .seed = *context_.seed,
+                  .device = context_.home.device_options,
+                  .collective = made->is_spread ? context_.collective.get() : nullptr},
+      .partitions = PartitionsOf(context_, mode_, *stream_, model)});
+  made->programs =
+      std::make_unique<StepPrograms>(context_.home.backends(), variables_, *made->args);
   made->metrics = std::make_unique<HostGraph>(context_.home.backend, *model.graph, variables_,
                                               context_.threads);
   variant = std::move(made);
@@ -208,13 +208,55 @@ std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t exam
   return {&VariantFor({false, 1}), false};
 }
 
-InferenceModel::Output InferenceModel::Run(const Batch& given) {
+InferenceModel::Output InferenceModel::Run(const Batch& given, StepTrace* trace) {
   const Batch batch = WithoutPadding(given);
   const auto [variant, is_padded] = VariantOf(batch.examples);
   if (variant->is_spread) GiveOrder(*context_.home.group, BatchOrder{.after = batch.after});
   const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
-  const auto program = variant->programs->For(ShapesOfAll(inputs, batch));
-  return {variant->model.spec, program->RunWhole(inputs)};
+  const TPUEstimatorSpec& spec = variant->model.spec;
+  if (trace != nullptr && context_.home.device == nullptr) {
+    StepProgramArgs args = *variant->args;
+    args.shapes = ShapesOfAll(inputs, batch);
+    args.options.trace = trace;
+    return {spec, StepProgram(context_.home.backends(), variables_, args).RunWhole(inputs)};
+  }
+  const double begin = context_.home.clock.Seconds();
+  Output output{spec, variant->programs->For(ShapesOfAll(inputs, batch))->RunWhole(inputs)};
+  if (trace != nullptr) {
+    trace->Add({"batch", "session.run", 0, begin, context_.home.clock.Seconds()});
+  }
+  return output;
+}
+
+// They are this process's own: in a group the others do not take part.
+void InferenceModel::MakeSummaries(Variant& variant) {
+  if (variant.scalars != nullptr) return;
+  StepProgramArgs args = *variant.args;
+  args.fetches.clear();
+  args.targets.clear();
+  args.options.collective = nullptr;
+  for (const auto& [tag, value] : variant.model.spec.summaries) args.fetches.push_back(value);
+  variant.distributions = std::make_unique<Distributions>(
+      context_.home.backends(), variables_, variant.model, args.options, args.broadcast);
+  variant.scalars =
+      std::make_unique<StepPrograms>(context_.home.backends(), variables_, std::move(args));
+}
+
+BatchSummaries InferenceModel::SummariesOf(const Batch& given) {
+  const Batch batch = WithoutPadding(given);
+  Variant& variant = batch.examples == batch_size_ ? *full_ : VariantFor({false, 1});
+  MakeSummaries(variant);
+  BatchSummaries summaries;
+  if (!variant.model.spec.summaries.empty()) {
+    const std::vector<Tensor> inputs = InputsOf(variant.model, batch);
+    for (const Tensor& value : variant.scalars->For(ShapesOf(inputs))->RunWhole(inputs)) {
+      summaries.scalars.push_back(static_cast<float>(value.AsDouble(0)));
+    }
+  }
+  if (!variant.distributions->empty()) {
+    summaries.distributions = variant.distributions->Compute(batch);
+  }
+  return summaries;
 }
 
 void InferenceModel::RunShare(const Batch& given) {

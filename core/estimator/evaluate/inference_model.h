@@ -10,12 +10,19 @@
 #include <vector>
 
 #include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/step/distributions.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/metric_runner.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/step_program.h"
 
 namespace tpuest {
+
+// What a model shows of a batch: its scalars in the order of their tags, and whole tensors.
+struct BatchSummaries {
+  std::vector<float> scalars;
+  std::vector<SummaryValue> distributions;
+};
 
 class InferenceModel {
  public:
@@ -55,7 +62,10 @@ class InferenceModel {
   // Runs a batch, of which the chief of a group may have its own rows alone. A short one runs
   // padded in PREDICT, and in EVAL if the model reads example_weight, else on one replica. So
   // results may have more rows than the batch: padding comes last.
-  [[nodiscard]] Output Run(const Batch& batch);
+  // `trace`, if it is given, gets the events of the kernels; of a device, one of the whole batch.
+  [[nodiscard]] Output Run(const Batch& batch, StepTrace* trace = nullptr);
+  // The model's summaries of a batch, of which this process has all rows; its padding is left out.
+  [[nodiscard]] BatchSummaries SummariesOf(const Batch& batch);
   // In a worker: runs its replicas' part of a batch that the chief runs, of which it may have its
   // own rows alone.
   void RunShare(const Batch& given);
@@ -65,7 +75,11 @@ class InferenceModel {
  private:
   struct Variant {
     BuiltModel model;
+    std::optional<StepProgramArgs> args;
     std::unique_ptr<StepPrograms> programs;
+    // Of the spec's summaries; made on first use.
+    std::unique_ptr<StepPrograms> scalars;
+    std::unique_ptr<Distributions> distributions;
     std::unique_ptr<HostGraph> metrics;  // it reads eval_metric_ops
     bool is_spread = false;
   };
@@ -78,6 +92,7 @@ class InferenceModel {
   // The variant that runs a batch of so many examples, and whether the batch is padded for it.
   [[nodiscard]] std::pair<Variant*, bool> VariantOf(int64_t examples);
   [[nodiscard]] bool Spreads(const TPUEstimatorSpec& spec, int replicas) const;
+  void MakeSummaries(Variant& variant);
   [[nodiscard]] Batch Padded(const Batch& batch) const;
 
   EstimatorContext& context_;

@@ -24,6 +24,7 @@
 #include "core/estimator/evaluate/predictor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/estimator/evaluate/group_batches.h"
@@ -36,6 +37,10 @@ std::string ListText(const std::vector<std::string>& names) {
   std::vector<std::string> quoted;
   for (const std::string& name : names) quoted.push_back(fmt::format("'{}'", name));
   return fmt::format("[{}]", Join(quoted, ", "));
+}
+
+bool IsNamed(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Row i of [batch, ...], without the batch dimension.
@@ -78,8 +83,7 @@ std::vector<std::string> Predictor::Keys(const PredictArgs& args) {
   if (args.predict_keys.empty()) return all;
   std::vector<std::string> keys;
   for (const std::string& name : all) {
-    const auto& wanted = args.predict_keys;
-    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end()) keys.push_back(name);
+    if (IsNamed(args.predict_keys, name)) keys.push_back(name);
   }
   if (!keys.empty()) return keys;
   throw Error(Code::kUsage, fmt::format("Expected to run at least one output from {}, provided {}.",
@@ -87,25 +91,21 @@ std::vector<std::string> Predictor::Keys(const PredictArgs& args) {
       .Key("predict.predict_keys");
 }
 
-std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t examples,
-                                             const Call& call) {
-  const std::vector<Tensor> outputs = model_.Run(batch).values;
+std::map<std::string, Tensor> Predictor::Run(const Batch& batch, int64_t examples, const Call& call,
+                                             StepTrace* trace) {
+  const std::vector<Tensor> outputs = model_.Run(batch, trace).values;
   std::map<std::string, Tensor> values;
   size_t next = 0;
   for (const auto& [name, value] : model_.spec().predictions) {
     const Tensor& output = outputs[next++];
-    if (std::find(call.keys.begin(), call.keys.end(), name) == call.keys.end()) continue;
     const bool has_rows = output.shape().rank() > 0 && output.shape().dim(0) >= batch.examples;
-    if (has_rows) {
-      values[name] = output.Rows(0, examples);
-    } else if (call.args.yield_single_examples) {
+    if (!has_rows && call.args.yield_single_examples && IsNamed(call.keys, name)) {
       throw Error(Code::kUsage, fmt::format("Batch length of predictions should be same. {} has "
                                             "different batch length than others.",
                                             name))
           .At(value.node->origin());
-    } else {
-      values[name] = output;
     }
+    values[name] = has_rows ? output.Rows(0, examples) : output;
   }
   return values;
 }
@@ -193,12 +193,17 @@ std::string Predictor::GiveNext(Infeed& infeed, InferenceHooks& hooks, const Cal
   const Batch& batch = items.front().batch;
   hooks.BeforeBatch();
   const int64_t examples = std::min(batch.examples, left);
-  const PredictionRow rows{.values = Run(batch, examples, call),
+  const std::map<std::string, Tensor> predictions = Run(batch, examples, call, hooks.trace());
+  // As in TensorFlow, hooks see a batch before its rows are given.
+  const bool ends = hooks.AfterBatch(predictions);
+  std::map<std::string, Tensor> wanted = predictions;
+  std::erase_if(wanted, [&](const auto& value) { return !IsNamed(call.keys, value.first); });
+  const PredictionRow rows{.values = std::move(wanted),
                            .forwarded = RowsOfAll(batch.forwarded, examples),
                            .index = result.examples};
   result.examples += examples;
   if (!GiveRows(rows, examples, call.args.yield_single_examples, call.give)) return "limit";
-  return hooks.AfterBatch(std::nullopt) ? "hook" : "";
+  return ends ? "hook" : "";
 }
 
 }  // namespace tpuest

@@ -40,9 +40,10 @@ class Predictor {
   // Gives the next batch's rows. Returns why no batch comes after it, or "".
   [[nodiscard]] std::string GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,
                                      PredictResult& result);
-  // The predictions for a batch, [examples, ...] each: its first `examples` rows.
+  // All predictions for a batch, [examples, ...] each: its first `examples` rows; what has no rows
+  // is whole. Error kUsage for one of the latter that is to be given row by row.
   [[nodiscard]] std::map<std::string, Tensor> Run(const Batch& batch, int64_t examples,
-                                                  const Call& call);
+                                                  const Call& call, StepTrace* trace = nullptr);
 
   EstimatorContext& context_;
   InferenceModel model_;

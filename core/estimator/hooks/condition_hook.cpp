@@ -73,13 +73,21 @@ void ConditionHook::Keep() const {
 void ConditionHook::AfterCreateSession(const SessionInfo& session) {
   tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
   has_learning_rate_ = session.has_learning_rate;
-  std::vector<std::string> known = {"loss", "loss_average", "step", "global_step"};
+  has_loss_ = session.predictions.empty();
+  global_step_ = session.global_step;
+  std::vector<std::string> known = {"step", "global_step"};
+  if (has_loss_) known.insert(known.begin(), {"loss", "loss_average"});
   if (has_learning_rate_) known.emplace_back("learning_rate");
   known.insert(known.end(), tags_.begin(), tags_.end());
   CheckNames(options_.when, known);
+  const std::vector<std::string> names = nn::NamesIn(options_.when);
+  names_summaries_ = std::any_of(tags_.begin(), tags_.end(), [&](const std::string& tag) {
+    return std::find(names.begin(), names.end(), tag) != names.end();
+  });
 }
 
 void ConditionHook::BeforeRun(RunContext& context) {
+  if (names_summaries_) context.RequestSummaries();
   if (!state_.has_stopped) return;
   context.LimitIterations(0);
   context.RequestStop("ConditionHook");
@@ -103,10 +111,12 @@ config::Parameters ConditionHook::ValuesOf(const StepRecord& record) const {
   if (record.learning_rate) {
     set("learning_rate", static_cast<double>(*record.learning_rate));
   }
-  set("loss", loss);
-  set("loss_average", state_.steps > 0 ? state_.average : loss);
+  if (has_loss_) {
+    set("loss", loss);
+    set("loss_average", state_.steps > 0 ? state_.average : loss);
+  }
   set("step", record.step);
-  set("global_step", record.step);
+  set("global_step", home_->trains() ? record.step : global_step_);
   return values;
 }
 

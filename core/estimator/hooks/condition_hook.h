@@ -20,7 +20,8 @@ namespace tpuest {
 // Looks at the numbers of each step: loss, loss_average (of the steps before it), learning_rate,
 // step, and the summaries whose tags are names. It acts at the end of the loop in which the formula
 // comes to hold, not again while it goes on to hold. What it knows of the steps so far is in the
-// checkpoints: a run that was cut acts where one that was not would.
+// checkpoints: a run that was cut acts where one that was not would. In an evaluation or a
+// prediction `step` is the number of the batch, and a prediction has no loss.
 class ConditionHook final : public SessionRunHook {
  public:
   explicit ConditionHook(ConditionHookOptions options)
@@ -52,6 +53,9 @@ class ConditionHook final : public SessionRunHook {
   size_t place_ = 0;               // in ResumePoint::conditions
   std::vector<std::string> tags_;  // of the summaries, in their order
   bool has_learning_rate_ = false;
+  bool names_summaries_ = false;
+  bool has_loss_ = true;
+  int64_t global_step_ = 0;  // outside of training
   State state_;
 };
 

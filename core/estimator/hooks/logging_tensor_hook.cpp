@@ -13,6 +13,8 @@ constexpr int64_t kMostPrinted = 1000;  // elements of a tensor, as NumPy has it
 // "0.5", "[0.5 1.0]", as NumPy prints an array's elements, in one line.
 std::string TensorText(const Tensor& tensor) {
   const auto element = [&](int64_t i) {
+    if (tensor.dtype() == DType::kString)
+      return fmt::format("'{}'", tensor.strings()[static_cast<size_t>(i)]);
     return tensor.dtype() == DType::kFloat ? PythonFloat(tensor.data<float>()[i])
                                            : NumberText(tensor.AsDouble(i));
   };
@@ -56,15 +58,21 @@ void LoggingTensorHook::Begin(HookHome& home) {
 
 void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
   evaluated_step_.reset();
-  if (home_->events == nullptr) {
+  if (!home_->trains()) {
     evaluated_step_ = session.global_step;
     timer_.Reset();  // each evaluation counts its own batches
   }
   tags_.assign(session.summary_tags.begin(), session.summary_tags.end());
-  std::vector<std::string> known = {"loss", "global_step"};
+  predictions_ = session.predictions;
+  last_.reset();
+  std::vector<std::string> known = {"global_step"};
+  if (predictions_.empty()) known.insert(known.begin(), "loss");
   if (session.has_learning_rate) known.emplace_back("learning_rate");
   known.insert(known.end(), tags_.begin(), tags_.end());
+  known.insert(known.end(), predictions_.begin(), predictions_.end());
+  shows_summaries_ = false;
   for (const auto& [tag, name] : tensors_) {
+    if (std::find(tags_.begin(), tags_.end(), name) != tags_.end()) shows_summaries_ = true;
     if (variables_.contains(name) || std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
@@ -73,13 +81,16 @@ void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
                             "'{}', does not exist in the graph.",
                             tag, name),
                 fmt::format("there are: {}, and the variables", Join(known, ", ")))
-        .Key(evaluated_step_ ? "eval_spec.hooks" : "train_spec.hooks");
+        .Key(!predictions_.empty() ? "predict.hooks"
+             : evaluated_step_     ? "eval_spec.hooks"
+                                   : "train_spec.hooks");
   }
 }
 
 // A variable is read after a loop, so the loop ends at the step whose line shows one.
 void LoggingTensorHook::BeforeRun(RunContext& context) {
-  if (variables_.empty() || timer_.period() == 0) return;
+  if (shows_summaries_) context.RequestSummaries();
+  if (variables_.empty() || timer_.period() == 0 || !home_->trains()) return;
   const std::optional<int64_t> last = timer_.last_step();
   context.LimitIterations(last ? *last + timer_.period() - context.global_step() : 1);
 }
@@ -92,6 +103,7 @@ void LoggingTensorHook::AfterRun(RunContext& /*context*/, const RunValues& value
   last_ = values.steps.back();
   last_summaries_.assign(last_->summaries.begin(), last_->summaries.end());
   last_->summaries = last_summaries_;
+  if (home_->predictions != nullptr && at_end_) last_predictions_ = *home_->predictions;
 }
 
 void LoggingTensorHook::End(int64_t /*global_step*/) {
@@ -116,6 +128,10 @@ std::string LoggingTensorHook::TextOf(const std::string& tensor, const StepRecor
   if (tensor == "loss") return PythonFloat(record.loss);
   if (tensor == "global_step") return std::to_string(evaluated_step_.value_or(record.step));
   if (tensor == "learning_rate" && record.learning_rate) return PythonFloat(*record.learning_rate);
+  if (std::find(predictions_.begin(), predictions_.end(), tensor) != predictions_.end()) {
+    const bool is_at_end = home_->predictions == nullptr;
+    return TensorText((is_at_end ? last_predictions_ : *home_->predictions).at(tensor));
+  }
   const auto tag = std::find(tags_.begin(), tags_.end(), tensor);
   if (tag != tags_.end()) {
     return PythonFloat(record.summaries[static_cast<size_t>(tag - tags_.begin())]);

@@ -13,9 +13,9 @@
 
 namespace tpuest {
 
-// every_n_iter counts steps, also those inside a loop, or an evaluation's batches. A variable is
-// printed as it is after the step; "x:0" is "x". The global_step of an evaluation is that of its
-// checkpoint.
+// every_n_iter counts steps, also those inside a loop, or an evaluation's or a prediction's
+// batches. A variable is printed as it is after the step; "x:0" is "x". The global_step of an
+// evaluation is that of its checkpoint.
 class LoggingTensorHook final : public SessionRunHook {
  public:
   explicit LoggingTensorHook(const LoggingTensorHookOptions& options);
@@ -39,8 +39,11 @@ class LoggingTensorHook final : public SessionRunHook {
   const bool at_end_;
   SecondOrStepTimer timer_;
   HookHome* home_ = nullptr;
-  std::optional<int64_t> evaluated_step_;   // nullopt: in training
-  std::vector<std::string> tags_;           // the summaries' tags, in their order
+  std::optional<int64_t> evaluated_step_;  // nullopt: in training
+  std::vector<std::string> tags_;          // the summaries' tags, in their order
+  std::vector<std::string> predictions_;   // their names, in a prediction
+  std::map<std::string, Tensor> last_predictions_;
+  bool shows_summaries_ = false;
   std::map<std::string, Value> variables_;  // the variables that are printed, by their name
   std::optional<StepRecord> last_;
   std::vector<float> last_summaries_;

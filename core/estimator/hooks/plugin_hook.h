@@ -18,7 +18,7 @@ class PluginHook final : public SessionRunHook {
   PluginHook(const PluginHook&) = delete;
   PluginHook& operator=(const PluginHook&) = delete;
 
-  void Begin(HookHome& home) override { trains_ = home.saver != nullptr; }
+  void Begin(HookHome& home) override { trains_ = home.trains(); }
   // Begins the library's hook. Error kUsage where it gives none.
   void AfterCreateSession(const SessionInfo& session) override;
   void BeforeRun(RunContext& context) override;

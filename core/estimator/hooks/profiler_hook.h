@@ -11,7 +11,8 @@
 namespace tpuest {
 
 // Writes <output_dir>/timeline-<global step>.json; the first step of a run is never traced. On a
-// device the trace has one event a call.
+// device the trace has one event a call. In an evaluation or a prediction the period counts
+// batches, the global step is the checkpoint's, and the last trace stays.
 class ProfilerHook final : public SessionRunHook {
  public:
   // Exactly one of save_steps and save_secs is given. The folder is made.
@@ -31,6 +32,7 @@ class ProfilerHook final : public SessionRunHook {
   std::string output_dir_;
   HookHome* home_ = nullptr;
   std::optional<StepTrace> trace_;
+  int64_t batches_ = 0;  // outside of training, those that have run
   bool has_run_ = false;
   std::optional<int64_t> traced_;  // the step that the loop at hand traces
 };

@@ -22,7 +22,7 @@ typedef struct tpuest_hook_run {
   const char* const* argument_values;
 } tpuest_hook_run;
 
-/* A step that was made. In an evaluation a batch, whose number the step is. */
+/* A step that was made. In an evaluation or a prediction a batch, whose number the step is. */
 typedef struct tpuest_hook_step {
   int64_t step;        /* the global step after it */
   float loss;          /* before the update; NaN: there is none */

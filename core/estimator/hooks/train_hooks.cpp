@@ -146,25 +146,41 @@ void SummarySaverHook::AfterCreateSession(const SessionInfo& session) {
 void SummarySaverHook::Begin(HookHome& home) {
   home_ = &home;
   output_.Open(home);
+  if (home.trains()) return;
+  batches_ = 0;  // each evaluation counts its own
+  timer_.Reset();
+}
+
+void SummarySaverHook::BeforeRun(RunContext& context) {
+  if (home_->trains()) return;
+  is_asked_ = IsDue(++batches_, home_->clock.Seconds());
+  if (is_asked_) context.RequestSummaries();
 }
 
 void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
+  if (!home_->trains()) {
+    if (is_asked_) Write(values.steps.front(), values.global_step);
+    return;
+  }
   for (const StepRecord& record : values.steps) {
-    if (IsDue(record)) Write(record);
+    if (IsDue(record.step, record.seconds)) Write(record, record.step);
   }
 }
 
 // A period in steps counts from step 1, not from the run's start: a run that was cut has its events
 // at the same steps as one that was not.
-bool SummarySaverHook::IsDue(const StepRecord& record) const {
-  if (timer_.period() > 0) return (record.step - 1) % timer_.period() == 0;
-  return timer_.IsDue(record.step, record.seconds);
+bool SummarySaverHook::IsDue(int64_t step, double seconds) const {
+  if (timer_.period() > 0) return (step - 1) % timer_.period() == 0;
+  return timer_.IsDue(step, seconds);
 }
 
-void SummarySaverHook::Write(const StepRecord& record) {
+// The loss of an evaluation's batch is not written: that of all of them is.
+void SummarySaverHook::Write(const StepRecord& record, int64_t global_step) {
   timer_.Trigger(record.step, record.seconds);
   std::vector<SummaryValue> summaries;
-  if (!elsewhere_.contains("loss")) summaries.push_back({.tag = "loss", .value = record.loss});
+  if (home_->trains() && !elsewhere_.contains("loss")) {
+    summaries.push_back({.tag = "loss", .value = record.loss});
+  }
   if (record.learning_rate && !elsewhere_.contains("learning_rate")) {
     summaries.push_back({.tag = "learning_rate", .value = *record.learning_rate});
   }
@@ -176,14 +192,27 @@ void SummarySaverHook::Write(const StepRecord& record) {
   }
   summaries.insert(summaries.end(), record.distributions.begin(), record.distributions.end());
   if (summaries.empty()) return;
-  output_.events().Summary(home_->clock.WallSeconds(), record.step, summaries);
+  output_.events().Summary(home_->clock.WallSeconds(), global_step, summaries);
 }
 
 void HookEvents::Open(const HookHome& home) {
+  home_ = &home;
   events_ = home.events;
-  if (!output_dir_ || *output_dir_ == home.model_dir) return;
+  if (!home.trains() || !output_dir_ || *output_dir_ == home.model_dir) return;
   own_ = std::make_unique<EventWriter>(*output_dir_, home.clock.WallSeconds());
   events_ = own_.get();
+}
+
+EventWriter& HookEvents::events() {
+  if (events_ != nullptr) return *events_;
+  if (output_dir_ && own_ == nullptr) {
+    own_ = std::make_unique<EventWriter>(*output_dir_, home_->clock.WallSeconds());
+  }
+  if (own_ == nullptr && !home_->open_events) {
+    throw Error(Code::kUsage, "a prediction has no events", "output_dir names a folder for them");
+  }
+  events_ = own_ == nullptr ? &home_->open_events() : own_.get();
+  return *events_;
 }
 
 void StepCounterHook::Begin(HookHome& home) {
@@ -214,12 +243,33 @@ std::string DivergedMessage(const DivergedStep& step) {
                      PythonFloat(step.loss), step.variable);
 }
 
+void NanTensorHook::LookAt(RunContext& context, const std::map<std::string, Tensor>& predictions) {
+  for (const auto& [name, value] : predictions) {
+    if (!IsFloating(value.dtype())) continue;
+    int64_t i = 0;
+    while (i < value.elements() && !std::isnan(value.AsDouble(i))) ++i;
+    if (i == value.elements()) continue;
+    const std::string message = fmt::format("The prediction '{}' is NaN.", name);
+    if (fail_on_nan_loss_) {
+      home_->log.Write(Level::kError, message);
+      throw Error(Code::kDiverged, message,
+                  "its batch is not written; `tpuest inspect` shows weights that are not finite");
+    }
+    home_->log.Warning("{}", message);
+    return context.RequestStop("diverged");
+  }
+}
+
 void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
+  if (home_->predictions != nullptr) return LookAt(context, *home_->predictions);
   if (!values.diverged) return;
   const std::string message = DivergedMessage(*values.diverged);
   const std::string& records = values.diverged->records;
-  const std::string step = fmt::format("step {}{} was not applied", values.global_step + 1,
-                                       records.empty() ? "" : fmt::format(" ({})", records));
+  const std::string at = records.empty() ? "" : fmt::format(" ({})", records);
+  const std::string step =
+      home_->trains()
+          ? fmt::format("step {}{} was not applied", values.global_step + 1, at)
+          : fmt::format("in batch {} of the evaluation{}", values.steps.front().step, at);
   if (!fail_on_nan_loss_) {
     home_->log.Warning("{} ({})", message, step);
     return context.RequestStop("diverged");
@@ -227,6 +277,7 @@ void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
   home_->log.Write(Level::kError, message);
   const std::string prefix = home_->saver == nullptr ? "" : home_->saver->last_prefix();
   const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
+  if (!home_->trains()) throw Error(Code::kDiverged, message, step);
   throw Error(
       Code::kDiverged, message,
       fmt::format("{}{}; try a lower learning rate, clipping, or tpuest.on_nan", step, saved));

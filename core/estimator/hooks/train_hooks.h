@@ -117,18 +117,24 @@ class ExamplesPerSecondHook final : public SessionRunHook {
 class HookEvents {
  public:
   explicit HookEvents(std::optional<std::string> output_dir) : output_dir_(std::move(output_dir)) {}
+  // Outside of training they are opened at the first use.
   void Open(const HookHome& home);
-  [[nodiscard]] EventWriter& events() const { return *events_; }
+  [[nodiscard]] EventWriter& events();
+  void Flush() {
+    if (events_ != nullptr) events_->Flush();
+  }
 
  private:
   std::optional<std::string> output_dir_;
+  const HookHome* home_ = nullptr;
   std::unique_ptr<EventWriter> own_;
   EventWriter* events_ = nullptr;
 };
 
 // Writes events of the loss, the learning rate and the model's summaries: of the first step, and of
 // each that is far enough from the last one. Steps count from 1: with save_steps: 100 they are 1,
-// 101, ...
+// 101, ... In an evaluation: events of the model's summaries of batches 1, 101, ..., at the
+// checkpoint's step.
 class SummarySaverHook final : public SessionRunHook {
  public:
   // Exactly one of save_steps and save_secs is given. `output_dir`: folder of the events; nullopt:
@@ -138,20 +144,23 @@ class SummarySaverHook final : public SessionRunHook {
       : timer_(save_steps, save_secs), output_(std::move(output_dir)) {}
   void Begin(HookHome& home) override;
   void AfterCreateSession(const SessionInfo& session) override;
+  void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
-  void End(int64_t /*global_step*/) override { output_.events().Flush(); }
+  void End(int64_t /*global_step*/) override { output_.Flush(); }
   [[nodiscard]] int64_t Period() const override { return timer_.period(); }
   [[nodiscard]] int64_t NextLook(int64_t global_step) const override {
     return timer_.period() > 0 ? SessionRunHook::NextLook(global_step) : kNeverLooks;
   }
 
  private:
-  [[nodiscard]] bool IsDue(const StepRecord& record) const;
-  void Write(const StepRecord& record);
+  [[nodiscard]] bool IsDue(int64_t step, double seconds) const;
+  void Write(const StepRecord& record, int64_t global_step);
 
   SecondOrStepTimer timer_;
   HookEvents output_;
   HookHome* home_ = nullptr;
+  int64_t batches_ = 0;    // of an evaluation, those that have run
+  bool is_asked_ = false;  // whether the summaries of an evaluation's batch are asked for
   std::vector<std::string> tags_;
   std::set<std::string> elsewhere_;
 };
@@ -182,7 +191,8 @@ class StepCounterHook final : public SessionRunHook {
 [[nodiscard]] std::string DivergedMessage(const DivergedStep& step);
 
 // Ends the run at a step that was not applied, since its loss or what it writes is NaN or infinite:
-// with Error kDiverged, or without fail_on_nan_loss by the stop reason "diverged".
+// with Error kDiverged, or without fail_on_nan_loss by the stop reason "diverged". In an evaluation
+// the loss of a batch is looked at, in a prediction each of its predictions, for NaN.
 class NanTensorHook final : public SessionRunHook {
  public:
   explicit NanTensorHook(bool fail_on_nan_loss = true) : fail_on_nan_loss_(fail_on_nan_loss) {}
@@ -192,6 +202,9 @@ class NanTensorHook final : public SessionRunHook {
 
  private:
   const bool fail_on_nan_loss_;
+  // In a prediction: looks for NaN among the predictions.
+  void LookAt(RunContext& context, const std::map<std::string, Tensor>& predictions);
+
   HookHome* home_ = nullptr;
 };
 

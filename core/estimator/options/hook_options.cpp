@@ -27,6 +27,10 @@ class HookCheck {
                    "One of num_steps or last_step must be specified.");
     faults_.Expect(!hook.num_steps || !hook.last_step, "last_step",
                    "Only one of num_steps or last_step can be specified.");
+    faults_.Expect(!hook.num_steps || hook.last_step || &moments_ == &kTrainMoments, "num_steps",
+                   "num_steps is never over: the global step stands still outside of training",
+                   "last_step ends after the first batch of a checkpoint from there on; "
+                   "eval_spec.steps and --limit take so many batches or rows");
   }
   void operator()(const CheckpointSaverHookOptions& hook) { CheckSaves(hook); }
   void operator()(const LoggingTensorHookOptions& hook) {

@@ -319,10 +319,15 @@ using AnyHook =
                  StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions,
                  EarlyStoppingFormulaOptions>;
 
-// The hooks that eval_spec and predict may name.
-using AnyEvalHook = std::variant<NanTensorHookOptions, LoggingTensorHookOptions, ExecHookOptions,
-                                 ConditionHookOptions, PluginHookOptions>;
-using AnyPredictHook = std::variant<ExecHookOptions, PluginHookOptions>;
+// The hooks that eval_spec and predict may name: those that do something where no weight changes
+// and the global step stands still.
+using AnyEvalHook =
+    std::variant<ProfilerHookOptions, StopAtStepHookOptions, LoggingTensorHookOptions,
+                 SummarySaverHookOptions, NanTensorHookOptions, ExecHookOptions,
+                 ConditionHookOptions, PluginHookOptions>;
+using AnyPredictHook =
+    std::variant<ProfilerHookOptions, StopAtStepHookOptions, LoggingTensorHookOptions,
+                 NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {
