@@ -30,4 +30,27 @@ std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command) {
   return tasks;
 }
 
+EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options) {
+  EvalTask task;
+  task.label = options.name.value_or("eval");
+  task.input_fn = MakeJobInputFn(job, options.input_fn);
+  task.args.steps = options.steps;
+  task.args.name = options.name.value_or("");
+  task.hooks = std::make_shared<const JobHooks>(MakeHooks(options.hooks));
+  return task;
+}
+
+std::map<std::string, InputFn> EvaluationInputs(const Job& job) {
+  std::map<std::string, InputFn> inputs;
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+    inputs[named.label] = MakeJobInputFn(job, named.spec->input_fn);
+  }
+  for (const AnyHook& hook : job.train_spec->hooks) {
+    const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
+    if (evaluator == nullptr) continue;
+    inputs[evaluator->name.value_or("eval")] = MakeJobInputFn(job, evaluator->input_fn);
+  }
+  return inputs;
+}
+
 }  // namespace tpuest::cli

@@ -1,6 +1,8 @@
 #pragma once
 // The evaluations of a job: each EvalSpec joined with its input, its hooks and its exporters.
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,5 +14,9 @@ namespace tpuest::cli {
 // One task an EvalSpec, in the order of the job. Error kUsage, naming the command, if the job has
 // no eval_spec.
 [[nodiscard]] std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command);
+// The evaluation that an InMemoryEvaluatorHook makes.
+[[nodiscard]] EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options);
+// The inputs of all evaluations that a training of the job may make, by their labels.
+[[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(const Job& job);
 
 }  // namespace tpuest::cli

@@ -1,6 +1,7 @@
 #include "cli/job/job.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "cli/job/tensorflow_names.h"
 #include "cli/shell/invocation.h"
 #include "core/base/faults.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
 #include "core/ops/all_ops.h"
@@ -241,12 +243,30 @@ class Validator {
     faults_.AddAll(ValidateHooks(job_.train_spec->hooks, "train_spec.hooks"));
     faults_.AddAll(
         ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
+    CheckEvaluators();
     if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
       faults_.Say("train_spec", "training needs an optimizer",
                   "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
     }
     CheckBatch("train", job_.estimator.train_batch_size);
     CheckBuckets(job_.train_spec->input_fn);
+  }
+
+  // The evaluations within a training.
+  void CheckEvaluators() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < job_.train_spec->hooks.size(); ++i) {
+      const AnyHook& hook = job_.train_spec->hooks[i];
+      const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
+      if (evaluator == nullptr) continue;
+      const std::string key = fmt::format("train_spec.hooks[{}]", i);
+      CheckInput(key + ".input_fn", evaluator->input_fn);
+      const std::string name = evaluator->name.value_or("");
+      faults_.Expect(
+          names.insert(name).second, key + ".name",
+          fmt::format("two evaluations within training write events to {}/", EvalFolderName(name)),
+          "give each a name of its own");
+    }
   }
 
   // Replicas split batches of one size.
@@ -495,6 +515,30 @@ std::vector<AnyHook> HooksOf(const Job& job) {
     }
   }
   return hooks;
+}
+
+std::vector<std::string> StrangeEvalDirs(const Job& job, const std::string& model_dir) {
+  const auto plain = [](const std::string& path) {
+    return std::filesystem::absolute(path + "/.").lexically_normal();
+  };
+  std::set<std::filesystem::path> folders;
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+    folders.insert(plain(JoinPath(model_dir, EvalFolderName(named.name))));
+  }
+  std::vector<AnyHook> hooks = job.train_spec->hooks;
+  for (const AnyHook& hook : hooks) {
+    if (const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook)) {
+      folders.insert(plain(JoinPath(model_dir, EvalFolderName(evaluator->name.value_or("")))));
+    }
+  }
+  std::vector<std::string> strange;
+  for (AnyHook& hook : hooks) {
+    const EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
+    if (stopping == nullptr || !stopping->eval_dir) continue;
+    const std::string& folder = *stopping->eval_dir;
+    if (!folders.contains(plain(folder)) && !DirectoryExists(folder)) strange.push_back(folder);
+  }
+  return strange;
 }
 
 std::string ServedInput(const Job& job) {

@@ -313,6 +313,10 @@ struct Job {
 // The hooks of the train_spec, which the job must have. A hook that names an EvalSpec by its key
 // has the name of that evaluation's folder instead.
 [[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
+// The eval_dir of its early-stopping hooks that no evaluation of the job writes to, in this
+// model_dir, and that is not there either: such a hook would wait for ever.
+[[nodiscard]] std::vector<std::string> StrangeEvalDirs(const Job& job,
+                                                       const std::string& model_dir);
 
 // The input_fn whose features a prediction or a server takes: predict's, else the (first)
 // eval_spec's, else the train_spec's. Error kUsage if there is none.

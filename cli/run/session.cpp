@@ -14,6 +14,7 @@
 #include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
 #include "cli/host/signals.h"
+#include "cli/job/eval_tasks.h"
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
@@ -309,11 +310,8 @@ void Session::EndGroup(int exit_code) {
 }
 
 ChiefsInputs Session::TrainingInputs() const {
-  ChiefsInputs inputs{.train = MakeJobInputFn(job(), job().train_spec->input_fn)};
-  for (const NamedEvalSpec& named : EvalSpecsOf(job())) {
-    inputs.evaluations[named.label] = MakeJobInputFn(job(), named.spec->input_fn);
-  }
-  return inputs;
+  return {.train = MakeJobInputFn(job(), job().train_spec->input_fn),
+          .evaluations = EvaluationInputs(job())};
 }
 
 int Session::FollowChief(const ChiefsInputs& inputs) {
@@ -369,6 +367,18 @@ InputFn Session::TrainInput() {
     NoteInput(stream->files());
     return stream;
   };
+}
+
+JobHooks Session::MakeTrainHooks() {
+  for (const std::string& folder : StrangeEvalDirs(job(), estimator_->model_dir())) {
+    log().Warning(
+        "eval_dir {}: no evaluation of this job writes there, and there is no such folder", folder);
+  }
+  return MakeHooks(HooksOf(job()), job().train_spec->saving_listeners,
+                   [this](const InMemoryEvaluatorHookOptions& options) {
+                     return estimator_->InMemoryEvaluator(TaskOf(job(), options),
+                                                          options.every_n_iter);
+                   });
 }
 
 void Session::NoteInput(const std::vector<std::string>& files) {

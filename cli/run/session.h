@@ -18,6 +18,7 @@
 #include "config/diagnostics.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/estimator.h"
+#include "core/estimator/hooks/hook_factory.h"
 #include "core/hosts/group.h"
 #include "core/hosts/launch.h"
 
@@ -74,6 +75,8 @@ class Session {
   // The input of the train_spec, which the job must have; the files that it opens are kept for
   // run.json.
   [[nodiscard]] InputFn TrainInput();
+  // The hooks and listeners of the train_spec.
+  [[nodiscard]] JobHooks MakeTrainHooks();
 
   // The hook that leaves job, run.json and log in the run's folder once training starts: a job that
   // cannot be run leaves the folder, and the job of an earlier run in it, as they are.

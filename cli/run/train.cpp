@@ -43,8 +43,7 @@ int Train(const Invocation& invocation, config::Sources& sources) {
     session.BringBackRun();
     CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
-    const TrainSpec& spec = *session.job().train_spec;
-    const JobHooks hooks = MakeHooks(HooksOf(session.job()), spec.saving_listeners);
+    const JobHooks hooks = session.MakeTrainHooks();
     const TrainResult result = session.estimator().Train(session.TrainInput(), session.Length(),
                                                          hooks.With(session.recorder()));
     if (result.stopped_because == kAlreadyDone) {

@@ -50,11 +50,26 @@ void PrintResult(const Job& job, const TrainAndEvaluateResult& result) {
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
 
+// An evaluation's events and lines are told apart by their folder.
+void CheckFolders(const Job& job) {
+  for (const AnyHook& hook : job.train_spec->hooks) {
+    const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
+    if (evaluator == nullptr) continue;
+    for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+      if (named.name != evaluator->name.value_or("")) continue;
+      throw Error(Code::kUsage,
+                  fmt::format("the InMemoryEvaluatorHook and {} write events to {}/", named.key,
+                              EvalFolderName(named.name)),
+                  "give the hook a name of its own")
+          .Key("train_spec.hooks");
+    }
+  }
+}
+
 // The chief of a cluster trains alone: its evaluator is a process of its own. A master evaluates.
 TrainAndEvaluateResult RunTask(Session& session) {
   const Job& job = session.job();
-  const TrainSpec& spec = *job.train_spec;
-  const JobHooks hooks = MakeHooks(HooksOf(job), spec.saving_listeners);
+  const JobHooks hooks = session.MakeTrainHooks();
   const TrainHooks watched = hooks.With(session.recorder());
   const InputFn input_fn = session.TrainInput();
   const bool has_evaluator =
@@ -81,6 +96,7 @@ int RunSession(Session& session, const std::function<void(const Outcome&)>& repo
     session.BringBackRun();
     CheckResume(session.job(), session.estimator().model_dir());
     CheckSameRun(session.job(), session.estimator().model_dir());
+    CheckFolders(session.job());
     const TrainAndEvaluateResult result = RunTask(session);
     if (result.train.stopped_because == kAlreadyDone) {
       CheckFinishedRun(session.job(), session.estimator().model_dir());

@@ -13,6 +13,7 @@
 #include "core/estimator/export/export_verifier.h"
 #include "core/estimator/export/saved_model_writer.h"
 #include "core/estimator/follower.h"
+#include "core/estimator/in_memory_evaluator.h"
 #include "core/estimator/options/python_config.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"
@@ -100,6 +101,15 @@ std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::
   return std::move(newest.prefix);
 }
 
+// The evaluations within a training are all made, or the run is one to go on with.
+void SettleEvaluators(const TrainHooks& hooks, TrainResult& result) {
+  for (SessionRunHook* const hook : hooks.hooks) {
+    if (auto* const evaluator = dynamic_cast<InMemoryEvaluatorHook*>(hook)) {
+      evaluator->Settle(result);
+    }
+  }
+}
+
 std::string PythonText(const std::optional<int64_t>& value) {
   return value ? std::to_string(*value) : "None";
 }
@@ -135,7 +145,9 @@ Estimator::~Estimator() = default;
 
 TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
                              const TrainHooks& hooks) {
-  return impl_->trainer.Train(input_fn, length, hooks);
+  TrainResult result = impl_->trainer.Train(input_fn, length, hooks);
+  SettleEvaluators(hooks, result);
+  return result;
 }
 
 TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
@@ -180,6 +192,7 @@ TrainAndEvaluateResult Estimator::TrainAndEvaluate(const InputFn& input_fn,
     result.train.exit_code = ExitCodeOf(stop);
     result.train.stopped_because = ReasonOf(stop);
   }
+  SettleEvaluators(hooks, result.train);
   result.evaluations = runner.results();
   result.exports = runner.exports();
   return result;
@@ -232,6 +245,11 @@ TrainResult Estimator::FollowChief(const ChiefsInputs& inputs) {
     impl_->evaluator.FollowChief(found->second, whole);
     return true;
   });
+}
+
+std::unique_ptr<SessionRunHook> Estimator::InMemoryEvaluator(EvalTask task, int64_t every_n_iter) {
+  return std::make_unique<InMemoryEvaluatorHook>(impl_->context, impl_->trainer, impl_->evaluator,
+                                                 std::move(task), every_n_iter);
 }
 
 EvaluateResult Estimator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {

@@ -40,6 +40,10 @@ class Estimator {
   // Trains, evaluates and predicts as the chief of home.group says, which this process is not:
   // writes nothing. Throws what the inputs and the group throw.
   TrainResult FollowChief(const ChiefsInputs& inputs);
+  // A hook for Train and TrainAndEvaluate of this Estimator: InMemoryEvaluatorHook, by the task's
+  // label, input_fn, args and hooks.
+  [[nodiscard]] std::unique_ptr<SessionRunHook> InMemoryEvaluator(EvalTask task,
+                                                                  int64_t every_n_iter);
   // Evaluates a checkpoint: the one that args name, the newest of model_dir, or fresh variables
   // where there is none. Errors as Evaluator::Evaluate's.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});

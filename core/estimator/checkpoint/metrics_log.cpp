@@ -69,6 +69,16 @@ void MetricsLog::CutEvaluationsAt(int64_t step, const std::set<std::string>& lab
   });
 }
 
+bool MetricsLog::HasEvaluation(int64_t step, const std::string& label) const {
+  if (!FileExists(path_)) return false;
+  for (const std::string& line : Split(ReadFile(path_), '\n')) {
+    if (StepOf(line) == step && Json::parse(line, nullptr, false).value("eval", "") == label) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void MetricsLog::Keep(const std::function<bool(const std::string& line)>& keeps) {
   if (!FileExists(path_)) return;
   const std::string before = ReadFile(path_);

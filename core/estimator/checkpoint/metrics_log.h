@@ -44,6 +44,8 @@ class MetricsLog {
   // Takes out the evaluations of this step that have one of these labels. Only while nobody else
   // appends.
   void CutEvaluationsAt(int64_t step, const std::set<std::string>& labels);
+  // Whether there is an evaluation of this step and label.
+  [[nodiscard]] bool HasEvaluation(int64_t step, const std::string& label) const;
   void Append(const StepLine& line);
   // Appends the metrics that have one numeric element; others are left out.
   void AppendEvaluation(int64_t step, const std::string& name,

@@ -1,5 +1,8 @@
 #include "core/estimator/hooks/hook_factory.h"
 
+#include <type_traits>
+#include <variant>
+
 #include "core/estimator/hooks/condition_hook.h"
 #include "core/estimator/hooks/early_stopping.h"
 #include "core/estimator/hooks/exec_hook.h"
@@ -69,11 +72,11 @@ Made Make(const StopIfNoBetterOptions<better>& o) {
                                              });
 }
 
-template <class Hook>
-JobHooks MakeAll(const std::vector<Hook>& hooks) {
+template <class Hook, class Maker>
+JobHooks MakeAll(const std::vector<Hook>& hooks, const Maker& make) {
   JobHooks made;
   for (const Hook& options : hooks) {
-    Made hook = std::visit([](const auto& o) { return Make(o); }, options);
+    Made hook = std::visit(make, options);
     auto* const exec = dynamic_cast<ExecHook*>(hook.get());
     made.Add(std::move(hook), exec == nullptr ? nullptr : exec->listener());
   }
@@ -101,8 +104,15 @@ void JobHooks::Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener
 }
 
 JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
-                   const std::vector<AnySavingListener>& listeners) {
-  JobHooks made = MakeAll(hooks);
+                   const std::vector<AnySavingListener>& listeners,
+                   const MakeEvaluator& make_evaluator) {
+  JobHooks made = MakeAll(hooks, [&](const auto& options) -> Made {
+    if constexpr (std::is_same_v<std::decay_t<decltype(options)>, InMemoryEvaluatorHookOptions>) {
+      return make_evaluator(options);
+    } else {
+      return Make(options);
+    }
+  });
   for (const AnySavingListener& options : listeners) {
     auto hook = std::make_unique<ExecListener>(std::get<CheckpointSaverListenerOptions>(options));
     CheckpointSaverListener* const listener = hook->listener();
@@ -111,7 +121,11 @@ JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
   return made;
 }
 
-JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks) { return MakeAll(hooks); }
-JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks) { return MakeAll(hooks); }
+JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks) {
+  return MakeAll(hooks, [](const auto& options) { return Make(options); });
+}
+JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks) {
+  return MakeAll(hooks, [](const auto& options) { return Make(options); });
+}
 
 }  // namespace tpuest

@@ -1,6 +1,7 @@
 #pragma once
 // Makes the hooks and listeners that a job names.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -23,9 +24,14 @@ class JobHooks {
   std::vector<CheckpointSaverListener*> listeners_;
 };
 
+// Makes the hook that needs an Estimator: see Estimator::InMemoryEvaluator.
+using MakeEvaluator =
+    std::function<std::unique_ptr<SessionRunHook>(const InMemoryEvaluatorHookOptions& options)>;
+
 // Makes hooks of options in which ValidateHooks and ValidateListeners find no fault.
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
-                                 const std::vector<AnySavingListener>& listeners);
+                                 const std::vector<AnySavingListener>& listeners,
+                                 const MakeEvaluator& make_evaluator);
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyEvalHook>& hooks);
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyPredictHook>& hooks);
 

@@ -20,7 +20,7 @@ const Moments kPredictMoments = {"begin", "end"};
 class HookCheck {
  public:
   HookCheck(std::string section, const Moments& moments)
-      : faults_(std::move(section)), moments_(moments) {}
+      : section_(std::move(section)), faults_(section_), moments_(moments) {}
 
   void operator()(const StopAtStepHookOptions& hook) {
     faults_.Expect(hook.num_steps || hook.last_step, "",
@@ -91,6 +91,8 @@ class HookCheck {
     CheckShared(hook);
   }
 
+  void operator()(const InMemoryEvaluatorHookOptions& hook);
+
   [[nodiscard]] std::vector<Fault> Take() { return faults_.Take(); }
 
  private:
@@ -121,6 +123,7 @@ class HookCheck {
                    "leave one of them out");
   }
 
+  const std::string section_;
   Faults faults_;
   const Moments& moments_;
 };
@@ -135,6 +138,17 @@ std::vector<Fault> CheckAll(const std::vector<Hook>& hooks, std::string_view sec
     faults.AddAll(check.Take());
   }
   return faults.Take();
+}
+
+void HookCheck::operator()(const InMemoryEvaluatorHookOptions& hook) {
+  faults_.Expect(hook.every_n_iter > 0, "every_n_iter",
+                 fmt::format("invalid every_n_iter={}.", hook.every_n_iter));
+  faults_.Expect(hook.steps.value_or(1) > 0, "steps",
+                 fmt::format("Must specify steps > 0, given: {}", hook.steps.value_or(0)),
+                 "null takes the whole input");
+  faults_.Expect(hook.name.value_or("").find('/') == std::string::npos, "name",
+                 fmt::format("name is '{}', and has a '/'", hook.name.value_or("")));
+  faults_.AddAll(CheckAll(hook.hooks, section_ + ".hooks", kEvalMoments));
 }
 
 }  // namespace

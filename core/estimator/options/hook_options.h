@@ -310,15 +310,6 @@ struct EarlyStoppingFormulaOptions : EarlyStoppingOptions {
   }
 };
 
-// The hooks that train_spec may name.
-using AnyHook =
-    std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
-                 LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
-                 NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions,
-                 StopAtCheckpointStepOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
-                 StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions,
-                 EarlyStoppingFormulaOptions>;
-
 // The hooks that eval_spec and predict may name: those that do something where no weight changes
 // and the global step stands still.
 using AnyEvalHook =
@@ -328,6 +319,36 @@ using AnyEvalHook =
 using AnyPredictHook =
     std::variant<ProfilerHookOptions, StopAtStepHookOptions, LoggingTensorHookOptions,
                  NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions>;
+
+// tf.estimator.experimental.InMemoryEvaluatorHook.
+struct InMemoryEvaluatorHookOptions {
+  static constexpr std::string_view kType = "InMemoryEvaluatorHook";
+  static constexpr std::string_view kSummary =
+      "evaluates within a training, with the weights as they are in memory";
+  std::string input_fn;
+  std::optional<int64_t> steps;
+  std::vector<AnyEvalHook> hooks;
+  std::optional<std::string> name;
+  int64_t every_n_iter = 100;
+
+  template <class V>
+  void Visit(V& v) {
+    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
+    v("steps", steps, {.help = "batches; null: the whole input once"});
+    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
+    v("name", name, {.help = "events go to eval_<name>/; null: eval/"});
+    v("every_n_iter", every_n_iter, {.help = "steps from one evaluation to the next"});
+  }
+};
+
+// The hooks that train_spec may name.
+using AnyHook =
+    std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
+                 LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
+                 NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions,
+                 StopAtCheckpointStepOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
+                 StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions,
+                 EarlyStoppingFormulaOptions, InMemoryEvaluatorHookOptions>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {

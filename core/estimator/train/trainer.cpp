@@ -244,10 +244,15 @@ TrainResult Trainer::DryRun(const TrainPlan& plan) {
 SavedState Trainer::Saved() const {
   const std::optional<std::string> newest = LatestCheckpoint(context_.model_dir);
   Check(newest.has_value(), "{}: nothing was saved", context_.model_dir);
-  SavedState saved{.prefix = *newest, .tensors = variables_.tensors()};
-  saved.tables = variables_.tables();
+  SavedState saved = InMemory(*newest);
   saved.on_disk = std::make_shared<const BundleReader>(*newest);
   saved.left = LeftEntries(*saved.on_disk);
+  return saved;
+}
+
+SavedState Trainer::InMemory(const std::string& prefix) const {
+  SavedState saved{.prefix = prefix, .tensors = variables_.tensors()};
+  saved.tables = variables_.tables();
   saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   saved.resume.seed = context_.seed;
   saved.resume.cut = cut_;

@@ -45,6 +45,8 @@ class Trainer {
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
+  // The variables as they are now, as if they had been saved under this prefix.
+  [[nodiscard]] SavedState InMemory(const std::string& prefix) const;
   // Whether the run goes on from a checkpoint of model_dir.
   [[nodiscard]] bool is_restored() const { return is_restored_; }
   // The global step at which the run, or the last one, is complete; nullopt: at its input's end.
