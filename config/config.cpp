@@ -11,10 +11,13 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
                                           const Value& section, Tree& tree) {
   Faults faults;
   const Origin of_files{Origin::Kind::kJobFile, ""};
-  tree.root = ReadLayers(text, file, of_files, sources, faults);
+  tree.root = ReadLayers(text, file, of_files, sources, faults, layers.one_or_named);
   for (const std::string& set_file : layers.set_files) {
-    Node above = ReadLayers(ReadJobFile(set_file), set_file, of_files, sources, faults);
-    if (above.kind == Node::Kind::kMap) tree.root = Merged(std::move(tree.root), std::move(above));
+    Node above =
+        ReadLayers(ReadJobFile(set_file), set_file, of_files, sources, faults, layers.one_or_named);
+    if (above.kind == Node::Kind::kMap) {
+      tree.root = Merged(std::move(tree.root), std::move(above), layers.one_or_named);
+    }
   }
   tree.others = layers.others;
   tree.names["name"] = std::filesystem::path(file).stem().string();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "config/flow_text.h"
 #include "config/yaml_reader.h"
@@ -22,9 +23,41 @@ bool SameType(const Node& a, const Node& b) {
   return type_a == nullptr || type_b == nullptr || type_a->text == type_b->text;
 }
 
+bool IsOne(const Node& section, const OneOrNamed& of) {
+  return section.kind == Node::Kind::kMap && section.Find(of.mark) != nullptr;
+}
+
+bool IsNamed(const Node& section, const OneOrNamed& of) {
+  return section.kind == Node::Kind::kMap && !section.children.empty() && !IsOne(section, of) &&
+         std::all_of(section.children.begin(), section.children.end(),
+                     [](const Node& child) { return child.kind == Node::Kind::kMap; });
+}
+
+// The section as one of several, under its name.
+void MakeNamed(Node& section, const OneOrNamed& of) {
+  Node one = section;
+  const Node* const name = one.Find(of.name);
+  const bool has_name = name != nullptr && name->kind == Node::Kind::kScalar && !name->text.empty();
+  section.children.clear();
+  one.key = has_name ? name->text : std::string(of.default_name);
+  if (!has_name) {
+    Node none;
+    none.kind = Node::Kind::kScalar;
+    none.quoted = true;
+    none.place = one.place;
+    none.key = std::string(of.name);
+    none.key_place = one.key_place;
+    none.origin = one.origin;
+    std::erase_if(one.children, [&](const Node& child) { return child.key == of.name; });
+    one.children.push_back(std::move(none));
+  }
+  section.children.push_back(std::move(one));
+}
+
 class LayerReader {
  public:
-  LayerReader(Sources& sources, Faults& faults) : sources_(sources), faults_(faults) {}
+  LayerReader(Sources& sources, Faults& faults, std::span<const OneOrNamed> one_or_named)
+      : sources_(sources), faults_(faults), one_or_named_(one_or_named) {}
 
   Node Read(std::string_view text, const std::string& file, const Origin& origin) {
     // Absolute, so that a file whose name is written in two ways is still found among its own
@@ -34,13 +67,14 @@ class LayerReader {
     Node below;
     for (const Node& base : TakeBases(root)) {
       Node next = ReadBase(base, file);
-      below = below.kind == Node::Kind::kMap ? Merged(std::move(below), std::move(next))
-                                             : std::move(next);
+      below = below.kind == Node::Kind::kMap
+                  ? Merged(std::move(below), std::move(next), one_or_named_)
+                  : std::move(next);
     }
     open_.pop_back();
     const bool has_both = below.kind == Node::Kind::kMap && root.kind == Node::Kind::kMap;
     if (!has_both) return root;
-    return Merged(std::move(below), std::move(root));
+    return Merged(std::move(below), std::move(root), one_or_named_);
   }
 
  private:
@@ -87,6 +121,7 @@ class LayerReader {
 
   Sources& sources_;
   Faults& faults_;
+  const std::span<const OneOrNamed> one_or_named_;
   static constexpr int kMostBases = 200;
   int read_ = 0;                   // base files
   std::vector<std::string> open_;  // files that are being read, the job's first
@@ -94,7 +129,14 @@ class LayerReader {
 
 }  // namespace
 
-Node Merged(Node below, Node above) {
+Node Merged(Node below, Node above, std::span<const OneOrNamed> one_or_named) {
+  for (const OneOrNamed& of : one_or_named) {
+    Node* const lower = below.Find(of.key);
+    Node* const upper = above.Find(of.key);
+    if (lower == nullptr || upper == nullptr) continue;
+    if (IsOne(*lower, of) && IsNamed(*upper, of)) MakeNamed(*lower, of);
+    if (IsNamed(*lower, of) && IsOne(*upper, of)) MakeNamed(*upper, of);
+  }
   const bool maps = below.kind == Node::Kind::kMap && above.kind == Node::Kind::kMap;
   if (!maps || !SameType(below, above)) {
     above.earlier = std::move(below.earlier);
@@ -113,8 +155,8 @@ Node Merged(Node below, Node above) {
 }
 
 Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
-                Sources& sources, Faults& faults) {
-  return LayerReader(sources, faults).Read(text, file, origin);
+                Sources& sources, Faults& faults, std::span<const OneOrNamed> one_or_named) {
+  return LayerReader(sources, faults, one_or_named).Read(text, file, origin);
 }
 
 std::string ReadJobFile(const std::string& file) {

@@ -444,6 +444,8 @@ void TakeBatchOfInput(Job& job) {
 
 }  // namespace
 
+constexpr config::OneOrNamed kOneOrNamed[] = {{"eval_spec", "input_fn", "name", "eval"}};
+
 std::optional<config::ModelFile> FindModel(std::string_view type) {
   if (type == kModelToEstimator) return KerasModelKeys();
   const models::ModelFile* const file = models::FindModelFile(type);
@@ -462,6 +464,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   with_models.model_files = FindModel;
   with_models.import_sections = ImportKerasModels;
   with_models.others = TensorFlowNames();
+  with_models.one_or_named = kOneOrNamed;
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   loaded.job.estimator.uneven_batches = loaded.job.tpuest.uneven_batches;
