@@ -15,6 +15,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/step/label_check.h"
+#include "core/nn/formula/formula.h"
 #include "core/ops/all_ops.h"
 #include "core/sharding/batch_size.h"
 #include "data/pipeline/input_fn.h"
@@ -77,6 +78,9 @@ class Validator {
     CheckAverages();
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
+    for (const auto& [name, formula] : job_.scaffold_fn.local_init) {
+      faults_.Catch([&] { nn::CheckFormula(formula); });
+    }
     faults_.AddAll(ValidateHooks(job_.predict.hooks, "predict.hooks"));
     CheckKeepBest();
     faults_.AddAll(Validate(job_.export_options));
@@ -392,43 +396,12 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
 }
 
-void CheckIsVariable(const Graph& graph, const std::string& name) {
-  if (graph.FindVariable(name) != nullptr) return;
-  std::vector<std::string> names;
-  for (const auto& variable : graph.variables()) names.push_back(variable->name);
-  const std::optional<std::string> near = Nearest(name, names);
-  throw Error(Code::kUsage, fmt::format("the model has no variable '{}'", name),
-              near ? fmt::format("did you mean '{}'?", *near)
-                   : "restore: {NAME IN THE CHECKPOINT: VARIABLE}")
-      .Key("scaffold_fn.restore");
-}
-
-// The model whose variables are restored from other names, but for training.
-ModelFn WithRestored(ModelFn model_fn, std::map<std::string, std::string> restore) {
-  return [model_fn = std::move(model_fn), restore = std::move(restore)](
-             Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
-    TPUEstimatorSpec spec = model_fn(graph, inputs, mode, params);
-    for (const auto& [from, to] : restore) CheckIsVariable(graph, to);
-    if (mode == Mode::kTrain) return spec;
-    spec.scaffold_fn = [before = spec.scaffold_fn, restore] {
-      std::optional<Scaffold> scaffold = before ? before() : Scaffold();
-      for (const auto& [from, to] : restore) {
-        if (scaffold) scaffold->restore_names[to] = from;
-      }
-      return scaffold;
-    };
-    return spec;
-  };
-}
-
 ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch,
                   const std::vector<std::string>& remat) {
   ModelFn model_fn = models::MakeModelFn(
       job.model, {job.optimizer, steps_per_epoch, job.feature_columns, SummaryTags(job),
                   SummaryFormulas(job), remat, job.embedding_config_spec});
-  return job.scaffold_fn.restore.empty()
-             ? model_fn
-             : WithRestored(std::move(model_fn), job.scaffold_fn.restore);
+  return WithScaffold(std::move(model_fn), job.scaffold_fn);
 }
 
 constexpr double kAnyStepsPerEpoch = 1;

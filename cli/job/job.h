@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/job/job_fwd.h"
+#include "cli/job/job_scaffold.h"
 #include "config/config.h"
 #include "core/estimator/contract/contract.h"
 #include "core/estimator/options/eval_spec.h"
@@ -17,19 +18,6 @@
 #include "models/zoo.h"
 
 namespace tpuest::cli {
-
-// TPUEstimatorSpec.scaffold_fn: what its Scaffold says.
-struct ScaffoldOptions {
-  std::map<std::string, std::string> restore;
-
-  template <class V>
-  void Visit(V& v) {
-    v("restore", restore,
-      {.help = "NAME: VARIABLE: evaluation, prediction and export take for a variable what the "
-               "checkpoint has under another name, as a Scaffold's saver does",
-       .changes_bits = false});
-  }
-};
 
 struct PredictOutput {
   std::string path = "-";

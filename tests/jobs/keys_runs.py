@@ -51,7 +51,8 @@ def run_fixtures():
            'commands': [['plan', '--json']], 'values': {'tpuest.remat': [['wide']]}}
     restored = job_of(optimizer={'type': 'MomentumOptimizer', 'learning_rate': 0.1, 'momentum': 0.9})
     yield {'name': 'scaffold', 'job': restored, 'focus': [('scaffold_fn',)],
-           'values': {'scaffold_fn.restore': [{'dense/kernel/Momentum': 'dense/kernel'}]}}
+           'values': {'scaffold_fn.restore': [{'dense/kernel/Momentum': 'dense/kernel'}],
+                      'scaffold_fn.local_init': [{'dense/bias': '1'}]}}
     yield from warm_start_fixtures()
     spread = job_of(use_tpu=False, run_config__eval_distribute={'type': 'ParameterServerStrategy', 'num_replicas': 2})
     yield {'name': 'evaluation spread', 'job': spread, 'focus': [('run_config',)], 'codes': range(10),

@@ -9,6 +9,7 @@
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/export/signatures.h"
 #include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/scaffold.h"
 #include "core/estimator/step/step_program.h"
 #include "core/graph/bound_op.h"
 #include "core/graph/read/saved_model.h"
@@ -206,6 +207,9 @@ class Verifier {
     RestoreVariables(saved, *model.graph, variables, nullptr, RestoreNames(model));
     CheckFinite(saved, *model.graph, variables);
     InitializeVariables(context_.home.backend, *model.graph, Which::kLocal, seed_, variables);
+    if (model.scaffold) {
+      RunLocalInit(context_.home.backend, *model.graph, *model.scaffold, variables);
+    }
     std::map<std::string, Value> outputs = model.spec.predictions;
     for (const auto& [key, output] : model.spec.export_outputs) {
       const std::string path = MethodOf(output.kind) + ("/" + key + "/");

@@ -228,6 +228,7 @@ SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu, const Ex
   CheckSpec(graph, mode, params, part.spec);
   if (const auto scaffold = CallScaffoldFn(graph, part.spec)) {
     part.restore_names.insert(scaffold->restore_names.begin(), scaffold->restore_names.end());
+    part.local_init_op = scaffold->local_init_op;
   }
   part.signatures = mode == Mode::kPredict ? ServingSignatures(part.spec, part.receiver)
                                            : SupervisedSignatures(part.spec, part.receiver,
@@ -279,6 +280,9 @@ std::vector<NamedTensor> SavedModelWriter::Variables(const std::vector<Part>& pa
       ThrowMissing(part.spec.mode, saved, error);
     }
   }
+  // What a server would do as it loads the model is done: variables have the values after it.
+  const Part& last = parts.back();
+  RunLocalInit(context_.home.backend, *last.graph, {.local_init_op = last.local_init_op}, restored);
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : restored.tensors()) tensors.push_back({name, value});
   return tensors;

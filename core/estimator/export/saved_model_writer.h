@@ -38,6 +38,7 @@ class SavedModelWriter {
     std::optional<TpuInference> tpu;
     std::vector<ExportAsset> assets;
     std::map<std::string, std::string> restore_names;  // by its scaffold
+    Node* local_init_op = nullptr;                     // likewise
   };
 
   void CheckArgs(const ExportArgs& args) const;
