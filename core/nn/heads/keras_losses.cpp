@@ -175,6 +175,17 @@ Value SparseClasses(Value y, Value p) {
   return LikeLeading(ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(p), numbers), p);
 }
 
+// The differences d of an example, n of them: sum (d_i - d_j)^2 over all pairs of them / (n (n-1)),
+// which is 2 (n sum d^2 - (sum d)^2) / (n (n-1)).
+Value PairwiseSquaredError(Value y, Value p) {
+  const Value d = ops::FlattenRows(ops::Sub(p, y));
+  const auto n = static_cast<double>(d.shape().dim(1));
+  const Value squares = LastSum(ops::Square(d));
+  if (n < 2) return ops::Mul(squares, 0.0);
+  const Value pairs = ops::Sub(ops::Mul(squares, n), ops::Square(LastSum(d)));
+  return ops::Mul(pairs, 2.0 / (n * (n - 1)));
+}
+
 // ---- tf.keras -----------------------------------------------------------------------------------
 
 Value CategoricalHinge(Value y, Value p) {
@@ -276,6 +287,8 @@ constexpr std::
                            [](Value y, Value p, Arguments) { return HingeLoss(y, p); }},
                      Named{"cosine_distance",
                            [](Value y, Value p, Arguments) { return CosineDistance(y, p); }},
+                     Named{"mean_pairwise_squared_error",
+                           [](Value y, Value p, Arguments) { return PairwiseSquaredError(y, p); }},
                      Named{"sigmoid_cross_entropy",
                            [](Value y, Value p, Arguments a) {
                              return SigmoidCrossEntropy(p, SmoothPairs(y, a.label_smoothing));

@@ -62,6 +62,8 @@ TEST_CASE("the losses of tf.compat.v1.losses, in each reduction") {
              {0.57402527, 3.4441516, 0.45922023, 0.57402527}));
   CHECK(Near(reduced("cosine_distance", two.pairs, two.sure, {}),
              {-0.10000005, -0.20000011, -0.080000043, -0.10000005}));
+  CHECK(Near(reduced("mean_pairwise_squared_error", two.pairs, two.logits, {}),
+             {4.1770835, 8.354167, 3.3416668, 4.1770835}));
   CHECK(Near(reduced("sigmoid_cross_entropy", two.pairs, two.logits, {.label_smoothing = 0.1}),
              {0.53394628, 3.2036777, 0.42715701, 0.53394628}));
   CHECK(Near(reduced("softmax_cross_entropy", two.classes, two.logits, {.label_smoothing = 0.1}),
