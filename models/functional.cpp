@@ -1,8 +1,12 @@
 #include "models/functional.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/base/text.h"
 #include "core/nn/job_place.h"
 #include "core/nn/layers/network.h"
+#include "core/ops/elementwise.h"
 #include "models/first_weights.h"
 
 namespace tpuest::models {
@@ -47,6 +51,49 @@ nn::NetworkInputs InputsOf(const Functional& model, const ModelInputs& inputs) {
   }
   if (network.named.size() == 1) network.only = network.named.begin()->second;
   return network;
+}
+
+// What layers call the presence of a list's values.
+std::string PresenceOf(const std::string& feature) { return feature + "/present"; }
+
+// Whether a layer takes that input.
+bool Takes(const std::vector<nn::Layer>& layers, const std::string& input) {
+  const auto takes = [&](const nn::LayerInputs& inputs) {
+    if (const auto* const one = std::get_if<std::string>(&inputs)) return *one == input;
+    if (const auto* const list = std::get_if<std::vector<std::string>>(&inputs)) {
+      return std::find(list->begin(), list->end(), input) != list->end();
+    }
+    const auto& named = std::get<std::map<std::string, std::string>>(inputs);
+    return std::any_of(named.begin(), named.end(),
+                       [&](const auto& argument) { return argument.second == input; });
+  };
+  return std::any_of(layers.begin(), layers.end(), [&](const nn::Layer& layer) {
+    return std::visit([&](const auto& of) { return takes(of.inputs); }, layer);
+  });
+}
+
+// True where a list has a value, of one whose features are dense: what fills it up is none.
+Value IsThere(Value list) {
+  if (IsFloating(list.dtype())) return ops::LogicalNot(ops::IsNan(list));
+  Graph& graph = list.graph();
+  if (list.dtype() == DType::kString) {
+    return ops::NotEqual(list, graph.Constant(Tensor::Strings(Shape(), {""})));
+  }
+  return ops::NotEqual(list, graph.ScalarOf(list.dtype(), -1));
+}
+
+// Adds what is there of features, "words/present" [batch, K], where a layer asks for it.
+void AddPresence(const Functional& model, const ModelInputs& inputs, nn::NetworkInputs& network) {
+  const bool is_renamed = model.inputs.size() == 1 && network.named.size() == 1;
+  std::map<std::string, Value> found;
+  for (const auto& [name, value] : network.named) {
+    if (!Takes(model.layers, PresenceOf(name))) continue;
+    const bool is_only = is_renamed && inputs.features.size() == 1;
+    const auto present = inputs.present.find(is_only ? inputs.features.begin()->first : name);
+    found.emplace(PresenceOf(name),
+                  present != inputs.present.end() ? present->second : IsThere(value));
+  }
+  network.named.merge(found);
 }
 
 struct Logits {
@@ -117,8 +164,9 @@ TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& features, Mo
   nn::LayerContext context = MakeLayerContext(graph, mode, params, precision, trainable);
   context.example_weight = features.example_weight;
   const size_t first = graph.variables().size();
-  const nn::NetworkInputs network = InputsOf(*this, features);
+  nn::NetworkInputs network = InputsOf(*this, features);
   nn::AtPlace(place, [&] { nn::CheckInputShape(input_shape, network); });
+  AddPresence(*this, features, network);
   const nn::NetworkOutputs given = nn::ApplyLayers(layers, context, network);
   const Logits logits = nn::AtPlace(place, [&] { return LogitsOf(*this, given); });
   const std::vector<nn::WeightsFile> files = FilesOf(*this, context, first);

@@ -176,6 +176,12 @@ def layer_fixtures():
             {**layer, 'inputs': 'count'}, {'type': 'dense', 'units': 3}]),
         ['count', 'yes', 'y'], ['count', 'yes'], 'y', ROWS), [('model', 'layers', 0)],
         commands=RUN_ONLY, values={'inputs': ['yes']})
+    pair = {'type': 'lambda', 'name': 'pair', 'inputs': {'a': 'count', 'b': 'yes'}, 'value': 'stack([a, b], 1)'}
+    yield {'name': 'combined', 'job': with_rows(
+        job_of(model__type='Functional', optimizer__learning_rate=0.5, model__layers=[
+            pair, {**table, 'inputs': 'pair', 'combiner': 'mean'}, {'type': 'dense', 'units': 3}]),
+        ['count', 'yes', 'y'], ['count', 'yes'], 'y', ROWS), 'focus': [('model', 'layers', 1)],
+        'commands': RUN_ONLY, 'values': {'combiner': ['sum']}}
     twice = [{'type': 'dense', 'units': 16, 'name': 'one'}, {'type': 'dense', 'units': 16, 'name': 'two'}]
     end = {'type': 'dense', 'units': 3}
     calls = {'layer': ['two'], 'inputs': ['two'], 'name': ['another']}

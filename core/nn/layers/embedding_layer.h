@@ -19,6 +19,7 @@ struct Embedding {
   int64_t output_dim = 0;
   Initializer embeddings_initializer = RandomUniformInitializer{};
   Regularizer embeddings_regularizer;
+  std::string combiner;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -30,6 +31,11 @@ struct Embedding {
     v("output_dim", output_dim, {.help = "numbers in a row", .required = true});
     v("embeddings_initializer", embeddings_initializer, {.help = "first values of the table"});
     v("embeddings_regularizer", embeddings_regularizer, {.help = "penalty on the table"});
+    v("combiner", combiner,
+      {.help = "one row of those of a list of any length, as tf.nn.safe_embedding_lookup_sparse; "
+               "default: a row each",
+       .tpuest = true,
+       .values = {"", "sum", "mean", "sqrtn"}});
     VisitVariables(v, *this, "prefix of its variable; default: embedding, ...");
   }
 
