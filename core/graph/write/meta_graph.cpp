@@ -3,6 +3,8 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "core/graph/cut.h"
 #include "core/graph/write/map_function.h"
@@ -17,6 +19,23 @@ namespace tpuest {
 namespace {
 
 constexpr int kFunctionsConsumer = 12;  // readers older than this do not know functions
+
+// Who imports a training graph runs one replica, and TensorFlow has no kernel for a sum over them
+// there: as if each replica was fed the same rows, the sum of n is n times the one.
+void WriteForOneReplica(const Node& node, pb::NodeDef& def) {
+  const bool is_sum = node.type() == "CrossReplicaSum";
+  if (!is_sum && node.type() != "_OfReplica") return;
+  const int64_t replicas = is_sum ? ConstantValue(node.input(1)).shape().dim(1) : 1;
+  std::vector<std::string> inputs(static_cast<size_t>(replicas), def.input(0));
+  for (int i = static_cast<int>(node.inputs().size()); i < def.input_size(); ++i) {
+    inputs.push_back(def.input(i));  // what it waits for
+  }
+  def.set_op(is_sum ? "AddN" : "Identity");
+  def.clear_input();
+  for (const std::string& input : inputs) def.add_input(input);
+  def.mutable_attr()->erase("replica");
+  if (is_sum) (*def.mutable_attr())["N"].set_i(replicas);
+}
 
 // Writes one MetaGraphDef. The order of its steps is that of the nodes in the file, and so of names
 // made unique: first the call of a TPU, whose results replace values in all that follows
@@ -149,6 +168,7 @@ class MetaGraphWriter {
         def.set_input(i, AddRead(*variable, node));
       }
     }
+    WriteForOneReplica(node, def);
     *def_.add_node() = std::move(def);
   }
 

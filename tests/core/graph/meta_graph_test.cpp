@@ -12,6 +12,7 @@
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"
 #include "core/ops/bias.h"
+#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
@@ -313,6 +314,19 @@ TEST_CASE("the same graph is the same bytes") {
 }
 
 }  // namespace
+TEST_CASE("a sum over replicas is that of as many as the one which imports the graph") {
+  Graph graph(AllOps());
+  const Value x = graph.Placeholder(DType::kFloat, {2}, "x");
+  const Value sum = ops::CrossReplicaSum(x, 3, "sum");
+  ops::OfReplica(sum, 1, "second");
+  const pb::MetaGraphDef meta = Written({.graph = graph, .tags = {"train"}});
+  const pb::NodeDef& written = Find(meta.graph_def().node(), "sum");
+  CHECK(written.op() == "AddN");
+  CHECK(Inputs(written) == Strings{"x", "x", "x"});
+  CHECK(written.attr().at("N").i() == 3);
+  CHECK(Find(meta.graph_def().node(), "second").op() == "Identity");
+}
+
 TEST_CASE("a training's meta graph has its train_op, losses and summaries") {
   Dense dense;
   const Value loss = dense.graph.Scalar<float>(0.5F, "loss");
