@@ -173,10 +173,24 @@ void TreeReader::ReadScalar(const Node& node, const Value& value, const Field& f
 
 void TreeReader::StoreInteger(const Node& node, const ScalarText& scalar, const Value& value) {
   const std::optional<Integer> integer = ParseInteger(scalar.text);
+  if (!integer && value.type->set_epochs != nullptr) return StoreEpochs(node, scalar, value);
   if (integer && !scalar.plain) return Mistyped(node, "an integer", UnquoteHint(scalar.text));
   if (!integer) return Mistyped(node, "an integer", NumberHint(scalar.text));
   if (value.type->set_integer(value.at, integer->negative, integer->magnitude)) return;
   Mistyped(node, fmt::format("an integer from {} to {}", value.type->min, value.type->max), "");
+}
+
+// Stores a count of steps that is no integer.
+void TreeReader::StoreEpochs(const Node& node, const ScalarText& scalar, const Value& value) {
+  std::string hint = NumberHint(scalar.text);
+  const std::optional<Period> period = ParsePeriod(scalar.text);
+  if (period && hint.empty()) {
+    if (period->unit == Period::Unit::kEpochs && period->value > 0) {
+      return value.type->set_epochs(value.at, period->value);
+    }
+    if (period->unit == Period::Unit::kSeconds) hint = "time has keys of its own, in seconds";
+  }
+  Mistyped(node, TypeText(*value.type, {}), hint);
 }
 
 void TreeReader::StoreNumber(const Node& node, const ScalarText& scalar, const Value& value) {

@@ -39,6 +39,19 @@ const std::vector<TypeMember>& TypeMembersOf(const Type& section) {
 
 namespace reflect {
 
+bool SetStepCount(void* at, bool negative, uint64_t magnitude) {
+  int64_t steps = 0;
+  if (!SetInteger<int64_t>(&steps, negative, magnitude)) return false;
+  *static_cast<StepCount*>(at) = steps;
+  return true;
+}
+
+std::string StepCountText(const void* at) { return static_cast<const StepCount*>(at)->Text(); }
+
+void SetEpochs(void* at, double epochs) {
+  *static_cast<StepCount*>(at) = StepCount::OfEpochs(epochs);
+}
+
 void Lister::Add(std::string_view name, Value value, const Field& field) {
   members_.push_back({name, value, field});
 }

@@ -19,6 +19,7 @@
 
 #include "core/base/error.h"
 #include "core/base/formula_text.h"
+#include "core/base/step_count.h"
 #include "core/base/visit.h"
 
 namespace tpuest::config {
@@ -67,9 +68,10 @@ struct Type {
   Fresh (*make)() = nullptr;  // a fresh value
 
   // kInteger: set_integer is false if the number does not fit; min and max are the range for the
-  // message.
+  // message. set_epochs is a StepCount's.
   bool (*set_integer)(void*, bool negative, uint64_t magnitude) = nullptr;
   std::string (*integer_text)(const void*) = nullptr;
+  void (*set_epochs)(void*, double epochs) = nullptr;
   int64_t min = 0;
   uint64_t max = 0;
 
@@ -193,6 +195,10 @@ std::string IntegerText(const void* at) {
   return std::to_string(*static_cast<const T*>(at));
 }
 
+[[nodiscard]] bool SetStepCount(void* at, bool negative, uint64_t magnitude);
+[[nodiscard]] std::string StepCountText(const void* at);
+void SetEpochs(void* at, double epochs);
+
 template <class T>
 void Clear(void* at) {
   if constexpr (IsOptional<T>::value) {
@@ -315,6 +321,14 @@ consteval Type MakeType() {
             .integer_text = &IntegerText<T>,
             .min = static_cast<int64_t>(std::numeric_limits<T>::min()),
             .max = static_cast<uint64_t>(std::numeric_limits<T>::max())};
+  } else if constexpr (std::is_same_v<T, StepCount>) {
+    return {.kind = Kind::kInteger,
+            .make = &Make<T>,
+            .set_integer = &SetStepCount,
+            .integer_text = &StepCountText,
+            .set_epochs = &SetEpochs,
+            .min = std::numeric_limits<int64_t>::min(),
+            .max = static_cast<uint64_t>(std::numeric_limits<int64_t>::max())};
   } else if constexpr (std::is_same_v<T, double>) {
     return {.kind = Kind::kNumber, .make = &Make<T>};
   } else if constexpr (std::is_same_v<T, std::string>) {

@@ -317,7 +317,7 @@ std::string TypeText(const Type& type, const Field& field) {
     case Kind::kBool:
       return "true or false";
     case Kind::kInteger:
-      return "an integer";
+      return type.set_epochs == nullptr ? "an integer" : "an integer or epochs such as 10ep";
     case Kind::kNumber:
       return "a number";
     case Kind::kString:

@@ -55,6 +55,7 @@ class TreeReader {
   void ReadMap(const Node& node, const Value& value, const Field& field);
   void StoreInteger(const Node& node, const ScalarText& scalar, const Value& value);
   void StoreNumber(const Node& node, const ScalarText& scalar, const Value& value);
+  void StoreEpochs(const Node& node, const ScalarText& scalar, const Value& value);
   void StorePeriod(const Node& node, const ScalarText& scalar, const Value& value);
   void StoreString(const Node& node, const ScalarText& scalar, const Value& value,
                    const Field& field);

@@ -9,6 +9,7 @@
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
+#include "cli/job/step_counts.h"
 #include "cli/job/tensorflow_names.h"
 #include "cli/shell/invocation.h"
 #include "core/base/faults.h"
@@ -81,6 +82,7 @@ class Validator {
     for (const auto& [name, formula] : job_.scaffold_fn.local_init) {
       faults_.Catch([&] { nn::CheckFormula(formula); });
     }
+    faults_.AddAll(CheckStepCounts(job_));
     faults_.AddAll(ValidateHooks(job_.predict.hooks, "predict.hooks"));
     CheckKeepBest();
     faults_.AddAll(Validate(job_.export_options));
@@ -383,17 +385,12 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   const bool is_recorded = std::find(tags.begin(), tags.end(), models::kCurrentEpoch) != tags.end();
   const EpochFinder finder = RatesOf(job);
   if (!finder.found() && !is_recorded) return std::nullopt;
-  const auto stream = MakeInputFn(job.input_fns.at(job.train_spec->input_fn),
-                                  job.train_spec->input_fn)(InputContext{});
-  const auto size = stream->epoch_size();
-  if (!size) {
-    throw Error(Code::kUsage,
-                fmt::format("{} of epochs, and the input does not know its size",
-                            finder.found() ? "the schedule speaks" : "current_epoch is a part"),
-                finder.found() ? "write steps instead" : "leave it out")
-        .Key(finder.found() ? "optimizer.learning_rate" : "summaries");
-  }
-  return static_cast<double>(*size) / static_cast<double>(*job.estimator.train_batch_size);
+  if (const std::optional<double> steps = StepsOfEpoch(job)) return steps;
+  throw Error(Code::kUsage,
+              fmt::format("{} of epochs, and the input does not know its size",
+                          finder.found() ? "the schedule speaks" : "current_epoch is a part"),
+              finder.found() ? "write steps instead" : "leave it out")
+      .Key(finder.found() ? "optimizer.learning_rate" : "summaries");
 }
 
 ModelFn ModelFnOf(const Job& job, std::optional<double> steps_per_epoch,

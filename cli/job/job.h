@@ -218,6 +218,8 @@ struct Job {
   PredictOptions predict;
   ExportOptions export_options;
   TpuestOptions tpuest;
+  // Of the training input, once it was looked at (cli/job/step_counts.h); no key.
+  std::optional<double> steps_per_epoch;
 
   template <class V>
   void Visit(V& v) {

@@ -20,6 +20,7 @@ constexpr const char* kDialect = "https://json-schema.org/draft/2020-12/schema";
 // The pattern of a string with ${...}: it may become any scalar, so it is allowed for each.
 constexpr const char* kVariable = "\\$\\{";
 constexpr const char* kFraction = "^[-+0-9.eE]+/[-+0-9.eE]+$";
+constexpr const char* kEpochs = "^[0-9.eE+]+ep$";
 constexpr const char* kPeriod = "^[0-9.eE+]+(ep|s|m|h)$";
 
 Json Pattern(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
@@ -110,7 +111,8 @@ class SchemaWriter {
       case Kind::kBool:
         return OrVariable({{"type", "boolean"}});
       case Kind::kInteger:
-        return OrVariable(Integer(type));
+        if (type.set_epochs == nullptr) return OrVariable(Integer(type));
+        return OrVariable(AnyOf({Integer(type), Pattern(kEpochs)}));
       case Kind::kNumber:
         return OrVariable(AnyOf({{{"type", "number"}}, Pattern(kFraction)}));
       case Kind::kString:

@@ -8,6 +8,7 @@
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
+#include "cli/job/step_counts.h"
 #include "cli/look/commands.h"
 #include "cli/look/rate_finder.h"
 #include "cli/many/plot/terminal.h"
@@ -327,6 +328,7 @@ int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
   }
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   ForgetFolder(loaded.job);
+  if (invocation.subject == "step") (void)ResolveStepCounts(loaded.job);
   return invocation.subject == "step" ? BenchTheStep(invocation, loaded.job)
                                       : BenchTheInput(invocation, loaded.job);
 }

@@ -255,7 +255,7 @@ Explanation Explain(Session& session, const ExplainInvocation& invocation) {
 
 int RunExplain(const ExplainInvocation& invocation, config::Sources& sources) {
   const Invocation of_run = InvocationFor(invocation);
-  Session session(of_run, sources);
+  Session session(of_run, sources, SessionUse::kModel);
   WarnIfUntrained(session, of_run, "explain");
   const Explanation explanation = Explain(session, invocation);
   session.console().Clear();

@@ -54,7 +54,7 @@ int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder
   own.job = ResolvedJobPath(model_dir);
   own.model_dir = model_dir;
   own.dry_run = true;  // nothing is written into the run
-  Session session(own, sources);
+  Session session(own, sources, SessionUse::kModel);
   return session.Run([&] {
     const std::string checkpoint = CheckpointOf(folder, model_dir, session.log());
     const VerifyResult result = session.estimator().VerifySavedModel(

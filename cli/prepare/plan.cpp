@@ -315,7 +315,9 @@ int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.role.empty()) SpreadReplicas(place, loaded.job.estimator.run_config);
-  const Planned planned = PlanJob(invocation, loaded, console.log());
+  const std::vector<EpochCount> counts = ResolveStepCounts(loaded.job);
+  Planned planned = PlanJob(invocation, loaded, console.log());
+  planned.plan.counts = counts;
   Print(invocation, planned);
   if (!planned.compile || planned.compile->fits()) return 0;
   // The document has said it already.

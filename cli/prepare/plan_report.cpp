@@ -226,6 +226,10 @@ Json JsonOfPlan(const PlanReport& report) {
                {"cpu_bytes", OrNull(report.cpu_bytes)},
                {"flops_per_replica", model.flops},
                {"flops", model.flops * report.replicas}};
+  for (const EpochCount& count : report.counts) {
+    json["counts"].push_back(
+        {{"key", count.key}, {"written", count.written}, {"steps", count.steps}});
+  }
   json["process"] = ProcessJson(report.process);
   if (!report.process.coordinator.empty()) {
     json["process"]["coordinator"] = report.process.coordinator;
@@ -269,6 +273,9 @@ std::string PlanText(const PlanReport& report) {
       {"variables", fmt::format("{}, with slots and averages", BytesText(model.bytes))},
       {"FLOPs", FlopsText(report)},
   };
+  for (const EpochCount& count : report.counts) {
+    lines.push_back({"epochs", count.Text()});
+  }
   if (report.cores > 1) lines.push_back({"cores", CoresText(report)});
   if (!report.process.launcher.empty()) lines.push_back({"process", ProcessText(report)});
   if (report.reads_all) {

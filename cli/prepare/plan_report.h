@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/job/step_counts.h"
 #include "cli/prepare/plan_layers.h"
 #include "cli/shell/report.h"
 #include "core/estimator/planned_run.h"
@@ -28,7 +29,8 @@ struct PlanReport {
   std::string checkpoint;  // checkpoint that the run goes on from; empty: it starts fresh
   int64_t start = 0;       // global step
   std::optional<int64_t> goal;
-  std::string goal_reason;  // "max_steps", "steps" or "end of input"
+  std::string goal_reason;         // "max_steps", "steps" or "end of input"
+  std::vector<EpochCount> counts;  // that the job gives in epochs
   std::optional<int64_t> steps;
   std::optional<int64_t> epoch_size;  // examples
   int64_t batch_size = 1;             // examples in a step of all replicas together

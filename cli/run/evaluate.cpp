@@ -163,7 +163,7 @@ void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
   if (invocation.follow) return IsLeftToChief(invocation) ? 0 : Follow(invocation, sources);
   if (IsLeftToChief(invocation, sources)) return 0;
-  Session session(invocation, sources);
+  Session session(invocation, sources, SessionUse::kModel);
   if (session.is_worker()) return FollowChief(session, invocation);
   return session.Run([&] {
     WarnIfUntrained(session, invocation, "evaluate");

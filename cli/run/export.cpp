@@ -85,7 +85,7 @@ void DeclareExportFlags(FlagSet& flags, ExportFlags& to) {
 int Export(const ExportInvocation& given, config::Sources& sources) {
   const Invocation invocation = WithKeys(given);
   if (IsLeftToChief(invocation)) return 0;
-  Session session(invocation, sources);
+  Session session(invocation, sources, SessionUse::kModel);
   return session.Run([&] {
     if (given.format == ExportFormat::kKeras) return ExportKeras(session, given);
     if (!given.outputs.empty()) {

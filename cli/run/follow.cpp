@@ -69,14 +69,14 @@ int Follow(const EvaluateInvocation& given, config::Sources& sources) {
   ShareHeap();
   EvaluateInvocation invocation = given;
   invocation.by_itself = true;
-  Session session(invocation, sources);
+  Session session(invocation, sources, SessionUse::kModel);
   return session.Run([&] {
     const Job& job = session.job();
     CheckFlags(invocation, job);
     FollowArgs args{.deadline_secs = job.tpuest.deadlines.evaluator_secs,
                     .trainer = [&] { return RunFolder::StateOf(session.estimator().model_dir()); },
                     .sleep = SleepFor};
-    if (job.train_spec) args.max_steps = job.train_spec->length().max_steps;
+    if (job.train_spec) args.max_steps = session.Length().max_steps;
     const FollowResult result =
         session.estimator().Follow(args, EvalTasksOf(job, invocation.command));
     session.console().Clear();

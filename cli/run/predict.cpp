@@ -140,7 +140,7 @@ int Predict(const PredictInvocation& given, config::Sources& sources) {
   // The standard input is one process's.
   invocation.by_itself = invocation.by_itself || invocation.input == "-";
   if (IsLeftToChief(invocation, sources)) return 0;
-  Session session(invocation, sources);
+  Session session(invocation, sources, SessionUse::kModel);
   if (session.is_worker()) {
     return session.FollowChief({.predict = PredictInput(session.job(), invocation.input, sources)});
   }

@@ -18,6 +18,7 @@
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
+#include "cli/job/step_counts.h"
 #include "cli/run/process.h"
 #include "cli/run/record/json.h"
 #include "cli/run/same_run.h"
@@ -184,7 +185,7 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
   return loaded;
 }
 
-Session::Session(const Invocation& invocation, config::Sources& sources)
+Session::Session(const Invocation& invocation, config::Sources& sources, SessionUse use)
     : invocation_(invocation),
       console_(invocation, clock_),
       loaded_(std::make_unique<LoadedJob>(LoadInvocationJob(invocation, sources))),
@@ -197,6 +198,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources)
   HandleSignals(process_stop, preemption.signals, preemption.grace_secs);
   LogOverrides();
   ReadEnvironment();
+  if (use == SessionUse::kTraining) ResolveCounts();
   const EstimatorHome home{.registry = *registry_,
                            .backend = *backend_,
                            .log = log(),
@@ -242,6 +244,17 @@ void Session::LogOverrides() {
     if (applied.given != applied.path) log().Info("{} is {}", applied.given, applied.path);
   }
   for (const std::string& note : loaded_->tree.notes) log().Warning("{}", note);
+}
+
+void Session::ResolveCounts() {
+  try {
+    for (const EpochCount& count : ResolveStepCounts(loaded_->job)) {
+      log().Info("{}", count.Text());
+    }
+  } catch (const Error& error) {
+    LeaveGroup(error);
+    throw;
+  }
 }
 
 void Session::ReadEnvironment() {
@@ -354,7 +367,8 @@ void Session::BringBackRun() {
   BringBack(*mirror, model_dir, log());
 }
 
-TrainLength Session::Length() const {
+TrainLength Session::Length() {
+  ResolveCounts();
   TrainLength length = job().train_spec->length();
   length.unfinished_since = RunFolder::UnfinishedSince(estimator_->model_dir(), length);
   return length;

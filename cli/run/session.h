@@ -35,11 +35,16 @@ void CheckNoArguments(const Invocation& invocation);
 // its checkpoint is not there.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
+// What a session is for. What only looks at a run's model needs no training input, which another
+// machine may have.
+enum class SessionUse { kTraining, kModel };
+
 // Joins the parts when it is made: Error kUsage for a job with faults, before anything is written.
 // `invocation` outlives it.
 class Session {
  public:
-  Session(const Invocation& invocation, config::Sources& sources);
+  Session(const Invocation& invocation, config::Sources& sources,
+          SessionUse use = SessionUse::kTraining);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -71,7 +76,7 @@ class Session {
   int Run(const std::function<int()>& body);
 
   // The length of the train_spec, which the job must have, and where the run before it stands.
-  [[nodiscard]] TrainLength Length() const;
+  [[nodiscard]] TrainLength Length();
   // The input of the train_spec, which the job must have; the files that it opens are kept for
   // run.json.
   [[nodiscard]] InputFn TrainInput();
@@ -114,6 +119,8 @@ class Session {
   // Makes inputs tell bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
+  // Makes the job's counts in epochs steps, and says what they are.
+  void ResolveCounts();
   void ReadEnvironment();
   void JoinGroup(const ProcessPlace& place);
   void WriteJob();

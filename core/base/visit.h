@@ -17,8 +17,8 @@
 //     }
 //   };
 //
-// A field is one of: bool, int, int64_t, uint64_t, double, std::string, Formula, Period, Raw,
-// std::optional<T> (null), std::vector<T>, std::map<std::string, T>, another such struct, or
+// A field is one of: bool, int, int64_t, uint64_t, double, std::string, Formula, Period, StepCount,
+// Raw, std::optional<T> (null), std::vector<T>, std::map<std::string, T>, another such struct, or
 // std::variant of these. A variant's struct alternatives are told apart by `type:` (kType, and the
 // further names in kAliases where the struct has that array); its scalar alternatives by the kind
 // of the YAML value; a bare string that is some alternative's kType stands for that struct with

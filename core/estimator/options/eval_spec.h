@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/step_count.h"
 #include "core/base/visit.h"
 #include "core/estimator/contract/metric_order.h"
 #include "core/estimator/options/export_options.h"
@@ -84,7 +85,7 @@ struct EvalSpec {
   std::optional<std::string> name;
   int64_t start_delay_secs = 0;
   int64_t throttle_secs = 0;
-  std::optional<int64_t> every_steps;
+  std::optional<StepCount> every_steps;
   std::vector<AnyEvalHook> hooks;
   std::vector<AnyExporter> exporters;
 

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/formula_text.h"
+#include "core/base/step_count.h"
 #include "core/base/visit.h"
 
 namespace tpuest {
@@ -19,8 +20,8 @@ namespace tpuest {
 struct StopAtStepHookOptions {
   static constexpr std::string_view kType = "StopAtStepHook";
   static constexpr std::string_view kSummary = "ends training at a step";
-  std::optional<int64_t> num_steps;
-  std::optional<int64_t> last_step;
+  std::optional<StepCount> num_steps;
+  std::optional<StepCount> last_step;
 
   template <class V>
   void Visit(V& v) {
@@ -35,7 +36,7 @@ struct CheckpointSaverHookOptions {
   static constexpr std::string_view kType = "CheckpointSaverHook";
   static constexpr std::string_view kSummary = "saves every some steps or seconds";
   std::optional<int64_t> save_secs;
-  std::optional<int64_t> save_steps;
+  std::optional<StepCount> save_steps;
 
   template <class V>
   void Visit(V& v) {
@@ -49,7 +50,7 @@ struct LoggingTensorHookOptions {
   static constexpr std::string_view kType = "LoggingTensorHook";
   static constexpr std::string_view kSummary = "writes values to the log";
   std::variant<std::vector<std::string>, std::map<std::string, std::string>> tensors;
-  std::optional<int64_t> every_n_iter;
+  std::optional<StepCount> every_n_iter;
   std::optional<double> every_n_secs;
   bool at_end = false;
 
@@ -67,7 +68,7 @@ struct LoggingTensorHookOptions {
 struct StepCounterHookOptions {
   static constexpr std::string_view kType = "StepCounterHook";
   static constexpr std::string_view kSummary = "records steps a second";
-  std::optional<int64_t> every_n_steps = 100;
+  std::optional<StepCount> every_n_steps = 100;
   std::optional<double> every_n_secs;
   std::optional<std::string> output_dir;
 
@@ -81,7 +82,7 @@ struct StepCounterHookOptions {
 
 // The period of a hook that writes once in so many steps or seconds.
 struct SaveTimes {
-  std::optional<int64_t> save_steps;
+  std::optional<StepCount> save_steps;
   std::optional<double> save_secs;
 
   // `help` is save_steps'.
@@ -168,7 +169,7 @@ struct ConditionHookOptions : CommandOptions {
   Formula when = {};
   std::string action;
   std::vector<std::string> command;
-  int64_t average_steps = 100;
+  StepCount average_steps = 100;
 
   template <class V>
   void Visit(V& v) {
@@ -212,7 +213,7 @@ struct StopAtCheckpointStepOptions {
   static constexpr std::string_view kType = "make_stop_at_checkpoint_step_hook";
   static constexpr std::string_view kSummary =
       "ends training at the first checkpoint from a step on";
-  int64_t last_step = 0;
+  StepCount last_step = 0;
 
   template <class V>
   void Visit(V& v) {
@@ -225,9 +226,9 @@ struct EarlyStoppingOptions {
   std::string metric_name;
   std::optional<std::string> eval_dir;
   std::optional<std::string> eval;
-  int64_t min_steps = 0;
+  StepCount min_steps = 0;
   std::optional<double> run_every_secs = 60;
-  std::optional<int64_t> run_every_steps;
+  std::optional<StepCount> run_every_steps;
 
   template <class V>
   void VisitShared(V& v) {
@@ -276,7 +277,7 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
   static constexpr std::string_view kSummary =
       kHigher ? std::string_view("ends training where a metric has not risen for a while")
               : "ends training where a metric has not fallen for a while";
-  int64_t max_steps_without = 0;
+  StepCount max_steps_without = 0;
   double min_delta = 0;
 
   template <class V>

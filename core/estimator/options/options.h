@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/step_count.h"
 #include "core/base/visit.h"
 #include "core/estimator/options/hook_options.h"
 #include "core/estimator/options/input_partition.h"
@@ -127,14 +128,14 @@ struct RunConfig {
   std::optional<std::string> model_dir;
   std::optional<std::string> mirror;
   std::optional<int64_t> tf_random_seed;
-  int64_t save_summary_steps = 100;
-  std::optional<int64_t> save_checkpoints_steps = kUseDefault;
+  StepCount save_summary_steps = 100;
+  std::optional<StepCount> save_checkpoints_steps = kUseDefault;
   std::optional<int64_t> save_checkpoints_secs = kUseDefault;
   SessionConfig session_config;
   std::optional<int64_t> keep_checkpoint_max = 5;
   double keep_checkpoint_every_n_hours = 10000;
   std::optional<KeepBest> keep_best;
-  std::optional<int64_t> log_step_count_steps = 100;
+  std::optional<StepCount> log_step_count_steps = 100;
   bool checkpoint_save_graph_def = true;
   std::string checkpoint_format = "saver";
   std::optional<DistributionStrategy> train_distribute;
@@ -326,8 +327,8 @@ struct TrainLength {
 // tf.estimator.TrainSpec, as a job writes it.
 struct TrainSpec {
   std::string input_fn;
-  std::optional<int64_t> steps;
-  std::optional<int64_t> max_steps;
+  std::optional<StepCount> steps;
+  std::optional<StepCount> max_steps;
   std::vector<AnyHook> hooks;
   std::vector<AnySavingListener> saving_listeners;
 
