@@ -59,6 +59,9 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
     if (attr.value_case() == pb::AttrValue::kList && attr.list().type_size() > 0) {
       node.int_lists[key] = {attr.list().type().begin(), attr.list().type().end()};
     }
+    if (attr.value_case() == pb::AttrValue::kList && attr.list().s_size() > 0) {
+      node.string_lists[key] = {attr.list().s().begin(), attr.list().s().end()};
+    }
     if (attr.value_case() == pb::AttrValue::kList && attr.list().f_size() > 0) {
       node.floats[key] = {attr.list().f().begin(), attr.list().f().end()};
     }
@@ -74,10 +77,21 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
 
 SeenGraph::SeenGraph(const std::string& path) {
   const pb::GraphDef graph = ReadGraph(path);
-  for (const pb::NodeDef& proto : graph.node()) {
-    by_name_[proto.name()] = nodes_.size();
-    nodes_.push_back(NodeOf(proto));
+  for (const pb::NodeDef& proto : graph.node()) Add(NodeOf(proto));
+  for (const pb::FunctionDef& proto : graph.library().function()) {
+    SeenFunction function{.name = proto.signature().name(), .results = {}, .body = {}};
+    for (const pb::NodeDef& node : proto.node_def()) function.body.Add(NodeOf(node));
+    for (const auto& result : proto.signature().output_arg()) {
+      const auto tensor = proto.ret().find(result.name());
+      if (tensor != proto.ret().end()) function.results.push_back(tensor->second);
+    }
+    functions_.push_back(std::move(function));
   }
+}
+
+void SeenGraph::Add(SeenNode node) {
+  by_name_[node.name] = nodes_.size();
+  nodes_.push_back(std::move(node));
 }
 
 const SeenNode* SeenGraph::Find(const std::string& tensor) const {

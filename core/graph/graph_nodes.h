@@ -19,18 +19,24 @@ struct SeenNode {
   std::map<std::string, int64_t> ints;  // integers; true is 1; dtypes by TensorFlow's number
   std::map<std::string, std::vector<int64_t>> int_lists;  // dtypes by TensorFlow's number
   std::map<std::string, std::string> strings;
+  std::map<std::string, std::vector<std::string>> string_lists;
   std::map<std::string, std::vector<Shape>> shapes;   // lists; a single one is a list of one
   std::map<std::string, std::vector<double>> floats;  // lists; a single one is a list of one
   std::optional<Tensor> value;                        // of a Const whose dtype is known here
 };
 
+struct SeenFunction;
+
 class SeenGraph {
  public:
+  SeenGraph() = default;
   // A GraphDef (graph.pbtxt, *.pb) or the MetaGraph of a checkpoint (*.meta). Error kData for what
   // is neither.
   explicit SeenGraph(const std::string& path);
 
   [[nodiscard]] const std::vector<SeenNode>& nodes() const { return nodes_; }
+  // What the graph's nodes call, in the file's order: a Dataset.map's function, a loop's body.
+  [[nodiscard]] const std::vector<SeenFunction>& functions() const { return functions_; }
   // The node of this name, or the one that has an output of this name; nullptr if there is none.
   [[nodiscard]] const SeenNode* Find(const std::string& tensor) const;
   // The nodes of an op below a scope ("head/losses"; "": everywhere), in the file's order.
@@ -40,8 +46,18 @@ class SeenGraph {
   [[nodiscard]] std::optional<Tensor> ConstantAt(const SeenNode& node, size_t input) const;
 
  private:
+  void Add(SeenNode node);
+
   std::vector<SeenNode> nodes_;
   std::map<std::string, size_t> by_name_;
+  std::vector<SeenFunction> functions_;
+};
+
+// A function of a graph. Its tensors are "node:output:0" or the name of an argument.
+struct SeenFunction {
+  std::string name;
+  std::vector<std::string> results;  // tensors, in the order of the signature
+  SeenGraph body;
 };
 
 }  // namespace tpuest

@@ -72,9 +72,50 @@ def input_fn():
     return data.shuffle(64, seed=1).repeat().batch(16)
 
 
+RECORDS = "passengers.tfrecord"
+SPEC = {
+    "age": tf.io.FixedLenFeature([], tf.float32),
+    "fare": tf.io.FixedLenFeature([], tf.float32, default_value=0.0),
+    "sex": tf.io.FixedLenFeature([], tf.string),
+    "town": tf.io.VarLenFeature(tf.string),
+    "survived": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+def write_records():
+    features, labels = passengers()
+    train = tf.train
+    with tf.io.TFRecordWriter(RECORDS) as writer:
+        for i in range(len(labels)):
+            feature = {name: train.Feature(float_list=train.FloatList(value=[features[name][i]])) for name in ("age", "fare")}
+            for name in ("sex", "town"):
+                feature[name] = train.Feature(bytes_list=train.BytesList(value=[features[name][i].encode()]))
+            feature["survived"] = train.Feature(int64_list=train.Int64List(value=[labels[i]]))
+            writer.write(train.Example(features=train.Features(feature=feature)).SerializeToString())
+
+
+def with_label(features):
+    return features, features.pop("survived")
+
+
+def parsed_rows():
+    data = tf.data.TFRecordDataset([RECORDS])
+    data = data.map(lambda record: with_label(tf.io.parse_single_example(record, SPEC)), num_parallel_calls=2)
+    return data.shuffle(64, seed=1).repeat().batch(16)
+
+
+def parsed_batches():
+    data = tf.data.TFRecordDataset([RECORDS]).shuffle(64, seed=1).repeat().batch(16)
+    return data.map(lambda records: with_label(tf.compat.v1.parse_example(records, SPEC)))
+
+
 def small_graph(graph):
-    """The graph without gradients, saver, initial checks and shapes that follow from the rest."""
+    """The graph without gradients, saver, initial checks and shapes that follow from the rest; of its
+    functions those that read and parse."""
     kept = tf.compat.v1.GraphDef()
+    for function in graph.library.function:
+        if any("Parse" in node.op or "RecordDataset" in node.op for node in function.node_def):
+            kept.library.function.add().CopyFrom(function)
     for node in graph.node:
         parts = node.name.split("/")
         if parts[0].startswith(("save", "init", "report_uninit", "group_deps", "concat", "Assign")):
@@ -136,7 +177,7 @@ def go_on(folder, make, config):
         return estimator.evaluate(whole_set, steps=1)
 
 
-def train(name, make, as_meta=True):
+def train(name, make, as_meta=True, input_fn=input_fn):
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     folder = os.path.join(HERE, name)
@@ -173,6 +214,13 @@ def main():
     train("combined", lambda config: tf.estimator.DNNLinearCombinedClassifier(
         linear_feature_columns=[sex], dnn_feature_columns=[age, age_group], dnn_hidden_units=[4],
         n_classes=3, config=config))
+    write_records()
+    train("parsed", lambda config: tf.estimator.LinearClassifier([sex, town, fare], config=config),
+          input_fn=parsed_rows)
+    train("parsed_batches", lambda config: tf.estimator.DNNRegressor(
+        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+          as_meta=False, input_fn=parsed_batches)
+    os.remove(RECORDS)
     train("regressor", lambda config: tf.estimator.DNNRegressor(
         [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
           as_meta=False)

@@ -120,8 +120,41 @@ class JobWriter {
                        : NumberText(static_cast<float>(scale));
   }
 
+  // The names of the records' features that no column reads, but for the label.
+  [[nodiscard]] std::vector<std::string> Unread() const {
+    std::vector<std::string> names;
+    if (!run_.parser) return names;
+    for (const ParsedFeature& feature : run_.parser->features) {
+      const bool is_read = columns_.features.contains(feature.name);
+      if (!is_read && feature.name != label_) names.push_back(feature.name);
+    }
+    return names;
+  }
+
+  // The label is what the parser's function returns last, or the one feature that no column reads.
+  void FindLabel() {
+    if (!run_.parser) return;
+    const std::vector<std::string> unread = Unread();
+    const std::optional<std::string>& last = run_.parser->last;
+    if (last && !columns_.features.contains(*last)) {
+      label_ = *last;
+    } else if (unread.size() == 1) {
+      label_ = unread[0];
+    }
+    parsed_label_ = run_.parser->Find(label_);
+    const std::vector<std::string> others = Unread();
+    if (parsed_label_ != nullptr && model_.input && others.size() == 1) {
+      parsed_input_ = run_.parser->Find(others[0]);
+      input_ = others[0];
+    }
+  }
+
   // Bytes are in the records as a string.
   void InputFeature(const MigratedInput& input) {
+    if (parsed_input_ != nullptr) {
+      return Line(
+          fmt::format("      {}: {}", config::StringText(input_), FeatureText(*parsed_input_)));
+    }
     Unknown(input.shape_known ? "the feature's name in the records"
                               : "the feature's name and shape in the records",
             "      ");
@@ -132,43 +165,65 @@ class JobWriter {
     Line(fmt::format("      x: {{type: FixedLenFeature, shape: {}, dtype: {}}}", shape, dtype));
   }
 
-  // Adds the map that makes the model's input of the feature.
-  void MapLines() {
-    if (!model_.input) return;
-    const MigratedInput& input = *model_.input;
-    std::vector<std::string> steps;
+  // What makes the model's input of the record's feature.
+  void InputSteps(const MigratedInput& input, std::vector<std::string>& steps) {
+    const std::string name = config::StringText(input_);
+    const std::string stored = parsed_input_ == nullptr ? input.dtype : parsed_input_->dtype;
     if (input.dtype == "uint8") {
-      steps.push_back(fmt::format("{{op: decode_raw, in: x, out_type: uint8, shape: {}}}",
+      steps.push_back(fmt::format("{{op: decode_raw, in: {}, out_type: uint8, shape: {}}}", name,
                                   ListText(input.shape)));
     }
-    if (input.dtype != "float32") steps.emplace_back("{op: cast, in: x, dtype: float32}");
+    const bool casts = input.dtype == "uint8" || (stored != "float32" && stored != "string");
+    if (casts) steps.push_back(fmt::format("{{op: cast, in: {}, dtype: float32}}", name));
     if (input.scale != 1 || input.offset != 0) {
       const auto offset = static_cast<float>(input.offset);
-      steps.push_back(fmt::format("{{op: rescaling, in: x, scale: {}{}}}", ScaleText(input.scale),
+      steps.push_back(fmt::format("{{op: rescaling, in: {}, scale: {}{}}}", name,
+                                  ScaleText(input.scale),
                                   offset == 0 ? "" : ", offset: " + NumberText(offset)));
     }
-    if (run_.replicas > 1 && model_.labels_are_classes) {  // TPUs have no int64
-      steps.emplace_back("{op: cast, in: label, dtype: int32}");
-    }
+  }
+
+  // What makes the label of the record's feature: classes are int64, but on TPUs, other numbers
+  // float32.
+  void LabelSteps(std::vector<std::string>& steps) const {
+    std::string dtype = model_.labels_are_words     ? "string"
+                        : model_.labels_are_classes ? "int64"
+                                                    : "float32";
+    const std::string stored = parsed_label_ == nullptr ? dtype : parsed_label_->dtype;
+    if (run_.replicas > 1 && dtype == "int64") dtype = "int32";
+    if (stored == dtype || stored == "string") return;
+    steps.push_back(
+        fmt::format("{{op: cast, in: {}, dtype: {}}}", config::StringText(label_), dtype));
+  }
+
+  // Adds the map from the records' features to the model's inputs.
+  void MapLines() {
+    std::vector<std::string> steps;
+    if (model_.input) InputSteps(*model_.input, steps);
+    if (model_.input || parsed_label_ != nullptr) LabelSteps(steps);
     if (steps.empty()) return;
     Line("    map:");
     for (const std::string& step : steps) Line("      - " + step);
   }
 
-  void FeatureLines() {
-    if (model_.input) InputFeature(*model_.input);
-    for (const auto& [name, feature] : columns_.features) {
-      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}",
-                       config::StringText(name),
-                       feature.size == 1 ? "" : fmt::format("{}", feature.size), feature.dtype));
+  void ColumnFeature(const std::string& name, const MigratedFeature& feature) {
+    const ParsedFeature* const parsed = run_.parser ? run_.parser->Find(name) : nullptr;
+    const std::string key = config::StringText(name);
+    if (parsed != nullptr) return Line(fmt::format("      {}: {}", key, FeatureText(*parsed)));
+    if (run_.parser) {
+      std::vector<std::string> names;
+      for (const ParsedFeature& stored : run_.parser->features) names.push_back(stored.name);
+      Unknown(fmt::format("what '{}' is made of: the records have {}", name, Join(names, ", ")),
+              "      ");
     }
-    if (model_.weight) {
-      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [], dtype: float32}}",
-                       *model_.weight));
-    }
-    if (model_.takes_any_feature) {
-      Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
-      Line("      x: {type: FixedLenFeature, shape: [], dtype: float32}");
+    Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}", key,
+                     feature.size == 1 ? "" : fmt::format("{}", feature.size), feature.dtype));
+  }
+
+  void LabelFeature() {
+    if (parsed_label_ != nullptr) {
+      return Line(
+          fmt::format("      {}: {}", config::StringText(label_), FeatureText(*parsed_label_)));
     }
     const std::string dtype = model_.labels_are_words     ? "string"
                               : model_.labels_are_classes ? "int64"
@@ -180,16 +235,43 @@ class JobWriter {
                      dtype));
   }
 
+  void FeatureLines() {
+    if (model_.input) InputFeature(*model_.input);
+    for (const auto& [name, feature] : columns_.features) ColumnFeature(name, feature);
+    if (model_.weight) {
+      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [], dtype: float32}}",
+                       *model_.weight));
+    }
+    if (model_.takes_any_feature) {
+      Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
+      Line("      x: {type: FixedLenFeature, shape: [], dtype: float32}");
+    }
+    LabelFeature();
+  }
+
+  // The files as the graph names them, which may have been moved since.
+  void SourceLine() {
+    if (run_.files.empty()) {
+      Unknown("where the records are: 'tpuest convert --csv' writes TFRecords", "    ");
+      return Line("    source: {type: TFRecordDataset, filenames: [train.tfrecord]}");
+    }
+    std::vector<std::string> words;
+    for (const std::string& file : run_.files) words.push_back(config::StringText(file));
+    const bool all_there = std::all_of(run_.files.begin(), run_.files.end(), FileExists);
+    if (!all_there) Unknown("where the records are now: these are the names that they had", "    ");
+    Line(fmt::format("    source: {{type: TFRecordDataset, filenames: [{}]}}", Join(words, ", ")));
+  }
+
   void InputSection() {
     Line("");
     Line("input_fns:");
     Line("  train:");
-    Unknown("where the records are: 'tpuest convert --csv' writes TFRecords", "    ");
-    Line("    source: {type: TFRecordDataset, filenames: [train.tfrecord]}");
+    FindLabel();
+    SourceLine();
     Line("    parse_example:");
     FeatureLines();
     MapLines();
-    Line("    labels: label");
+    Line("    labels: " + config::StringText(label_));
     if (run_.shuffle) {
       Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
     } else {
@@ -226,6 +308,10 @@ class JobWriter {
   const MigratedRun& run_;
   const MigratedModel& model_;
   const MigratedColumns& columns_;
+  std::string label_ = "label";  // names of features, in the records as in the job
+  std::string input_ = "x";
+  const ParsedFeature* parsed_label_ = nullptr;  // where the parser tells them
+  const ParsedFeature* parsed_input_ = nullptr;
   MigratedJob job_;
 };
 
@@ -249,6 +335,8 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
     if (groups) run.replicas = std::max<int64_t>(1, groups->elements());
     if (groups) break;
   }
+  run.parser = FindParser(graph);
+  if (run.parser) run.files = FindRecordFiles(graph);
   ReadEventsOf(model_dir, run);
   return run;
 }

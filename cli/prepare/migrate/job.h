@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/prepare/migrate/model.h"
+#include "cli/prepare/migrate/parser.h"
 
 namespace tpuest::cli {
 
@@ -19,6 +20,8 @@ struct MigratedRun {
   std::optional<int64_t> save_steps;     // save_checkpoints_steps
   std::optional<int64_t> summary_steps;  // save_summary_steps
   std::optional<int64_t> log_steps;      // log_step_count_steps
+  std::optional<RecordParser> parser;    // what the records hold
+  std::vector<std::string> files;        // of records
 };
 
 // The run's numbers, as the graph's input pipeline and the event files of the folder tell them;
