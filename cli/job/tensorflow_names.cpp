@@ -171,6 +171,9 @@ constexpr OtherKey kOtherKeys[] = {
     {"ProfilerHook", "show_dataflow", "a trace has no arrows between ops", kAccepted},
     {"ProfilerHook", "show_memory", "`plan` tells the memory of a step", kAccepted},
     {"NanTensorHook", "loss_tensor", "the loss, and all that is trained", kAccepted},
+    // Not TensorFlow's: a choice that would only be a way to leave it out.
+    {"tpuest.cluster", "encrypt",
+     "a token encrypts all that processes say; insecure is without one", kAccepted},
 };
 
 constexpr OtherType kOtherTypes[] = {
