@@ -62,7 +62,8 @@ class ColumnLook {
     if (fingerprints_.size() > kMostListedTexts) profile_.texts.clear();
     profile_.std =
         profile_.trained > 0 ? std::sqrt(squares_ / static_cast<double>(profile_.trained)) : 0;
-    profile_.counts_rows = profile_.counts_rows && IsInteger(profile_.dtype);
+    profile_.counts_rows =
+        IsInteger(profile_.dtype) && (profile_.counts_rows || (rises_ && IsDenseFromZero()));
     return std::move(profile_);
   }
 
@@ -97,11 +98,19 @@ class ColumnLook {
       profile_.min = profile_.max = number;
       first_ = number - static_cast<double>(row);
     }
+    rises_ = rises_ && (profile_.present == 1 || number > profile_.max);
     profile_.min = std::min(profile_.min, number);
     profile_.max = std::max(profile_.max, number);
     // An index column of the file: number and row rise together. Rows are those of the file, so it
     // holds for rows that are looked at in part.
     profile_.counts_rows = profile_.counts_rows && number - static_cast<double>(row) == first_;
+  }
+
+  // True for what is left of an index where at least a quarter of its rows is left.
+  [[nodiscard]] bool IsDenseFromZero() const {
+    constexpr int64_t kEnoughRows = 50;
+    return profile_.missing == 0 && profile_.present >= kEnoughRows && profile_.min >= 0 &&
+           profile_.max < 4 * static_cast<double>(profile_.present);
   }
 
   // Welford's sums (1962): mean and sum of squared deviations in one pass, stable for numbers that
@@ -120,6 +129,7 @@ class ColumnLook {
   std::unordered_map<size_t, size_t> places_;  // in profile_.texts
   size_t before_ = 0;
   double squares_ = 0;
+  bool rises_ = true;  // each number is above the one before
   double first_ = 0;
 };
 

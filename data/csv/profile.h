@@ -26,8 +26,10 @@ struct CsvColumnProfile {
   // Each text and how often it is there, in the order of the file; empty where there are more than
   // kMostListedTexts.
   std::vector<std::pair<std::string, int64_t>> texts;
-  int64_t changes = 0;      // rows whose text is not that of the row looked at before
-  bool counts_rows = true;  // each number is as far from the first as its row is
+  int64_t changes = 0;  // rows whose text is not that of the row looked at before
+  // An index of the file: each number is as far from the first as its row is; or, of a file that
+  // has some of another's rows, they rise and are dense from 0 on.
+  bool counts_rows = true;
   // Statistics of a column of numbers, in its own unit: the range of all of them, and the moments
   // of those in rows to train on; `std` is divided by their count.
   double min = 0;

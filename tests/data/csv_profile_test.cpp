@@ -80,6 +80,18 @@ TEST_CASE("a column that counts the rows is seen as such") {
   CHECK_FALSE(ProfileOf("i,j\n7,1\n8,3\n9,4\n").columns[1].counts_rows);
 }
 
+TEST_CASE("what is left of an index where rows were taken out still counts them") {
+  std::string text = "id,year,sorted\n";
+  for (int i = 0; i < 60; ++i) {
+    text += fmt::format("{},{},{}\n", i * 4 / 3, 1950 + i, i / 2);
+  }
+  const CsvProfile profile = ProfileOf(text);
+  CHECK(profile.columns[0].counts_rows);        // 0, 1, 2, 4, 5, 6, 8
+  CHECK(profile.columns[1].counts_rows);        // one more in each row
+  CHECK_FALSE(profile.columns[2].counts_rows);  // 0, 0, 1, 1
+  CHECK_FALSE(ProfileOf("id\n1\n2\n4\n").columns[0].counts_rows);
+}
+
 TEST_CASE("bad records are counted, and the first is told") {
   const CsvProfile profile = ProfileOf("a,b\n1,2\n3\n4,5\n6,7,8\n");
   CHECK(profile.bad == 2);
