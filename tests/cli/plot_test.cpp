@@ -37,11 +37,11 @@ TEST_CASE("a curve that is drawn in characters has a gap where it is not a numbe
   const std::string text = PlotText(panel, "step", {.width = 40, .height = 3, .unicode = false});
   CHECK(text ==
         "loss\n"
-        "2 +                       *********\n"
+        "2 +                       ********\n"
         "1 +\n"
         "0 +*********\n"
-        "  +--------------------------------\n"
-        "   0       1       2      3       4  step\n"
+        "  +-------------------------------\n"
+        "   0       1      2       3      4  step\n"
         "    * a<b\n");
 }
 
