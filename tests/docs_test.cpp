@@ -241,7 +241,7 @@ TEST_CASE("the table of ranks is the stack's") {
 }
 
 TEST_CASE("README is read in five minutes") {
-  CHECK(LinesOf(Documentation().at("README.md")).size() <= 180);
+  CHECK(LinesOf(Documentation().at("README.md")).size() <= 160);
 }
 
 TEST_CASE("a link to a page or heading that is not there is found") {
