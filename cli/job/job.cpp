@@ -15,6 +15,7 @@
 #include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/step/label_check.h"
 #include "core/nn/formula/formula.h"
 #include "core/ops/all_ops.h"
@@ -496,12 +497,12 @@ std::vector<std::string> StrangeEvalDirs(const Job& job, const std::string& mode
   };
   std::set<std::filesystem::path> folders;
   for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
-    folders.insert(plain(JoinPath(model_dir, EvalFolderName(named.name))));
+    folders.insert(plain(EvalDir(model_dir, named.name)));
   }
   std::vector<AnyHook> hooks = job.train_spec->hooks;
   for (const AnyHook& hook : hooks) {
     if (const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook)) {
-      folders.insert(plain(JoinPath(model_dir, EvalFolderName(evaluator->name.value_or("")))));
+      folders.insert(plain(EvalDir(model_dir, evaluator->name.value_or(""))));
     }
   }
   std::vector<std::string> strange;
