@@ -60,7 +60,7 @@ double WrittenAt(const std::string& path) {
 
 // The data file of a checkpoint that is not there, or "".
 std::string LostShard(const std::string& prefix) {
-  const std::string first = BundleDataPath(prefix, 0, 1);
+  std::string first = BundleDataPath(prefix, 0, 1);
   const std::string beginning = BaseName(first.substr(0, first.rfind('-') + 1));
   const std::vector<std::string> names = ListDirectory(DirName(prefix));
   const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
@@ -69,7 +69,7 @@ std::string LostShard(const std::string& prefix) {
   if (found == names.end()) return first;
   const int shards = std::stoi(found->substr(beginning.size()));
   for (int shard = 0; shard < shards; ++shard) {
-    const std::string path = BundleDataPath(prefix, shard, shards);
+    std::string path = BundleDataPath(prefix, shard, shards);
     if (!FileExists(path)) return path;
   }
   return "";
