@@ -234,7 +234,7 @@ TEST_CASE("ten thousand crops keep to their ranges") {
   double sum = 0;
   int whole = 0;
   for (uint64_t i = 0; i < 10'000; ++i) {
-    Draws draws({1, 0, 0, i}, 7);
+    Draws draws = DrawsFor({1, 0, 0, i}, 7);
     const CropWindow crop = SampleDistortedBox(box, 375, 500, draws);
     REQUIRE(
         (crop.y >= 0 && crop.x >= 0 && crop.y + crop.height <= 375 && crop.x + crop.width <= 500));
