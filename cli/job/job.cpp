@@ -80,8 +80,8 @@ class Validator {
     CheckAverages();
     if (job_.train_spec) CheckTrain();
     if (job_.eval_spec) CheckEvaluate();
-    for (const auto& [name, formula] : job_.scaffold_fn.local_init) {
-      faults_.Catch([&] { nn::CheckFormula(formula); });
+    for (const auto& initial : job_.scaffold_fn.local_init) {
+      faults_.Catch([&] { nn::CheckFormula(initial.second); });
     }
     faults_.AddAll(CheckStepCounts(job_));
     faults_.AddAll(ValidateHooks(job_.predict.hooks, "predict.hooks"));
