@@ -202,11 +202,11 @@ std::vector<std::string> FindRecordFiles(const SeenGraph& graph) {
         node.op.starts_with("TFRecordDataset") ||
         (in_function && node.op == "TensorSliceDataset" && node.inputs.size() == 1);
     if (!names_files) continue;
-    const std::vector<std::string> files = WordsAt(graph, node, 0);
+    std::vector<std::string> files = WordsAt(graph, node, 0);
     if (!files.empty()) return files;
     const SeenNode* const flat = SourceAt(graph, node, 0);  // of any shape before
     if (flat == nullptr || flat->op != "Reshape") continue;
-    const std::vector<std::string> names = WordsAt(graph, *flat, 0);
+    std::vector<std::string> names = WordsAt(graph, *flat, 0);
     if (!names.empty()) return names;
   }
   return {};
