@@ -231,7 +231,7 @@ std::string UpdateGate::AfterUpdates() {
     return "";
   }
   sure_steps_ = 0;
-  const std::string bad = NotFinite();
+  std::string bad = NotFinite();
   if (!bad.empty()) PutBack();
   for (const RowColumn* const rows : plan_.tables) rows->table->Forget();
   return bad;
