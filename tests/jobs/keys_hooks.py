@@ -36,7 +36,7 @@ def hook_fixtures():
         {**condition, 'when': 'int(2000 * loss_average) % 2 == 0', 'do': 'save'},
     ]
     evaluator = {'type': 'InMemoryEvaluatorHook', 'input_fn': 'test'}
-    hooks += [{**evaluator, 'every_n_iter': 4, 'steps': 1}, {**evaluator, 'name': 'b'}]
+    hooks += [{**evaluator, 'name': 'a', 'every_n_iter': 4, 'steps': 1}, {**evaluator, 'name': 'b'}]
     first_of = {hook['type']: i for i, hook in reversed(list(enumerate(hooks)))}
     for i, hook in enumerate(hooks):
         rate = -0.1 if hook.get('metric_name') == 'loss' and 'increase' in hook['type'] else 0.1
