@@ -22,7 +22,9 @@ int64_t WholeBytes(const Shape& shape) {
   return shape.elements() * static_cast<int64_t>(sizeof(float));
 }
 
-std::string KeysOf(const std::string& table) { return table + "-keys"; }
+constexpr std::string_view kKeys = "-keys";
+
+std::string KeysOf(const std::string& table) { return table + std::string(kKeys); }
 
 const std::string& StoredName(const std::string& variable, const Names& names) {
   const auto given = names.find(variable);
@@ -317,7 +319,6 @@ std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_by
 }
 
 std::vector<std::string> TablesSavedByRows(const SavedState& saved) {
-  constexpr std::string_view kKeys = "-keys";
   std::vector<std::string> tables;
   for (const std::string& name : saved.left) {
     if (!name.ends_with(kKeys)) continue;

@@ -111,7 +111,7 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
 
 // Refuses a table whose written rows alone are in the checkpoint, where it is needed whole.
 void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::string& source) {
-  if (!saved.left.contains(source + "-values")) return;
+  if (!saved.left.contains(RowValuesName(source))) return;
   throw Error(Code::kUsage,
               fmt::format("{} has the rows of \"{}\" that were written, not all of {}",
                           BaseName(saved.prefix), source, Dims(variable.shape)),
