@@ -4,6 +4,13 @@
 #include "cli/job/job.h"
 
 namespace tpuest::cli {
+namespace {
+
+std::string LabelOf(const InMemoryEvaluatorHookOptions& options) {
+  return options.name.value_or("eval");
+}
+
+}  // namespace
 
 std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command) {
   std::vector<EvalTask> tasks;
@@ -32,7 +39,7 @@ std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command) {
 
 EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options) {
   EvalTask task;
-  task.label = options.name.value_or("eval");
+  task.label = LabelOf(options);
   task.input_fn = MakeJobInputFn(job, options.input_fn);
   task.args.steps = options.steps;
   task.args.name = options.name.value_or("");
@@ -40,15 +47,21 @@ EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options) {
   return task;
 }
 
-std::map<std::string, InputFn> EvaluationInputs(const Job& job) {
+std::map<std::string, InputFn> EvaluationInputs(const Job& job,
+                                                const std::vector<NamedEvalSpec>& specs) {
   std::map<std::string, InputFn> inputs;
-  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
+  for (const NamedEvalSpec& named : specs) {
     inputs[named.label] = MakeJobInputFn(job, named.spec->input_fn);
   }
+  return inputs;
+}
+
+std::map<std::string, InputFn> EvaluationInputs(const Job& job) {
+  std::map<std::string, InputFn> inputs = EvaluationInputs(job, EvalSpecsOf(job));
   for (const AnyHook& hook : job.train_spec->hooks) {
     const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
     if (evaluator == nullptr) continue;
-    inputs[evaluator->name.value_or("eval")] = MakeJobInputFn(job, evaluator->input_fn);
+    inputs[LabelOf(*evaluator)] = MakeJobInputFn(job, evaluator->input_fn);
   }
   return inputs;
 }

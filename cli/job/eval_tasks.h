@@ -16,6 +16,9 @@ namespace tpuest::cli {
 [[nodiscard]] std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command);
 // The evaluation that an InMemoryEvaluatorHook makes.
 [[nodiscard]] EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options);
+// The inputs of these evaluations, by their labels.
+[[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(
+    const Job& job, const std::vector<NamedEvalSpec>& specs);
 // The inputs of all evaluations that a training of the job may make, by their labels.
 [[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(const Job& job);
 

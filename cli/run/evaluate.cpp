@@ -1,6 +1,7 @@
 // tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best|all] [--name NAME]
 //   [--fail-if METRIC<NUMBER]... [--follow]
 
+#include "cli/job/eval_tasks.h"
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_gates.h"
@@ -60,11 +61,8 @@ Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
 }
 
 int FollowChief(Session& session, const EvaluateInvocation& invocation) {
-  ChiefsInputs inputs;
-  for (const NamedEvalSpec& named : SpecsFor(session.job(), invocation.name).specs) {
-    inputs.evaluations[named.label] = MakeJobInputFn(session.job(), named.spec->input_fn);
-  }
-  return session.FollowChief(inputs);
+  return session.FollowChief({.evaluations = EvaluationInputs(
+                                  session.job(), SpecsFor(session.job(), invocation.name).specs)});
 }
 
 EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
