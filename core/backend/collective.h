@@ -25,8 +25,8 @@ struct ReplicaRange {
 struct SharedSum {
   DType dtype = DType::kFloat;  // float, double, int32 or int64
   int64_t elements = 0;
-  const char* parts = nullptr;  // [Collective::parts().size(), elements]
-  char* sum = nullptr;          // [elements]; gets the sum over all replicas
+  char* parts = nullptr;  // [Collective::parts().size(), elements]; what it holds is used up
+  char* sum = nullptr;    // [elements]; gets the sum over all replicas
 };
 
 class Collective {

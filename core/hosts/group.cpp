@@ -121,7 +121,7 @@ Group::~Group() {
   }
   if (verdict) Tell(*verdict);
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank != this->rank()) (void)links_.Send(rank, kLeave, {}, {}, kLastWordSecs);
+    if (rank != this->rank()) (void)links_.Send(rank, kLeave, {}, kLastWordSecs);
   }
 }
 
@@ -181,7 +181,8 @@ void Group::OnTick() {
   if (overdue) settings_.end(*overdue);
   if (const int kind = settings_.asked_to_stop(); kind != 0 && !is_chief() && !voted_) {
     voted_ = true;
-    (void)links_.Send(0, kVote, BytesOf(kind), {}, kLastWordSecs);
+    const std::string_view vote[] = {BytesOf(kind)};
+    (void)links_.Send(0, kVote, vote, kLastWordSecs);
   }
   if (now - last_beat_ < kBeatSecs) return;
   last_beat_ = now;
@@ -229,7 +230,8 @@ void Group::Tell(const Error& error) {
   const std::string text = error.message() + '\0' + error.faults().front().hint;
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == this->rank()) continue;
-    (void)links_.Send(rank, kVerdict, BytesOf(code), text, kLastWordSecs);
+    const std::string_view verdict[] = {BytesOf(code), text};
+    (void)links_.Send(rank, kVerdict, verdict, kLastWordSecs);
   }
 }
 
@@ -250,8 +252,12 @@ void Group::AtStep(int64_t step, double seconds) {
   step_seconds_ = step_seconds_ == 0 ? seconds : (1 - kNew) * step_seconds_ + kNew * seconds;
 }
 
-void Group::Send(int to, Channel channel, std::string_view head, std::string_view body) {
-  if (links_.Send(to, static_cast<FrameKind>(channel), head, body, kSendSecs)) return;
+void Group::Send(int to, Channel channel, std::string_view message) {
+  Send(to, channel, std::span(&message, 1));
+}
+
+void Group::Send(int to, Channel channel, std::span<const std::string_view> pieces) {
+  if (links_.Send(to, static_cast<FrameKind>(channel), pieces, kSendSecs)) return;
   // The thread that reads finds out why.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(kLeaveSecs),
@@ -330,7 +336,7 @@ void Group::Agree(const std::string& what, const std::string& value) {
     Judge(error);
     throw Error(error);
   }
-  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kReports, {});
+  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kReports, "");
 }
 
 void Group::AwaitLeaving(double seconds) {

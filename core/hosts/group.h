@@ -65,12 +65,16 @@ class Group {
   [[nodiscard]] bool is_chief() const { return rank() == 0; }
 
   // All of these throw the verdict, once there is one.
-  void Send(int to, Channel channel, std::string_view head, std::string_view body = {});
+  void Send(int to, Channel channel, std::string_view message);
+  // A message of the pieces in a row.
+  void Send(int to, Channel channel, std::span<const std::string_view> pieces);
   // The next of that process in that channel; waits for it.
   [[nodiscard]] std::string Receive(int from, Channel channel);
   // The next of each of these in the data channel, in their order. How long that took is held
   // against the one that came last.
   [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from);
+  // The memory of a message that is done with, for those that come. Throws nothing.
+  void Reuse(std::string&& message) { links_.Reuse(std::move(message)); }
   // To every worker.
   void Order(std::string_view order);
   // Error kUsage in every process, with both values, where they are not the same everywhere.

@@ -1,5 +1,6 @@
 #include "core/hosts/group_sum.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -12,37 +13,71 @@ constexpr size_t kAlign = 8;
 
 size_t Padded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
+// As many floats as are 1 MB.
+constexpr int64_t kBucketElements = int64_t{1} << 18;
+
+// Elements of one sum that a process owns.
 struct Run {
-  size_t offset = 0;  // bytes into the sum
+  const SharedSum* sum = nullptr;
+  size_t offset = 0;  // bytes into the sum, and into each of its parts
   size_t bytes = 0;
   int64_t elements = 0;
 };
 
-Run RunOf(const SharedSum& sum, int processes, int owner) {
-  const ElementRange owned = OwnedBy(sum.elements, processes, owner);
-  const size_t width = SizeOf(sum.dtype);
-  return {.offset = static_cast<size_t>(owned.begin) * width,
-          .bytes = static_cast<size_t>(owned.end - owned.begin) * width,
-          .elements = owned.end - owned.begin};
+std::vector<Run> RunsOf(const Bucket& bucket, std::span<const SharedSum> sums, int processes,
+                        int owner) {
+  int64_t elements = 0;
+  for (const BucketPiece& piece : bucket) elements += piece.end - piece.begin;
+  const ElementRange owned = OwnedBy(elements, processes, owner);
+  std::vector<Run> runs;
+  int64_t before = 0;  // elements of the pieces before
+  for (const BucketPiece& piece : bucket) {
+    const int64_t first = std::max(owned.begin - before, int64_t{0}) + piece.begin;
+    const int64_t end = std::min(owned.end - before + piece.begin, piece.end);
+    before += piece.end - piece.begin;
+    if (first >= end) continue;
+    const SharedSum& sum = sums[piece.sum];
+    const size_t width = SizeOf(sum.dtype);
+    runs.push_back({.sum = &sum,
+                    .offset = static_cast<size_t>(first) * width,
+                    .bytes = static_cast<size_t>(end - first) * width,
+                    .elements = end - first});
+  }
+  return runs;
+}
+
+// Where a part of a run is.
+char* PartOf(const Run& run, size_t part) {
+  return run.sum->parts + part * static_cast<size_t>(run.sum->elements) * SizeOf(run.sum->dtype) +
+         run.offset;
+}
+
+// Appends bytes and what pads them.
+void AppendPadded(std::vector<std::string_view>& pieces, const char* bytes, size_t size) {
+  static constexpr char kZeros[kAlign] = {};
+  pieces.emplace_back(bytes, size);
+  if (size % kAlign != 0) pieces.emplace_back(kZeros, Padded(size) - size);
 }
 
 template <class T>
-void AddTo(char* into, const char* from, int64_t elements) {
-  auto* const to = reinterpret_cast<T*>(into);
-  const auto* const more = reinterpret_cast<const T*>(from);
-  for (int64_t i = 0; i < elements; ++i) to[i] += more[i];
+void AddTo(char* sum, const char* left, const char* right, int64_t elements) {
+  auto* const to = reinterpret_cast<T*>(sum);
+  const auto* const a = reinterpret_cast<const T*>(left);
+  const auto* const b = reinterpret_cast<const T*>(right);
+  for (int64_t i = 0; i < elements; ++i) to[i] = a[i] + b[i];
 }
 
-void Add(DType dtype, char* into, const char* from, int64_t elements) {
+// `sum` may be `left`.
+void Add(DType dtype, char* sum, const char* left, const char* right, int64_t elements) {
   switch (dtype) {
     case DType::kFloat:
-      return AddTo<float>(into, from, elements);
+      return AddTo<float>(sum, left, right, elements);
     case DType::kDouble:
-      return AddTo<double>(into, from, elements);
+      return AddTo<double>(sum, left, right, elements);
     case DType::kInt32:
-      return AddTo<uint32_t>(into, from, elements);
+      return AddTo<uint32_t>(sum, left, right, elements);
     case DType::kInt64:
-      return AddTo<uint64_t>(into, from, elements);
+      return AddTo<uint64_t>(sum, left, right, elements);
     default:
       Check(false, "no sum of {}", NameOf(dtype));
   }
@@ -69,33 +104,28 @@ std::vector<int> GroupSum::Others() const {
   return others;
 }
 
-std::string GroupSum::PartsFor(int owner, std::span<const SharedSum> sums) const {
-  size_t bytes = 0;
-  for (const SharedSum& sum : sums) {
-    bytes += parts_.size() * Padded(RunOf(sum, group_.size(), owner).bytes);
-  }
-  std::string message(bytes, '\0');
-  char* to = message.data();
-  for (const SharedSum& sum : sums) {
-    const Run run = RunOf(sum, group_.size(), owner);
-    const size_t whole = static_cast<size_t>(sum.elements) * SizeOf(sum.dtype);
+void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums) {
+  std::vector<std::string_view> pieces;
+  for (const Run& run : RunsOf(bucket, sums, group_.size(), owner)) {
     for (size_t part = 0; part < parts_.size(); ++part) {
-      std::memcpy(to, sum.parts + part * whole + run.offset, run.bytes);
-      to += Padded(run.bytes);
+      AppendPadded(pieces, PartOf(run, part), run.bytes);
     }
   }
-  return message;
+  group_.Send(owner, Channel::kData, pieces);
 }
 
-std::string GroupSum::AddAll(std::vector<std::string>& messages,
-                             std::span<const SharedSum> sums) const {
-  std::string answer;
+void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
+                      std::span<const SharedSum> sums) const {
   std::vector<size_t> at(messages.size(), 0);
-  for (const SharedSum& sum : sums) {
-    const Run run = RunOf(sum, group_.size(), group_.rank());
+  for (const Run& run : RunsOf(bucket, sums, group_.size(), group_.rank())) {
     std::vector<char*> slots;
     for (size_t rank = 0; rank < messages.size(); ++rank) {
+      const bool is_own = rank == static_cast<size_t>(group_.rank());
       for (size_t part = 0; part < parts_of_[rank]; ++part) {
+        if (is_own) {
+          slots.push_back(PartOf(run, part));
+          continue;
+        }
         Check(at[rank] + Padded(run.bytes) <= messages[rank].size(),
               "process {} sent {} bytes of another sum", rank, messages[rank].size());
         slots.push_back(messages[rank].data() + at[rank]);
@@ -103,18 +133,27 @@ std::string GroupSum::AddAll(std::vector<std::string>& messages,
       }
     }
     for (const PartialAddition& addition : additions_) {
-      Add(sum.dtype, slots[addition.into], slots[addition.from], run.elements);
+      const bool is_last = &addition == &additions_.back();
+      char* const into = slots[addition.into];
+      Add(run.sum->dtype, is_last ? run.sum->sum + run.offset : into, into, slots[addition.from],
+          run.elements);
     }
-    answer.append(slots.front(), Padded(run.bytes));
   }
-  return answer;
 }
 
-void GroupSum::Take(int owner, std::string_view answer, std::span<const SharedSum> sums) const {
-  for (const SharedSum& sum : sums) {
-    const Run run = RunOf(sum, group_.size(), owner);
+void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums) {
+  std::vector<std::string_view> pieces;
+  for (const Run& run : RunsOf(bucket, sums, group_.size(), group_.rank())) {
+    AppendPadded(pieces, run.sum->sum + run.offset, run.bytes);
+  }
+  for (const int other : Others()) group_.Send(other, Channel::kData, pieces);
+}
+
+void GroupSum::Take(int owner, std::string_view answer, const Bucket& bucket,
+                    std::span<const SharedSum> sums) const {
+  for (const Run& run : RunsOf(bucket, sums, group_.size(), owner)) {
     Check(Padded(run.bytes) <= answer.size(), "process {} answered with another sum", owner);
-    std::memcpy(sum.sum + run.offset, answer.data(), run.bytes);
+    std::memcpy(run.sum->sum + run.offset, answer.data(), run.bytes);
     answer.remove_prefix(Padded(run.bytes));
   }
 }
@@ -122,18 +161,29 @@ void GroupSum::Take(int owner, std::string_view answer, std::span<const SharedSu
 void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<int> others = Others();
   const Phase before = group_.At(Phase::kSum);
-  for (const int other : others) group_.Send(other, Channel::kData, PartsFor(other, sums));
-  std::vector<std::string> messages(static_cast<size_t>(group_.size()));
-  messages[static_cast<size_t>(group_.rank())] = PartsFor(group_.rank(), sums);
-  std::vector<std::string> parts = group_.ReceiveEach(others);
-  for (size_t i = 0; i < others.size(); ++i) {
-    messages[static_cast<size_t>(others[i])] = std::move(parts[i]);
+  std::vector<int64_t> elements;
+  for (const SharedSum& sum : sums) elements.push_back(sum.elements);
+  const std::vector<Bucket> buckets = BucketsOf(elements, kBucketElements);
+  for (const Bucket& bucket : buckets) {
+    for (const int other : others) SendParts(other, bucket, sums);
   }
-  const std::string mine = AddAll(messages, sums);
-  for (const int other : others) group_.Send(other, Channel::kData, {}, mine);
-  Take(group_.rank(), mine, sums);
-  const std::vector<std::string> answers = group_.ReceiveEach(others);
-  for (size_t i = 0; i < others.size(); ++i) Take(others[i], answers[i], sums);
+  for (const Bucket& bucket : buckets) {
+    std::vector<std::string> parts = group_.ReceiveEach(others);
+    std::vector<std::string> messages(static_cast<size_t>(group_.size()));
+    for (size_t i = 0; i < others.size(); ++i) {
+      messages[static_cast<size_t>(others[i])] = std::move(parts[i]);
+    }
+    AddAll(messages, bucket, sums);
+    SendAnswer(bucket, sums);
+    for (std::string& message : messages) group_.Reuse(std::move(message));
+  }
+  for (const Bucket& bucket : buckets) {
+    std::vector<std::string> answers = group_.ReceiveEach(others);
+    for (size_t i = 0; i < others.size(); ++i) {
+      Take(others[i], answers[i], bucket, sums);
+      group_.Reuse(std::move(answers[i]));
+    }
+  }
   group_.At(before);
 }
 
@@ -150,7 +200,7 @@ bool GroupSum::HoldsInAll(bool here) {
 std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
   const Phase before = group_.At(Phase::kSum);
   const std::vector<int> others = Others();
-  for (const int other : others) group_.Send(other, Channel::kData, {}, given);
+  for (const int other : others) group_.Send(other, Channel::kData, given);
   std::vector<std::string> all(static_cast<size_t>(group_.size()));
   all[static_cast<size_t>(group_.rank())] = given;
   std::vector<std::string> theirs = group_.ReceiveEach(others);
@@ -163,7 +213,7 @@ std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
 
 std::vector<std::string> GroupSum::Gather(std::string_view given) {
   if (!is_chief()) {
-    group_.Send(0, Channel::kData, {}, given);
+    group_.Send(0, Channel::kData, given);
     return {};
   }
   std::vector<std::string> all;

@@ -1,13 +1,15 @@
 #pragma once
 // Sums over the replicas of all processes of a group: a Collective over its data channel.
 //
-// A sum's elements belong to the processes in equal parts (OwnedBy). Each process sends the partial
-// sums of its replicas to the owners, in one message each for all sums of a call; an owner adds
-// those of all processes by the tree over replicas (AdditionsOver) and sends its elements to all.
-// The additions are those of one process, whatever the number of processes.
+// The elements of all sums of a call are cut into buckets (BucketsOf) of 1 MB or so, and those of a
+// bucket belong to the processes in equal parts (OwnedBy). Each process sends the partial sums of
+// its replicas to the owners, in one message a bucket; an owner adds those of all processes by the
+// tree over replicas (AdditionsOver) and sends its elements to all. A bucket is added and answered
+// while others are on their way, and is still in the processor's cache when it is. The additions
+// are those of one process, whatever the number of processes.
 //
-//   message to owner p    for each sum: for each part: elements of p       padded to 8 bytes a run
-//   answer of owner p     for each sum: elements of p                      the same
+//   message to owner p    for each run of p's elements of a sum: for each part: them    padded to
+//   answer of owner p     for each run: its elements                                    8 bytes
 
 #include <span>
 #include <string>
@@ -35,18 +37,22 @@ class GroupSum final : public Collective {
  private:
   // The others, the next rank first: who is sent to first differs from process to process.
   [[nodiscard]] std::vector<int> Others() const;
-  // The runs of this process's parts that owner p adds.
-  [[nodiscard]] std::string PartsFor(int owner, std::span<const SharedSum> sums) const;
-  // Adds the parts of all processes, by rank, and returns the elements that this one owns.
-  [[nodiscard]] std::string AddAll(std::vector<std::string>& messages,
-                                   std::span<const SharedSum> sums) const;
-  void Take(int owner, std::string_view answer, std::span<const SharedSum> sums) const;
+  // Sends the parts of this process that the owner adds.
+  void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
+  // Adds the parts of all processes, by rank and with none in this one's place, into the elements
+  // of the sums that this one owns.
+  void AddAll(std::span<std::string> messages, const Bucket& bucket,
+              std::span<const SharedSum> sums) const;
+  // Sends the elements that this process owns to all.
+  void SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums);
+  void Take(int owner, std::string_view answer, const Bucket& bucket,
+            std::span<const SharedSum> sums) const;
 
   Group& group_;
   const ReplicaRange share_;
   const std::vector<ReplicaRange> parts_;
-  std::vector<size_t> parts_of_;  // how many each process has, by rank
-  std::vector<PartialAddition> additions_;
+  std::vector<size_t> parts_of_;            // how many each process has, by rank
+  std::vector<PartialAddition> additions_;  // the last one makes the sum
 };
 
 }  // namespace tpuest

@@ -21,6 +21,9 @@ namespace {
 constexpr uint32_t kMagic = 0x6b6e6c74;  // "tlnk"
 constexpr int kTickMs = 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 34;
+// Frames that are kept to be read into again.
+constexpr size_t kLeastSpare = size_t{1} << 15;
+constexpr size_t kMostSpare = size_t{1} << 26;  // all of them
 constexpr const char* kChanged = "what it sent was changed on its way";
 
 // The head of every frame; all numbers are as the processor has them: both ends are on it.
@@ -38,14 +41,24 @@ uint32_t HeadCrc(const Frame& frame) {
   return Crc32c({reinterpret_cast<const char*>(&frame), offsetof(Frame, head_crc)});
 }
 
-// The head of a frame of these parts.
-std::string HeadOf(FrameKind kind, std::string_view head, std::string_view body, bool is_checked) {
-  Frame frame{.kind = kind, .bytes = head.size() + body.size()};
-  if (is_checked) {
-    frame.crc = Crc32c(body, Crc32c(head));
-    frame.head_crc = HeadCrc(frame);
+// The head of a frame of these pieces.
+Frame HeadOf(FrameKind kind, std::span<const std::string_view> pieces, bool is_checked) {
+  Frame frame{.kind = kind};
+  for (const std::string_view piece : pieces) {
+    frame.bytes += piece.size();
+    if (is_checked) frame.crc = Crc32c(piece, frame.crc);
   }
-  return {reinterpret_cast<const char*>(&frame), sizeof frame};
+  if (is_checked) frame.head_crc = HeadCrc(frame);
+  return frame;
+}
+
+// What is sent of a frame.
+std::vector<iovec> AllOf(const Frame& head, std::span<const std::string_view> pieces) {
+  std::vector<iovec> all{{.iov_base = const_cast<Frame*>(&head), .iov_len = sizeof head}};
+  for (const std::string_view piece : pieces) {
+    all.push_back({.iov_base = const_cast<char*>(piece.data()), .iov_len = piece.size()});
+  }
+  return all;
 }
 
 std::unique_ptr<Way> OpenWay(const LinkSettings& settings) {
@@ -145,7 +158,7 @@ bool Links::ReadFrom(int rank, std::string& why) {
       }
       peer.kind = frame.kind;
       peer.crc = frame.crc;
-      peer.body.resize(frame.bytes);
+      peer.body = spare_.Take(frame.bytes);
       peer.has = 0;
       peer.in_body = true;
     }
@@ -160,15 +173,11 @@ bool Links::ReadFrom(int rank, std::string& why) {
   }
 }
 
-bool Links::Send(int to, FrameKind kind, std::string_view head, std::string_view body,
+bool Links::Send(int to, FrameKind kind, std::span<const std::string_view> pieces,
                  double limit_secs) {
   Peer& peer = *peers_[Index(to)];
-  std::string first = HeadOf(kind, head, body, is_checked_);
-  first += head;
-  // A small body goes with its head, in one call.
-  constexpr size_t kSmall = 16384;
-  const bool is_small = body.size() <= kSmall;
-  if (is_small) first += body;
+  const Frame head = HeadOf(kind, pieces, is_checked_);
+  std::vector<iovec> all = AllOf(head, pieces);
   const double deadline = NowSeconds() + limit_secs;
   std::unique_lock lock(peer.sending, std::try_to_lock);
   while (!lock.owns_lock()) {
@@ -177,10 +186,7 @@ bool Links::Send(int to, FrameKind kind, std::string_view head, std::string_view
     (void)lock.try_lock();
   }
   if (peer.closed) return false;
-  if (SendAll(peer.linked.socket.number(), first, deadline) &&
-      (is_small || SendAll(peer.linked.socket.number(), body, deadline))) {
-    return true;
-  }
+  if (SendAll(peer.linked.socket.number(), all, deadline)) return true;
   // Part of a frame may have gone: nothing more can follow it.
   HangUp(to);
   return false;
@@ -190,11 +196,41 @@ void Links::SendIfReady(int to, FrameKind kind, std::string_view bytes) {
   Peer& peer = *peers_[Index(to)];
   const std::unique_lock lock(peer.sending, std::try_to_lock);
   if (!lock.owns_lock() || peer.closed || !IsReady(peer.linked.socket.number(), POLLOUT, 0)) return;
-  std::string all = HeadOf(kind, bytes, {}, is_checked_);
-  all += bytes;
+  const std::span<const std::string_view> pieces(&bytes, 1);
+  const Frame head = HeadOf(kind, pieces, is_checked_);
+  std::vector<iovec> all = AllOf(head, pieces);
   constexpr double kRestSecs = 1;  // for a frame that has gone in part
   if (!SendAll(peer.linked.socket.number(), all, NowSeconds() + kRestSecs)) HangUp(to);
 }
+
+std::string Links::SpareFrames::Take(size_t bytes) {
+  std::string frame;
+  {
+    const std::lock_guard lock(mutex_);
+    // One of this size needs no byte of it written.
+    auto found = std::find_if(frames_.begin(), frames_.end(),
+                              [&](const std::string& each) { return each.size() == bytes; });
+    if (found == frames_.end() && bytes >= kLeastSpare && !frames_.empty()) found = frames_.begin();
+    if (found != frames_.end()) {
+      std::swap(*found, frames_.back());
+      frame = std::move(frames_.back());
+      frames_.pop_back();
+      bytes_ -= frame.size();
+    }
+  }
+  frame.resize(bytes);
+  return frame;
+}
+
+void Links::SpareFrames::Give(std::string&& frame) {
+  if (frame.size() < kLeastSpare) return;
+  const std::lock_guard lock(mutex_);
+  if (bytes_ + frame.size() > kMostSpare) return;
+  bytes_ += frame.size();
+  frames_.push_back(std::move(frame));
+}
+
+void Links::Reuse(std::string&& bytes) { spare_.Give(std::move(bytes)); }
 
 void Links::HangUp(int to) { ::shutdown(peers_[Index(to)]->linked.socket.number(), SHUT_RDWR); }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -46,12 +47,13 @@ class Links {
   // Begins to read, once.
   void Listen(Listener listener);
 
-  // Sends one frame of the parts in a row. Any thread. False where the link is closed, or did not
+  // Sends one frame of the pieces in a row. Any thread. False where the link is closed, or did not
   // take the frame in so long (it is closed then).
-  bool Send(int to, FrameKind kind, std::string_view head, std::string_view body,
-            double limit_secs);
+  bool Send(int to, FrameKind kind, std::span<const std::string_view> pieces, double limit_secs);
   // Sends a small frame if that can be at once, and nobody is sending to that process.
   void SendIfReady(int to, FrameKind kind, std::string_view bytes);
+  // The memory of a frame that was received, for those that come. Any thread.
+  void Reuse(std::string&& bytes);
   // Ends a link; `closed` tells it on both sides.
   void HangUp(int to);
   // "pid 77", and of another machine's process "pid 77 at 10.0.0.3:41234".
@@ -71,6 +73,20 @@ class Links {
     bool in_body = false;
   };
 
+  // Frames that are given back and read into again: fresh memory of their size would be cleared and
+  // mapped page by page in every step.
+  class SpareFrames {
+   public:
+    // Of so many bytes; what they are is left open.
+    [[nodiscard]] std::string Take(size_t bytes);
+    void Give(std::string&& frame);
+
+   private:
+    std::mutex mutex_;
+    std::vector<std::string> frames_;
+    size_t bytes_ = 0;  // of all of them
+  };
+
   static size_t Index(int rank) { return static_cast<size_t>(rank); }
   void Read();
   // Reads what is there; false at the end, with the reason.
@@ -81,6 +97,7 @@ class Links {
   std::unique_ptr<Way> way_;
   std::array<Descriptor, 2> wake_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; none for this one
+  SpareFrames spare_;
   Listener listener_;
   std::atomic<bool> ending_ = false;
   std::thread reader_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 
 #include "core/base/clock.h"
 
@@ -30,17 +31,30 @@ bool IsReady(int socket, short events, double deadline) {
 }
 
 bool SendAll(int socket, std::string_view bytes, double deadline) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      bytes.remove_prefix(static_cast<size_t>(sent));
-      continue;
-    }
+  iovec piece{.iov_base = const_cast<char*>(bytes.data()), .iov_len = bytes.size()};
+  return SendAll(socket, std::span(&piece, 1), deadline);
+}
+
+bool SendAll(int socket, std::span<iovec> pieces, double deadline) {
+  while (true) {
+    while (!pieces.empty() && pieces.front().iov_len == 0) pieces = pieces.subspan(1);
+    if (pieces.empty()) return true;
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = std::min<size_t>(pieces.size(), IOV_MAX);
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno != EAGAIN) return false;
-    if (!IsReady(socket, POLLOUT, deadline)) return false;
+    if (sent < 0 && !IsReady(socket, POLLOUT, deadline)) return false;
+    for (size_t left = sent < 0 ? 0 : static_cast<size_t>(sent); left > 0;) {
+      iovec& piece = pieces.front();
+      const size_t gone = std::min(left, piece.iov_len);
+      piece.iov_base = static_cast<char*>(piece.iov_base) + gone;
+      piece.iov_len -= gone;
+      left -= gone;
+      if (piece.iov_len == 0) pieces = pieces.subspan(1);
+    }
   }
-  return true;
 }
 
 bool ReceiveAll(int socket, void* to, size_t size, double deadline) {

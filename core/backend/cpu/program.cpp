@@ -398,7 +398,7 @@ class CpuProgram final : public Program {
     const int first = range.first - here_.first;
     if (sum.over_blocks) AddBlocks(sum, first, range.count, begin, end);
     const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(shared.dtype);
-    auto* const to = const_cast<char*>(shared.parts) + static_cast<size_t>(part) * bytes;
+    char* const to = shared.parts + static_cast<size_t>(part) * bytes;
     UnroundedTreeSum(
         sum.dtype, range.count, [&](int r) { return AddressOf(sum.in, first + r, 0); }, to, begin,
         end);

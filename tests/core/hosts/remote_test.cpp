@@ -186,7 +186,8 @@ class Relay {
 void Speak(Group& group) {
   const std::string large(3 << 20, static_cast<char>(group.rank()));
   for (int other = 0; other < group.size(); ++other) {
-    if (other != group.rank()) group.Send(other, Channel::kData, "head", large);
+    if (other != group.rank())
+      group.Send(other, Channel::kData, std::vector<std::string_view>{"head", large});
   }
   for (int other = 0; other < group.size(); ++other) {
     if (other == group.rank()) continue;
@@ -194,11 +195,11 @@ void Speak(Group& group) {
           "head" + std::string(3 << 20, static_cast<char>(other)));
   }
   GroupSum sum(group, group.size());
-  const std::vector<float> parts(1001, 0.1F * static_cast<float>(group.rank() + 1));
+  std::vector<float> parts(1001, 0.1F * static_cast<float>(group.rank() + 1));
   std::vector<float> whole(parts.size());
   const SharedSum sums[] = {{.dtype = DType::kFloat,
                              .elements = std::ssize(parts),
-                             .parts = reinterpret_cast<const char*>(parts.data()),
+                             .parts = reinterpret_cast<char*>(parts.data()),
                              .sum = reinterpret_cast<char*>(whole.data())}};
   sum.Sum(sums);
   std::vector<float> of_each;
