@@ -76,10 +76,12 @@ std::map<std::string, FeatureOptions> RequestFeatures(const Job& job, const std:
   return features.empty() ? WindowFeatures(job, input_fn) : features;
 }
 
-// The receiver that is given, or the job's rule.
+// The receiver that is given, or the job's rule. Only the rule asks what tf.Examples would hold, of
+// which columns may say two things.
 AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given) {
+  if (given) return *given;
   const bool parses = !ColumnFeatures(job).empty() || Parses(job.input_fns.at(ServedInput(job)));
-  return given.value_or(parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver()));
+  return parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver());
 }
 
 // The receiver for serving: the one that is given; else one that parses tf.Examples where columns
@@ -203,10 +205,11 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
             .input_fn = MakeJobInputFn(job, input),
             .serialized_input_fn = RawColumnsInputFn(options, input)};
   }
-  const bool is_raw = std::holds_alternative<RawReceiver>(ReceiverFor(job, receiver));
-  const std::map<std::string, FeatureOptions> columns =
-      is_raw ? ColumnFeatures(job) : RequestFeatures(job, input);
   InputFn features = MakeJobInputFn(job, input);
+  if (std::holds_alternative<RawReceiver>(ReceiverFor(job, receiver))) {
+    return {.records = records, .input_fn = std::move(features)};  // requests are the features
+  }
+  const std::map<std::string, FeatureOptions> columns = RequestFeatures(job, input);
   // A receiver of columns has no map steps: a request holds what they made.
   const bool computes = !options.map.empty() || !options.stages.empty();
   InputFn examples = !columns.empty() && computes ? FeaturesAsExamples(features, columns)
