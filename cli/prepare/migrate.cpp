@@ -143,7 +143,10 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
     if (!layers.model) RefuseModel(model_dir, variables, layers.obstacle);
     model = std::move(layers.model);
   }
-  MigratedRun run = FindRun(graph, variables, model_dir);
+  std::set<std::string> features;
+  for (const auto& [name, feature] : columns.features) features.insert(name);
+  if (model->weight) features.insert(*model->weight);
+  MigratedRun run = FindRun(graph, variables, model_dir, features);
   if (!run.batch_size && model->input && model->input->batch_size > 0) {
     run.batch_size = model->input->batch_size * run.replicas;
   }

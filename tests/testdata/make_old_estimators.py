@@ -109,12 +109,35 @@ def parsed_batches():
     return data.map(lambda records: with_label(tf.compat.v1.parse_example(records, SPEC)))
 
 
+LINES = os.path.join(HERE, "passengers.csv")
+
+
+def lines():
+    def row(line):
+        age, fare, sex, town, label = tf.io.decode_csv(line, [[0.0], tf.constant([], tf.float32), [""], ["x"], [0]])
+        features = {"age": age, "fare": fare, "sex": sex, "town": town}
+        return features, tf.cast(tf.greater(label, 0), tf.int64)
+
+    return tf.data.TextLineDataset(LINES).skip(1).map(row).shuffle(64, seed=1).repeat().batch(16)
+
+
+def read_lines():
+    """Features that no column reads, in batches of lines."""
+    def rows(batch):
+        columns = tf.io.decode_csv(batch, [[0.0], [0.0], [""], [""], [0]], na_value="?")
+        return dict(zip(["age", "fare", "sex", "town"], columns)), tf.cast(columns[4], tf.float32)
+
+    data = tf.data.TextLineDataset([LINES]).skip(1).shuffle(64, seed=1).repeat().batch(16)
+    return data.map(rows, num_parallel_calls=2)
+
+
 def small_graph(graph):
     """The graph without gradients, saver, initial checks and shapes that follow from the rest; of its
     functions those that read and parse."""
     kept = tf.compat.v1.GraphDef()
     for function in graph.library.function:
-        if any("Parse" in node.op or "RecordDataset" in node.op for node in function.node_def):
+        kinds = ("Parse", "RecordDataset", "DecodeCSV", "TextLineDataset")
+        if any(kind in node.op for node in function.node_def for kind in kinds):
             kept.library.function.add().CopyFrom(function)
     for node in graph.node:
         parts = node.name.split("/")
@@ -221,6 +244,11 @@ def main():
         [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
           as_meta=False, input_fn=parsed_batches)
     os.remove(RECORDS)
+    train("lines", lambda config: tf.estimator.LinearClassifier([sex, town, age_group, fare], config=config),
+          input_fn=lines)
+    train("lines_in_batches", lambda config: tf.estimator.DNNRegressor(
+        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+          as_meta=False, input_fn=read_lines)
     train("regressor", lambda config: tf.estimator.DNNRegressor(
         [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
           as_meta=False)

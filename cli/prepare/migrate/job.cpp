@@ -142,6 +142,7 @@ class JobWriter {
       label_ = unread[0];
     }
     parsed_label_ = run_.parser->Find(label_);
+    if (parsed_label_ != nullptr) stored_label_ = parsed_label_->dtype;
     const std::vector<std::string> others = Unread();
     if (parsed_label_ != nullptr && model_.input && others.size() == 1) {
       parsed_input_ = run_.parser->Find(others[0]);
@@ -189,7 +190,7 @@ class JobWriter {
     std::string dtype = model_.labels_are_words     ? "string"
                         : model_.labels_are_classes ? "int64"
                                                     : "float32";
-    const std::string stored = parsed_label_ == nullptr ? dtype : parsed_label_->dtype;
+    const std::string stored = stored_label_.empty() ? dtype : stored_label_;
     if (run_.replicas > 1 && dtype == "int64") dtype = "int32";
     if (stored == dtype || stored == "string") return;
     steps.push_back(
@@ -200,7 +201,7 @@ class JobWriter {
   void MapLines() {
     std::vector<std::string> steps;
     if (model_.input) InputSteps(*model_.input, steps);
-    if (model_.input || parsed_label_ != nullptr) LabelSteps(steps);
+    if (model_.input || !stored_label_.empty()) LabelSteps(steps);
     if (steps.empty()) return;
     Line("    map:");
     for (const std::string& step : steps) Line("      - " + step);
@@ -250,28 +251,105 @@ class JobWriter {
   }
 
   // The files as the graph names them, which may have been moved since.
+  [[nodiscard]] std::string FilesText(const std::string& what, const std::string& indent) {
+    std::vector<std::string> words;
+    for (const std::string& file : run_.files) words.push_back(config::StringText(file));
+    const bool all_there = std::all_of(run_.files.begin(), run_.files.end(), FileExists);
+    if (!all_there) {
+      Unknown(fmt::format("where the {} are now: these are the names that they had", what), indent);
+    }
+    return "[" + Join(words, ", ") + "]";
+  }
+
   void SourceLine() {
     if (run_.files.empty()) {
       Unknown("where the records are: 'tpuest convert --csv' writes TFRecords", "    ");
       return Line("    source: {type: TFRecordDataset, filenames: [train.tfrecord]}");
     }
-    std::vector<std::string> words;
-    for (const std::string& file : run_.files) words.push_back(config::StringText(file));
-    const bool all_there = std::all_of(run_.files.begin(), run_.files.end(), FileExists);
-    if (!all_there) Unknown("where the records are now: these are the names that they had", "    ");
-    Line(fmt::format("    source: {{type: TFRecordDataset, filenames: [{}]}}", Join(words, ", ")));
+    const std::string files = FilesText("records", "    ");
+    Line(fmt::format("    source: {{type: TFRecordDataset, filenames: {}}}", files));
   }
 
-  void InputSection() {
-    Line("");
-    Line("input_fns:");
-    Line("  train:");
+  void RecordInput() {
     FindLabel();
     SourceLine();
     Line("    parse_example:");
     FeatureLines();
     MapLines();
     Line("    labels: " + config::StringText(label_));
+  }
+
+  // The columns of a CSV file under the names that the feature columns have for them.
+  void CsvInput(const CsvLines& lines) {
+    std::vector<std::string> names;
+    std::vector<std::string> selected;
+    std::vector<std::string> defaults;
+    const auto has = [&](const std::string& name) {
+      return std::any_of(lines.columns.begin(), lines.columns.end(),
+                         [&](const CsvLineColumn& column) { return column.name == name; });
+    };
+    for (size_t i = 0; i < lines.columns.size(); ++i) {
+      const CsvLineColumn& column = lines.columns[i];
+      const bool is_label = lines.label == i;
+      std::string name = column.name;
+      if (name.empty()) name = is_label ? "label" : fmt::format("column_{}", i);
+      while (column.name.empty() && has(name)) name += "_";
+      names.push_back(config::StringText(name));
+      if (column.name.empty() && !is_label) continue;
+      if (is_label) label_ = name;
+      if (is_label) stored_label_ = column.dtype;
+      selected.push_back(names.back());
+      defaults.push_back(column.default_value.empty()
+                             ? column.dtype
+                             : fmt::format("{{dtype: {}, default_value: {}}}", column.dtype,
+                                           column.default_value));
+    }
+    Line("    source:");
+    Line("      type: make_csv_dataset");
+    CsvFiles();
+    Line(fmt::format("      column_names: [{}]", Join(names, ", ")));
+    if (selected.size() < names.size()) {
+      Line(fmt::format("      select_columns: [{}]", Join(selected, ", ")));
+    }
+    Line("      column_defaults:");
+    for (const std::string& text : defaults) Line("        - " + text);
+    if (!lines.label) Unknown("which column is the label", "      ");
+    if (!lines.label_op.empty()) {
+      Unknown(fmt::format("what {} makes of the column is the label", lines.label_op), "      ");
+    }
+    Line("      label_name: " + config::StringText(label_));
+    CsvFormat(lines);
+    MapLines();
+  }
+
+  void CsvFiles() {
+    if (!run_.files.empty()) {
+      const std::string files = FilesText("lines", "      ");
+      return Line("      file_pattern: " + files);
+    }
+    Unknown("where the lines are", "      ");
+    Line("      file_pattern: [train.csv]");
+  }
+
+  void CsvFormat(const CsvLines& lines) {
+    if (lines.field_delim != ",") {
+      Line("      field_delim: " + config::QuotedText(lines.field_delim));
+    }
+    if (!lines.use_quote_delim) Line("      use_quote_delim: false");
+    if (!lines.na_value.empty()) Line("      na_value: " + config::QuotedText(lines.na_value));
+    if (lines.skip == 0) Line("      header: false");
+    if (lines.skip > 1) Unknown("which line is the header", "      ");
+  }
+
+  void InputSection() {
+    Line("");
+    Line("input_fns:");
+    Line("  train:");
+    if (run_.lines) {
+      CsvInput(*run_.lines);
+    } else {
+      RecordInput();
+    }
     if (run_.shuffle) {
       Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
     } else {
@@ -312,13 +390,14 @@ class JobWriter {
   std::string input_ = "x";
   const ParsedFeature* parsed_label_ = nullptr;  // where the parser tells them
   const ParsedFeature* parsed_input_ = nullptr;
+  std::string stored_label_;  // its dtype in records or lines; empty: it is not known
   MigratedJob job_;
 };
 
 }  // namespace
 
 MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
-                    const std::string& model_dir) {
+                    const std::string& model_dir, const std::set<std::string>& features) {
   MigratedRun run{.model_dir = model_dir, .name = BaseName(model_dir)};
   if (run.name.empty() || run.name == ".") run.name = "migrated";
   if (variables.Has("global_step")) {
@@ -336,7 +415,9 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
     if (groups) break;
   }
   run.parser = FindParser(graph);
-  if (run.parser) run.files = FindRecordFiles(graph);
+  if (!run.parser && !features.empty()) run.lines = FindCsvLines(graph, features);
+  if (run.parser) run.files = FindFiles(graph, "TFRecordDataset");
+  if (run.lines) run.files = FindFiles(graph, "TextLineDataset");
   ReadEventsOf(model_dir, run);
   return run;
 }

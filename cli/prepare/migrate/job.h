@@ -2,9 +2,11 @@
 // Writes the job that goes on with an old Estimator's folder.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "cli/prepare/migrate/csv_lines.h"
 #include "cli/prepare/migrate/model.h"
 #include "cli/prepare/migrate/parser.h"
 
@@ -21,13 +23,15 @@ struct MigratedRun {
   std::optional<int64_t> summary_steps;  // save_summary_steps
   std::optional<int64_t> log_steps;      // log_step_count_steps
   std::optional<RecordParser> parser;    // what the records hold
-  std::vector<std::string> files;        // of records
+  std::optional<CsvLines> lines;         // what lines of CSV hold, where it reads such
+  std::vector<std::string> files;        // of records or lines
 };
 
 // The run's numbers, as the graph's input pipeline and the event files of the folder tell them;
-// nullopt where they do not.
+// nullopt where they do not. `features` are those that the model reads.
 [[nodiscard]] MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
-                                  const std::string& model_dir);
+                                  const std::string& model_dir,
+                                  const std::set<std::string>& features);
 
 struct MigratedJob {
   std::string text;                  // YAML; a line "# ??? ..." stands before what is not known

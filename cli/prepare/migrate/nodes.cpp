@@ -44,6 +44,19 @@ std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& no
   return name;
 }
 
+std::optional<std::string> ResultOf(const SeenGraph& function, std::string tensor,
+                                    const SeenNode& node) {
+  static const std::set<std::string_view> kPassed = {"Identity", "Cast", "Reshape", "ExpandDims",
+                                                     "Squeeze"};
+  for (int i = 0; i < kMostSteps; ++i) {
+    const SeenNode* const at = function.Find(tensor);
+    if (at == &node) return tensor;
+    if (at == nullptr || !kPassed.contains(at->op) || at->inputs.empty()) return std::nullopt;
+    tensor = at->inputs[0];
+  }
+  return std::nullopt;
+}
+
 std::string ScopeOf(std::string_view name) {
   const size_t slash = name.rfind('/');
   return std::string(slash == std::string_view::npos ? "" : name.substr(0, slash));

@@ -17,6 +17,11 @@ namespace tpuest::cli {
 [[nodiscard]] std::optional<std::string> VariableAt(const SeenGraph& graph, const SeenNode& node,
                                                     size_t input);
 
+// The result of `node` that a tensor of a function is, past casts and other shapes:
+// "ParseExample:dense_values:3"; nullopt: it is none.
+[[nodiscard]] std::optional<std::string> ResultOf(const SeenGraph& function, std::string tensor,
+                                                  const SeenNode& node);
+
 // The scope of a name: "a/b" of "a/b/c"; "" of "c".
 [[nodiscard]] std::string ScopeOf(std::string_view name);
 

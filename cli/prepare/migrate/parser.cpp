@@ -123,27 +123,15 @@ std::optional<RecordParser> ParserOf(const SeenGraph& graph, const SeenNode& nod
   return known ? std::optional(std::move(parser)) : std::nullopt;
 }
 
-// The name of the feature that a result of a function is, past casts and other shapes.
-std::optional<std::string> FeatureOf(const SeenGraph& function, std::string tensor,
+// The name of the feature that a result of a function is.
+std::optional<std::string> FeatureOf(const SeenGraph& function, const std::string& result,
                                      const SeenNode& parsing, const Keys& keys) {
-  constexpr int kMostSteps = 16;
-  for (int i = 0; i < kMostSteps; ++i) {
-    const SeenNode* const node = function.Find(tensor);
-    if (node == nullptr) return std::nullopt;
-    if (node == &parsing) {  // "ParseExample/ParseExampleV2:dense_values:3"
-      const std::vector<std::string> parts = Split(tensor, ':');
-      if (parts.size() != 3 || parts[1] != "dense_values") return std::nullopt;
-      const size_t index = OutputOf(parts[1] + ":" + parts[2]);
-      return index < keys.dense.size() ? std::optional(keys.dense[index]) : std::nullopt;
-    }
-    static constexpr std::string_view kPassed[] = {"Identity", "Cast", "Reshape", "ExpandDims",
-                                                   "Squeeze"};
-    const bool passes =
-        std::find(std::begin(kPassed), std::end(kPassed), node->op) != std::end(kPassed);
-    if (!passes || node->inputs.empty()) return std::nullopt;
-    tensor = node->inputs[0];
-  }
-  return std::nullopt;
+  const std::optional<std::string> tensor = ResultOf(function, result, parsing);
+  if (!tensor) return std::nullopt;
+  const std::vector<std::string> parts = Split(*tensor, ':');  // "ParseExample:dense_values:3"
+  if (parts.size() != 3 || parts[1] != "dense_values") return std::nullopt;
+  const size_t index = OutputOf(parts[1] + ":" + parts[2]);
+  return index < keys.dense.size() ? std::optional(keys.dense[index]) : std::nullopt;
 }
 
 }  // namespace
@@ -188,18 +176,18 @@ std::string FeatureText(const ParsedFeature& feature) {
   return text + "}";
 }
 
-std::vector<std::string> FindRecordFiles(const SeenGraph& graph) {
+std::vector<std::string> FindFiles(const SeenGraph& graph, std::string_view reader) {
   // TFRecordDataset(filenames) reads a TensorSliceDataset's, in a function.
-  const auto reads_records = [](const SeenGraph& nodes) {
+  const auto reads_records = [&](const SeenGraph& nodes) {
     return std::any_of(nodes.nodes().begin(), nodes.nodes().end(),
-                       [](const SeenNode& node) { return node.op.starts_with("TFRecordDataset"); });
+                       [&](const SeenNode& node) { return node.op.starts_with(reader); });
   };
   const bool in_function =
       std::any_of(graph.functions().begin(), graph.functions().end(),
                   [&](const SeenFunction& function) { return reads_records(function.body); });
   for (const SeenNode& node : graph.nodes()) {
     const bool names_files =
-        node.op.starts_with("TFRecordDataset") ||
+        node.op.starts_with(reader) ||
         (in_function && node.op == "TensorSliceDataset" && node.inputs.size() == 1);
     if (!names_files) continue;
     std::vector<std::string> files = WordsAt(graph, node, 0);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/graph_nodes.h"
@@ -35,7 +36,8 @@ struct RecordParser {
 // The feature in a job: "{type: FixedLenFeature, shape: [2], dtype: int64}".
 [[nodiscard]] std::string FeatureText(const ParsedFeature& feature);
 
-// The files of records that the graph's input_fn reads; empty: it does not say.
-[[nodiscard]] std::vector<std::string> FindRecordFiles(const SeenGraph& graph);
+// The files that a dataset of the graph's input_fn reads ("TFRecordDataset"); empty: it does not
+// say.
+[[nodiscard]] std::vector<std::string> FindFiles(const SeenGraph& graph, std::string_view reader);
 
 }  // namespace tpuest::cli
