@@ -45,6 +45,14 @@ std::string ResolvedInput(const std::string& text, const Node& node) {
   return PathBeside(node.place.file, text);
 }
 
+// The way out of a text that is no number: in a key of seconds 10m may be meant as 600.
+std::string NoNumberHint(std::string_view key, const std::string& text) {
+  const std::optional<Period> period = ParsePeriod(text);
+  const bool is_time = period && period->unit == Period::Unit::kSeconds;
+  if (!is_time || !key.ends_with("_secs")) return NumberHint(text);
+  return fmt::format("the key is in seconds: {}", NumberText(period->value));
+}
+
 bool MayBeLeftEmpty(const Node& node, const Value& value, const Field& field) {
   return node.kind == Node::Kind::kNull && !node.key.empty() && NullIsEmpty(value, field);
 }
@@ -175,7 +183,7 @@ void TreeReader::StoreInteger(const Node& node, const ScalarText& scalar, const 
   const std::optional<Integer> integer = ParseInteger(scalar.text);
   if (!integer && value.type->set_epochs != nullptr) return StoreEpochs(node, scalar, value);
   if (integer && !scalar.plain) return Mistyped(node, "an integer", UnquoteHint(scalar.text));
-  if (!integer) return Mistyped(node, "an integer", NumberHint(scalar.text));
+  if (!integer) return Mistyped(node, "an integer", NoNumberHint(path_, scalar.text));
   if (value.type->set_integer(value.at, integer->negative, integer->magnitude)) return;
   Mistyped(node, fmt::format("an integer from {} to {}", value.type->min, value.type->max), "");
 }
@@ -196,7 +204,7 @@ void TreeReader::StoreEpochs(const Node& node, const ScalarText& scalar, const V
 void TreeReader::StoreNumber(const Node& node, const ScalarText& scalar, const Value& value) {
   const std::optional<double> number = ParseNumber(scalar.text);
   if (number && !scalar.plain) return Mistyped(node, "a number", UnquoteHint(scalar.text));
-  if (!number) return Mistyped(node, "a number", NumberHint(scalar.text));
+  if (!number) return Mistyped(node, "a number", NoNumberHint(path_, scalar.text));
   *static_cast<double*>(value.at) = *number;
 }
 

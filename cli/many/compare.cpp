@@ -78,7 +78,10 @@ int CompareFolds(const CompareInvocation& invocation, config::Sources& sources) 
 int Compare(const CompareInvocation& invocation, config::Sources& sources) {
   if (invocation.folds) return CompareFolds(invocation, sources);
   std::vector<std::string> paths = invocation.arguments;
-  if (invocation.baseline) paths.insert(paths.begin(), *invocation.baseline);
+  if (invocation.baseline) {
+    std::erase(paths, *invocation.baseline);  // it may be among the runs
+    paths.insert(paths.begin(), *invocation.baseline);
+  }
   if (!invocation.baseline && !invocation.fail_if_worse.empty()) {
     throw Error(Code::kUsage, "--fail-if-worse needs a run to compare with", "--baseline RUN");
   }

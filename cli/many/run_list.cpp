@@ -1,12 +1,14 @@
 #include "cli/many/run_list.h"
 
 #include "cli/job/job.h"
+#include "cli/manual/catalog.h"
 #include "cli/many/sweep/best.h"
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
 #include "cli/run/record/series.h"
 #include "cli/shell/json.h"
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
@@ -102,12 +104,20 @@ void Find(const std::string& folder, const std::string& shown, int levels,
   }
 }
 
+// Of all kinds of types: "models", "layers".
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (const Kind& kind : Kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
 }  // namespace
 
 std::vector<ListedRun> ListRuns(const std::string& folder) {
   if (!DirectoryExists(folder)) {
     throw Error(Code::kData, fmt::format("{}: there is no such folder", folder),
-                "'tpuest ls' lists models, recipes, or the runs in a folder");
+                fmt::format("'tpuest ls' lists the runs in a folder, recipes, {}",
+                            Join(KindNames(), ", ")));
   }
   std::vector<ListedRun> runs;
   Find(folder, "", kLevels, runs);

@@ -6,6 +6,7 @@
 #include "cli/host/task_index.h"
 #include "cli/job/job.h"
 #include "cli/many/commands.h"
+#include "cli/many/sweep/draws.h"
 #include "cli/many/sweep/invocation.h"
 #include "cli/many/sweep/report.h"
 #include "cli/many/sweep/run.h"
@@ -225,7 +226,21 @@ int ShowBest(const SweepInvocation& invocation) {
   return 0;
 }
 
+// A word that is none of the sweep's commands, before what is missing beside it.
+void CheckWords(const SweepInvocation& invocation) {
+  if (invocation.arguments.empty() || invocation.subject == "status" ||
+      invocation.subject == "best") {
+    return;
+  }
+  // A distribution that a shell cut at its space has left a word, too.
+  for (const std::string& text : invocation.random) (void)ParseDistribution(text);
+  throw Error(Code::kUsage, fmt::format("'sweep' has no '{}'", invocation.arguments[0]),
+              "tpuest sweep job.yaml runs all trials; sweep expand, run, status and best are the "
+              "others");
+}
+
 int Sweep(const SweepInvocation& invocation, config::Sources& sources) {
+  CheckWords(invocation);
   if (invocation.subject == "expand") return Expand(invocation, sources);
   if (invocation.subject == "run") return RunOne(invocation, sources);
   if (invocation.subject == "status") return ShowStatus(invocation);

@@ -202,6 +202,18 @@ int FlagError(const CLI::ParseError& error, const Invocation& to,
   return UsageError(words, error.what(), help);
 }
 
+// The flag of `app` that has another flag where its value should stand: `--input --json`.
+std::optional<std::string> FlagWithoutValue(const CLI::App& app,
+                                            const std::vector<std::string>& words) {
+  for (size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with('-') || !words[i + 1].starts_with("--")) continue;
+    const CLI::Option* const flag = app.get_option_no_throw(words[i]);
+    if (flag == nullptr || flag->get_items_expected_min() == 0) continue;
+    if (app.get_option_no_throw(words[i + 1]) != nullptr) return words[i];
+  }
+  return std::nullopt;
+}
+
 // Reads the words beside the command; returns the exit code where they end the program.
 std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
                              Invocation& to) {
@@ -212,6 +224,10 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   FlagSet flags(app);
   command.declare(flags, to);
   DeclareCommonFlags(flags, to);
+  if (const auto flag = FlagWithoutValue(app, words)) {
+    return UsageError(words, *flag + ": its value is missing",
+                      fmt::format("'tpuest {} --help' lists its flags", to.command));
+  }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {

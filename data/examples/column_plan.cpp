@@ -387,6 +387,17 @@ InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpe
   return plan;
 }
 
+// A column that goes along to the predictions must be one that is read.
+void CheckForwarded(const Table& columns, const InputFnOptions& options, const std::string& name,
+                    const std::string& key) {
+  const auto* const csv = std::get_if<CsvSource>(&options.source);
+  if (columns.contains(name) || csv == nullptr || !csv->select_columns) return;
+  throw Error(Code::kUsage,
+              fmt::format("no column is named '{}' in select_columns of {}", name, key),
+              "name it there; --input FILE reads it in any case")
+      .Key("predict.forward_features");
+}
+
 InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpec>& columns,
                       const std::string& key) {
   ColumnTable table(columns, key);
@@ -401,6 +412,7 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   if (options.id) plan.forwarded.push_back(table.At(*options.id, key + ".id"));
   for (const std::string& name : options.forwarded) {
     if (name == options.id) continue;
+    CheckForwarded(table.columns(), options, name, key);
     const std::string forward_key = "predict.forward_features";
     plan.forwarded.push_back(table.At(name, forward_key));
     if (!plan.forwarded.back().is_list()) continue;

@@ -22,7 +22,7 @@ constexpr double kMostWhole = 9007199254740992.0;
 
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
   throw Error(Code::kUsage, fmt::format("--random {}: {}", text, why),
-              fmt::format("KEY={}", kForms));
+              fmt::format("KEY={}; in a shell in quotes, or as KEY=uniform:a,b", kForms));
 }
 
 bool IsWhole(double value) { return std::floor(value) == value && std::abs(value) <= kMostWhole; }
