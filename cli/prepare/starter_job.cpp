@@ -264,8 +264,7 @@ class JobText {
     } else if (!baseline_) {
       Line(FlowList("  feature_columns: ", Names(true, true, !linear_), 6));
       if (!linear_) {
-        Line("  hidden_units: " + HiddenUnits());
-        NetworkOptimizer("optimizer");
+        Network("");
       }
     }
     if (linear_ || baseline_) LinearOptimizer();
@@ -298,17 +297,25 @@ class JobText {
     Line(FlowList("  linear_feature_columns: ",
                   categories.empty() ? Names(true, false, false) : categories, 6));
     Line(FlowList("  dnn_feature_columns: ", Names(true, true, true), 6));
-    Line("  dnn_hidden_units: " + HiddenUnits());
-    NetworkOptimizer("dnn_optimizer");
+    Network("dnn_");
   }
 
-  // Adagrad at its default rate, 0.001, would need many more steps.
-  void NetworkOptimizer(const std::string& key) {
-    Line(fmt::format("  {}: {{type: Adagrad, learning_rate: 0.05}}  # TensorFlow's default: 0.001",
-                     key));
+  // The network's part of the model, whose keys begin with `prefix`. Of few rows a larger one
+  // learns what is chance. Adagrad at its default rate, 0.001, would need many more steps.
+  void Network(const std::string& prefix) {
+    Line(fmt::format("  {}hidden_units: {}", prefix, HiddenUnits()));
+    if (FewRows())
+      Line(fmt::format("  {}dropout: 0.1  # few rows: against learning them by heart", prefix));
+    Line(
+        fmt::format("  {}optimizer: {{type: Adagrad, learning_rate: 0.05}}  # TensorFlow's "
+                    "default: 0.001",
+                    prefix));
   }
+
+  [[nodiscard]] bool FewRows() const { return plan_.train_rows < 1000; }
 
   [[nodiscard]] std::string HiddenUnits() const {
+    if (FewRows()) return "[16]";
     if (plan_.train_rows < 10000) return "[32, 16]";
     return plan_.train_rows < 100000 ? "[64, 32]" : "[128, 64]";
   }
