@@ -9,6 +9,7 @@
 #include "cli/job/epochs.h"
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
+#include "cli/job/recipes.h"
 #include "cli/job/step_counts.h"
 #include "cli/job/tensorflow_names.h"
 #include "cli/shell/invocation.h"
@@ -426,6 +427,12 @@ std::optional<config::ModelFile> FindModel(std::string_view type) {
 
 LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
+  if (!FileExists(path) && IsRecipeFile(path)) {
+    const std::string name = BaseName(path);
+    throw Error(Code::kUsage, fmt::format("there is no file '{}'", path),
+                fmt::format("'tpuest cp {}' writes it here, with its data",
+                            name.substr(0, name.rfind('.'))));
+  }
   return ParseJobText(config::ReadJobFile(path), path, layers, sources);
 }
 

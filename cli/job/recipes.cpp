@@ -1,6 +1,9 @@
 #include "cli/job/recipes.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -45,6 +48,14 @@ std::vector<Recipe> Recipes() {
     recipes.push_back(std::move(recipe));
   }
   return recipes;
+}
+
+bool IsRecipeFile(const std::string& path) {
+  const std::string name = BaseName(path);
+  const std::vector<RecipeFile>& files = RecipeFiles();
+  return name.ends_with(kEnding) &&
+         std::any_of(files.begin(), files.end(),
+                     [&](const RecipeFile& file) { return file.name == name; });
 }
 
 Recipe FindRecipe(const std::string& name) {

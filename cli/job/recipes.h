@@ -24,6 +24,8 @@ struct Recipe {
 };
 // The jobs among the files, in alphabetical order.
 [[nodiscard]] std::vector<Recipe> Recipes();
+// True for the name of a recipe's file in any folder: "configs/mnist_cnn.yaml".
+[[nodiscard]] bool IsRecipeFile(const std::string& path);
 // The recipe of this name. Error kUsage for a name that is none, with the nearest.
 [[nodiscard]] Recipe FindRecipe(const std::string& name);
 
