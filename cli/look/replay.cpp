@@ -305,7 +305,7 @@ Command ReplayCommand() {
   return MakeCommand<ReplayInvocation>(
       {.name = "replay",
        .summary = "train a run's steps again and say which records were in their batches",
-       .examples = {kExample},
+       .examples = {kExample, "tpuest replay runs/mnist --step 480:500 --json"},
        .takes = Takes::kRun},
       Declare, RunReplay);
 }

@@ -131,7 +131,9 @@ Command AverageCommand() {
   return MakeCommand<AverageInvocation>(
       {.name = "average",
        .summary = "write the mean of several checkpoints",
-       .examples = {"tpuest average --last 3 runs/mnist --output runs/mnist_average"},
+       .examples =
+           {"tpuest average --last 3 runs/mnist --output runs/mnist_average",
+            "tpuest average runs/a/model.ckpt-900 runs/b/model.ckpt-900 --output runs/mean"},
        .takes = Takes::kPaths},
       Declare, Average);
 }

@@ -218,7 +218,8 @@ Command ConvertCommand() {
       {.name = "convert",
        .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images; "
                   "make up a click log; write weights of Keras' as a checkpoint",
-       .examples = {"tpuest convert --images i.gz --labels l.gz --output train.tfrecord"},
+       .examples = {"tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
+                    "tpuest convert --csv passengers.csv --output passengers.tfrecord"},
        .takes = Takes::kNothing},
       Declare, Convert);
 }
