@@ -387,11 +387,15 @@ InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpe
   return plan;
 }
 
-// A column that goes along to the predictions must be one that is read.
+// A column that goes along to the predictions must be one that is read. What is nearly the name of
+// one is told as of any column.
 void CheckForwarded(const Table& columns, const InputFnOptions& options, const std::string& name,
                     const std::string& key) {
   const auto* const csv = std::get_if<CsvSource>(&options.source);
-  if (columns.contains(name) || csv == nullptr || !csv->select_columns) return;
+  std::vector<std::string> names;
+  for (const auto& [known, column] : columns) names.push_back(known);
+  const bool may_be_in_file = csv != nullptr && csv->select_columns && !Nearest(name, names);
+  if (columns.contains(name) || !may_be_in_file) return;
   throw Error(Code::kUsage,
               fmt::format("no column is named '{}' in select_columns of {}", name, key),
               "name it there; --input FILE reads it in any case")
