@@ -279,6 +279,9 @@ class Verifier {
         feeds.push_back(features_[batch].features[*feature]);
       } else if (!examples_.empty()) {
         feeds.push_back(examples_[batch].features.front());
+      } else if (signature.inputs.size() == 1 && features_[batch].features.size() == 1) {
+        // Classification calls the one text of a raw receiver its inputs, whatever its name.
+        feeds.push_back(features_[batch].features.front());
       } else {
         throw Error(Code::kUsage,
                     fmt::format("verify: no input gives what the signature takes as "
