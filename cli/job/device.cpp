@@ -11,10 +11,12 @@
 namespace tpuest::cli {
 namespace {
 
-// XLA's CPU plugin makes as many devices as it is asked for, others have them.
-int CpuDevices(const std::string& plugin, int devices) {
-  return BaseName(plugin).find("cpu") == std::string::npos ? 0 : devices;
+bool IsXlaCpu(const std::string& plugin) {
+  return BaseName(plugin).find("cpu") != std::string::npos;
 }
+
+// XLA's CPU plugin makes as many devices as it is asked for, others have them.
+int CpuDevices(const std::string& plugin, int devices) { return IsXlaCpu(plugin) ? devices : 0; }
 
 }  // namespace
 
@@ -23,10 +25,14 @@ std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
   return name == "auto" ? "cpu" : name;
 }
 
-Device::Device(const std::string& name, int devices, PjrtLogging logging) {
+bool SpansProcesses(const std::string& device) { return device == "cpu" || !IsXlaCpu(device); }
+
+Device::Device(const std::string& name, int devices, PjrtLogging logging,
+               const PjrtProcesses& processes) {
   if (name == "cpu") return;
   const std::string plugin = FindPjrtPlugin(name);
-  client_ = LoadPjrtPlugin(plugin, CpuDevices(plugin, devices), logging);
+  client_ = processes.keys == nullptr ? LoadPjrtPlugin(plugin, CpuDevices(plugin, devices), logging)
+                                      : LoadPjrtPlugin(plugin, processes, devices, logging);
   backend_ = MakePjrtBackend(*client_);
 }
 

@@ -22,12 +22,18 @@ void ChooseCpuIsa(const Job& job, bool computes_here);
 // The device that the steps run on: the one of --device, else the one of the job; "cpu" for "auto".
 [[nodiscard]] std::string DeviceName(const std::optional<std::string>& flag, const Job& job);
 
+// Whether a device can be one process's share of a group's: not XLA's CPU plugin, whose devices
+// have no way to those of other processes.
+[[nodiscard]] bool SpansProcesses(const std::string& device);
+
 // Owns the plugin and its backend; it outlives the Estimator that runs on it.
 class Device {
  public:
   // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for
   // so many devices; Error kUsage that names its file where that fails.
-  Device(const std::string& name, int devices, PjrtLogging logging);
+  // As one process of several, where there are keys: that many of the devices are its own.
+  Device(const std::string& name, int devices, PjrtLogging logging,
+         const PjrtProcesses& processes = {});
 
   // nullptr stands for the CPU engine, which the Estimator makes itself.
   [[nodiscard]] Backend* backend() const { return backend_.get(); }

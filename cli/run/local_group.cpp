@@ -78,6 +78,7 @@ std::vector<std::string> WordsFor(const Invocation& invocation, const std::strin
   if (invocation.checkpoint) add({"--checkpoint", *invocation.checkpoint});
   if (invocation.fold) add({"--fold", *invocation.fold});
   if (threads) add({"--threads", std::to_string(*threads)});
+  if (invocation.device) add({"--device", *invocation.device});
   if (invocation.dry_run) add({"--dry-run"});
   if (invocation.json) add({"--json"});
   if (invocation.quiet) add({"--quiet"});

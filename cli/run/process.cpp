@@ -84,11 +84,12 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
                 static_cast<int>(place.rank));
   const std::optional<Mode> mode = ReadingMode(invocation);
   const std::string device = DeviceName(invocation.device, job);
-  if (device != "cpu") {
-    throw Error(Code::kUsage,
-                fmt::format("--device {} {} in one process, this is one of {}", device,
-                            mode ? invocation.command + "s" : "trains", place.size),
-                "--device cpu has the replicas spread over processes");
+  if (!SpansProcesses(device) || (mode && device != "cpu")) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("--device {} {} in one process, this is one of {}", device,
+                    mode ? invocation.command + "s" : "trains", place.size),
+        mode ? "without --processes" : "--device cpu has the replicas spread over processes");
   }
   if (mode && ReplicasIn(job.estimator, *mode) != ReplicasOf(job.estimator)) {
     throw Error(

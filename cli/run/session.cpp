@@ -190,14 +190,13 @@ Session::Session(const Invocation& invocation, config::Sources& sources, Session
       console_(invocation, clock_),
       loaded_(std::make_unique<LoadedJob>(LoadInvocationJob(invocation, sources))),
       registry_(std::make_unique<OpRegistry>(ops::AllOps())),
-      backend_(MakeCpuBackend()),
-      device_(DeviceName(invocation.device, loaded_->job), DevicesOf(loaded_->job.estimator),
-              invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet) {
-  ChooseCpuIsa(loaded_->job, device_.backend() == nullptr);
+      backend_(MakeCpuBackend()) {
+  ChooseCpuIsa(loaded_->job, DeviceName(invocation.device, loaded_->job) == "cpu");
   const PreemptionOptions& preemption = job().tpuest.preemption;
   HandleSignals(process_stop, preemption.signals, preemption.grace_secs);
   LogOverrides();
   ReadEnvironment();
+  StartDevice();
   if (use == SessionUse::kTraining) ResolveCounts();
   const EstimatorHome home{.registry = *registry_,
                            .backend = *backend_,
@@ -206,7 +205,7 @@ Session::Session(const Invocation& invocation, config::Sources& sources, Session
                            .stop = process_stop,
                            .progress = is_worker() ? nullptr : &progress_,
                            .fsync = loaded_->job.tpuest.fsync,
-                           .device = device_.backend(),
+                           .device = device_->backend(),
                            .device_options = DeviceOptionsOf(loaded_->job.tpuest),
                            .hparams = HParamsOf(loaded_->tree),
                            .dry_run = invocation.dry_run || is_worker(),
@@ -251,6 +250,28 @@ void Session::ResolveCounts() {
     for (const EpochCount& count : ResolveStepCounts(loaded_->job)) {
       log().Info("{}", count.Text());
     }
+  } catch (const Error& error) {
+    LeaveGroup(error);
+    throw;
+  }
+}
+
+// A group's processes start theirs together, each for its own replicas.
+void Session::StartDevice() {
+  const std::string name = DeviceName(invocation_.device, job());
+  const PjrtLogging logging = invocation_.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet;
+  const int devices = DevicesOf(job().estimator);
+  if (group_ == nullptr) {
+    device_ = std::make_unique<Device>(name, devices, logging);
+    return;
+  }
+  const bool is_local = ThisProcess(task_).coordinator.starts_with(kLocalGroup);
+  try {
+    device_ = std::make_unique<Device>(name, devices / group_->size(), logging,
+                                       PjrtProcesses{.rank = group_->rank(),
+                                                     .size = group_->size(),
+                                                     .keys = group_.get(),
+                                                     .share_machine = is_local});
   } catch (const Error& error) {
     LeaveGroup(error);
     throw;

@@ -123,6 +123,7 @@ class Session {
   void ResolveCounts();
   void ReadEnvironment();
   void JoinGroup(const ProcessPlace& place);
+  void StartDevice();
   void WriteJob();
   void StartRun(int64_t begin_step);
   [[nodiscard]] RunStart StartAt(int64_t begin_step) const;
@@ -139,8 +140,8 @@ class Session {
   std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
-  Device device_;
   std::unique_ptr<Group> group_;  // nullptr: this process trains alone, or not at all
+  std::unique_ptr<Device> device_;
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;
   std::optional<RunFolder> folder_;  // empty until a run has started

@@ -125,7 +125,7 @@ struct CompileOptions {
   StepTrace* trace = nullptr;
   // Where the replicas are spread over processes: this one computes its share of them, and has the
   // fetches of all replicas in the chief alone; elsewhere the others' are those of its first one.
-  // The CPU engine only. nullptr: all replicas are here.
+  // nullptr: all replicas are here.
   Collective* collective = nullptr;
 };
 

@@ -51,6 +51,11 @@ class Collective {
   // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at
   // once.
   [[nodiscard]] virtual std::vector<std::string> Gather(std::string_view given) = 0;
+
+  // Between the two this process's devices make so many steps together with those of others, which
+  // may wait for each other for ever: where they take too long, this process says so and ends.
+  virtual void DeviceBegins(int64_t /*steps*/) {}
+  virtual void DeviceEnds() {}
 };
 
 }  // namespace tpuest

@@ -17,8 +17,10 @@ constexpr FrameKind kBeat = 16;
 constexpr FrameKind kVote = 17;
 constexpr FrameKind kVerdict = 18;
 constexpr FrameKind kLeave = 19;
+constexpr FrameKind kKey = 20;  // how many bytes the key has, the key, the value
 
 constexpr double kBeatSecs = 1;
+constexpr double kWakeSecs = 0.1;      // of who waits, to look at the clock
 constexpr double kLeaveSecs = 2;       // after a verdict, for a thread to come back
 constexpr double kLastWordSecs = 0.5;  // for a frame that a lost process may not take
 constexpr double kSendSecs = 3600;     // a process that does not read is lost before
@@ -139,6 +141,7 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
       return;
     }
     if (kind == kLeave) peer.left = true;
+    if (kind == kKey) TakeKey(bytes);
     if (kind < peer.boxes.size()) {
       peer.boxes[kind].push_back({std::move(bytes), peer.heard});
       changed_.notify_all();
@@ -176,6 +179,16 @@ void Group::OnTick() {
       if (now - peer.heard > settings_.peer_secs) silent = {rank, now - peer.heard};
     }
     if (verdict_ && !leaves_ && now - verdict_->since > kLeaveSecs) overdue = verdict_->error;
+  }
+  if (const double until = device_until_; until > 0 && now > until) {
+    device_until_ = 0;
+    Fail(
+        Error(Code::kLost,
+              fmt::format("its devices did not come back from the steps behind {}, which they make "
+                          "together with those of other processes",
+                          step_.load()),
+              "the same command goes on from the newest checkpoint; tpuest.deadlines.step_secs is "
+              "how long a step may take"));
   }
   if (silent) Lose(silent->first, "nothing was heard of it for " + SecondsText(silent->second));
   if (overdue) settings_.end(*overdue);
@@ -245,6 +258,51 @@ double Group::StepLimit() const {
   return std::max(kLeastStepSecs, kSteps * step_seconds_);
 }
 
+void Group::DeviceBegins(int64_t steps) {
+  const auto count = static_cast<double>(steps);
+  const double most = settings_.step_secs > 0 ? settings_.step_secs * count
+                                              : kLeastStepSecs + kSteps * step_seconds_ * count;
+  device_until_ = SystemClock().Seconds() + most;
+}
+
+void Group::TakeKey(std::string_view message) {
+  const auto size = As<uint64_t>(message);
+  message.remove_prefix(std::min(sizeof size, message.size()));
+  const std::string_view key = message.substr(0, size);
+  keys_.emplace(key, message.substr(key.size()));
+}
+
+void Group::Put(std::string_view key, std::string_view value) {
+  const uint64_t size = key.size();
+  const std::string_view message[] = {BytesOf(size), key, value};
+  {
+    const std::lock_guard lock(mutex_);
+    ThrowVerdict();
+    keys_.emplace(key, value);
+  }
+  changed_.notify_all();
+  for (int other = 0; other < this->size(); ++other) {
+    if (other != rank()) Send(other, static_cast<Channel>(kKey), message);
+  }
+}
+
+std::optional<std::string> Group::Get(std::string_view key, double seconds) {
+  std::unique_lock lock(mutex_);
+  const double until = SystemClock().Seconds() + seconds;
+  while (true) {
+    ThrowVerdict();
+    const auto found = keys_.find(key);
+    if (found != keys_.end()) return found->second;
+    const double left = until - SystemClock().Seconds();
+    if (left <= 0) return std::nullopt;
+    changed_.wait_for(lock, std::chrono::duration<double>(std::min(left, kWakeSecs)));
+  }
+}
+
+void Group::ThrowVerdict() const {
+  if (verdict_) throw Error(verdict_->error);
+}
+
 void Group::AtStep(int64_t step, double seconds) {
   step_ = step;
   // A mean that forgets: the limit is a matter of its size alone.
@@ -262,7 +320,7 @@ void Group::Send(int to, Channel channel, std::span<const std::string_view> piec
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(kLeaveSecs),
                     [this] { return verdict_.has_value(); });
-  if (verdict_) throw Error(verdict_->error);
+  ThrowVerdict();
   throw Error(Code::kLost, fmt::format("process {} has left", to));
 }
 
@@ -299,11 +357,11 @@ Group::Letter Group::ReceiveLetter(int from, Channel channel) {
   std::deque<Letter>& box = At(from).boxes[static_cast<size_t>(channel)];
   const double begin = SystemClock().Seconds();
   while (box.empty()) {
-    if (verdict_) throw Error(verdict_->error);
+    ThrowVerdict();
     if (At(from).closed || At(from).left) {
       throw Error(Code::kLost, fmt::format("process {} has left", from));
     }
-    changed_.wait_for(lock, std::chrono::milliseconds(100));
+    changed_.wait_for(lock, std::chrono::duration<double>(kWakeSecs));
     const double waited = SystemClock().Seconds() - begin;
     if (channel != Channel::kData || !box.empty() || waited < StepLimit()) continue;
     lock.unlock();

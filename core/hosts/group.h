@@ -10,6 +10,7 @@
 //   reports   worker to chief    answers to an order that asks
 //   beats     each to each       every second: the step that a process is at, and what it does
 //   votes     worker to chief    a signal asks to stop: the chief decides at which step
+//   keys      each to each       what a plugin tells the other processes by name
 //   verdict   each to each       why all leave, with the exit code: once, the first stands
 //
 // Nothing waits for ever. A link that is closed, nothing heard for peer_secs, or no data for
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -29,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/backend/key_values.h"
 #include "core/base/error.h"
 #include "core/hosts/links.h"
 
@@ -51,12 +54,12 @@ struct GroupSettings {
   std::function<void(const Error& verdict)> end = [](const Error& /*verdict*/) {};
 };
 
-class Group {
+class Group final : public KeyValueStore {
  public:
   // Waits until all are there. Throws what Links' constructor throws.
   explicit Group(GroupSettings settings);
   // Tells the others that this process leaves in order.
-  ~Group();
+  ~Group() override;
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -80,6 +83,16 @@ class Group {
   // Error kUsage in every process, with both values, where they are not the same everywhere.
   // All call it at the same place.
   void Agree(const std::string& what, const std::string& value);
+
+  // A key is told to all: each has what any has put.
+  void Put(std::string_view key, std::string_view value) override;
+  [[nodiscard]] std::optional<std::string> Get(std::string_view key, double seconds) override;
+
+  // Around steps that devices of all processes make together. A device that waits for one that is
+  // gone never comes back: after as long as so many steps may take, this process is the one that is
+  // lost.
+  void DeviceBegins(int64_t steps);
+  void DeviceEnds() { device_until_ = 0; }
 
   // For the others' messages, and for how long a step may take. Returns the phase before.
   Phase At(Phase phase) { return phase_.exchange(phase); }
@@ -128,6 +141,9 @@ class Group {
   void Tell(const Error& verdict);
   void Set(const Error& error);
   void Lose(int rank, const std::string& why);
+  // Throws the verdict, if there is one; the mutex is held.
+  void ThrowVerdict() const;
+  void TakeKey(std::string_view message);
   [[nodiscard]] Letter ReceiveLetter(int from, Channel channel);
   [[nodiscard]] double StepLimit() const;
   [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }
@@ -136,6 +152,7 @@ class Group {
   std::mutex mutex_;  // for what follows
   std::condition_variable changed_;
   std::vector<Peer> peers_;
+  std::map<std::string, std::string, std::less<>> keys_;
   std::optional<Verdict> verdict_;
   bool leaves_ = false;
 
@@ -144,6 +161,7 @@ class Group {
   std::atomic<int64_t> step_ = 0;
   std::atomic<double> step_seconds_ = 0;
   std::atomic<double> input_wait_ = 0;
+  std::atomic<double> device_until_ = 0;  // when its devices are lost; 0: they are not running
   std::vector<double> waited_for_;
   // Of the thread that reads.
   double last_beat_ = 0;

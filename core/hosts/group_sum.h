@@ -33,6 +33,8 @@ class GroupSum final : public Collective {
   [[nodiscard]] bool HoldsInAll(bool here) override;
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
+  void DeviceBegins(int64_t steps) override { group_.DeviceBegins(steps); }
+  void DeviceEnds() override { group_.DeviceEnds(); }
 
  private:
   // The others, the next rank first: who is sent to first differs from process to process.

@@ -48,7 +48,7 @@ void AppendMessage(int field, const std::string& message, std::string& out) {
 
 // DeviceAssignmentProto (xla/xla_data.proto): 1 the replicas, 2 the computations of each, and in 3
 // for each computation its replicas' devices (1).
-std::string DeviceAssignment(int replicas, int partitions) {
+std::string DeviceAssignment(int replicas, int partitions, std::span<const int64_t> devices) {
   std::string assignment;
   AppendVarint(1 << 3, assignment);
   AppendVarint(static_cast<uint64_t>(replicas), assignment);
@@ -57,12 +57,13 @@ std::string DeviceAssignment(int replicas, int partitions) {
   for (int partition = 0; partition < partitions; ++partition) {
     std::string ids;
     for (int replica = 0; replica < replicas; ++replica) {
-      const int device = replica * partitions + partition;
+      const int core = replica * partitions + partition;
+      const int64_t device = devices.empty() ? core : devices[static_cast<size_t>(core)];
       AppendVarint(static_cast<uint64_t>(device), ids);
     }
-    std::string devices;
-    AppendMessage(1, ids, devices);
-    AppendMessage(3, devices, assignment);
+    std::string computation;
+    AppendMessage(1, ids, computation);
+    AppendMessage(3, computation, assignment);
   }
   return assignment;
 }
@@ -173,10 +174,12 @@ void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view mod
 }
 
 void PjrtApi::NeedStart(pjrt::Error* error) const {
-  const std::optional<PjrtFailure> failure = Take(error);
-  if (!failure) return;
+  if (const std::optional<PjrtFailure> failure = Take(error)) ThrowStart(*failure);
+}
+
+void PjrtApi::ThrowStart(const PjrtFailure& failure) const {
   throw Error(Code::kUsage,
-              fmt::format("{}: does not start: {} (it has {})", path_, failure->text, Versions()));
+              fmt::format("{}: does not start: {} (it has {})", path_, failure.text, Versions()));
 }
 
 // The event is released before its error is thrown.
@@ -205,8 +208,8 @@ DType DTypeOf(pjrt::BufferType type) {
 
 // CompileOptionsProto (xla/pjrt/proto/compile_options.proto): field 3 is the build options, in it
 // 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned". With partitions
-// 6 has XLA's partitioner share out the module, and 9 says which device is which core.
-std::string PjrtCompileOptions(int replicas, int partitions) {
+// 6 has XLA's partitioner share out the module; 9 says which device is which core.
+std::string PjrtCompileOptions(int replicas, int partitions, std::span<const int64_t> devices) {
   std::string build;
   AppendVarint(1 << 3, build);
   AppendVarint(~uint64_t{0}, build);
@@ -217,7 +220,9 @@ std::string PjrtCompileOptions(int replicas, int partitions) {
   if (partitions > 1) {
     AppendVarint(6 << 3, build);
     AppendVarint(1, build);
-    AppendMessage(9, DeviceAssignment(replicas, partitions), build);
+  }
+  if (partitions > 1 || !devices.empty()) {
+    AppendMessage(9, DeviceAssignment(replicas, partitions, devices), build);
   }
   std::string options;
   AppendMessage(3, build, options);

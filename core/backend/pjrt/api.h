@@ -52,6 +52,7 @@ class PjrtApi {
   [[noreturn]] void ThrowCompileError(const PjrtFailure& failure, std::string_view module) const;
   // Need for what starts the plugin; the message names the versions, too.
   void NeedStart(pjrt::Error* error) const;
+  [[noreturn]] void ThrowStart(const PjrtFailure& failure) const;
   // Waits until the event is there, and releases it. Error kLost with the plugin's words.
   void Await(pjrt::Event* event, std::string_view what) const;
 
@@ -66,8 +67,9 @@ class PjrtApi {
 [[nodiscard]] DType DTypeOf(pjrt::BufferType type);
 
 // A serialized CompileOptionsProto for so many replicas, each on so many cores: core p of replica r
-// is device r * partitions + p.
-[[nodiscard]] std::string PjrtCompileOptions(int replicas, int partitions);
+// is the device of that id at r * partitions + p; without any, the one of that number.
+[[nodiscard]] std::string PjrtCompileOptions(int replicas, int partitions,
+                                             std::span<const int64_t> devices = {});
 
 // Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough for
 // the replicas, which take so many each.

@@ -41,6 +41,8 @@ struct TopologyDescription;
 enum class ErrorCode : uint32_t {
   kUnknown = 2,
   kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
   kResourceExhausted = 8,
   kAborted = 10,
   kUnimplemented = 12,
@@ -48,7 +50,13 @@ enum class ErrorCode : uint32_t {
   kUnavailable = 14,
 };
 
-enum class NamedValueType : uint32_t { kString = 0, kInt64 = 1, kFloat = 3 };
+enum class NamedValueType : uint32_t {
+  kString = 0,
+  kInt64 = 1,
+  kInt64List = 2,
+  kFloat = 3,
+  kBool = 4,
+};
 
 enum class BufferType : uint32_t {
   kPred = 1,
@@ -73,8 +81,8 @@ struct ApiVersion {
   int minor_version = kApiMinor;
 };
 
-// An option given to a plugin, or an attribute that it tells. value_size: characters of a string, 1
-// for a number.
+// An option given to a plugin, or an attribute that it tells. value_size: characters of a string,
+// numbers of a list, 1 for a number.
 struct NamedValue {
   Head<NamedValue> head;
   const char* name = nullptr;
@@ -83,7 +91,9 @@ struct NamedValue {
   union {
     const char* string_value = nullptr;
     int64_t int64_value;
+    const int64_t* int64_array_value;
     float float_value;
+    bool bool_value;
   };
   size_t value_size = 0;
 };
@@ -134,17 +144,58 @@ struct EventAwaitArgs {
   Event* event = nullptr;
 };
 
+// Makes an error of the plugin's, with a copy of the message.
+using CallbackError = Error* (*)(ErrorCode code, const char* message, size_t message_size);
+
+// What a plugin asks of the other processes of a client. Whoever answers leaves a value that the
+// plugin copies and then has freed by value_deleter_callback.
+struct KeyValueGetCallbackArgs {
+  Head<KeyValueGetCallbackArgs> head;
+  const char* key = nullptr;
+  size_t key_size = 0;
+  int timeout_in_ms = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+  char* value = nullptr;
+  size_t value_size = 0;
+  void (*value_deleter_callback)(char* value) = nullptr;
+};
+using KeyValueGetCallback = Error* (*)(KeyValueGetCallbackArgs* args);
+
+struct KeyValueTryGetCallbackArgs {
+  Head<KeyValueTryGetCallbackArgs> head;
+  const char* key = nullptr;
+  size_t key_size = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+  char* value = nullptr;
+  size_t value_size = 0;
+  void (*value_deleter_callback)(char* value) = nullptr;
+};
+using KeyValueTryGetCallback = Error* (*)(KeyValueTryGetCallbackArgs* args);
+
+struct KeyValuePutCallbackArgs {
+  Head<KeyValuePutCallbackArgs> head;
+  const char* key = nullptr;
+  size_t key_size = 0;
+  const char* value = nullptr;
+  size_t value_size = 0;
+  CallbackError* callback_error = nullptr;
+  void* user_arg = nullptr;
+};
+using KeyValuePutCallback = Error* (*)(KeyValuePutCallbackArgs* args);
+
 // The callbacks are for clients of several processes.
 struct ClientCreateArgs {
   Head<ClientCreateArgs> head;
   const NamedValue* create_options = nullptr;
   size_t num_options = 0;
-  void (*kv_get_callback)() = nullptr;
+  KeyValueGetCallback kv_get_callback = nullptr;
   void* kv_get_user_arg = nullptr;
-  void (*kv_put_callback)() = nullptr;
+  KeyValuePutCallback kv_put_callback = nullptr;
   void* kv_put_user_arg = nullptr;
   Client* client = nullptr;
-  void (*kv_try_get_callback)() = nullptr;
+  KeyValueTryGetCallback kv_try_get_callback = nullptr;
   void* kv_try_get_user_arg = nullptr;
 };
 
@@ -201,6 +252,22 @@ struct ClientBufferFromHostBufferArgs {
   Event* done_with_host_buffer = nullptr;
   Buffer* buffer = nullptr;
 };
+
+struct DeviceGetDescriptionArgs {
+  Head<DeviceGetDescriptionArgs> head;
+  Device* device = nullptr;
+  DeviceDescription* device_description = nullptr;
+};
+
+struct DeviceDescriptionIdArgs {
+  Head<DeviceDescriptionIdArgs> head;
+  DeviceDescription* device_description = nullptr;
+  int id = 0;
+};
+template <>
+inline constexpr size_t kStructSize<DeviceDescriptionIdArgs> = offsetof(DeviceDescriptionIdArgs,
+                                                                        id) +
+                                                               sizeof(int);
 
 struct DeviceDescriptionKindArgs {
   Head<DeviceDescriptionKindArgs> head;
@@ -402,10 +469,12 @@ struct Api {
   Function<ClientCompileArgs> client_compile;
   Unused client_default_device_assignment;
   Function<ClientBufferFromHostBufferArgs> client_buffer_from_host_buffer;
-  Unused device_description_id, device_description_process_index, device_description_attributes;
+  Function<DeviceDescriptionIdArgs> device_description_id;
+  Unused device_description_process_index, device_description_attributes;
   Function<DeviceDescriptionKindArgs> device_description_kind;
   Unused device_description_debug_string, device_description_to_string;
-  Unused device_get_description, device_is_addressable, device_local_hardware_id;
+  Function<DeviceGetDescriptionArgs> device_get_description;
+  Unused device_is_addressable, device_local_hardware_id;
   Unused device_addressable_memories, device_default_memory, device_memory_stats;
   Unused memory_id, memory_kind, memory_debug_string, memory_to_string;
   Unused memory_addressable_by_devices;

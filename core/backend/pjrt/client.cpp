@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "core/backend/pjrt/api.h"
 #include "core/backend/pjrt/log.h"
+#include "core/backend/pjrt/processes.h"
+#include "core/base/files.h"
 
 namespace tpuest {
 namespace {
@@ -160,29 +163,49 @@ constexpr PjrtFunction kVersionFunctions[] = {
     {offsetof(pjrt::Api, client_platform_version), "PJRT_Client_PlatformVersion"},
 };
 
+// A client of several processes has to say which devices are its own.
+constexpr PjrtFunction kProcessFunctions[] = {
+    {offsetof(pjrt::Api, device_get_description), "PJRT_Device_GetDescription"},
+    {offsetof(pjrt::Api, device_description_id), "PJRT_DeviceDescription_Id"},
+};
+
+bool IsLibtpu(const std::string& path) { return BaseName(path).find("tpu") != std::string::npos; }
+
 // A plugin, started: the order of the members matters, since the client goes before the interface.
 class Client final : public PjrtClient {
  public:
   Client(const std::string& path, int cpu_devices, PjrtLogging logging) : api_(path, logging) {
-    constexpr std::string_view kDevices = "cpu_device_count";
-    pjrt::NamedValue option;
-    option.name = kDevices.data();
-    option.name_size = kDevices.size();
-    option.type = pjrt::NamedValueType::kInt64;
-    option.int64_value = cpu_devices;
-    option.value_size = 1;
-    pjrt::ClientCreateArgs create{.create_options = &option,
-                                  .num_options = cpu_devices > 0 ? size_t{1} : 0};
+    ClientOptions options;
+    if (cpu_devices > 0) options.Add("cpu_device_count", cpu_devices);
     api_.NeedFunctions(kClientFunctions);
-    {
-      const PjrtSilence silence(logging);
-      api_.NeedStart(api_->client_create(&create));
+    std::optional<PjrtFailure> failure = Create(options, nullptr);
+    if (failure) api_.ThrowStart(*failure);
+    ListDevices();
+  }
+
+  Client(const std::string& path, const PjrtProcesses& processes, int devices, PjrtLogging logging)
+      : api_(path, logging) {
+    api_.NeedFunctions(kClientFunctions);
+    api_.NeedFunctions(kProcessFunctions);
+    ClientOptions options;
+    if (!IsLibtpu(path)) options = OptionsOf(processes, devices);
+    std::optional<PjrtFailure> failure = Create(options, processes.keys);
+    if (failure && !IsLibtpu(path) && failure->text.find(kNewestOption) != std::string::npos) {
+      options.DropLast();
+      failure = Create(options, processes.keys);
     }
-    client_ = ClientPtr(create.client, DestroyClient{&api_});
-    pjrt::ClientAddressableDevicesArgs devices{.client = client_.get()};
-    api_.Need(api_->client_addressable_devices(&devices), "listing devices");
-    devices_.assign(devices.addressable_devices,
-                    devices.addressable_devices + devices.num_addressable_devices);
+    if (failure) api_.ThrowStart(*failure);
+    ListDevices();
+    if (std::ssize(devices_) < devices) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} has {} devices in process {}, whose replicas need {}", path,
+                              devices_.size(), processes.rank, devices),
+                  "fewer replicas a process: tpu_config.num_shards, --processes")
+          .Key("run_config.tpu_config.num_shards");
+    }
+    devices_.resize(static_cast<size_t>(devices));
+    for (pjrt::Device* const device : devices_) own_ids_.push_back(IdOf(device));
+    all_ids_ = DevicesOfAll(processes, own_ids_);
   }
 
   [[nodiscard]] std::string platform() const override {
@@ -198,12 +221,14 @@ class Client final : public PjrtClient {
   }
   [[nodiscard]] int devices() const override { return static_cast<int>(devices_.size()); }
 
-  std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas,
-                                          int partitions) override {
-    CheckReplicas(replicas, partitions, devices(), api_.path(), "devices");
+  std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas, int partitions,
+                                          bool spread) override {
+    const std::vector<int64_t>& ids = spread ? all_ids_ : own_ids_;
+    CheckReplicas(replicas, partitions, spread ? static_cast<int>(ids.size()) : devices(),
+                  api_.path(), "devices");
     std::string code = module;
     pjrt::Program program = PjrtProgramOf(code);
-    const std::string options = PjrtCompileOptions(replicas, partitions);
+    const std::string options = PjrtCompileOptions(replicas, partitions, ids);
     pjrt::ClientCompileArgs compile{
         .client = client_.get(),
         .program = &program,
@@ -238,12 +263,47 @@ class Client final : public PjrtClient {
   }
 
  private:
+  // The plugin's words where there is none.
+  std::optional<PjrtFailure> Create(const ClientOptions& options, KeyValueStore* keys) {
+    const std::vector<pjrt::NamedValue> values = options.Values();
+    pjrt::ClientCreateArgs create{.create_options = values.data(), .num_options = values.size()};
+    if (keys != nullptr) UseKeys(*keys, create);
+    const PjrtSilence silence(api_.logging());
+    std::optional<PjrtFailure> failure = api_.Take(api_->client_create(&create));
+    if (!failure) client_ = ClientPtr(create.client, DestroyClient{&api_});
+    return failure;
+  }
+
+  void ListDevices() {
+    pjrt::ClientAddressableDevicesArgs devices{.client = client_.get()};
+    api_.Need(api_->client_addressable_devices(&devices), "listing devices");
+    devices_.assign(devices.addressable_devices,
+                    devices.addressable_devices + devices.num_addressable_devices);
+  }
+
+  [[nodiscard]] int64_t IdOf(pjrt::Device* device) const {
+    pjrt::DeviceGetDescriptionArgs description{.device = device};
+    api_.Need(api_->device_get_description(&description), "listing devices");
+    pjrt::DeviceDescriptionIdArgs id{.device_description = description.device_description};
+    api_.Need(api_->device_description_id(&id), "listing devices");
+    return id.id;
+  }
+
   PjrtApi api_;
   ClientPtr client_;
   std::vector<pjrt::Device*> devices_;
+  // Of one process of several: the devices' ids, and those of all processes by rank.
+  std::vector<int64_t> own_ids_;
+  std::vector<int64_t> all_ids_;
 };
 
 }  // namespace
+
+std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, const PjrtProcesses& processes,
+                                           int devices, PjrtLogging logging) {
+  SetTpuVariables();
+  return std::make_unique<Client>(path, processes, devices, logging);
+}
 
 std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
                                            PjrtLogging logging) {

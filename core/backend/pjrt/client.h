@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/key_values.h"
 #include "core/backend/pjrt/plugin.h"
 #include "core/tensor/tensor.h"
 
@@ -20,7 +21,7 @@ class PjrtBuffer {
 };
 using PjrtBufferPtr = std::unique_ptr<PjrtBuffer>;
 
-// A compiled module on its devices.
+// A compiled module on its devices, those of this process.
 class PjrtExecutable {
  public:
   virtual ~PjrtExecutable() = default;
@@ -39,15 +40,24 @@ class PjrtClient {
   // The plugin's own version, as it writes it; empty: it does not say.
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual int devices() const = 0;
-  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, each on so many devices.
-  // Error kUsage with the plugin's words, at the node that they name; kResource if it cannot fit.
+  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, each on so many devices of
+  // this process; `spread`: of all processes in their order, as many of each. Error kUsage with the
+  // plugin's words, at the node that they name; kResource if it cannot fit.
   [[nodiscard]] virtual std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
-                                                                int replicas,
-                                                                int partitions = 1) = 0;
-  // A copy on a device: core p of replica r is device r * partitions + p. The tensor may change
-  // once this returns.
+                                                                int replicas, int partitions = 1,
+                                                                bool spread = false) = 0;
+  // A copy on a device of this process: core p of its replica r, counted from its first one, is
+  // device r * partitions + p. The tensor may change once this returns.
   [[nodiscard]] virtual PjrtBufferPtr ToDevice(const Tensor& tensor, int device) = 0;
 };
+
+// Starts the plugin in a shared library as the client of one process of several, each with so many
+// devices: those of the machine's where the processes share it, else the first ones. libtpu finds
+// the others by itself; other plugins are told of them as XLA's GPU plugin is. Errors as PjrtApi's;
+// kLost where another process does not come, kUsage where this one has fewer devices.
+[[nodiscard]] std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path,
+                                                         const PjrtProcesses& processes,
+                                                         int devices, PjrtLogging logging);
 
 // Starts the plugin in a shared library, as one client. `cpu_devices`: how many devices XLA's CPU
 // plugin makes; 0: as the plugin has them. Errors as PjrtApi's.

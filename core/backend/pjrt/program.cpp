@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/backend/collective.h"
 #include "core/backend/hlo/backend.h"
 
 namespace tpuest {
@@ -96,11 +97,14 @@ class PjrtProgram final : public Program {
       : client_(client),
         variables_(variables),
         copies_(CopiesOf(client, variables)),
+        collective_(options.collective),
         replicas_(options.replicas),
+        here_(collective_ == nullptr ? ReplicaRange{0, replicas_} : collective_->share()),
         partitions_(options.partitions),
         loops_(!spec.targets.empty()),
         module_(LowerProgram(spec, options)),
-        executable_(client.Compile(module_.text, options.replicas, options.partitions)) {
+        executable_(client.Compile(module_.text, options.replicas, options.partitions,
+                                   collective_ != nullptr)) {
     module_.text.clear();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
       if (module_.assigned[i]) assigned_.push_back(module_.variables[i]);
@@ -145,21 +149,23 @@ class PjrtProgram final : public Program {
       for (size_t i = 0; i < module_.variables.size(); ++i) take(d, CopiesOfVariable(i)[d]);
       if (loops_) take(d, fed[d].back());
     }
+    if (collective_ != nullptr) collective_->DeviceBegins(std::ssize(steps));
     Buffers outputs = executable_->Execute(arguments);
     KeepVariables(outputs);
     Collect(outputs, results);
+    if (collective_ != nullptr) collective_->DeviceEnds();
   }
 
-  [[nodiscard]] int devices() const { return replicas_ * partitions_; }
+  [[nodiscard]] int devices() const { return here_.count * partitions_; }
   [[nodiscard]] std::vector<PjrtBufferPtr>& CopiesOfVariable(size_t i) {
     return copies_->Of(module_.variables[i], variables_, devices(), module_.variable_partitions[i]);
   }
 
-  // The feeds of each replica, stacked where the program loops, and then the number of steps.
+  // The feeds of each replica here, stacked where the program loops, and then the number of steps.
   [[nodiscard]] Buffers Feed(std::span<const StepFeeds> steps) {
     Buffers fed(static_cast<size_t>(devices()));
-    for (int replica = 0; replica < replicas_; ++replica) {
-      const auto r = static_cast<size_t>(replica);
+    for (int replica = 0; replica < here_.count; ++replica) {
+      const auto r = static_cast<size_t>(here_.first + replica);
       const int first = replica * partitions_;
       for (size_t i = 0; i < module_.feeds.size(); ++i) {
         const Tensor& feed = loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r];
@@ -210,7 +216,8 @@ class PjrtProgram final : public Program {
 
   // Reads what all replicas agree on (the two numbers at the end) from the first, and fetches from
   // the first core of each. A step's rows are cloned out of the stack, which would otherwise live
-  // as long as any of them.
+  // as long as any of them. Of replicas elsewhere the chief has the fetches, the others their own
+  // first one's.
   void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
     int64_t made = 1;
     int32_t stop = 0;
@@ -232,16 +239,53 @@ class PjrtProgram final : public Program {
         }
       }
     }
+    if (collective_ != nullptr) Gather(std::span(results).subspan(begin));
     results.back().applied = stop == 0;
     if (stop >= kStopVariable) {
       results.back().not_finite = module_.variables[static_cast<size_t>(stop - kStopVariable)];
     }
   }
 
+  // Each process sends its replicas' fetches of all steps, one behind the other.
+  void Gather(std::span<StepResult> results) const {
+    std::string own;
+    for (const StepResult& result : results) {
+      for (const std::vector<Tensor>& fetch : result.fetches) {
+        for (const Tensor& tensor : fetch) {
+          own.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
+        }
+      }
+    }
+    const std::vector<std::string> all =
+        own.empty() ? std::vector<std::string>() : collective_->Gather(own);
+    std::vector<std::string_view> rest(all.begin(), all.end());
+    for (StepResult& result : results) {
+      for (std::vector<Tensor>& fetch : result.fetches) fetch = OfAll(std::move(fetch), rest);
+    }
+  }
+  // A fetch of all replicas, of which those here are given; takes the others' from what their
+  // processes sent.
+  std::vector<Tensor> OfAll(std::vector<Tensor> here, std::span<std::string_view> rest) const {
+    std::vector<Tensor> all(static_cast<size_t>(replicas_), here.front());
+    for (size_t process = 0; process < rest.size(); ++process) {
+      for (size_t r = 0; r < here.size(); ++r) {
+        Tensor tensor(here.front().dtype(), here.front().shape());
+        Check(tensor.bytes() <= rest[process].size(), "results of another program were gathered");
+        if (tensor.bytes() > 0) std::memcpy(tensor.raw(), rest[process].data(), tensor.bytes());
+        rest[process].remove_prefix(tensor.bytes());
+        all[process * here.size() + r] = std::move(tensor);
+      }
+    }
+    if (rest.empty()) std::move(here.begin(), here.end(), all.begin() + here_.first);
+    return all;
+  }
+
   PjrtClient& client_;
   VariableStore& variables_;
   const std::shared_ptr<DeviceVariables> copies_;
+  Collective* const collective_;
   const int replicas_;
+  const ReplicaRange here_;  // of this process
   const int partitions_;
   const bool loops_;
   LoweredModule module_;

@@ -44,6 +44,11 @@ struct EstimatorHome {
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};
   }
+  // For what this process computes on all replicas without the other processes, of which its
+  // devices are only some.
+  [[nodiscard]] Backends backends_alone() const {
+    return group == nullptr ? backends() : Backends{backend, backend};
+  }
 };
 
 struct TrainResult {

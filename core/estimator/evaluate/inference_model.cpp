@@ -237,9 +237,9 @@ void InferenceModel::MakeSummaries(Variant& variant) {
   args.options.collective = nullptr;
   for (const auto& [tag, value] : variant.model.spec.summaries) args.fetches.push_back(value);
   variant.distributions = std::make_unique<Distributions>(
-      context_.home.backends(), variables_, variant.model, args.options, args.broadcast);
+      context_.home.backends_alone(), variables_, variant.model, args.options, args.broadcast);
   variant.scalars =
-      std::make_unique<StepPrograms>(context_.home.backends(), variables_, std::move(args));
+      std::make_unique<StepPrograms>(context_.home.backends_alone(), variables_, std::move(args));
 }
 
 BatchSummaries InferenceModel::SummariesOf(const Batch& given) {

@@ -106,7 +106,7 @@ std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
   options.collective = nullptr;
   options.seed = seed;
   const std::vector<Tensor> inputs = InputsOf(*model, batch);
-  StepProgram program(context.home.backends(), variables,
+  StepProgram program(context.home.backends_alone(), variables,
                       {.graph = *model->graph,
                        .inputs = model->inputs,
                        .shapes = ShapesOf(inputs),

@@ -91,8 +91,8 @@ struct TrainStep::Sized {
   Sized(const TrainStep& step, std::shared_ptr<const BuiltModel> of)
       : model(std::move(of)),
         weights(step.context_.home.backend, step.variables_, *model),
-        distributions(step.context_.home.backends(), step.variables_, *model, Alone(step.options_),
-                      step.broadcast_),
+        distributions(step.context_.home.backends_alone(), step.variables_, *model,
+                      Alone(step.options_), step.broadcast_),
         fetches(FetchesOf(model->spec, weights)),
         args({.graph = *model->graph,
               .inputs = model->inputs,

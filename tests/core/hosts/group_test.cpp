@@ -184,6 +184,44 @@ TEST_CASE("large messages cross without waiting for each other") {
   CHECK(EndedWell(thrown));
 }
 
+TEST_CASE(
+    "what a process puts under a key all have; who waits for one that is not there waits so long") {
+  std::atomic<int> right = 0;
+  const auto thrown = RunGroup(3, [&](Group& group) {
+    const std::string own = "of " + std::to_string(group.rank());
+    group.Put(own, std::string("a\0b", 3) + own);
+    for (int rank = 0; rank < 3; ++rank) {
+      const std::string key = "of " + std::to_string(rank);
+      if (group.Get(key, 60) == std::string("a\0b", 3) + key) ++right;
+    }
+    if (!group.Get("nothing", 0) && !group.Get("nothing", 0.01)) ++right;
+    if (group.rank() == 1) {
+      (void)group.Receive(0, Channel::kOrders);
+      group.Put("late", "there");
+      return;
+    }
+    if (group.is_chief()) group.Order("put it");
+    if (group.Get("late", 60) == "there") ++right;
+  });
+  CHECK(EndedWell(thrown));
+  CHECK(right == 14);
+}
+
+TEST_CASE("devices that do not come back are the loss of their process") {
+  const auto thrown = RunGroup(
+      2,
+      [&](Group& group) {
+        group.AtStep(41, 0.1);
+        if (group.rank() == 1) group.DeviceBegins(2);
+        (void)group.Receive(1 - group.rank(), Channel::kOrders);
+      },
+      [](GroupSettings& settings) { settings.step_secs = 0.1; });
+  for (const std::string& text : thrown) {
+    CHECK(text.find("process 1: its devices did not come back from the steps behind 41") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("what differs between processes is refused in all of them, with both values") {
   const auto thrown = RunGroup(3, [](Group& group) {
     group.Agree("build", "1");
