@@ -20,8 +20,12 @@ TINY = 1e-8
 # it comes out small, what was rounded is not.
 SIGNED_MEANS = {"metric label/mean": 1.0}
 # An area is a part of 1. Where it comes out near 0, version 1's metrics hold their epsilon of 1e-6 a label.
-AREAS = {"metric auc": 1.0, "metric auc_precision_recall": 1.0}
-SCALES = SIGNED_MEANS | AREAS
+AREA = "metric auc"
+# Areas and what is counted at a threshold are made from counts between so many, as near as this to one of
+# which rounding decides the side.
+THRESHOLDS = 200
+NEAR_THRESHOLD = 1e-6
+PROBABILITIES = ("prediction logistic", "prediction probabilities")
 
 
 def flat(results):
@@ -34,7 +38,7 @@ def flat(results):
 
 
 def distance(a, b):
-    """The largest between two arrays; NaN where both have it is none."""
+    """The largest between two arrays; what is not finite in both is none."""
     if a.shape != b.shape:
         if a.size != b.size:
             return float("inf")
@@ -44,7 +48,8 @@ def distance(a, b):
     if b.size == 0:
         return 0.0
     a, b = a.astype(np.float64), b.astype(np.float64)
-    apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    with np.errstate(invalid="ignore"):
+        apart = np.where((a == b) | ~(np.isfinite(a) | np.isfinite(b)), 0.0, np.abs(a - b))
     worst = apart.max()
     return float("inf") if np.isnan(worst) else float(worst)
 
@@ -110,13 +115,30 @@ def differences_of_places(ours, theirs, others):
             continue
         difference = of_place(place, np.asarray(ours[place]), np.asarray(theirs[place]), [
             np.asarray(other[place]) for other in others if place in other])
-        if difference:
+        if difference and not (place.startswith(AREA) and on_threshold(theirs)):
             found.append(difference)
     return found
 
 
+def scale_of(place):
+    return 1.0 if place.startswith(AREA) else SIGNED_MEANS.get(place, 0.0)
+
+
+def on_threshold(theirs):
+    """Whether one of a run's probabilities is as good as one of the thresholds of its areas."""
+    for place in theirs:
+        if not place.startswith(PROBABILITIES):
+            continue
+        steps = np.asarray(theirs[place], np.float64) * (THRESHOLDS - 1)
+        nearest = np.round(steps)
+        inner = (nearest > 0) & (nearest < THRESHOLDS - 1)  # the outer ones are beyond 0 and 1
+        if (inner & (np.abs(steps - nearest) < NEAR_THRESHOLD * THRESHOLDS)).any():
+            return True
+    return False
+
+
 def of_place(place, ours, theirs, others):
-    limit = max(allowed(theirs, others), LEAST * SCALES.get(place, 0.0))
+    limit = max(allowed(theirs, others), LEAST * scale_of(place))
     apart = distance(ours, theirs)
     if apart <= limit:
         return None

@@ -11,6 +11,15 @@ import numpy as np
 EXPECTED_GAPS = ["where the records are", "the label's name", "how far to train"]
 
 
+def with_nans(value):
+    """Of a document, in which what is not finite is null."""
+    if isinstance(value, dict):
+        return {key: with_nans(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [with_nans(each) for each in value]
+    return float("nan") if value is None else value
+
+
 def source(case, part):
     features = case["data"][part]
     if case["source"] == "TFRecordDataset":
@@ -133,7 +142,12 @@ class Ours:
 
     def predictions(self, *words):
         rows = [json.loads(line) for line in self.tpuest("predict", *words).splitlines()]
-        return {key: np.array([row[key] for row in rows]) for key in rows[0]}
+        return {key: np.array([with_nans(row[key]) for row in rows]) for key in rows[0]}
+
+    def metrics(self, job, *words):
+        metrics = with_nans(json.loads(self.tpuest("evaluate", job, *words, "--json"))["metrics"])
+        metrics.pop("global_step", None)
+        return metrics
 
     def train_and_evaluate(self, case):
         self.write({**case, "start": "fresh"})
@@ -175,16 +189,14 @@ class Ours:
                  "eval_spec={input_fn: eval, steps: null}"]
         if where == "on":
             self.tpuest("train", "old.yaml", *words, f"train_spec.max_steps={case['steps'] + 2}")
-        metrics = json.loads(self.tpuest("evaluate", "old.yaml", *words, "--json"))["metrics"]
-        metrics.pop("global_step", None)
-        return {"metrics": metrics, "predictions": self.predictions("old.yaml", *words),
+        return {"metrics": self.metrics("old.yaml", *words),
+                "predictions": self.predictions("old.yaml", *words),
                 **({"checkpoint": str(self.folder / "old" / f"model.ckpt-{case['steps'] + 2}")}
                    if where == "on" else {})}
 
     def run(self, case, start=None):
         self.write(case, start)
         self.tpuest("train", "job.yaml")
-        metrics = json.loads(self.tpuest("evaluate", "job.yaml", "--json"))["metrics"]
-        metrics.pop("global_step", None)
-        return {"losses": self.losses(), "metrics": metrics, "predictions": self.predictions("job.yaml"),
+        return {"losses": self.losses(), "metrics": self.metrics("job.yaml"),
+                "predictions": self.predictions("job.yaml"),
                 "checkpoint": str(self.folder / "run" / f"model.ckpt-{case['steps']}")}

@@ -34,9 +34,14 @@ def batch_of(case, folder, mode):
 
 
 def weights_of():
-    """How each weight is read, and by which op and tensor it is set."""
-    return [(variable.read_value().name, variable.initializer.name,
-             variable.initializer.inputs[1].name) for variable in V1.trainable_variables()]
+    """How each weight is read, and by which op and tensor it is set.
+
+    And each accumulator of Ftrl: it takes a power of it before and after a step and divides what they are
+    apart by the rate, so that a last place, in which powers differ from library to library, becomes many.
+    """
+    accumulators = [variable for variable in V1.global_variables() if variable.op.name.endswith("/Ftrl")]
+    return [(variable.read_value().name, variable.initializer.name, variable.initializer.inputs[1].name)
+            for variable in V1.trainable_variables() + accumulators]
 
 
 def outputs(spec, mode):
