@@ -21,8 +21,8 @@ TINY = 1e-8
 SIGNED_MEANS = {"metric label/mean": 1.0}
 # An area is a part of 1. Where it comes out near 0, version 1's metrics hold their epsilon of 1e-6 a label.
 AREA = "metric auc"
-# Areas and what is counted at a threshold are made from counts between so many, as near as this to one of
-# which rounding decides the side.
+# Areas and what is counted at a threshold are made from counts between so many, of which rounding decides
+# the side for what is so near.
 THRESHOLDS = 200
 NEAR_THRESHOLD = 1e-6
 PROBABILITIES = ("prediction logistic", "prediction probabilities")
@@ -115,7 +115,7 @@ def differences_of_places(ours, theirs, others):
             continue
         difference = of_place(place, np.asarray(ours[place]), np.asarray(theirs[place]), [
             np.asarray(other[place]) for other in others if place in other])
-        if difference and not (place.startswith(AREA) and on_threshold(theirs)):
+        if difference and not (place.startswith(AREA) and on_threshold(theirs, others)):
             found.append(difference)
     return found
 
@@ -124,15 +124,16 @@ def scale_of(place):
     return 1.0 if place.startswith(AREA) else SIGNED_MEANS.get(place, 0.0)
 
 
-def on_threshold(theirs):
-    """Whether one of a run's probabilities is as good as one of the thresholds of its areas."""
+def on_threshold(theirs, others):
+    """Whether one of a run's probabilities is as near to a threshold of its areas as it drifts."""
     for place in theirs:
         if not place.startswith(PROBABILITIES):
             continue
         steps = np.asarray(theirs[place], np.float64) * (THRESHOLDS - 1)
         nearest = np.round(steps)
         inner = (nearest > 0) & (nearest < THRESHOLDS - 1)  # the outer ones are beyond 0 and 1
-        if (inner & (np.abs(steps - nearest) < NEAR_THRESHOLD * THRESHOLDS)).any():
+        drift = allowed(np.asarray(theirs[place]), [np.asarray(other[place]) for other in others])
+        if (inner & (np.abs(steps - nearest) < max(NEAR_THRESHOLD, drift) * THRESHOLDS)).any():
             return True
     return False
 
