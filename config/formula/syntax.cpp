@@ -346,7 +346,7 @@ class FormulaReader {
     if (is("and", "or", "not", "if", "else", "in")) {
       Fail(fmt::format("a value is missing before '{}'", name), "", at, name.size());
     }
-    if (is("lambda", "for", "import", "def", "class", "while", "return")) {
+    if (is("lambda", "for", "import", "def", "while", "return")) {
       Fail(fmt::format("'{}' is no part of a formula", name),
            name == "lambda" ? "write what follows the colon" : "", at, name.size());
     }

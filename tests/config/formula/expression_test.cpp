@@ -75,6 +75,7 @@ TEST_CASE("what is no formula is refused where it goes wrong") {
   CHECK(Answer("stages[0, 1]") == "a list has one index '[' ");
   CHECK(Answer("stages[::0]") == "the stride of a slice is 0 '[' ");
   CHECK(Answer("lambda a: a").starts_with("'lambda' is no part of a formula"));
+  CHECK(Answer("2 / class").starts_with("there is no parameter 'class'"));
   CHECK(Answer("2 $ 3") == "'$' does not go on a formula '$' ");
   CHECK(Answer("fitlers + 1") ==
         "there is no parameter 'fitlers' 'fitlers' did you mean 'filters'?");
