@@ -32,11 +32,18 @@ struct RecordRange {
   }
 };
 
+// One file or pattern, or a list of them.
+using FileNames = std::variant<std::string, std::vector<std::string>>;
+[[nodiscard]] inline std::vector<std::string> ListOf(const FileNames& names) {
+  const auto* const one = std::get_if<std::string>(&names);
+  return one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(names);
+}
+
 // tf.data.TFRecordDataset. Columns: those of parse_example; without it `serialized`, a string [].
 struct TFRecordSource : RecordRange {
   static constexpr std::string_view kType = "TFRecordDataset";
   static constexpr std::string_view kSummary = "tf.Examples in TFRecord files";
-  std::vector<std::string> filenames;
+  FileNames filenames;
   std::string compression_type;
   int64_t buffer_size = 262144;
   int num_parallel_reads = 1;
@@ -102,7 +109,7 @@ struct HashSplit {
 struct CsvSource : RecordRange {
   static constexpr std::string_view kType = "make_csv_dataset";
   static constexpr std::string_view kSummary = "rows of CSV files";
-  std::variant<std::string, std::vector<std::string>> file_pattern;
+  FileNames file_pattern;
   std::optional<std::vector<std::string>> column_names;
   std::optional<std::vector<CsvColumnDefault>> column_defaults;
   std::optional<std::string> label_name;
@@ -292,7 +299,7 @@ struct RangeSource : RecordRange {
 
 // Files that are read whole or mapped, one after the other.
 struct FilesSource : RecordRange {
-  std::vector<std::string> filenames;
+  FileNames filenames;
   std::string compression_type;
 
   template <class V>

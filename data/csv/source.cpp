@@ -257,9 +257,7 @@ class CsvRecords final : public IndexedSource {
 };
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
-  const auto* const one = std::get_if<std::string>(&options.file_pattern);
-  std::vector<std::string> names =
-      one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(options.file_pattern);
+  std::vector<std::string> names = ListOf(options.file_pattern);
   // The standard input is no file to look for; only alone can it be the input.
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file_pattern");

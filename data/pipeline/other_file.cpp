@@ -216,13 +216,13 @@ class OtherFile {
   }
 
   void SetFile(TFRecordSource& source, const std::vector<TensorSpec>& /*columns*/) const {
-    source.filenames = {path_};
+    source.filenames = path_;
     source.compression_type = "auto";
     UseAll(source);
   }
 
   void SetFile(FilesSource& source) const {
-    source.filenames = {path_};
+    source.filenames = path_;
     source.compression_type = "auto";
     UseAll(source);
   }

@@ -66,7 +66,7 @@ std::vector<std::unique_ptr<FileBytes>> OpenFiles(const FilesSource& options,
                                                   const std::string& key) {
   CheckRange(options, key);
   std::vector<std::unique_ptr<FileBytes>> files;
-  for (const std::string& path : FindInputs(options.filenames, key)) {
+  for (const std::string& path : FindInputs(ListOf(options.filenames), key)) {
     files.push_back(std::make_unique<FileBytes>(path, options.compression_type));
   }
   return files;

@@ -91,10 +91,9 @@ bool ReadsStandardInput(const SourceOptions& options) {
       [&]<class Options>(const Options& o) {
         if constexpr (std::is_same_v<Options, TFRecordSource> ||
                       std::is_base_of_v<FilesSource, Options>) {
-          return is_pipe(o.filenames);
+          return is_pipe(ListOf(o.filenames));
         } else if constexpr (std::is_same_v<Options, CsvSource>) {
-          const auto* const name = std::get_if<std::string>(&o.file_pattern);
-          return name != nullptr ? *name == "-" : is_pipe(std::get<1>(o.file_pattern));
+          return is_pipe(ListOf(o.file_pattern));
         } else if constexpr (std::is_same_v<Options, ZipSource>) {
           return std::any_of(o.datasets.begin(), o.datasets.end(), [](const PlainSource& part) {
             return ReadsStandardInput(OptionsOf(part));

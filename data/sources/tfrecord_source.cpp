@@ -205,7 +205,7 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
   CheckPositive(options.buffer_size, "buffer_size", key);
   CheckPositive(options.num_parallel_reads, "num_parallel_reads", key);
   CheckRange(options, key);
-  const std::vector<std::string> paths = FindInputs(options.filenames, key);
+  const std::vector<std::string> paths = FindInputs(ListOf(options.filenames), key);
   // A pipe gives its bytes once, and inflates them as they are.
   const bool is_pipe = paths.front() == "-";
   // One compressed file makes the whole a stream: an index must count records over all files.
