@@ -16,7 +16,9 @@
 // What holds:
 //   - A step's feeds are the inputs, then the values that come from *before*, each by replica.
 //   - *before* has no variables (none_), so it may run any number of steps ahead.
-//   - *after* runs once for the whole batch, and only if a fetch that is wanted comes from it.
+//   - *after* runs once for the whole batch, or, where the graph knows how many rows a replica has,
+//   for
+//     each replica; and only if a fetch that is wanted comes from it.
 //   - A fetch is looked for in the device's results first, then after, before, among the inputs
 //     (Find): each has exactly one source.
 //   - With broadcast every replica gets all rows, and those of the first one count.
@@ -152,10 +154,14 @@ void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
 void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
                                const StepProgramArgs& args) {
   if (after_values_.empty()) return;
+  after_of_replica_ = !broadcast_ && replicas_ > 1 &&
+                      std::any_of(inputs_.begin(), inputs_.end(), [this](const Value& input) {
+                        return input.shape().rank() > 0 && input.shape().dim(0) == share_;
+                      });
   ProgramSpec spec{.graph = &args.graph, .fetches = after_values_};
   const auto add = [&](const Value& value, const Shape& of_replica) {
     const bool batch = IsBatch(value);
-    const int parts = broadcast_ ? 1 : replicas_;
+    const int parts = broadcast_ || after_of_replica_ ? 1 : replicas_;
     const Shape shape = batch ? WithRows(of_replica, of_replica.dim(0) * parts) : of_replica;
     spec.feeds.push_back({.placeholder = value, .shape = shape, .cut = batch});
     after_feeds_.push_back(Find(value));
@@ -242,17 +248,39 @@ Tensor StepProgram::Get(const From& from, const StepFeeds& feeds, const StepResu
   return {};
 }
 
+StepResult StepProgram::RunAfter(const StepFeeds& feeds, const StepResult& device) {
+  if (!after_of_replica_) {
+    StepFeeds whole;
+    for (const From& from : after_feeds_) whole.push_back({Get(from, feeds, device, {})});
+    return after_->Run({&whole, 1}).front();
+  }
+  std::vector<StepFeeds> each(static_cast<size_t>(replicas_));
+  for (size_t replica = 0; replica < each.size(); ++replica) {
+    for (const From& from : after_feeds_) {
+      const std::vector<Tensor>& parts = from.source == Source::kDevice ? device.fetches[from.index]
+                                         : from.source == Source::kBefore
+                                             ? feeds[inputs_.size() + from.index]
+                                             : feeds[from.index];
+      each[replica].push_back({parts.size() == 1 ? parts.front() : parts[replica]});
+    }
+  }
+  const std::vector<StepResult> results = after_->Run(each);
+  StepResult after;
+  for (size_t fetch = 0; fetch < after_values_.size(); ++fetch) {
+    std::vector<Tensor> parts;
+    for (const StepResult& result : results) parts.push_back(result.fetches[fetch].front());
+    after.fetches.push_back({Whole(parts, true)});
+  }
+  return after;
+}
+
 std::vector<Tensor> StepProgram::Finish(const StepFeeds& feeds, const StepResult& device,
                                         std::span<const size_t> wanted) {
   StepResult after;
   const bool runs_after = std::any_of(wanted.begin(), wanted.end(), [this](size_t fetch) {
     return fetches_[fetch].source == Source::kAfter;
   });
-  if (runs_after) {
-    StepFeeds whole;
-    for (const From& from : after_feeds_) whole.push_back({Get(from, feeds, device, after)});
-    after = after_->Run({&whole, 1}).front();
-  }
+  if (runs_after) after = RunAfter(feeds, device);
   std::vector<Tensor> fetched;
   for (const size_t fetch : wanted) fetched.push_back(Get(fetches_[fetch], feeds, device, after));
   return fetched;

@@ -76,6 +76,8 @@ class StepProgram {
   // `after` has the results of that part, if it ran.
   [[nodiscard]] Tensor Get(const From& from, const StepFeeds& feeds, const StepResult& device,
                            const StepResult& after) const;
+  // The results of the part after the device.
+  [[nodiscard]] StepResult RunAfter(const StepFeeds& feeds, const StepResult& device);
   [[nodiscard]] Tensor Whole(const std::vector<Tensor>& parts, bool batch) const;
   [[nodiscard]] bool IsBatch(Value value) const;
   // Adds what comes before the device to the inputs' feeds, for these replicas.
@@ -90,6 +92,8 @@ class StepProgram {
   int replicas_ = 1;
   ReplicaRange here_;  // those of this process
   bool broadcast_ = false;
+  // The graph knows how many rows a replica has: what comes after runs for each by itself.
+  bool after_of_replica_ = false;
   int64_t share_ = 1;  // rows of a replica
   std::vector<Value> inputs_;
   std::vector<Shape> input_shapes_;  // for one replica
