@@ -1,6 +1,7 @@
 #include "core/estimator/checkpoint/object_layout.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/text.h"
@@ -13,6 +14,7 @@ namespace tpuest {
 namespace {
 
 constexpr const char* kModel = "model";
+constexpr const char* kNet = "net";
 constexpr const char* kOptimizer = "optimizer";
 
 // An optimizer of tf.keras.optimizers.legacy whose slots mean what tf.train's do: which inputs of
@@ -83,6 +85,7 @@ ObjectLayout::ObjectLayout(const Graph& graph)
   } else {
     AddEstimatorStep();
   }
+  AddNames();
   objects_tensor_ = ObjectGraphTensor(objects_);
 }
 
@@ -209,12 +212,43 @@ void ObjectLayout::AddStep() {
 
 void ObjectLayout::AddEstimatorStep() {
   const std::string name(nn::kGlobalStepName);
-  Refer(0, kModel, 0);
   if (graph_.FindVariable(name) == nullptr) return;
   const int step = nodes_[name] = At({"estimator_global_step"});
   Keep(step, name, VariableKey({"estimator_global_step"}));
   Refer(0, "step", step);
   Refer(0, name, step);
+  const int count = At({kOptimizer, "iter"});
+  Keep(count, "iter", VariableKey({"estimator_global_step"}));
+}
+
+void ObjectLayout::AddNames() {
+  const auto refer = [&](int from, const std::string& name, int to) {
+    if (!objects_.at(from).Find(name)) Refer(from, name, to);
+  };
+  std::set<int> layers;
+  for (const auto& variable : graph_.variables()) {
+    if (variable->object_path.empty() || !nodes_.contains(variable->name)) continue;
+    std::vector<std::string> place = PlaceOf(*variable);
+    std::vector<std::string> names = Split(variable->name, '/');
+    layers.insert(At({place.front()}));
+    place.pop_back();
+    names.pop_back();
+    if (place.empty() || names.empty()) continue;
+    const int layer = At(place);
+    place.pop_back();
+    refer(At(place), names.back(), layer);
+  }
+  if (keras_scope_.empty()) {
+    refer(0, kNet, At({kModel}));
+    return;
+  }
+  // TensorFlow takes an object for one of its own alone: the root is not a model in it, too.
+  const int net = Make();
+  for (const ObjectGraph::Child& child : std::vector(objects_.at(0).children)) {
+    if (layers.contains(child.node)) Refer(net, child.name, child.node);
+  }
+  refer(0, kModel, net);
+  refer(0, kNet, net);
 }
 
 // The number of steps that Adam's powers have seen: fewer than global_step where the run went on

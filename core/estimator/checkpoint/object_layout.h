@@ -18,8 +18,11 @@
 //   optimizer/learning_rate, beta_1, ...  the optimizer's numbers
 //   estimator_global_step                 the step
 //
-// The root calls itself `model`, too, and the step `step`, so that what is said above holds of
-// those as well.
+// The root has the layers as `model`, too, and the step as `step`, so that what is said above holds
+// of those as well; so does `optimizer/iter`, another object of the step's value.
+//
+// The model is `net`, too, and a layer has its own name beside its place, so that
+// Checkpoint(step=..., optimizer=..., net=Net()) finds the layer `l1` where Net keeps it as l1.
 
 #include <map>
 #include <string>
@@ -47,6 +50,7 @@ class ObjectLayout {
   void AddKeras();
   void AddStep();
   void AddEstimatorStep();
+  void AddNames();
 
   // The names that lead to a variable of the model.
   [[nodiscard]] std::vector<std::string> PlaceOf(const Variable& variable) const;

@@ -24,6 +24,7 @@ class Values {
     for (const auto& variable : graph.variables()) {
       const bool is_step = variable->name == nn::kGlobalStepName;
       if (variable->local || is_step) continue;
+      if (IsOfKeras(variable->name)) of_keras_.push_back(variable.get());
       (IsOptimizers(graph, *variable) ? optimizers_variables_ : model).push_back(variable.get());
     }
     nodes_ = FindVariables(
@@ -44,6 +45,9 @@ class Values {
       Put(variable->name, slash == std::string::npos ? PowerOf(*variable)
                                                      : SlotOf(variable->name.substr(0, slash),
                                                               variable->name.substr(slash + 1)));
+    }
+    for (const Variable* const variable : of_keras_) {
+      if (!values_.contains(variable->name)) Put(variable->name, OfKeras(*variable));
     }
     const auto step = saved_.tensors.find(std::string(nn::kGlobalStepName));
     if (step != saved_.tensors.end()) Put(step->first, step->second);
@@ -190,6 +194,28 @@ class Values {
     return scaled;
   }
 
+  // A slot, "training/Adam/dense/kernel/m", or a number, "training/Adam/beta_1", of an optimizer of
+  // Keras' that keeps it as an object.
+  Tensor OfKeras(const Variable& variable) const {
+    const size_t scope = variable.name.find('/', variable.name.find('/') + 1);
+    const std::string own = variable.name.substr(scope + 1);
+    const size_t slash = own.rfind('/');
+    const auto base = slash == std::string::npos ? nodes_.end() : nodes_.find(own.substr(0, slash));
+    std::set<int> hits;
+    for (const int optimizer : optimizers_) {
+      if (slash == std::string::npos) {
+        if (const std::optional<int> node = objects_.at(optimizer).Find(own)) hits.insert(*node);
+        continue;
+      }
+      for (const ObjectGraph::Slot& slot : objects_.at(optimizer).slots) {
+        const bool is_it = base != nodes_.end() && slot.variable == base->second &&
+                           slot.name == own.substr(slash + 1);
+        if (is_it) hits.insert(slot.node);
+      }
+    }
+    return hits.size() == 1 ? ValueAt(*hits.begin()) : Tensor();
+  }
+
   // ---- Adam's powers ----
 
   Tensor PowerOf(const Variable& power) const {
@@ -228,6 +254,7 @@ class Values {
   const Graph& graph_;
   std::string file_;
   std::vector<const Variable*> optimizers_variables_;
+  std::vector<const Variable*> of_keras_;
   VariableNodes nodes_;
   std::vector<int> optimizers_;
   std::map<std::string, Tensor> values_;

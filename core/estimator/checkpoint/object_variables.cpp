@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/estimator/checkpoint/slot_names.h"
 #include "core/nn/global_step.h"
@@ -47,7 +48,8 @@ class Finder {
         variables_.begin(), variables_.end(),
         [&](const Variable* v) { return v->object_path.empty() || named.contains(v->name); });
     if (all_named) return named;
-    const VariableNodes placed = ByPlace();
+    VariableNodes placed = ByNames();
+    if (placed.empty()) placed = ByPlace();
     size_t layers_named = 0;
     for (const Variable* const v : variables_) {
       if (!v->object_path.empty()) layers_named += named.count(v->name);
@@ -70,12 +72,32 @@ class Finder {
     return nodes;
   }
 
-  VariableNodes ByPlace() const {
-    std::vector<Candidate> candidates = {From("", 0)};
+  // The root and the objects that it names, as models.
+  std::vector<Candidate> Candidates(bool by_names) const {
+    std::vector<Candidate> candidates = {From("", 0, by_names)};
     std::set<int> seen = {0};
     for (const ObjectGraph::Child& child : objects_.at(0).children) {
-      if (seen.insert(child.node).second) candidates.push_back(From(child.name, child.node));
+      if (!seen.insert(child.node).second) continue;
+      Candidate model = From(child.name, child.node, by_names);
+      // Another way to the same layers is no other model.
+      const bool is_new =
+          std::none_of(candidates.begin(), candidates.end(),
+                       [&](const Candidate& other) { return other.nodes == model.nodes; });
+      if (is_new) candidates.push_back(std::move(model));
     }
+    return candidates;
+  }
+
+  // The one model whose layers are called as here, as a class of one's own calls them:
+  // "net/l1/kernel". Empty: there is none, or several.
+  VariableNodes ByNames() const {
+    std::vector<Candidate> candidates = Candidates(true);
+    std::erase_if(candidates, [](const Candidate& model) { return !model.fits; });
+    return candidates.size() == 1 ? candidates.front().nodes : VariableNodes();
+  }
+
+  VariableNodes ByPlace() const {
+    const std::vector<Candidate> candidates = Candidates(false);
     for (const bool Candidate::*const quality : {&Candidate::fits, &Candidate::complete}) {
       const Candidate* const best = OnlyOne(candidates, quality);
       if (best != nullptr) return best->nodes;
@@ -86,11 +108,12 @@ class Finder {
     return most->nodes;
   }
 
-  Candidate From(const std::string& name, int start) const {
+  Candidate From(const std::string& name, int start, bool by_names) const {
     Candidate candidate{.name = name, .complete = true, .fits = true};
     for (const Variable* const variable : variables_) {
       if (variable->object_path.empty()) continue;
-      const std::optional<int> node = objects_.Walk(start, variable->object_path);
+      const std::optional<int> node =
+          objects_.Walk(start, by_names ? variable->name : variable->object_path);
       const std::optional<Shape> shape = node ? shape_of_(objects_.at(*node).key) : std::nullopt;
       candidate.complete &= shape.has_value();
       candidate.fits &= shape == variable->shape;

@@ -108,6 +108,23 @@ TEST_CASE("a variable is found by its name, and else by its place in the model")
   }
 }
 
+TEST_CASE("a class of one's own keeps layers by their names, and its optimizer of Keras' slots") {
+  ObjectModel model;
+  model.AddKernel();
+  model.Add("training/Adam/dense/kernel/m", {2}, 0);
+  model.Add("training/Adam/beta_1", {}, 0.9F);
+  Objects objects;
+  const int kernel = objects.Stored(objects.Object(objects.Object(0, "net"), "dense"), "kernel",
+                                    "net/dense_7/kernel", Two(1, 2));
+  const int optimizer = objects.Object(0, "optimizer");
+  objects.Slot(optimizer, "m", kernel, Two(3, 4));
+  objects.Stored(optimizer, "beta_1", "beta_1", Tensor::Scalar(0.8F));
+  const auto values = ValuesFromObjects(objects.saved, model.graph);
+  CHECK(Floats(values.at("dense/kernel")) == Numbers{1, 2});
+  CHECK(Floats(values.at("training/Adam/dense/kernel/m")) == Numbers{3, 4});
+  CHECK(*values.at("training/Adam/beta_1").data<float>() == 0.8F);
+}
+
 TEST_CASE("of two models that are placed alike the one with the graph's shapes is meant") {
   ObjectModel model;
   model.AddKernel();
@@ -234,6 +251,11 @@ TEST_CASE("a model that one of Keras' optimizers trains is laid out as model_to_
   CHECK(saved.objects->Walk(0, "model/" + kernel.substr(0, kernel.size() - 1)) ==
         saved.objects->Walk(0, kernel.substr(0, kernel.size() - 1)));
   CHECK(saved.objects->Walk(0, "step") == saved.objects->Walk(0, "estimator_global_step"));
+  CHECK(saved.objects->at(*saved.objects->Walk(0, "optimizer/iter")).key ==
+        "estimator_global_step/" + value);
+  // So does tf.train.Checkpoint(net=...) of a model that keeps the layer as `dense`.
+  CHECK(saved.objects->Walk(0, "net/dense/kernel") ==
+        saved.objects->Walk(0, kernel.substr(0, kernel.size() - 1)));
   VariableStore back;
   RestoreVariables(saved, model.graph, back);
   for (const auto& [name, tensor] : store.tensors()) CHECK(SameBits(back.Get(name), tensor));
