@@ -6,6 +6,7 @@
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/group_waits.h"
+#include "core/estimator/train/input_waits.h"
 #include "core/graph/write/graphdef.h"
 #include "core/nn/global_step.h"
 
@@ -159,10 +160,13 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
     add(std::make_unique<ExamplesPerSecondHook>(*config_.log_step_count_steps, names_begins,
                                                 context_.home.log, clock_, events_));
   }
-  const bool logs_waits = context_.home.group != nullptr && !context_.home.tensorflow_words;
-  if (config_.log_step_count_steps && logs_waits) {
-    add(std::make_unique<GroupWaitsHook>(*config_.log_step_count_steps, *context_.home.group,
-                                         context_.home.log, clock_));
+  if (config_.log_step_count_steps && !context_.home.tensorflow_words) {
+    const int64_t every = *config_.log_step_count_steps;
+    if (context_.home.group != nullptr) {
+      add(std::make_unique<GroupWaitsHook>(every, *context_.home.group, context_.home.log, clock_));
+    } else {
+      add(std::make_unique<InputWaitsHook>(every, context_.home.log, clock_));
+    }
   }
   if (config_.save_summary_steps > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));

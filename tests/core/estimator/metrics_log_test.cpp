@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/estimator/hooks/train_hooks.h"
+#include "core/estimator/train/input_waits.h"
 #include "tests/core/estimator/fixture.h"
 
 namespace tpuest {
@@ -57,6 +58,35 @@ TEST_CASE("floats are printed as Python prints them") {
   CHECK(PythonFloat(0.6931472F) == "0.6931472");
   CHECK(PythonFloat(1e-7F) == "1e-07");
   CHECK(PythonFloat(std::numeric_limits<float>::quiet_NaN()) == "nan");
+}
+
+TEST_CASE("the log says how long the input was waited for, where that is much") {
+  class StoppedClock final : public Clock {
+   public:
+    [[nodiscard]] double WallSeconds() const override { return 0; }
+    [[nodiscard]] double Seconds() const override { return 10; }
+  };
+  const StoppedClock clock;
+  Log log;
+  std::vector<std::string> lines;
+  log.AddSink([&](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+  InputWaitsHook hook(2, log, clock);
+  hook.AfterCreateSession({});
+  const auto step = [&](int64_t number, double seconds, double waited) {
+    const StepRecord record{.step = number, .seconds = seconds, .input_wait = waited};
+    RunContext context(number - 1);
+    hook.AfterRun(context, {.global_step = number, .steps = {&record, 1}});
+  };
+  step(1, 11, 0.75);
+  CHECK(lines.empty());  // not due
+  step(2, 12, 0.75);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].starts_with("waited 75% of 2.0 s for the input; num_parallel_calls"));
+  step(4, 22, 1.5);  // 15 %
+  step(6, 22.5, 0.4);
+  CHECK(lines.size() == 1);
+  step(8, 24.5, 2);
+  CHECK(lines.back() == "waited 100% of 2.0 s for the input");
 }
 
 }  // namespace tpuest
