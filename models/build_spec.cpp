@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
+#include "core/ops/array.h"
 #include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
 #include "models/recorded_scalars.h"
@@ -21,6 +22,32 @@ void AddNamedFeatures(const SpecParts& parts, nn::Tensors& tensors) {
   };
   for (const auto& [name, value] : parts.inputs.features) {
     if (named(name) || named("features")) tensors.emplace(nn::FeatureKey(name), value);
+  }
+}
+
+// Puts what an output of a compiled model was given, and its label, beside the head's tensors,
+// under the names that other heads have for them; padding, of any head that has several parts.
+void AddOutputs(const SpecParts& parts, nn::Tensors& tensors) {
+  if (parts.metrics.empty()) return;
+  const Value padding = parts.inputs.example_weight;
+  const bool is_keras = std::holds_alternative<nn::KerasHead>(parts.head);
+  if (padding.valid() && (is_keras || std::holds_alternative<nn::MultiHead>(parts.head))) {
+    tensors.emplace("weights", ops::ExpandDims(padding, -1));
+  }
+  if (!is_keras) return;
+  const nn::Labels<Value>& labels = parts.inputs.labels;
+  const bool is_one = parts.logits_by_head.size() < 2;
+  for (const auto& [name, value] : parts.logits_by_head) {
+    const std::string prefix = is_one ? "" : name + "/";
+    const Value given = ops::Cast(value, DType::kFloat);
+    tensors.emplace(prefix + "logits", given);
+    tensors.emplace(prefix + "predictions", given);
+    if (!labels.valid()) continue;
+    const Value* const named = labels.is_dict() ? labels.Find(name) : nullptr;
+    if (named == nullptr && (labels.is_dict() || !is_one)) continue;
+    const Value label = named != nullptr ? *named : labels.only();
+    tensors.emplace(prefix + "labels",
+                    label.shape().rank() == 1 ? ops::ExpandDims(label, -1) : label);
   }
 }
 
@@ -235,6 +262,11 @@ void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEsti
 
 }  // namespace
 
+std::vector<nn::OptimizerPart> PartsOf(const std::optional<nn::PremadeOptimizer>& optimizer) {
+  if (!optimizer) return {};
+  return {{nn::ByFamily(*optimizer), std::nullopt, ""}};
+}
+
 DType PrecisionOf(const std::string& precision) {
   if (precision == "float32") return DType::kFloat;
   if (precision == "bfloat16") return DType::kBfloat16;
@@ -300,7 +332,10 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
     if (decay.valid()) head_inputs.regularization_losses.push_back(decay);
   }
   nn::HeadOutputs outputs = nn::BuildHead(parts.head, head_inputs);
-  if (parts.mode != Mode::kPredict) AddNamedFeatures(parts, outputs.metric_tensors);
+  if (parts.mode != Mode::kPredict) {
+    AddNamedFeatures(parts, outputs.metric_tensors);
+    AddOutputs(parts, outputs.metric_tensors);
+  }
 
   TPUEstimatorSpec spec{.mode = parts.mode,
                         .predictions = outputs.predictions,

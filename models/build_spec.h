@@ -42,6 +42,13 @@ inline constexpr std::string_view kCurrentEpoch = "current_epoch";
 inline constexpr std::string_view kPrecisionHelp =
     "of activations and products; variables are float32";
 
+inline constexpr std::string_view kOwnOptimizerHelp =
+    "Keras', whose slots are training/<optimizer>/..., or tf.train's, instead of the job's";
+
+// The optimizer that a model may name itself, as SpecParts::optimizers.
+[[nodiscard]] std::vector<nn::OptimizerPart> PartsOf(
+    const std::optional<nn::PremadeOptimizer>& optimizer);
+
 // The dtype of activations: "float32" or "bfloat16". Throws Error kUsage at model.precision for
 // another word.
 [[nodiscard]] DType PrecisionOf(const std::string& precision);

@@ -170,8 +170,6 @@ TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& features, Mo
   const nn::NetworkOutputs given = nn::ApplyLayers(layers, context, network);
   const Logits logits = nn::AtPlace(place, [&] { return LogitsOf(*this, given); });
   const std::vector<nn::WeightsFile> files = FilesOf(*this, context, first);
-  std::vector<nn::OptimizerPart> optimizers;
-  if (optimizer) optimizers.push_back({nn::ByFamily(*optimizer), std::nullopt, ""});
   TPUEstimatorSpec spec = BuildSpec({.head = head,
                                      .logits = logits.first,
                                      .logits_by_head = logits.by_head,
@@ -180,7 +178,7 @@ TPUEstimatorSpec Functional::Build(Graph& graph, const ModelInputs& features, Mo
                                      .params = params,
                                      .layers = context,
                                      .job = job,
-                                     .optimizers = std::move(optimizers),
+                                     .optimizers = PartsOf(optimizer),
                                      .metrics = metrics,
                                      .l2_weight_decay = l2_weight_decay});
   if (!files.empty()) StartFromFiles(context, files, spec);

@@ -52,9 +52,7 @@ struct Functional {
       {.help = "file of Keras' whose weights a run starts with: .h5, .keras, .weights.h5",
        .input_path = true});
     v("head", head, {.help = "loss, predictions and metrics", .required = true});
-    v("optimizer", optimizer,
-      {.help = "Keras', whose slots are training/<optimizer>/..., or tf.train's, instead of the "
-               "job's"});
+    v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
     v("metrics", metrics, {.help = "further metrics, or others of the same name"});
     v("l2_weight_decay", l2_weight_decay,
       {.help = "times half the squared weights, added to the loss", .tpuest = true});

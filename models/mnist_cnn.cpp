@@ -48,7 +48,8 @@ TPUEstimatorSpec MnistCnn::Build(Graph& graph, const ModelInputs& inputs, Mode m
                     .mode = mode,
                     .params = params,
                     .layers = context,
-                    .job = job});
+                    .job = job,
+                    .optimizers = PartsOf(optimizer)});
 }
 
 }  // namespace tpuest::models

@@ -1,6 +1,7 @@
 #pragma once
 // The convolutional network of TensorFlow's MNIST tutorial.
 
+#include <optional>
 #include <string>
 
 #include "models/build_spec.h"
@@ -15,12 +16,14 @@ struct MnistCnn {
   static constexpr std::string_view kSummary =
       "two convolutions and two dense layers, 28x28 images to ten classes";
   double dropout_rate = 0.4;
+  std::optional<nn::PremadeOptimizer> optimizer;
   std::string precision = "float32";
   Place place;
 
   template <class V>
   void Visit(V& v) {
     v("dropout_rate", dropout_rate, {.help = "of the dense layer in training, below 1"});
+    v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
     v("precision", precision,
       {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});
   }

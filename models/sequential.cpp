@@ -39,6 +39,7 @@ TPUEstimatorSpec Sequential::Build(Graph& graph, const ModelInputs& inputs, Mode
                                      .params = params,
                                      .layers = context,
                                      .job = job,
+                                     .optimizers = PartsOf(optimizer),
                                      .metrics = metrics,
                                      .l2_weight_decay = l2_weight_decay});
   if (!context.weights.empty()) StartFromFiles(context, context.weights, spec);

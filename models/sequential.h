@@ -1,6 +1,7 @@
 #pragma once
 // A model as a list of layers and a head: tf.keras.Sequential in a job.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Sequential {
   static constexpr std::string_view kSummary = "layers in a row and a head, written in the job";
   std::vector<nn::Layer> layers;
   nn::AnyHead head;
+  std::optional<nn::PremadeOptimizer> optimizer;
   std::vector<nn::ExtraMetric> metrics;
   nn::L2WeightDecay l2_weight_decay = 0.0;
   std::vector<std::string> trainable = {".*"};
@@ -26,6 +28,7 @@ struct Sequential {
   void Visit(V& v) {
     v("layers", layers, {.help = "from the feature to the logits", .required = true});
     v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
     v("metrics", metrics, {.help = "further metrics, or others of the same name"});
     v("l2_weight_decay", l2_weight_decay,
       {.help = "times half the squared weights, added to the loss", .tpuest = true});

@@ -129,6 +129,11 @@ def model_fixtures():
         yield {'name': f'{kind} scale', 'focus': [('model',)], 'commands': RUN_ONLY, 'job': job_of(model={
             'type': kind, 'layers': [{'type': layer, 'units': 3}], 'head': {'type': 'MultiClassHead', 'n_classes': 3},
             'l2_weight_decay': {'scale': 0.1, 'exclude': []}})}
+    own = {'type': 'Adam', 'learning_rate': 0.5}
+    for job in (job_of(model__optimizer=own), job_of(input_fns={'train': digits, 'test': digits}, train_spec__max_steps=1,
+                                                     model={'type': 'mnist_cnn', 'optimizer': own})):
+        yield {'name': job['model']['type'] + ' optimizer', 'job': {**job, 'optimizer': None}, 'focus': [('model',)],
+               'commands': RUN_ONLY, 'values': {'optimizer': [{'type': 'SGD', 'learning_rate': 0.5}]}}
     yield {'name': 'Sequential trainable', 'job': job_of(), 'focus': [('model',)]}
     for kind in CANNED:
         yield {'name': kind, 'job': canned(kind), 'focus': [('model',)], 'shows': ('model', kind, 'type')}

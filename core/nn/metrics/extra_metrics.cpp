@@ -344,6 +344,11 @@ FormulaNames MetricFormulaNames(const Tensors& tensors) {
       names.groups["labels"].emplace(key.substr(kLabelPrefix.size()), value);
     } else {
       names.values.emplace(key, value);
+      // "price/logits" of a model of several outputs is logits['price'].
+      const size_t slash = key.rfind('/');
+      if (slash != std::string::npos) {
+        names.groups[key.substr(slash + 1)].emplace(key.substr(0, slash), value);
+      }
     }
   }
   for (const auto& [name, value] : names.groups["features"]) names.values.emplace(name, value);
