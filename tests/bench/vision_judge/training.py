@@ -50,10 +50,13 @@ def by_variable(here, step, run="run"):
     reader = here.checkpoint(step, run)
     graph = object_graph(reader)
     values = {}
+    seen = set()  # the step is the optimizer's iter, too
     for node in graph.nodes:
         for attribute in node.attributes:
-            if attribute.checkpoint_key and reader.has_tensor(attribute.checkpoint_key):
-                values[attribute.full_name] = reader.get_tensor(attribute.checkpoint_key)
+            key = attribute.checkpoint_key
+            if key and key not in seen and reader.has_tensor(key):
+                seen.add(key)
+                values[attribute.full_name] = reader.get_tensor(key)
     return values
 
 
