@@ -165,7 +165,7 @@ class PjrtProgram final : public Program {
   [[nodiscard]] Buffers Feed(std::span<const StepFeeds> steps) {
     Buffers fed(static_cast<size_t>(devices()));
     for (int replica = 0; replica < here_.count; ++replica) {
-      const auto r = static_cast<size_t>(here_.first + replica);
+      const size_t r = static_cast<size_t>(here_.first) + static_cast<size_t>(replica);
       const int first = replica * partitions_;
       for (size_t i = 0; i < module_.feeds.size(); ++i) {
         const Tensor& feed = loops_ ? Staged(steps, i, r) : steps.front()[module_.feeds[i]][r];

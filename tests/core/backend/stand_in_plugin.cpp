@@ -181,7 +181,7 @@ std::string TakeOptions(const pjrt::ClientCreateArgs& create) {
   std::ostringstream notes;
   for (size_t i = 0; i < create.num_options; ++i) {
     const pjrt::NamedValue& option = create.create_options[i];
-    const std::string name(option.name, option.name_size);
+    std::string name(option.name, option.name_size);
     if (name == lacks) return name;
     notes << name;
     if (option.type == pjrt::NamedValueType::kBool) notes << " " << option.bool_value;
