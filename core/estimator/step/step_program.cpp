@@ -16,9 +16,8 @@
 // What holds:
 //   - A step's feeds are the inputs, then the values that come from *before*, each by replica.
 //   - *before* has no variables (none_), so it may run any number of steps ahead.
-//   - *after* runs once for the whole batch, or, where the graph knows how many rows a replica has,
-//   for
-//     each replica; and only if a fetch that is wanted comes from it.
+//   - *after* runs once for the whole batch, or for each replica where the graph knows its rows,
+//     and only if a fetch that is wanted comes from it.
 //   - A fetch is looked for in the device's results first, then after, before, among the inputs
 //     (Find): each has exactly one source.
 //   - With broadcast every replica gets all rows, and those of the first one count.
