@@ -81,7 +81,7 @@ TEST_CASE("each source, feature and stage reads from YAML") {
     prefetch: auto
 )");
   const auto& source = std::get<TFRecordSource>(records.source);
-  CHECK(source.filenames == std::vector<std::string>{"/a/b-*"});
+  CHECK(ListOf(source.filenames) == std::vector<std::string>{"/a/b-*"});
   CHECK(source.skip == 1);
   CHECK(source.take == -1);
   CHECK(std::get<FixedLenFeature>(records.parse_example.at("image/encoded")).default_value ==
