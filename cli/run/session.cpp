@@ -258,20 +258,17 @@ void Session::ResolveCounts() {
 
 // A group's processes start theirs together, each for its own replicas.
 void Session::StartDevice() {
-  const std::string name = DeviceName(invocation_.device, job());
-  const PjrtLogging logging = invocation_.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet;
-  const int devices = DevicesOf(job().estimator);
-  if (group_ == nullptr) {
-    device_ = std::make_unique<Device>(name, devices, logging);
-    return;
+  PjrtProcesses processes;
+  if (group_ != nullptr) {
+    processes = {.rank = group_->rank(),
+                 .size = group_->size(),
+                 .keys = group_.get(),
+                 .share_machine = ThisProcess(task_).coordinator.starts_with(kLocalGroup)};
   }
-  const bool is_local = ThisProcess(task_).coordinator.starts_with(kLocalGroup);
   try {
-    device_ = std::make_unique<Device>(name, devices / group_->size(), logging,
-                                       PjrtProcesses{.rank = group_->rank(),
-                                                     .size = group_->size(),
-                                                     .keys = group_.get(),
-                                                     .share_machine = is_local});
+    device_ = std::make_unique<Device>(
+        DeviceName(invocation_.device, job()), DevicesOf(job().estimator) / processes.size,
+        invocation_.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet, processes);
   } catch (const Error& error) {
     LeaveGroup(error);
     throw;

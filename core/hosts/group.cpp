@@ -282,7 +282,7 @@ void Group::Put(std::string_view key, std::string_view value) {
   }
   changed_.notify_all();
   for (int other = 0; other < this->size(); ++other) {
-    if (other != rank()) Send(other, static_cast<Channel>(kKey), message);
+    if (other != rank()) SendFrame(other, kKey, message);
   }
 }
 
@@ -315,7 +315,11 @@ void Group::Send(int to, Channel channel, std::string_view message) {
 }
 
 void Group::Send(int to, Channel channel, std::span<const std::string_view> pieces) {
-  if (links_.Send(to, static_cast<FrameKind>(channel), pieces, kSendSecs)) return;
+  SendFrame(to, static_cast<FrameKind>(channel), pieces);
+}
+
+void Group::SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces) {
+  if (links_.Send(to, kind, pieces, kSendSecs)) return;
   // The thread that reads finds out why.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(kLeaveSecs),

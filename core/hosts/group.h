@@ -144,6 +144,7 @@ class Group final : public KeyValueStore {
   // Throws the verdict, if there is one; the mutex is held.
   void ThrowVerdict() const;
   void TakeKey(std::string_view message);
+  void SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces);
   [[nodiscard]] Letter ReceiveLetter(int from, Channel channel);
   [[nodiscard]] double StepLimit() const;
   [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }

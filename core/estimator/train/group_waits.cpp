@@ -13,22 +13,8 @@ std::string PercentOf(double part, double seconds) {
 
 }  // namespace
 
-void GroupWaitsHook::AfterCreateSession(const SessionInfo& /*session*/) { Begin(clock_.Seconds()); }
-
-void GroupWaitsHook::AfterRun(RunContext& /*context*/, const RunValues& values) {
-  bool is_due = false;
-  for (const StepRecord& record : values.steps) {
-    input_wait_ += record.input_wait;
-    is_due = is_due || record.step % every_ == 0;
-  }
-  if (!is_due) return;
-  const double now = values.steps.back().seconds;
-  Report(now - begin_);
-  Begin(now);
-}
-
-void GroupWaitsHook::Report(double seconds) {
-  std::vector<std::string> waits{PercentOf(input_wait_, seconds) + " for the input"};
+void GroupWaitsHook::Report(double seconds, double input_wait) {
+  std::vector<std::string> waits{PercentOf(input_wait, seconds) + " for the input"};
   for (int rank = 0; rank < group_.size(); ++rank) {
     if (rank == group_.rank()) continue;
     const auto i = static_cast<size_t>(rank);
@@ -37,12 +23,10 @@ void GroupWaitsHook::Report(double seconds) {
                                 group_.NameOf(rank),
                                 PercentOf(group_.InputWaitOf(rank) - inputs_[i], seconds)));
   }
-  log_.Info("waited {}", Join(waits, "; "));
+  log().Info("waited {}", Join(waits, "; "));
 }
 
-void GroupWaitsHook::Begin(double now) {
-  begin_ = now;
-  input_wait_ = 0;
+void GroupWaitsHook::Begin() {
   waited_for_ = group_.waited_for();
   inputs_.clear();
   for (int rank = 0; rank < group_.size(); ++rank) inputs_.push_back(group_.InputWaitOf(rank));
