@@ -272,6 +272,15 @@ Tensors WithFormulas(Graph& graph, const Options& options, const std::string& pr
     const Value real = WeightsOf(tensors);
     with["weights"] = real.valid() ? ops::Mul(weights, real) : weights;
   }
+  // A head of formulas gives tensors as they come, [batch] and integers: beside [batch, 1] they
+  // would be taken for a row, and a metric computes in float32.
+  for (const std::string& name : {std::string("labels"), predictions}) {
+    const auto found = with.find(name);
+    if (found == with.end()) continue;
+    Value& value = found->second;
+    if (value.shape().rank() == 1) value = ops::ExpandDims(value, -1);
+    if (!kKeepsType && value.dtype() != DType::kString) value = ops::Cast(value, DType::kFloat);
+  }
   return with;
 }
 
