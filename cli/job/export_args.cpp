@@ -16,7 +16,9 @@ namespace tpuest::cli {
 namespace {
 
 StreamSpec SpecOf(const Job& job, const std::string& input_fn, Mode mode) {
-  return MakeJobInputFn(job, input_fn)({.mode = mode})->spec();
+  // A batch among the stages of an input is that of training.
+  const int64_t batch_size = mode == Mode::kTrain ? job.estimator.train_batch_size.value_or(1) : 1;
+  return MakeJobInputFn(job, input_fn)({.mode = mode, .batch_size = batch_size})->spec();
 }
 
 // The features that an input gives as lists, and how many values an example has of the others where

@@ -114,7 +114,10 @@ std::optional<double> StepsOfEpoch(const Job& job) {
   // What is read to be counted could not be read again.
   if (ReadsStandardInput(options.source)) return std::nullopt;
   std::optional<int64_t> examples = KnownSize(options, name);
-  if (!examples) examples = MakeInputFn(options, name)(InputContext{})->epoch_size();
+  if (!examples) {
+    const InputContext context{.batch_size = *job.estimator.train_batch_size};
+    examples = MakeInputFn(options, name)(context)->epoch_size();
+  }
   if (!examples) return std::nullopt;
   return static_cast<double>(*examples) / ExamplesOfStep(job.estimator);
 }
