@@ -49,11 +49,18 @@ class WithoutSignals {
 
 ThreadTeam::ThreadTeam(int threads) {
   omp_set_num_threads(1);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
+  } catch (...) {
+    Stop();  // the system has no thread more; those that there are wait
+    throw;
+  }
 }
 
+ThreadTeam::~ThreadTeam() { Stop(); }
+
 // Workers wait for round_ to change and look at stop_ then.
-ThreadTeam::~ThreadTeam() {
+void ThreadTeam::Stop() {
   stop_ = true;
   ++round_;
   round_.notify_all();

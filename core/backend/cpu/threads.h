@@ -27,6 +27,7 @@ class ThreadTeam {
   void ForEach(int tasks, const std::function<void(int task, int thread)>& work);
 
  private:
+  void Stop();
   void Serve(int thread);
   void TakeTasks(int thread);
 
