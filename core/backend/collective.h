@@ -44,6 +44,10 @@ class Collective {
   // lost.
   // Fills every `sum`, with the bits that one process with all replicas gets.
   virtual void Sum(std::span<const SharedSum> sums) = 0;
+  // Before a Sum of these sums: the partial sums of the first `ready` of them are made, and may be
+  // on their way to the others while the rest is computed. Each call has more of them, on whichever
+  // thread, one at a time.
+  virtual void Offer(std::span<const SharedSum> /*sums*/, size_t /*ready*/) {}
   // Whether it holds in every process.
   [[nodiscard]] virtual bool HoldsInAll(bool here) = 0;
   // What each process gives, in the order of their replicas, in all of them.

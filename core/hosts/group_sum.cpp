@@ -16,6 +16,12 @@ size_t Padded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 // As many floats as are 1 MB.
 constexpr int64_t kBucketElements = int64_t{1} << 18;
 
+std::vector<Bucket> BucketsOfSums(std::span<const SharedSum> sums) {
+  std::vector<int64_t> elements;
+  for (const SharedSum& sum : sums) elements.push_back(sum.elements);
+  return BucketsOf(elements, kBucketElements);
+}
+
 // Elements of one sum that a process owns.
 struct Run {
   const SharedSum* sum = nullptr;
@@ -158,15 +164,23 @@ void GroupSum::Take(int owner, std::string_view answer, const Bucket& bucket,
   }
 }
 
+void GroupSum::SendReady(std::span<const Bucket> buckets, std::span<const SharedSum> sums,
+                         size_t ready) {
+  for (; sent_ < buckets.size() && buckets[sent_].back().sum < ready; ++sent_) {
+    for (const int other : Others()) SendParts(other, buckets[sent_], sums);
+  }
+}
+
+void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
+  SendReady(BucketsOfSums(sums), sums, ready);
+}
+
 void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<int> others = Others();
   const Phase before = group_.At(Phase::kSum);
-  std::vector<int64_t> elements;
-  for (const SharedSum& sum : sums) elements.push_back(sum.elements);
-  const std::vector<Bucket> buckets = BucketsOf(elements, kBucketElements);
-  for (const Bucket& bucket : buckets) {
-    for (const int other : others) SendParts(other, bucket, sums);
-  }
+  const std::vector<Bucket> buckets = BucketsOfSums(sums);
+  SendReady(buckets, sums, sums.size());
+  sent_ = 0;
   for (const Bucket& bucket : buckets) {
     std::vector<std::string> parts = group_.ReceiveEach(others);
     std::vector<std::string> messages(static_cast<size_t>(group_.size()));

@@ -5,8 +5,9 @@
 // bucket belong to the processes in equal parts (OwnedBy). Each process sends the partial sums of
 // its replicas to the owners, in one message a bucket; an owner adds those of all processes by the
 // tree over replicas (AdditionsOver) and sends its elements to all. A bucket is added and answered
-// while others are on their way, and is still in the processor's cache when it is. The additions
-// are those of one process, whatever the number of processes.
+// while others are on their way, and is still in the processor's cache when it is. A bucket whose
+// partial sums were offered left before the call. The additions are those of one process, whatever
+// the number of processes.
 //
 //   message to owner p    for each run of p's elements of a sum: for each part: them    padded to
 //   answer of owner p     for each run: its elements                                    8 bytes
@@ -30,6 +31,7 @@ class GroupSum final : public Collective {
   [[nodiscard]] ReplicaRange share() const override { return share_; }
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> sums) override;
+  void Offer(std::span<const SharedSum> sums, size_t ready) override;
   [[nodiscard]] bool HoldsInAll(bool here) override;
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
@@ -41,6 +43,8 @@ class GroupSum final : public Collective {
   [[nodiscard]] std::vector<int> Others() const;
   // Sends the parts of this process that the owner adds.
   void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
+  // Sends the parts of the buckets up to the first that has more than the first `ready` sums.
+  void SendReady(std::span<const Bucket> buckets, std::span<const SharedSum> sums, size_t ready);
   // Adds the parts of all processes, by rank and with none in this one's place, into the elements
   // of the sums that this one owns.
   void AddAll(std::span<std::string> messages, const Bucket& bucket,
@@ -55,6 +59,7 @@ class GroupSum final : public Collective {
   const std::vector<ReplicaRange> parts_;
   std::vector<size_t> parts_of_;            // how many each process has, by rank
   std::vector<PartialAddition> additions_;  // the last one makes the sum
+  size_t sent_ = 0;                         // buckets of the next Sum whose parts have left
 };
 
 }  // namespace tpuest

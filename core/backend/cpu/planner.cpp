@@ -72,11 +72,20 @@ class Planner {
       FindUpdates();
     }
     buffers_.Place(plan_);
+    for (PhasePlan& phase : plan_.phases) OrderSums(phase.sums);
     return std::move(plan_);
   }
 
  private:
   friend class NodeContext;
+
+  // Terms of later layers' weights are whole before those of earlier ones.
+  static void OrderSums(std::vector<SumJob>& sums) {
+    std::stable_sort(sums.begin(), sums.end(), [](const SumJob& a, const SumJob& b) {
+      if ((a.block_phase < 0) != (b.block_phase < 0)) return b.block_phase < 0;
+      return std::pair(a.block_phase, a.whole_after) < std::pair(b.block_phase, b.whole_after);
+    });
+  }
 
   const NodeSchedule& At(const Node& node) const {
     return schedule_.nodes[static_cast<size_t>(node.id())];
@@ -227,8 +236,9 @@ class Planner {
   VariableStore& variables_;
   Buffers buffers_;
   CpuPlan plan_;
-  std::map<std::pair<int, std::string>, Buffer> derived_;  // by input buffer and key
-  std::map<Value, Buffer> run_parts_;                      // of sums over rows
+  std::map<std::pair<int, std::string>, Buffer> derived_;   // by input buffer and key
+  std::map<Value, Buffer> run_parts_;                       // of sums over rows
+  std::map<const Node*, std::vector<size_t>> whole_after_;  // SumJob::whole_after
 };
 
 // A PlanFn sees its node through this: one node, in one variant of a block.
@@ -471,6 +481,8 @@ void Planner::PlanParts(Node& node, int phase) {
       for (int64_t e = 0; e < elements; ++e) to[e] = bfloat16(from[e]);
     });
   }
+  std::vector<size_t>& whole_after = whole_after_[&node];
+  for (const std::vector<Kernel>& kernels : target.kernels) whole_after.push_back(kernels.size());
 }
 
 // Sums run before the kernels of a kGlobal phase, so the input must be ready when the phase begins.
@@ -487,6 +499,14 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
     job.in = buffers_.Part(parts);
     job.over_blocks = true;
     std::erase_if(sums, [&](const SumJob& sum) { return sum.in.id == job.in.id; });
+  }
+  const Node& maker = parts.valid() ? *parts.node : *input.node;
+  const auto whole = whole_after_.find(&maker);
+  const bool is_part =
+      job.over_blocks || (schedule_.blocks == 1 && input.dtype() != DType::kBfloat16);
+  if (is_part && whole != whole_after_.end()) {
+    job.block_phase = At(maker).phase;
+    job.whole_after = whole->second;
   }
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   Check(source.result_level == Level::kReplica || source.phase < phase,

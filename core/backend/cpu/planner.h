@@ -35,11 +35,16 @@ struct SumJob {
   DType dtype = DType::kFloat;
   bool over_blocks = false;
   bool over_replicas = false;
+  // Of a sum over replicas whose terms a kBlock phase makes: that phase, and by variant how many of
+  // its kernels have run when a block's term is whole. -1: they are there when it is over.
+  int block_phase = -1;
+  std::vector<size_t> whole_after = {};
 };
 
 struct PhasePlan {
   Level level = Level::kGlobal;
-  std::vector<SumJob> sums;        // kBlock: after the kernels; kGlobal: before them
+  // kBlock: after the kernels; kGlobal: before them, in the order in which their terms are whole.
+  std::vector<SumJob> sums;
   std::vector<GatherJob> gathers;  // kGlobal: before the kernels
   // kBlock: [variant][i], a variant for each number of rows that a run may have.
   std::vector<int64_t> variant_rows;

@@ -6,11 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <optional>
+#include <span>
 
 #include "core/backend/collective.h"
 #include "core/backend/cpu/arena.h"
 #include "core/backend/cpu/fusion.h"
 #include "core/backend/cpu/planner.h"
+#include "core/backend/cpu/shared_sums.h"
 #include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/threads.h"
 #include "core/backend/cpu/update_gate.h"
@@ -18,7 +21,6 @@
 namespace tpuest {
 namespace {
 
-constexpr size_t kSharedAlignment = 64;     // bytes, of a sum's partial sums
 constexpr int64_t kTaskElements = 1 << 15;  // of a large tensor, that one task computes
 
 // The memory that string results point into; results keep it alive.
@@ -59,6 +61,11 @@ class CpuProgram final : public Program {
     constant_strings_ = ConstantStrings(*bound_.graph);
     writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
                           [](const PhasePlan& phase) { return phase.level == Level::kUpdate; });
+    terms_ = {.here = here_,
+              .blocks = static_cast<int>(schedule_.blocks),
+              .at = [this](Buffer buffer, int replica, int block) {
+                return AddressOf(buffer, replica, block);
+              }};
     if (bound_.guard.valid() && writes_) gate_.emplace(plan_, variables_, team_);
     Allocate();
   }
@@ -108,28 +115,7 @@ class CpuProgram final : public Program {
     const size_t parts = replicas * static_cast<size_t>(schedule_.blocks);
     arena_ = std::make_unique<Arena>(parts_at_ + parts * plan_.parts_bytes);
     bases_.assign(threads, std::vector<char*>(kFirstFeed + bound_.feeds.size(), nullptr));
-    if (options_.collective != nullptr) AllocateShared();
-  }
-
-  // The partial sums of a phase's sums over replicas, and the sums that are rounded at the end, one
-  // behind the other. All phases use the same memory.
-  void AllocateShared() {
-    size_t most = 0;
-    for (const PhasePlan& phase : plan_.phases) {
-      size_t bytes = 0;
-      for (const SumJob& sum : phase.sums) bytes += SharedBytes(sum);
-      most = std::max(most, bytes);
-    }
-    shared_ = std::make_unique<Arena>(most);
-  }
-
-  // Each partial sum begins at a multiple of kSharedAlignment.
-  [[nodiscard]] size_t SharedBytes(const SumJob& sum) const {
-    if (!sum.over_replicas) return 0;
-    const bool is_rounded = AddedIn(sum.dtype) != sum.dtype;
-    const size_t sums = options_.collective->parts().size() + (is_rounded ? 1 : 0);
-    const size_t bytes = sums * static_cast<size_t>(sum.elements) * SizeOf(AddedIn(sum.dtype));
-    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+    if (options_.collective != nullptr) shared_.emplace(plan_, *options_.collective, terms_);
   }
 
   // Replicas are counted from this process's first one, here and below.
@@ -205,16 +191,17 @@ class CpuProgram final : public Program {
     const int blocks = static_cast<int>(schedule_.blocks);
     switch (phase.level) {
       case Level::kBlock:
+        if (shared_ && shared_->OffersIn(index)) shared_->BeginOffers();
         team_.ForEach(here_.count * blocks,
                       [&](int i, int thread) { RunBlock(index, i / blocks, i % blocks, thread); });
-        RunSums(phase.sums);
+        RunSums(index);
         if (!phase.after_sums.empty()) RunReplicas(phase.after_sums);
         break;
       case Level::kReplica:
         RunReplicaStages(index);
         break;
       default:
-        RunSums(phase.sums);
+        RunSums(index);
         GatherReplicas(
             phase.gathers, here_,
             [this](Buffer buffer, int replica) {
@@ -234,9 +221,15 @@ class CpuProgram final : public Program {
     for (; task.row_begin < end; task.row_begin += task.rows) {
       task.rows = std::min(static_cast<size_t>(run_rows), end - task.row_begin);
       const auto& variants = phase.variant_rows;
-      const auto variant =
-          std::find(variants.begin(), variants.end(), static_cast<int64_t>(task.rows));
-      RunKernels(phase.kernels[static_cast<size_t>(variant - variants.begin())], task);
+      const auto variant = static_cast<size_t>(
+          std::find(variants.begin(), variants.end(), static_cast<int64_t>(task.rows)) -
+          variants.begin());
+      const bool is_last = task.row_begin + task.rows >= end;
+      if (is_last && shared_ && shared_->OffersIn(index)) {
+        shared_->RunAndOffer(variant, task);
+      } else {
+        RunKernels(phase.kernels[variant], task);
+      }
     }
   }
 
@@ -336,12 +329,13 @@ class CpuProgram final : public Program {
 
   // Adds in parallel over ranges of elements, which no thread count changes. Ranges of all sums are
   // one list of tasks, so that small sums do not wait for each other.
-  void RunSums(const std::vector<SumJob>& sums) {
-    const std::vector<SharedSum> shared = SharedSumsOf(sums);
-    const int partial = shared.empty() ? 1 : static_cast<int>(options_.collective->parts().size());
+  void RunSums(size_t phase) {
+    const std::vector<SumJob>& sums = plan_.phases[phase].sums;
+    const size_t added = shared_ ? shared_->Begin(phase) : 0;
+    const int shared = shared_ ? shared_->parts() : 1;
     std::vector<std::pair<const SumJob*, std::pair<int, int64_t>>> tasks;
-    for (const SumJob& sum : sums) {
-      const int results = sum.over_replicas ? partial : here_.count;
+    for (const SumJob& sum : std::span(sums).subspan(added)) {
+      const int results = sum.over_replicas ? shared : here_.count;
       for (int r = 0; r < results; ++r) {
         for (int64_t at = 0; at < sum.elements; at += kTaskElements) {
           tasks.push_back({&sum, {r, at}});
@@ -351,73 +345,13 @@ class CpuProgram final : public Program {
     team_.ForEach(static_cast<int>(tasks.size()), [&](int i, int /*thread*/) {
       const auto& [sum, where] = tasks[static_cast<size_t>(i)];
       const int64_t end = std::min(where.second + kTaskElements, sum->elements);
-      if (sum->over_replicas && !shared.empty()) {
-        RunPartialSum(*sum, shared[SharedIndex(sums, *sum)], where.first, where.second, end);
+      if (sum->over_replicas && shared_) {
+        shared_->AddPart(*sum, where.first, where.second, end);
       } else {
         RunSum(*sum, where.first, where.second, end);
       }
     });
-    if (shared.empty()) return;
-    options_.collective->Sum(shared);
-    for (const SumJob& sum : sums) {
-      if (sum.over_replicas) RoundShared(sum, shared[SharedIndex(sums, sum)]);
-    }
-  }
-
-  // What the other processes add to, in the order of the sums over replicas; none without them.
-  std::vector<SharedSum> SharedSumsOf(const std::vector<SumJob>& sums) {
-    std::vector<SharedSum> shared;
-    if (options_.collective == nullptr) return shared;
-    char* memory = shared_->data();
-    for (const SumJob& sum : sums) {
-      if (!sum.over_replicas) continue;
-      const DType dtype = AddedIn(sum.dtype);
-      const size_t parts = options_.collective->parts().size();
-      const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(dtype);
-      auto* const out = const_cast<char*>(static_cast<const char*>(AddressOf(sum.out, 0, 0)));
-      shared.push_back({.dtype = dtype,
-                        .elements = sum.elements,
-                        .parts = memory,
-                        .sum = dtype == sum.dtype ? out : memory + parts * bytes});
-      memory += SharedBytes(sum);
-    }
-    return shared;
-  }
-
-  // The place of a sum among those over replicas.
-  static size_t SharedIndex(const std::vector<SumJob>& sums, const SumJob& sum) {
-    size_t index = 0;
-    for (const SumJob* at = sums.data(); at != &sum; ++at) index += at->over_replicas ? 1 : 0;
-    return index;
-  }
-
-  // Adds the replicas of one of this process's parts of the tree.
-  void RunPartialSum(const SumJob& sum, const SharedSum& shared, int part, int64_t begin,
-                     int64_t end) {
-    const ReplicaRange& range = options_.collective->parts()[static_cast<size_t>(part)];
-    const int first = range.first - here_.first;
-    if (sum.over_blocks) AddBlocks(sum, first, range.count, begin, end);
-    const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(shared.dtype);
-    char* const to = shared.parts + static_cast<size_t>(part) * bytes;
-    UnroundedTreeSum(
-        sum.dtype, range.count, [&](int r) { return AddressOf(sum.in, first + r, 0); }, to, begin,
-        end);
-  }
-
-  void RoundShared(const SumJob& sum, const SharedSum& shared) {
-    if (shared.dtype == sum.dtype) return;
-    const auto* const from = reinterpret_cast<const float*>(shared.sum);
-    auto* const to = static_cast<bfloat16*>(const_cast<void*>(AddressOf(sum.out, 0, 0)));
-    for (int64_t i = 0; i < sum.elements; ++i) to[i] = bfloat16(from[i]);
-  }
-
-  // Adds the blocks of these replicas, in place in each one's first block.
-  void AddBlocks(const SumJob& sum, int first, int count, int64_t begin, int64_t end) {
-    const int blocks = static_cast<int>(schedule_.blocks);
-    for (int r = first; r < first + count; ++r) {
-      const auto part = [&](int b) { return AddressOf(sum.in, r, b); };
-      TreeSum(sum.dtype, blocks, part, const_cast<void*>(part(0)), begin, end);
-    }
+    if (shared_) shared_->Finish();
   }
 
   void RunSum(const SumJob& sum, int replica, int64_t begin, int64_t end) {
@@ -429,7 +363,7 @@ class CpuProgram final : public Program {
       return;
     }
     // Blocks first: each replica's own tree is complete.
-    if (sum.over_blocks) AddBlocks(sum, 0, here_.count, begin, end);
+    if (sum.over_blocks) AddBlocks(terms_, sum, 0, here_.count, begin, end);
     TreeSum(
         sum.dtype, here_.count, [&](int r) { return AddressOf(sum.in, r, 0); }, out, begin, end);
   }
@@ -517,7 +451,8 @@ class CpuProgram final : public Program {
   CpuPlan plan_;
   std::vector<std::vector<Stage>> stages_;  // by phase; they point into plan_
   std::unique_ptr<Arena> arena_;
-  std::unique_ptr<Arena> shared_;  // partial sums for other processes
+  SumTerms terms_;
+  std::optional<SharedSums> shared_;  // of sums with other processes
   size_t replicas_at_ = 0;
   size_t blocks_at_ = 0;
   size_t parts_at_ = 0;
