@@ -121,6 +121,11 @@ struct CsvSource : RecordRange {
   std::optional<int64_t> num_rows_for_inference = 100;
   std::optional<std::string> compression_type;
   std::optional<HashSplit> split;
+  std::optional<int64_t> batch_size;
+  std::optional<int64_t> num_epochs;
+  std::optional<bool> shuffle;
+  std::optional<int64_t> shuffle_buffer_size;
+  std::optional<uint64_t> shuffle_seed;
   // These are no keys of a job: they say what is known of a file that stands in for the job's own
   // (other_file.h). defaults_by_name takes the place of column_defaults; the columns of may_lack
   // are columns of column_names that the file may leave out, all or none of them.
@@ -151,6 +156,13 @@ struct CsvSource : RecordRange {
     v("split", split,
       {.help = "one of two parts of the records, by a hash of each; skip and take count in it",
        .tpuest = true});
+    v("batch_size", batch_size,
+      {.help = "rows of a batch, where the job names no train_batch_size; both: the same number"});
+    v("num_epochs", num_epochs, {.help = "passes, as repeat beside the source"});
+    v("shuffle", shuffle,
+      {.help = "true, or a buffer or seed without it: as shuffle beside the source"});
+    v("shuffle_buffer_size", shuffle_buffer_size, {.help = "rows of its window; null: 10000"});
+    v("shuffle_seed", shuffle_seed, {.help = "null: from tf_random_seed"});
     VisitRange(v);
   }
 };

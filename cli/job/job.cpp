@@ -21,6 +21,7 @@
 #include "core/nn/formula/formula.h"
 #include "core/ops/all_ops.h"
 #include "core/sharding/batch_size.h"
+#include "data/csv_stages.h"
 #include "data/pipeline/input_fn.h"
 #include "models/model_files.h"
 
@@ -409,9 +410,7 @@ constexpr double kAnyStepsPerEpoch = 1;
 void TakeBatchOfInput(Job& job) {
   if (job.estimator.use_tpu || job.estimator.train_batch_size || !job.train_spec) return;
   const auto found = job.input_fns.find(job.train_spec->input_fn);
-  if (found == job.input_fns.end() || found->second.stages.empty()) return;
-  const StageOptions& last = found->second.stages.back();
-  job.estimator.train_batch_size = last.padded_batch ? last.padded_batch->batch_size : last.batch;
+  if (found != job.input_fns.end()) job.estimator.train_batch_size = BatchOf(found->second);
 }
 
 }  // namespace
@@ -446,6 +445,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   loaded.job.estimator.run_config.Resolve();
   loaded.job.estimator.uneven_batches = loaded.job.tpuest.uneven_batches;
+  for (auto& [name, input] : loaded.job.input_fns) TakeCsvStages(input, "input_fns." + name);
   TakeBatchOfInput(loaded.job);
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;

@@ -12,6 +12,7 @@ constexpr std::string_view kTop;
 constexpr std::string_view kConfig = "run_config";
 constexpr std::string_view kTpu = "run_config.tpu_config";
 constexpr std::string_view kSession = "run_config.session_config";
+constexpr std::string_view kGpu = "run_config.session_config.gpu_options";
 constexpr std::string_view kEvaluate = "eval_spec eval_spec.*";
 constexpr std::string_view kExport = "export";
 constexpr std::string_view kPremade =
@@ -85,7 +86,12 @@ constexpr OtherKey kOtherKeys[] = {
     {kSession, "session_inter_op_thread_pool", "there is one session", kAccepted},
     {kSession, "placement_period", kOneProgram, kAccepted},
     {kSession, "device_filters", kOneProgram, kAccepted},
-    {kSession, "gpu_options", "a plugin's options are its environment's"},
+    {kGpu, "allocator_type", "a plugin has its own"},
+    {kGpu, "deferred_deletion_bytes", "a plugin has its own allocator", kAccepted},
+    {kGpu, "polling_active_delay_usecs", "a plugin waits in its own way", kAccepted},
+    {kGpu, "polling_inactive_delay_msecs", "a plugin waits in its own way", kAccepted},
+    {kGpu, "force_gpu_compatible", "batches are copied to a device by its plugin", kAccepted},
+    {kGpu, "experimental", "none of its fields has a meaning here"},
     {kSession, "allow_soft_placement", kOneProgram, kAccepted},
     {kSession, "log_device_placement", kOneProgram, kAccepted},
     {kSession, "graph_options", "precision and fusion have keys of their own: `plan` tells them"},
@@ -143,11 +149,6 @@ constexpr OtherKey kOtherKeys[] = {
     {"RaggedFeature", "validate", "each list is checked", kAccepted},
     {"RaggedFeature", "partitions",
      "a FixedLenSequenceFeature has rows of one shape; lists of lists are none here"},
-    {kCsv, "batch_size", "train_batch_size, eval_batch_size and predict_batch_size"},
-    {kCsv, "num_epochs", "repeat, beside the source"},
-    {kCsv, "shuffle", "shuffle, beside the source"},
-    {kCsv, "shuffle_buffer_size", "shuffle.buffer_size, beside the source"},
-    {kCsv, "shuffle_seed", "shuffle.seed, beside the source"},
     {kCsv, "prefetch_buffer_size", "prefetch, beside the source"},
     {kCsv, "num_parallel_reads", "num_parallel_calls, beside the source"},
     {kCsv, "sloppy", "batches come in order, however many workers make them"},

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/nn/formula/formula.h"
+#include "data/csv_stages.h"
 #include "data/examples/example_parser.h"
 #include "data/pipeline/filter.h"
 #include "data/pipeline/fold.h"
@@ -290,7 +291,8 @@ class Input {
             .key = fmt::format("{}.stages[{}]", key_, stage)};
   }
 
-  void CheckBatchStage(const InputContext& context) const {
+  void CheckBucket(const InputContext& context) const {
+    if (original_.stages.empty()) return;
     const StageOptions& last = original_.stages.back();
     const std::string key = fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
     if (const auto& bucket = last.bucket_by_sequence_length; bucket && context.pad_last) {
@@ -303,20 +305,28 @@ class Input {
                   "a batch size of a bucket is eval_batch_size or predict_batch_size at most")
           .Key(key + ".bucket_by_sequence_length.bucket_batch_sizes");
     }
-    const std::optional<int64_t> batch =
-        last.padded_batch ? last.padded_batch->batch_size : last.batch;
+  }
+
+  // Where the input makes batches itself, training takes them as they are.
+  void CheckBatch(const InputContext& context) const {
+    CheckBucket(context);
+    const std::optional<int64_t> batch = BatchOf(original_);
     if (!batch || context.mode != Mode::kTrain || *batch == context.batch_size) return;
+    std::string key = key_ + ".source.batch_size";
+    if (!original_.stages.empty()) {
+      key = fmt::format("{}.stages[{}].{}", key_, original_.stages.size() - 1,
+                        original_.stages.back().padded_batch ? "padded_batch.batch_size" : "batch");
+    }
     throw Error(
         Code::kUsage,
         fmt::format("batch is {}, and training asks for batches of {}", *batch, context.batch_size),
-        "train_batch_size says how many; leave the stage out, or give it the same number")
-        .Key(key + (last.padded_batch ? ".padded_batch.batch_size" : ".batch"));
+        "train_batch_size says how many; leave it out here, or give it the same number")
+        .Key(key);
   }
 
   [[nodiscard]] std::unique_ptr<Sampler> Stages(const IndexedSource& source,
                                                 const InputContext& context,
                                                 PipelineOptions& options) const {
-    CheckBatchStage(context);
     const StageContext stages{joined_.own.size, context.seed,        truths_,
                               joined_.datasets, joined_.file_starts, lengths_};
     // A bucket's short batches at the end are its own option's.
@@ -333,6 +343,7 @@ class Input {
   [[nodiscard]] std::unique_ptr<BatchStream> OpenStream(std::shared_ptr<const void> keep,
                                                         const InputContext& context) {
     Check(context.batch_size > 0);
+    CheckBatch(context);
     const SampleOptions sampling = Sampling(context);
     PipelineOptions options;
     options.batch_size = context.batch_size;

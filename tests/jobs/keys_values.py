@@ -135,6 +135,7 @@ VALUES = {
 
 # Keys whose change leaves no trace that two runs could be compared by.
 TIME = 'only time shows it, and a test that waits would be slow or unsure'
+GPU = 'only a plugin of a GPU is told of it (group_devices.yaml)'
 SPEED = 'how the work is split, or read ahead; the values and their order do not depend on it'
 PLUGIN = 'it takes a library (tests/core/estimator/plugin_hook_test.cpp)'
 EXCEPTIONS = {
@@ -175,6 +176,10 @@ EXCEPTIONS = {
     'tpuest.fsync': 'only a crash of the machine shows it',
     'tpuest.device': 'only a plugin shows it (device.yaml)',
     'tpuest.matmul_precision': 'products are whole on the CPU; it counts on an XLA plugin',
+    'tpuest.deterministic_ops': GPU,
+    'run_config.session_config.gpu_options.allow_growth': GPU,
+    'run_config.session_config.gpu_options.per_process_gpu_memory_fraction': GPU,
+    'run_config.session_config.gpu_options.visible_device_list': GPU,
 }
 
 # A processor that has AVX2 alone refuses bfloat16, and computes by avx2 in any case.

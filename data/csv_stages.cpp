@@ -1,0 +1,140 @@
+#include "data/csv_stages.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "core/base/error.h"
+
+namespace tpuest {
+namespace {
+
+// TensorFlow's window.
+constexpr int64_t kShuffleBufferSize = 10000;
+
+[[noreturn]] void Refuse(const std::string& key, std::string message, std::string hint) {
+  throw Error(Code::kUsage, std::move(message), std::move(hint)).Key(key);
+}
+
+void ExpectAtLeast(const std::optional<int64_t>& value, int64_t least, const std::string& key,
+                   const char* name) {
+  if (!value || *value >= least) return;
+  Refuse(fmt::format("{}.{}", key, name),
+         fmt::format("{} is {}; expected {} or more", name, *value, least), "");
+}
+
+std::optional<ShuffleOptions> TakeShuffle(CsvSource& csv, const std::string& key) {
+  ExpectAtLeast(csv.shuffle_buffer_size, 1, key, "shuffle_buffer_size");
+  const bool is_meant = csv.shuffle_buffer_size || csv.shuffle_seed;
+  const bool shuffles = csv.shuffle.value_or(is_meant);
+  std::optional<ShuffleOptions> taken;
+  if (shuffles) {
+    taken = ShuffleOptions{.buffer_size = csv.shuffle_buffer_size.value_or(kShuffleBufferSize),
+                           .seed = csv.shuffle_seed};
+  }
+  csv.shuffle.reset();
+  csv.shuffle_buffer_size.reset();
+  csv.shuffle_seed.reset();
+  return taken;
+}
+
+std::optional<int64_t> TakeRepeat(CsvSource& csv, const std::string& key) {
+  ExpectAtLeast(csv.num_epochs, -1, key, "num_epochs");
+  return std::exchange(csv.num_epochs, std::nullopt);
+}
+
+// In front of the stages of an order of one's own.
+template <class Stage>
+void TakeAsStages(CsvSource& csv, const std::string& key, std::vector<Stage>& stages) {
+  if (csv.batch_size) {
+    Refuse(key + ".batch_size", "a batch_size, and stages in an order of one's own",
+           fmt::format("stages: [..., batch: {}]", *csv.batch_size));
+  }
+  auto shuffle = TakeShuffle(csv, key);
+  auto repeat = TakeRepeat(csv, key);
+  if (repeat) {
+    Stage& stage = *stages.insert(stages.begin(), Stage{});
+    stage.repeat = repeat;
+  }
+  if (shuffle) {
+    Stage& stage = *stages.insert(stages.begin(), Stage{});
+    stage.shuffle = std::move(*shuffle);
+  }
+}
+
+void TakeOfDatasets(std::vector<DatasetOptions>& datasets, const std::string& key) {
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    auto* const csv = std::get_if<CsvSource>(&datasets[i].source);
+    if (csv != nullptr)
+      TakeAsStages(*csv, fmt::format("{}[{}].source", key, i), datasets[i].stages);
+  }
+}
+
+// Rows that are zipped have one order, which is the input_fn's.
+void RefuseOfZipped(const ZipSource& zip, const std::string& key) {
+  for (size_t i = 0; i < zip.datasets.size(); ++i) {
+    const auto* const csv = std::get_if<CsvSource>(&zip.datasets[i]);
+    if (csv == nullptr) continue;
+    const auto refuse = [&](bool is_set, const char* name) {
+      if (!is_set) return;
+      Refuse(fmt::format("{}.datasets[{}].{}", key, i, name),
+             fmt::format("{} of rows that are zipped: they would not fit together", name),
+             "shuffle and repeat beside the source, and train_batch_size");
+    };
+    refuse(csv->batch_size.has_value(), "batch_size");
+    refuse(csv->num_epochs.has_value(), "num_epochs");
+    refuse(csv->shuffle.value_or(false), "shuffle");
+    refuse(csv->shuffle_buffer_size.has_value(), "shuffle_buffer_size");
+    refuse(csv->shuffle_seed.has_value(), "shuffle_seed");
+  }
+}
+
+}  // namespace
+
+void TakeCsvStages(InputFnOptions& options, const std::string& key) {
+  for (size_t i = 0; i < options.stages.size(); ++i) {
+    StageOptions& stage = options.stages[i];
+    const std::string at = fmt::format("{}.stages[{}]", key, i);
+    TakeOfDatasets(stage.concatenate, at + ".concatenate");
+    if (auto& sample = stage.sample_from_datasets) {
+      TakeOfDatasets(sample->datasets, at + ".sample_from_datasets.datasets");
+    }
+  }
+  if (const auto* const zip = std::get_if<ZipSource>(&options.source)) {
+    RefuseOfZipped(*zip, key + ".source");
+  }
+  auto* const csv = std::get_if<CsvSource>(&options.source);
+  if (csv == nullptr) return;
+  const std::string source = key + ".source";
+  if (!options.stages.empty()) {
+    TakeAsStages(*csv, source, options.stages);
+    return;
+  }
+  ExpectAtLeast(csv->batch_size, 1, source, "batch_size");
+  if (auto shuffle = TakeShuffle(*csv, source)) {
+    if (options.shuffle) {
+      Refuse(key + ".shuffle", "the source shuffles, and so does the input_fn",
+             "one of source.shuffle and shuffle");
+    }
+    options.shuffle = std::move(*shuffle);
+  }
+  if (const auto repeat = TakeRepeat(*csv, source)) {
+    if (options.repeat) {
+      Refuse(key + ".repeat", "the source has num_epochs, and the input_fn repeats",
+             "one of source.num_epochs and repeat");
+    }
+    options.repeat = repeat;
+  }
+}
+
+std::optional<int64_t> BatchOf(const InputFnOptions& options) {
+  if (!options.stages.empty()) {
+    const StageOptions& last = options.stages.back();
+    return last.padded_batch ? last.padded_batch->batch_size : last.batch;
+  }
+  const auto* const csv = std::get_if<CsvSource>(&options.source);
+  return csv == nullptr ? std::nullopt : csv->batch_size;
+}
+
+}  // namespace tpuest
