@@ -18,6 +18,16 @@ bool IsXlaCpu(const std::string& plugin) {
 // XLA's CPU plugin makes as many devices as it is asked for, others have them.
 int CpuDevices(const std::string& plugin, int devices) { return IsXlaCpu(plugin) ? devices : 0; }
 
+PjrtGpuOptions ToldOf(const GpuOptions& options) {
+  PjrtGpuOptions told;
+  if (options.allow_growth) told.preallocate = false;
+  told.memory_fraction = options.per_process_gpu_memory_fraction;
+  for (const std::string& word : VisibleDevices(options)) {
+    told.visible_devices.push_back(std::stoll(word));
+  }
+  return told;
+}
+
 }  // namespace
 
 std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
@@ -27,12 +37,14 @@ std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
 
 bool SpansProcesses(const std::string& device) { return device == "cpu" || !IsXlaCpu(device); }
 
-Device::Device(const std::string& name, int devices, PjrtLogging logging,
+Device::Device(const std::string& name, int devices, PjrtLogging logging, const GpuOptions& gpu,
                const PjrtProcesses& processes) {
   if (name == "cpu") return;
   const std::string plugin = FindPjrtPlugin(name);
-  client_ = processes.keys == nullptr ? LoadPjrtPlugin(plugin, CpuDevices(plugin, devices), logging)
-                                      : LoadPjrtPlugin(plugin, processes, devices, logging);
+  const PjrtGpuOptions told = ToldOf(gpu);
+  client_ = processes.keys == nullptr
+                ? LoadPjrtPlugin(plugin, CpuDevices(plugin, devices), logging, told)
+                : LoadPjrtPlugin(plugin, processes, devices, logging, told);
   backend_ = MakePjrtBackend(*client_);
 }
 
@@ -63,7 +75,9 @@ DeviceOptions DeviceOptionsOf(const TpuestOptions& options) {
       options.matmul_precision == "highest" ? MatmulPrecision::kHighest
       : options.matmul_precision == "high"  ? MatmulPrecision::kHigh
                                             : MatmulPrecision::kDefault;
-  return {.staging_bytes = options.staging_bytes, .matmul_precision = precision};
+  return {.staging_bytes = options.staging_bytes,
+          .matmul_precision = precision,
+          .deterministic_ops = options.deterministic_ops};
 }
 
 }  // namespace tpuest::cli

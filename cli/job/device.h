@@ -9,6 +9,10 @@
 #include "core/backend/pjrt/plugin.h"
 #include "core/backend/pjrt/program.h"
 
+namespace tpuest {
+struct GpuOptions;
+}
+
 namespace tpuest::cli {
 
 // The options of the job that reach the device: how many bytes are staged, how precise matmul is.
@@ -31,8 +35,9 @@ class Device {
  public:
   // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for
   // so many devices; Error kUsage that names its file where that fails.
-  // As one process of several, where there are keys: that many of the devices are its own.
-  Device(const std::string& name, int devices, PjrtLogging logging,
+  // As one process of several, where there are keys: that many of the devices are its own. What is
+  // said of GPUs is for plugins that have some.
+  Device(const std::string& name, int devices, PjrtLogging logging, const GpuOptions& gpu,
          const PjrtProcesses& processes = {});
 
   // nullptr stands for the CPU engine, which the Estimator makes itself.

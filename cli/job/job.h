@@ -125,6 +125,7 @@ struct TpuestOptions {
   bool fsync = true;
   int64_t staging_bytes = int64_t{64} << 20;
   std::string matmul_precision = "default";
+  bool deterministic_ops = true;
   std::string cpu_isa = "native";
   std::vector<std::string> remat;
   DataErrorOptions data_errors;
@@ -170,6 +171,10 @@ struct TpuestOptions {
            "highest: float32",
        .tpuest = true,
        .values = {"default", "high", "highest"}});
+    v("deterministic_ops", deterministic_ops,
+      {.help = "a GPU's programs give the same bits in each run, as "
+               "tf.config.experimental.enable_op_determinism; false: they may be faster",
+       .tpuest = true});
     v("cpu_isa", cpu_isa,
       {.help = "the CPU engine's vector instructions: native: the processor's best; avx2, avx512: "
                "these, so that processors of different generations give the same bits",

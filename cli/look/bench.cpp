@@ -187,7 +187,8 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
   const Device device(DeviceName(invocation.device, job), DevicesOf(job.estimator),
-                      invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
+                      invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet,
+                      job.estimator.run_config.session_config.gpu_options);
   const SystemClock clock;
   const StopSignal never;
   EstimatorHome home{registry, *backend, log, clock, never};

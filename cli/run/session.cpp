@@ -268,7 +268,8 @@ void Session::StartDevice() {
   try {
     device_ = std::make_unique<Device>(
         DeviceName(invocation_.device, job()), DevicesOf(job().estimator) / processes.size,
-        invocation_.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet, processes);
+        invocation_.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet,
+        job().estimator.run_config.session_config.gpu_options, processes);
   } catch (const Error& error) {
     LeaveGroup(error);
     throw;

@@ -108,6 +108,8 @@ enum class MatmulPrecision { kDefault, kHigh, kHighest };
 struct DeviceOptions {
   int64_t staging_bytes = int64_t{64} << 20;  // of batches that a replica takes at once
   MatmulPrecision matmul_precision = MatmulPrecision::kDefault;
+  // A GPU's programs give the same bits in each run; false: they may be faster.
+  bool deterministic_ops = true;
 };
 
 struct CompileOptions {

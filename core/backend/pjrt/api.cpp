@@ -208,8 +208,10 @@ DType DTypeOf(pjrt::BufferType type) {
 
 // CompileOptionsProto (xla/pjrt/proto/compile_options.proto): field 3 is the build options, in it
 // 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned". With partitions
-// 6 has XLA's partitioner share out the module; 9 says which device is which core.
-std::string PjrtCompileOptions(int replicas, int partitions, std::span<const int64_t> devices) {
+// 6 has XLA's partitioner share out the module; 9 says which device is which core. Field 7 is a map
+// from names of XLA's flags to OptionOverrideProtos, in which 2 is a bool.
+std::string PjrtCompileOptions(int replicas, int partitions, std::span<const int64_t> devices,
+                               std::string_view flag) {
   std::string build;
   AppendVarint(1 << 3, build);
   AppendVarint(~uint64_t{0}, build);
@@ -226,6 +228,15 @@ std::string PjrtCompileOptions(int replicas, int partitions, std::span<const int
   }
   std::string options;
   AppendMessage(3, build, options);
+  if (!flag.empty()) {
+    std::string on;
+    AppendVarint(2 << 3, on);
+    AppendVarint(1, on);
+    std::string entry;
+    AppendMessage(1, std::string(flag), entry);
+    AppendMessage(2, on, entry);
+    AppendMessage(7, entry, options);
+  }
   return options;
 }
 

@@ -67,9 +67,11 @@ class PjrtApi {
 [[nodiscard]] DType DTypeOf(pjrt::BufferType type);
 
 // A serialized CompileOptionsProto for so many replicas, each on so many cores: core p of replica r
-// is the device of that id at r * partitions + p; without any, the one of that number.
+// is the device of that id at r * partitions + p; without any, the one of that number. `flag` names
+// a switch of XLA's that is turned on; empty: none.
 [[nodiscard]] std::string PjrtCompileOptions(int replicas, int partitions,
-                                             std::span<const int64_t> devices = {});
+                                             std::span<const int64_t> devices = {},
+                                             std::string_view flag = {});
 
 // Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough for
 // the replicas, which take so many each.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/backend/pjrt/api.h"
+#include "core/backend/pjrt/client_options.h"
 #include "core/backend/pjrt/log.h"
 #include "core/backend/pjrt/processes.h"
 #include "core/base/files.h"
@@ -139,6 +140,12 @@ void SetTpuVariables() {
   if (!has_tpu) ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);
 }
 
+// Of XLA (xla/xla.proto): sums of a GPU's programs have an order, and no kernel is chosen by how
+// fast it was in a trial.
+constexpr std::string_view kDeterministicFlag = "xla_gpu_deterministic_ops";
+
+bool IsGpu(const std::string& platform) { return platform == "cuda" || platform == "rocm"; }
+
 // All that is called here is asked for at the start: an old plugin is refused by name, and not by a
 // crash in the first step.
 constexpr PjrtFunction kClientFunctions[] = {
@@ -169,26 +176,37 @@ constexpr PjrtFunction kProcessFunctions[] = {
     {offsetof(pjrt::Api, device_description_id), "PJRT_DeviceDescription_Id"},
 };
 
-bool IsLibtpu(const std::string& path) { return BaseName(path).find("tpu") != std::string::npos; }
+bool IsOf(std::string_view device, const std::string& path) {
+  return BaseName(path).find(device) != std::string::npos;
+}
+bool IsLibtpu(const std::string& path) { return IsOf("tpu", path); }
+bool HasGpus(const std::string& path) { return !IsLibtpu(path) && !IsOf("cpu", path); }
 
 // A plugin, started: the order of the members matters, since the client goes before the interface.
 class Client final : public PjrtClient {
  public:
-  Client(const std::string& path, int cpu_devices, PjrtLogging logging) : api_(path, logging) {
+  Client(const std::string& path, int cpu_devices, PjrtLogging logging, const PjrtGpuOptions& gpu)
+      : api_(path, logging) {
     ClientOptions options;
-    if (cpu_devices > 0) options.Add("cpu_device_count", cpu_devices);
+    if (HasGpus(path)) {
+      AddGpuOptions(gpu, options);
+      if (!gpu.visible_devices.empty()) options.Add("visible_devices", gpu.visible_devices);
+    }
+    if (cpu_devices > 0) options.Add("cpu_device_count", int64_t{cpu_devices});
     api_.NeedFunctions(kClientFunctions);
     std::optional<PjrtFailure> failure = Create(options, nullptr);
     if (failure) api_.ThrowStart(*failure);
     ListDevices();
   }
 
-  Client(const std::string& path, const PjrtProcesses& processes, int devices, PjrtLogging logging)
+  Client(const std::string& path, const PjrtProcesses& processes, int devices, PjrtLogging logging,
+         const PjrtGpuOptions& gpu)
       : api_(path, logging) {
     api_.NeedFunctions(kClientFunctions);
     api_.NeedFunctions(kProcessFunctions);
     ClientOptions options;
-    if (!IsLibtpu(path)) options = OptionsOf(processes, devices);
+    if (HasGpus(path)) AddGpuOptions(gpu, options);
+    if (!IsLibtpu(path)) AddProcesses(processes, devices, gpu.visible_devices, options);
     std::optional<PjrtFailure> failure = Create(options, processes.keys);
     if (failure && !IsLibtpu(path) && failure->text.find(kNewestOption) != std::string::npos) {
       options.DropLast();
@@ -221,14 +239,17 @@ class Client final : public PjrtClient {
   }
   [[nodiscard]] int devices() const override { return static_cast<int>(devices_.size()); }
 
-  std::unique_ptr<PjrtExecutable> Compile(const std::string& module, int replicas, int partitions,
-                                          bool spread) override {
-    const std::vector<int64_t>& ids = spread ? all_ids_ : own_ids_;
-    CheckReplicas(replicas, partitions, spread ? static_cast<int>(ids.size()) : devices(),
-                  api_.path(), "devices");
+  std::unique_ptr<PjrtExecutable> Compile(const std::string& module,
+                                          const PjrtCompile& how) override {
+    const std::vector<int64_t>& ids = how.of_all_processes ? all_ids_ : own_ids_;
+    CheckReplicas(how.replicas, how.partitions,
+                  how.of_all_processes ? static_cast<int>(ids.size()) : devices(), api_.path(),
+                  "devices");
     std::string code = module;
     pjrt::Program program = PjrtProgramOf(code);
-    const std::string options = PjrtCompileOptions(replicas, partitions, ids);
+    const bool is_asked = how.is_deterministic && IsGpu(platform());
+    const std::string options =
+        PjrtCompileOptions(how.replicas, how.partitions, ids, is_asked ? kDeterministicFlag : "");
     pjrt::ClientCompileArgs compile{
         .client = client_.get(),
         .program = &program,
@@ -300,15 +321,16 @@ class Client final : public PjrtClient {
 }  // namespace
 
 std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, const PjrtProcesses& processes,
-                                           int devices, PjrtLogging logging) {
+                                           int devices, PjrtLogging logging,
+                                           const PjrtGpuOptions& gpu) {
   SetTpuVariables();
-  return std::make_unique<Client>(path, processes, devices, logging);
+  return std::make_unique<Client>(path, processes, devices, logging, gpu);
 }
 
 std::unique_ptr<PjrtClient> LoadPjrtPlugin(const std::string& path, int cpu_devices,
-                                           PjrtLogging logging) {
+                                           PjrtLogging logging, const PjrtGpuOptions& gpu) {
   SetTpuVariables();
-  return std::make_unique<Client>(path, cpu_devices, logging);
+  return std::make_unique<Client>(path, cpu_devices, logging, gpu);
 }
 
 }  // namespace tpuest

@@ -70,50 +70,27 @@ int64_t NumberIn(const std::string& text) {
 
 }  // namespace
 
-void ClientOptions::Add(std::string_view name, int64_t value) {
-  options_.push_back({std::string(name), pjrt::NamedValueType::kInt64, {value}});
-}
-
-void ClientOptions::Add(std::string_view name, std::vector<int64_t> values) {
-  options_.push_back({std::string(name), pjrt::NamedValueType::kInt64List, std::move(values)});
-}
-
-void ClientOptions::AddSwitch(std::string_view name) {
-  options_.push_back({std::string(name), pjrt::NamedValueType::kBool, {1}});
-}
-
-std::vector<pjrt::NamedValue> ClientOptions::Values() const {
-  std::vector<pjrt::NamedValue> values;
-  for (const Option& option : options_) {
-    pjrt::NamedValue& value = values.emplace_back();
-    value.name = option.name.data();
-    value.name_size = option.name.size();
-    value.type = option.type;
-    value.value_size = option.values.size();
-    if (option.type == pjrt::NamedValueType::kInt64List) {
-      value.int64_array_value = option.values.data();
-    } else if (option.type == pjrt::NamedValueType::kBool) {
-      value.bool_value = option.values.front() != 0;
-    } else {
-      value.int64_value = option.values.front();
-    }
-  }
-  return values;
-}
-
-ClientOptions OptionsOf(const PjrtProcesses& processes, int devices_of_each) {
-  ClientOptions options;
-  options.Add("node_id", processes.rank);
-  options.Add("num_nodes", processes.size);
+void AddProcesses(const PjrtProcesses& processes, int devices_of_each,
+                  const std::vector<int64_t>& visible, ClientOptions& options) {
+  options.Add("node_id", int64_t{processes.rank});
+  options.Add("num_nodes", int64_t{processes.size});
   if (processes.share_machine) {
-    std::vector<int64_t> visible;
-    for (int i = 0; i < devices_of_each; ++i) {
-      visible.push_back(int64_t{processes.rank} * devices_of_each + i);
+    const int64_t first = int64_t{processes.rank} * devices_of_each;
+    if (!visible.empty() && std::ssize(visible) < first + devices_of_each) {
+      throw Error(Code::kUsage,
+                  fmt::format("{} GPUs are visible, and the processes of this machine need {}",
+                              visible.size(), int64_t{processes.size} * devices_of_each))
+          .Key("run_config.session_config.gpu_options.visible_device_list");
     }
-    options.Add("visible_devices", std::move(visible));
+    std::vector<int64_t> own;
+    for (int64_t i = first; i < first + devices_of_each; ++i) {
+      own.push_back(visible.empty() ? i : visible[static_cast<size_t>(i)]);
+    }
+    options.Add("visible_devices", std::move(own));
+  } else if (!visible.empty()) {
+    options.Add("visible_devices", visible);
   }
-  options.AddSwitch(kNewestOption);
-  return options;
+  options.Add(kNewestOption, true);
 }
 
 void UseKeys(KeyValueStore& keys, pjrt::ClientCreateArgs& create) {

@@ -8,37 +8,19 @@
 
 #include "core/backend/key_values.h"
 #include "core/backend/pjrt/c_api.h"
+#include "core/backend/pjrt/client_options.h"
 
 namespace tpuest {
-
-// The options that a plugin's client is made with.
-class ClientOptions {
- public:
-  void Add(std::string_view name, int64_t value);
-  void Add(std::string_view name, std::vector<int64_t> values);
-  void AddSwitch(std::string_view name);
-  // Leaves out the last one.
-  void DropLast() { options_.pop_back(); }
-
-  // Of this object, until the next change.
-  [[nodiscard]] std::vector<pjrt::NamedValue> Values() const;
-
- private:
-  struct Option {
-    std::string name;
-    pjrt::NamedValueType type;
-    std::vector<int64_t> values;
-  };
-  std::vector<Option> options_;
-};
 
 // An option that older plugins do not know.
 inline constexpr std::string_view kNewestOption = "abort_collectives_on_failure";
 
-// The options by which XLA's GPU plugin knows the others (xla/pjrt/c/pjrt_c_api_gpu_internal.cc):
-// node_id and num_nodes; visible_devices where several processes have a machine's devices, so many
-// each; and as the last kNewestOption.
-[[nodiscard]] ClientOptions OptionsOf(const PjrtProcesses& processes, int devices_of_each);
+// Adds the options by which XLA's GPU plugin knows the others
+// (xla/pjrt/c/pjrt_c_api_gpu_internal.cc): node_id and num_nodes; visible_devices, those of
+// `visible` (empty: of the machine's), of which several processes of a machine have so many each;
+// and as the last kNewestOption. Error kUsage where too few are visible.
+void AddProcesses(const PjrtProcesses& processes, int devices_of_each,
+                  const std::vector<int64_t>& visible, ClientOptions& options);
 
 // Has a client that is created ask the store for what the processes tell each other. The store
 // outlives the client. An Error of the store is the plugin's: UNAVAILABLE.

@@ -103,8 +103,11 @@ class PjrtProgram final : public Program {
         partitions_(options.partitions),
         loops_(!spec.targets.empty()),
         module_(LowerProgram(spec, options)),
-        executable_(client.Compile(module_.text, options.replicas, options.partitions,
-                                   collective_ != nullptr)) {
+        executable_(
+            client.Compile(module_.text, {.replicas = options.replicas,
+                                          .partitions = options.partitions,
+                                          .of_all_processes = collective_ != nullptr,
+                                          .is_deterministic = options.device.deterministic_ops})) {
     module_.text.clear();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
       if (module_.assigned[i]) assigned_.push_back(module_.variables[i]);

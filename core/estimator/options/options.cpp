@@ -147,6 +147,20 @@ void CheckMirror(const RunConfig& config, Faults& faults) {
                 "name a folder beside");
 }
 
+void CheckGpu(const GpuOptions& options, Faults& faults) {
+  const std::string key = "run_config.session_config.gpu_options";
+  const double fraction = options.per_process_gpu_memory_fraction.value_or(1);
+  faults.Expect(fraction > 0 && fraction <= 1, key + ".per_process_gpu_memory_fraction",
+                "per_process_gpu_memory_fraction should be in (0, 1]");
+  for (const std::string& word : VisibleDevices(options)) {
+    const bool is_number =
+        !word.empty() && word.size() < 10 &&
+        std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+    faults.Expect(is_number, key + ".visible_device_list",
+                  fmt::format("'{}' is no number of a GPU", word), "as in \"0,2\"");
+  }
+}
+
 void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
                 "model_dir should be non-empty", "leave it out for a temporary folder");
@@ -157,6 +171,7 @@ void CheckRunConfig(const RunConfig& config, Faults& faults) {
   CheckKeepBest(config, faults);
   faults.Expect(config.log_step_count_steps.value_or(1) > 0, "run_config.log_step_count_steps",
                 "log_step_count_steps should be > 0", "null logs nothing");
+  CheckGpu(config.session_config.gpu_options, faults);
   faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,
                 "run_config.session_config.intra_op_parallelism_threads",
                 "intra_op_parallelism_threads should be >= 0", "0 takes every core");
@@ -229,6 +244,11 @@ void CheckSteps(const std::optional<int64_t>& value, std::string_view name,
 }
 
 }  // namespace
+
+std::vector<std::string> VisibleDevices(const GpuOptions& options) {
+  if (options.visible_device_list.empty()) return {};
+  return Split(options.visible_device_list, ',');
+}
 
 void RunConfig::Resolve() {
   const bool has_steps = IsGiven(save_checkpoints_steps);

@@ -23,14 +23,36 @@ namespace tpuest {
 // The value of an option that is not given, where null means something else.
 inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
 
+// tf.compat.v1.GPUOptions, of a GPU that a plugin drives.
+struct GpuOptions {
+  bool allow_growth = false;
+  std::optional<double> per_process_gpu_memory_fraction;
+  std::string visible_device_list;
+
+  template <class V>
+  void Visit(V& v) {
+    v("allow_growth", allow_growth,
+      {.help = "take memory as it is needed; false: most of it at the start"});
+    v("per_process_gpu_memory_fraction", per_process_gpu_memory_fraction,
+      {.help = "the part of the memory that is taken; null: the plugin's own, 0.75"});
+    v("visible_device_list", visible_device_list,
+      {.help = "numbers of the GPUs that may be used, as in 0,2; empty: all"});
+  }
+};
+
+// The words of visible_device_list.
+[[nodiscard]] std::vector<std::string> VisibleDevices(const GpuOptions& options);
+
 // tf.compat.v1.ConfigProto, as far as it means something here.
 struct SessionConfig {
   int intra_op_parallelism_threads = 0;
+  GpuOptions gpu_options;
 
   template <class V>
   void Visit(V& v) {
     v("intra_op_parallelism_threads", intra_op_parallelism_threads,
       {.help = "step threads; 0: as many as the machine has cores"});
+    v("gpu_options", gpu_options, {.help = "of GPUOptions, for --device cuda"});
   }
 };
 

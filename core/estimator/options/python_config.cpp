@@ -16,6 +16,17 @@ std::string SessionText(const SessionConfig& config) {
   if (config.intra_op_parallelism_threads != 0) {
     text = fmt::format("intra_op_parallelism_threads: {} ", config.intra_op_parallelism_threads);
   }
+  const GpuOptions& gpu = config.gpu_options;
+  std::string told;
+  if (gpu.per_process_gpu_memory_fraction) {
+    told +=
+        fmt::format("per_process_gpu_memory_fraction: {} ", *gpu.per_process_gpu_memory_fraction);
+  }
+  if (gpu.allow_growth) told += "allow_growth: true ";
+  if (!gpu.visible_device_list.empty()) {
+    told += fmt::format("visible_device_list: \"{}\" ", gpu.visible_device_list);
+  }
+  if (!told.empty()) text += fmt::format("gpu_options {{ {}}} ", told);
   return text +
          "allow_soft_placement: true graph_options { rewrite_options { meta_optimizer_iterations: "
          "ONE } } ";

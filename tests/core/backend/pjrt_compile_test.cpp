@@ -68,9 +68,9 @@ TEST_CASE("XLA's CPU plugin says nothing itself") {
   std::optional<Error> error;
   const std::string written = StderrOf([&] {
     const auto client = LoadPjrtPlugin(path, 2);
-    (void)client->Compile(Module(8, 2), 2);
+    (void)client->Compile(Module(8, 2), {.replicas = 2});
     error = CompileError([&] {
-      const auto executable = client->Compile(UnknownCall(), 1);
+      const auto executable = client->Compile(UnknownCall(), {});
       (void)executable->Execute({{client->ToDevice(Tensor(DType::kFloat, Shape({2})), 0).get()}});
     });
   });

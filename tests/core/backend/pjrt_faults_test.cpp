@@ -62,7 +62,7 @@ TEST_CASE("a file that is no library") {
 Error RunningFails(const std::string& path) {
   const auto client = LoadPjrtPlugin(path, 0);
   CHECK(client->devices() == 2);
-  const auto executable = client->Compile("module", 1);
+  const auto executable = client->Compile("module", {});
   try {
     (void)executable->Execute({{}});
   } catch (const Error& error) {
@@ -97,7 +97,7 @@ TEST_CASE("a program that a compiler refuses leads to the job's line") {
       CHECK(error.message().find(": compiling 'conv/Conv2D': no such op") != std::string::npos);
     }
   };
-  check([&] { (void)client->Compile("unknown_op\n" + kModule, 1); });
+  check([&] { (void)client->Compile("unknown_op\n" + kModule, {}); });
   check([&] { (void)topology->Compile("unknown_op\n" + kModule, 1); });
 }
 

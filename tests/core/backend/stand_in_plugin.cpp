@@ -6,11 +6,11 @@
 //
 //   TPUEST_PLUGINS           has cpu/xla_cpu_pjrt.so
 //   STAND_IN_NOTES           a folder: options.RANK gets the options of a client, a line each;
-//                            hangs.RANK is there once that process hangs
+//                            flags.RANK those of a compilation; hangs.RANK is there once that
+//                            process hangs
 //   STAND_IN_LACKS           an option that is refused, as an older plugin does
 //   STAND_IN_HANGS           "RANK RUN": that process never comes back from that run of a program
-//   of
-//                            all; the others never come back from waiting for it
+//                            of all; the others never come back from waiting for it
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -185,6 +185,7 @@ std::string TakeOptions(const pjrt::ClientCreateArgs& create) {
     if (name == lacks) return name;
     notes << name;
     if (option.type == pjrt::NamedValueType::kBool) notes << " " << option.bool_value;
+    if (option.type == pjrt::NamedValueType::kFloat) notes << " " << option.float_value;
     if (option.type == pjrt::NamedValueType::kInt64) notes << " " << option.int64_value;
     if (option.type == pjrt::NamedValueType::kInt64List) {
       for (size_t j = 0; j < option.value_size; ++j) notes << " " << option.int64_array_value[j];
@@ -372,6 +373,21 @@ pjrt::Error* Execute(pjrt::LoadedExecutableExecuteArgs* args) {
   return nullptr;
 }
 
+// It is a GPU's, by its word.
+pjrt::Error* PlatformName(pjrt::ClientPlatformNameArgs* args) {
+  static constexpr std::string_view kName = "cuda";
+  args->platform_name = kName.data();
+  args->platform_name_size = kName.size();
+  return nullptr;
+}
+
+pjrt::Error* Compile(pjrt::ClientCompileArgs* args) {
+  constexpr std::string_view kFlag = "xla_gpu_deterministic_ops";
+  const std::string_view options(args->compile_options, args->compile_options_size);
+  if (options.find(kFlag) != std::string_view::npos) Note("flags", std::string(kFlag) + "\n");
+  return Cpu().client_compile(args);
+}
+
 pjrt::Api MakeApi() {
   pjrt::Api api = Cpu();
   api.head = {};
@@ -379,7 +395,9 @@ pjrt::Api MakeApi() {
   api.error_message = ErrorMessage;
   api.error_get_code = ErrorGetCode;
   api.client_create = ClientCreate;
+  api.client_platform_name = PlatformName;
   api.client_addressable_devices = AddressableDevices;
+  api.client_compile = Compile;
   api.loaded_executable_execute = Execute;
   return api;
 }

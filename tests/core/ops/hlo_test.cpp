@@ -36,7 +36,7 @@ CaseRun RunOnPlugin(PjrtClient& client, const OpCase& op_case, const std::vector
   for (const std::string& name : module.variables) {
     arguments.push_back(op_case.variables.at(name));
   }
-  const auto results = RunOnHost(client, *client.Compile(module.text, 1), {arguments})[0];
+  const auto results = RunOnHost(client, *client.Compile(module.text, {}), {arguments})[0];
   const auto fetches = static_cast<ptrdiff_t>(spec.fetches.size());
   CaseRun run{.results = {results.begin(), results.begin() + fetches}};
   for (size_t i = 0; i < module.variables.size(); ++i) {

@@ -77,7 +77,7 @@ std::vector<std::vector<Tensor>> OnPlugin(const BatchGraph& batch, uint64_t seed
     if (!module.feeds.empty()) arguments.back().push_back(batch.Rows(replica));
     arguments.back().push_back(Tensor::Scalar<int64_t>(kStep));
   }
-  return RunOnHost(*client, *client->Compile(module.text, kReplicas), arguments);
+  return RunOnHost(*client, *client->Compile(module.text, {.replicas = kReplicas}), arguments);
 }
 
 void CheckSame(const BatchGraph& batch, uint64_t seed, double tolerance) {
