@@ -21,6 +21,8 @@ constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
 constexpr int64_t kAhead = 16;           // rows that are fetched before they are read
+constexpr int64_t kCacheLine = 64;
+constexpr int64_t kMostPrefetched = 512;  // bytes of a record
 
 // Memory of zeros that the system gives page by page.
 void* Reserve(size_t bytes, bool in_large_pages) {
@@ -225,15 +227,19 @@ void RowTable::Remove(int64_t row) {
   }
 }
 
+void RowTable::Prefetch(int64_t row) const {
+  if (!IsArray()) return __builtin_prefetch(&slots_[HomeOf(row)]);
+  __builtin_prefetch(&bits_[row / 64]);
+  const auto* const record = reinterpret_cast<const char*>(array_ + row * record_floats_);
+  const int64_t bytes = std::min(record_bytes_, kMostPrefetched);
+  for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(record + at);
+}
+
 void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const {
   const auto at = static_cast<size_t>(column);
   const auto n = static_cast<int64_t>(rows.size());
   for (int64_t i = 0; i < n; ++i, to += width_) {
-    if (i + kAhead < n) {
-      const int64_t next = rows[static_cast<size_t>(i + kAhead)];
-      __builtin_prefetch(IsArray() ? static_cast<const void*>(array_ + next * record_floats_)
-                                   : &slots_[HomeOf(next)]);
-    }
+    if (i + kAhead < n) Prefetch(rows[static_cast<size_t>(i + kAhead)]);
     const int64_t row = rows[static_cast<size_t>(i)];
     if (const float* const record = Held(row)) {
       std::memcpy(to, record + column * width_, static_cast<size_t>(width_) * sizeof(float));

@@ -50,6 +50,8 @@ class RowTable {
 
   // The values of variable `column` in these rows, [n, width].
   void Read(int column, std::span<const int64_t> rows, float* to) const;
+  // Has the record of a row brought near, for a Read or Write that comes soon.
+  void Prefetch(int64_t row) const;
   // The values in rows first .. first + n - 1.
   void ReadRange(int column, int64_t first, int64_t n, float* to) const;
   // Writes one variable of a row; those of its record that were not written yet get their initial

@@ -336,4 +336,15 @@ Rows FirstInputRows(RowContext& context) {
   return context.IsCut(0) ? Rows::kEach : Rows::kWhole;
 }
 
+std::vector<int64_t> Schedule::RunSizesOf(const Phase& phase) const {
+  std::vector<int64_t> sizes = {phase.run_rows};
+  if (phase.level != Level::kBlock) return sizes;
+  for (const int64_t block : {int64_t{0}, blocks - 1}) {
+    const int64_t rest = RowsOf(block) % phase.run_rows;
+    const bool is_new = std::find(sizes.begin(), sizes.end(), rest) == sizes.end();
+    if (rest != 0 && is_new) sizes.push_back(rest);
+  }
+  return sizes;
+}
+
 }  // namespace tpuest

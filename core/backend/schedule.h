@@ -42,6 +42,9 @@ struct Schedule {
   [[nodiscard]] int64_t RowsOf(int64_t block) const {
     return block + 1 < blocks ? block_rows : batch_rows - block * block_rows;
   }
+  // The numbers of rows that a run of a phase may have: whole runs, what is left of a block, and of
+  // the last block, which may be smaller.
+  [[nodiscard]] std::vector<int64_t> RunSizesOf(const Phase& phase) const;
 };
 
 struct ScheduleOptions {

@@ -15,11 +15,12 @@ namespace tpuest {
 
 // Sets NodeSchedule::stage and brings the nodes of each phase but kBlock ones into the order of
 // their stages: after what they read in the phase, after their control inputs, and updates of one
-// variable in graph order. A phase whose results are large keeps a stage for each node, so that
-// results may follow each other in the same memory.
+// variable in graph order. A phase whose results are large is taken apart into runs of strands that
+// do not read each other; a strand that is large alone keeps a stage for each node. So results may
+// follow each other in the same memory.
 void FindStages(Schedule& schedule);
 
-// Results of a phase, in bytes, beyond which it is large.
+// Results of stages that may all be there at once, in bytes, beyond which they are large.
 inline constexpr int64_t kLargePhaseBytes = int64_t{16} << 20;
 
 // One kernel of a stage.

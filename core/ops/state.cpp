@@ -305,7 +305,10 @@ void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowCo
     RowTable* const table = rows->table.get();
     const std::lock_guard lock(table->mutex());
     const auto* from = task.At<const float>(updates);
+    constexpr int64_t kAhead = 8;  // rows
     for (int64_t i = 0; i < indices.count(); ++i, from += width) {
+      const int64_t next = i + kAhead < indices.count() ? indices.At(task, i + kAhead, -1) : -1;
+      if (next >= 0) table->Prefetch(next);
       const int64_t at = indices.At(task, i, -1);
       if (at >= 0) table->Write(rows->column, at, from);
     }

@@ -38,6 +38,7 @@
 
 #include "core/backend/cpu/buffers.h"
 #include "core/backend/cpu/copied_reads.h"
+#include "core/backend/cpu/shared_sums.h"
 #include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/update_gate.h"
 
@@ -59,7 +60,7 @@ class Planner {
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       PhasePlan& phase = plan_.phases[p];
       phase.level = schedule_.phases[p].level;
-      phase.variant_rows = VariantsOf(schedule_.phases[p]);
+      phase.variant_rows = schedule_.RunSizesOf(schedule_.phases[p]);
       if (phase.level == Level::kBlock) phase.kernels.resize(phase.variant_rows.size());
     }
     PlaceSources();
@@ -72,36 +73,15 @@ class Planner {
       FindUpdates();
     }
     buffers_.Place(plan_);
-    for (PhasePlan& phase : plan_.phases) OrderSums(phase.sums);
+    for (PhasePlan& phase : plan_.phases) OrderByWhole(phase.sums);
     return std::move(plan_);
   }
 
  private:
   friend class NodeContext;
 
-  // Terms of later layers' weights are whole before those of earlier ones.
-  static void OrderSums(std::vector<SumJob>& sums) {
-    std::stable_sort(sums.begin(), sums.end(), [](const SumJob& a, const SumJob& b) {
-      if ((a.block_phase < 0) != (b.block_phase < 0)) return b.block_phase < 0;
-      return std::pair(a.block_phase, a.whole_after) < std::pair(b.block_phase, b.whole_after);
-    });
-  }
-
   const NodeSchedule& At(const Node& node) const {
     return schedule_.nodes[static_cast<size_t>(node.id())];
-  }
-
-  // A plan is made for each size of a run: kernels know their rows when they are made. Beside whole
-  // runs there are what is left of a block, and of the last one, which may be smaller.
-  [[nodiscard]] std::vector<int64_t> VariantsOf(const Phase& phase) const {
-    std::vector<int64_t> variants = {phase.run_rows};
-    if (phase.level != Level::kBlock) return variants;
-    for (const int64_t block : {int64_t{0}, schedule_.blocks - 1}) {
-      const int64_t rest = schedule_.RowsOf(block) % phase.run_rows;
-      const bool is_new = std::find(variants.begin(), variants.end(), rest) == variants.end();
-      if (rest != 0 && is_new) variants.push_back(rest);
-    }
-    return variants;
   }
 
   // Feeds and constants are read where they are; nothing is copied.

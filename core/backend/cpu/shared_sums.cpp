@@ -22,6 +22,13 @@ bool AsksOthers(const PhasePlan& phase) {
 
 }  // namespace
 
+void OrderByWhole(std::vector<SumJob>& sums) {
+  std::stable_sort(sums.begin(), sums.end(), [](const SumJob& a, const SumJob& b) {
+    if ((a.block_phase < 0) != (b.block_phase < 0)) return b.block_phase < 0;
+    return std::pair(a.block_phase, a.whole_after) < std::pair(b.block_phase, b.whole_after);
+  });
+}
+
 void AddBlocks(const SumTerms& terms, const SumJob& sum, int first, int count, int64_t begin,
                int64_t end) {
   for (int r = first; r < first + count; ++r) {

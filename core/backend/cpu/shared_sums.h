@@ -23,6 +23,10 @@
 
 namespace tpuest {
 
+// Brings sums into the order in which their terms are whole: those of later layers' weights come
+// before those of earlier ones, and behind all those that no kBlock phase makes.
+void OrderByWhole(std::vector<SumJob>& sums);
+
 // Where the terms of a program's sums are. Replicas are counted from this process's first one.
 struct SumTerms {
   ReplicaRange here;

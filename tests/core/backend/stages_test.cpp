@@ -49,6 +49,34 @@ TEST_CASE("updates of one variable stand behind each other, those of others besi
         std::map<std::string, int>{{"first", 0}, {"second", 1}, {"other", 0}, {"last", 2}});
 }
 
+TEST_CASE("a phase of large results is strands in runs; what one holds leaves before the next") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const int64_t elements = kLargePhaseBytes / 4 / static_cast<int64_t>(sizeof(float));
+  const Value x = graph.Placeholder(DType::kFloat, {elements}, "x");
+  std::vector<Value> sums;
+  for (int i = 0; i < 3; ++i) {
+    const Value scaled = graph.Add("Mul", {x, graph.Scalar(static_cast<float>(i + 2))});
+    sums.push_back(graph.Add("Sum", {scaled}));
+  }
+  // A strand that is large alone.
+  Value large = x;
+  for (int i = 0; i < 5; ++i) large = graph.Add("Mul", {large, x});
+  sums.push_back(graph.Add("Sum", {large}));
+  const ProgramSpec spec{&graph, {{x, {elements}, false}}, sums, {}, {}};
+  const BoundGraph bound = BindGraph(spec);
+  const Schedule schedule = ScheduleGraph(bound, {.cut_rows = false, .cut_feeds = {false}});
+  std::map<std::string, std::vector<int>> stages;
+  for (const Phase& phase : schedule.phases) {
+    for (const Node* const node : phase.nodes) {
+      stages[std::string(node->type())].push_back(
+          schedule.nodes[static_cast<size_t>(node->id())].stage);
+    }
+  }
+  CHECK(stages["Mul"] == std::vector<int>{0, 0, 0, 2, 3, 4, 5, 6});
+  CHECK(stages["Sum"] == std::vector<int>{1, 1, 1, 7});
+}
+
 TEST_CASE("neighbours of a stage read a value that neither may overwrite") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
