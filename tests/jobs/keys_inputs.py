@@ -207,11 +207,11 @@ def input_fixtures():
     yield flat('csv split', tabled(halved, {'a': 1, 'b': 1}, 'y'), codes=range(10), values={
         'split.part': ['eval'], 'split.eval_fraction': [0.9]})
     drawn = {**table, 'shuffle': True, 'shuffle_buffer_size': 4, 'shuffle_seed': 1}
-    yield flat('csv drawn', tabled(drawn, {'a': 1, 'b': 1}, 'y'), values={
+    yield flat('csv drawn', tabled(drawn, {'a': 1, 'b': 1}, 'y', shuffle=None), values={
         'source.shuffle': [False], 'source.shuffle_buffer_size': [2], 'source.shuffle_seed': [2]})
-    counted = tabled({**table, 'num_epochs': 2, 'batch_size': 2}, {'a': 1, 'b': 1}, 'y')
-    yield flat('csv counted', {key: value for key, value in counted.items() if key != 'train_batch_size'},
-               codes=range(10), values={'source.num_epochs': [1], 'source.batch_size': [3]})
+    counted = tabled({**table, 'num_epochs': 2, 'batch_size': 2}, {'a': 1, 'b': 1}, 'y', shuffle=None, repeat=None)
+    del counted['train_batch_size']
+    yield flat('csv counted', {**counted, 'use_tpu': False}, codes=range(10), values={'source.num_epochs': [1], 'source.batch_size': [3]})
     yield flat('csv typed', tabled({**columns, 'column_defaults': [
         0, {'dtype': 'float32', 'default_value': 0.0}, {'dtype': 'float32', 'default_value': 0.0}]},
         {'a': 1, 'b': 1}, 'y'))
