@@ -222,7 +222,10 @@ std::optional<Rendezvous::Word> Rendezvous::AwaitWord(int rank) {
   while (!IsReady(At(rank).socket.number(), POLLIN, NowSeconds() + kMeetTryMs * 1e-3)) {
     const bool is_last = rank == 0 && way_.meets_by_chief();
     if (is_last && !settings_.gives_up() && NowSeconds() < deadline_ + kPatienceSecs) continue;
-    CheckWait(Missing().empty() ? std::vector<int>{rank} : Missing());
+    // Its link is open, and it says nothing: it is who is missed.
+    std::vector<int> missing = is_last ? std::vector<int>() : Missing();
+    missing.insert(std::upper_bound(missing.begin(), missing.end(), rank), rank);
+    CheckWait(missing);
   }
   auto word = ReadWord(At(rank).socket);
   if (word && word->kind == kRefusal) throw Error(static_cast<Code>(word->code), word->text);
