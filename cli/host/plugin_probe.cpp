@@ -16,7 +16,7 @@ namespace {
 // reason.
 std::string TryPlugin(const std::string& path) {
   try {
-    const auto client = LoadPjrtPlugin(path, path.find("cpu") == std::string::npos ? 0 : 1);
+    const auto client = LoadPjrtPlugin(path, IsPluginOf("cpu", path) ? 1 : 0);
     return fmt::format("ok\n{}\n{}", client->devices(), client->version());
   } catch (const Error& error) {
     return "no\n" + error.message();

@@ -4,19 +4,16 @@
 
 #include "cli/job/job.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/kernels/cpu_isa.h"
 #include "models/zoo.h"
 
 namespace tpuest::cli {
 namespace {
 
-bool IsXlaCpu(const std::string& plugin) {
-  return BaseName(plugin).find("cpu") != std::string::npos;
-}
-
 // XLA's CPU plugin makes as many devices as it is asked for, others have them.
-int CpuDevices(const std::string& plugin, int devices) { return IsXlaCpu(plugin) ? devices : 0; }
+int CpuDevices(const std::string& plugin, int devices) {
+  return IsPluginOf("cpu", plugin) ? devices : 0;
+}
 
 PjrtGpuOptions ToldOf(const GpuOptions& options) {
   PjrtGpuOptions told;
@@ -35,7 +32,9 @@ std::string DeviceName(const std::optional<std::string>& flag, const Job& job) {
   return name == "auto" ? "cpu" : name;
 }
 
-bool SpansProcesses(const std::string& device) { return device == "cpu" || !IsXlaCpu(device); }
+bool SpansProcesses(const std::string& device) {
+  return device == "cpu" || !IsPluginOf("cpu", device);
+}
 
 Device::Device(const std::string& name, int devices, PjrtLogging logging, const GpuOptions& gpu,
                const PjrtProcesses& processes) {

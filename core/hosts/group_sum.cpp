@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -164,22 +165,18 @@ void GroupSum::Take(int owner, std::string_view answer, const Bucket& bucket,
   }
 }
 
-void GroupSum::SendReady(std::span<const Bucket> buckets, std::span<const SharedSum> sums,
-                         size_t ready) {
-  for (; sent_ < buckets.size() && buckets[sent_].back().sum < ready; ++sent_) {
-    for (const int other : Others()) SendParts(other, buckets[sent_], sums);
-  }
-}
-
 void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
-  SendReady(BucketsOfSums(sums), sums, ready);
+  if (buckets_.empty()) buckets_ = BucketsOfSums(sums);
+  for (; sent_ < buckets_.size() && buckets_[sent_].back().sum < ready; ++sent_) {
+    for (const int other : Others()) SendParts(other, buckets_[sent_], sums);
+  }
 }
 
 void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<int> others = Others();
   const Phase before = group_.At(Phase::kSum);
-  const std::vector<Bucket> buckets = BucketsOfSums(sums);
-  SendReady(buckets, sums, sums.size());
+  Offer(sums, sums.size());
+  const std::vector<Bucket> buckets = std::exchange(buckets_, {});
   sent_ = 0;
   for (const Bucket& bucket : buckets) {
     std::vector<std::string> parts = group_.ReceiveEach(others);

@@ -43,8 +43,6 @@ class GroupSum final : public Collective {
   [[nodiscard]] std::vector<int> Others() const;
   // Sends the parts of this process that the owner adds.
   void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
-  // Sends the parts of the buckets up to the first that has more than the first `ready` sums.
-  void SendReady(std::span<const Bucket> buckets, std::span<const SharedSum> sums, size_t ready);
   // Adds the parts of all processes, by rank and with none in this one's place, into the elements
   // of the sums that this one owns.
   void AddAll(std::span<std::string> messages, const Bucket& bucket,
@@ -59,7 +57,8 @@ class GroupSum final : public Collective {
   const std::vector<ReplicaRange> parts_;
   std::vector<size_t> parts_of_;            // how many each process has, by rank
   std::vector<PartialAddition> additions_;  // the last one makes the sum
-  size_t sent_ = 0;                         // buckets of the next Sum whose parts have left
+  std::vector<Bucket> buckets_;             // of the next Sum, once some of it was offered
+  size_t sent_ = 0;                         // those whose parts have left
 };
 
 }  // namespace tpuest

@@ -292,19 +292,20 @@ class Input {
   }
 
   void CheckBucket(const InputContext& context) const {
-    if (original_.stages.empty()) return;
-    const StageOptions& last = original_.stages.back();
-    const std::string key = fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
-    if (const auto& bucket = last.bucket_by_sequence_length; bucket && context.pad_last) {
-      const auto& sizes = bucket->bucket_batch_sizes;
-      const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
-      if (largest <= context.batch_size) return;
-      throw Error(Code::kUsage,
-                  fmt::format("a bucket's batch is {}, and batches are filled up to {}", largest,
-                              context.batch_size),
-                  "a batch size of a bucket is eval_batch_size or predict_batch_size at most")
-          .Key(key + ".bucket_by_sequence_length.bucket_batch_sizes");
-    }
+    if (original_.stages.empty() || !context.pad_last) return;
+    const auto& bucket = original_.stages.back().bucket_by_sequence_length;
+    if (!bucket) return;
+    const auto& sizes = bucket->bucket_batch_sizes;
+    const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+    if (largest <= context.batch_size) return;
+    throw Error(Code::kUsage,
+                fmt::format("a bucket's batch is {}, and batches are filled up to {}", largest,
+                            context.batch_size),
+                "a batch size of a bucket is eval_batch_size or predict_batch_size at most")
+        .Key(LastStage() + ".bucket_by_sequence_length.bucket_batch_sizes");
+  }
+  [[nodiscard]] std::string LastStage() const {
+    return fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
   }
 
   // Where the input makes batches itself, training takes them as they are.
@@ -314,8 +315,8 @@ class Input {
     if (!batch || context.mode != Mode::kTrain || *batch == context.batch_size) return;
     std::string key = key_ + ".source.batch_size";
     if (!original_.stages.empty()) {
-      key = fmt::format("{}.stages[{}].{}", key_, original_.stages.size() - 1,
-                        original_.stages.back().padded_batch ? "padded_batch.batch_size" : "batch");
+      key = LastStage() +
+            (original_.stages.back().padded_batch ? ".padded_batch.batch_size" : ".batch");
     }
     throw Error(
         Code::kUsage,

@@ -331,7 +331,7 @@ class CpuProgram final : public Program {
   // one list of tasks, so that small sums do not wait for each other.
   void RunSums(size_t phase) {
     const std::vector<SumJob>& sums = plan_.phases[phase].sums;
-    const size_t added = shared_ ? shared_->Begin(phase) : 0;
+    const size_t added = shared_ ? shared_->Offered(phase) : 0;
     const int shared = shared_ ? shared_->parts() : 1;
     std::vector<std::pair<const SumJob*, std::pair<int, int64_t>>> tasks;
     for (const SumJob& sum : std::span(sums).subspan(added)) {
@@ -346,12 +346,12 @@ class CpuProgram final : public Program {
       const auto& [sum, where] = tasks[static_cast<size_t>(i)];
       const int64_t end = std::min(where.second + kTaskElements, sum->elements);
       if (sum->over_replicas && shared_) {
-        shared_->AddPart(*sum, where.first, where.second, end);
+        shared_->AddPart(phase, *sum, where.first, where.second, end);
       } else {
         RunSum(*sum, where.first, where.second, end);
       }
     });
-    if (shared_) shared_->Finish();
+    if (shared_) shared_->Finish(phase);
   }
 
   void RunSum(const SumJob& sum, int replica, int64_t begin, int64_t end) {

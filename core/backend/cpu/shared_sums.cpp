@@ -46,6 +46,7 @@ SharedSums::SharedSums(const CpuPlan& plan, Collective& collective, SumTerms ter
     most = std::max(most, bytes);
   }
   memory_ = std::make_unique<Arena>(most);
+  for (const PhasePlan& phase : plan_.phases) phases_.push_back(SumsOf(phase));
 }
 
 // Each partial sum begins at a multiple of kSharedAlignment; behind them stands the sum where it is
@@ -75,29 +76,28 @@ std::optional<SharedSums::Offers> SharedSums::FindOffers() const {
   return offers;
 }
 
-void SharedSums::List(size_t phase) {
-  jobs_.clear();
-  sums_.clear();
+SharedSums::PhaseSums SharedSums::SumsOf(const PhasePlan& phase) const {
+  PhaseSums listed;
   char* memory = memory_->data();
-  for (const SumJob& sum : plan_.phases[phase].sums) {
+  for (const SumJob& sum : phase.sums) {
     if (!sum.over_replicas) continue;
     const DType dtype = AddedIn(sum.dtype);
     const size_t bytes = static_cast<size_t>(sum.elements) * SizeOf(dtype);
     auto* const out = const_cast<char*>(static_cast<const char*>(terms_.at(sum.out, 0, 0)));
-    jobs_.push_back(&sum);
-    sums_.push_back(
+    listed.jobs.push_back(&sum);
+    listed.sums.push_back(
         {.dtype = dtype,
          .elements = sum.elements,
          .parts = memory,
          .sum = dtype == sum.dtype ? out : memory + collective_.parts().size() * bytes});
     memory += BytesOf(sum);
   }
+  return listed;
 }
 
 void SharedSums::BeginOffers() {
   offered_ = 0;
   whole_blocks_.assign(offers_->whole_after.size(), 0);
-  List(offers_->sum_phase);
 }
 
 // After each kernel that makes terms whole the block counts for them.
@@ -122,6 +122,7 @@ void SharedSums::CountBlock(size_t first, size_t end) {
   const auto is_next_whole = [&] {
     return offered_ < whole_blocks_.size() && whole_blocks_[offered_] == all;
   };
+  const PhaseSums& listed = phases_[offers_->sum_phase];
   std::unique_lock lock(mutex_);
   for (size_t i = first; i < end; ++i) ++whole_blocks_[i];
   if (is_offering_) return;
@@ -129,29 +130,25 @@ void SharedSums::CountBlock(size_t first, size_t end) {
   while (is_next_whole()) {
     const size_t index = offered_++;
     lock.unlock();
-    AddWhole(index);
-    collective_.Offer(sums_, index + 1);
+    AddWhole(*listed.jobs[index]);
+    collective_.Offer(listed.sums, index + 1);
     lock.lock();
   }
   is_offering_ = false;
 }
 
-void SharedSums::AddWhole(size_t index) {
+void SharedSums::AddWhole(const SumJob& sum) const {
   for (int part = 0; part < parts(); ++part) {
-    AddPart(*jobs_[index], part, 0, jobs_[index]->elements);
+    AddPart(offers_->sum_phase, sum, part, 0, sum.elements);
   }
 }
 
-size_t SharedSums::Begin(size_t phase) {
-  List(phase);
-  return offers_ && offers_->sum_phase == phase ? offered_ : 0;
-}
-
 // Adds the replicas of one of this process's parts of the tree.
-void SharedSums::AddPart(const SumJob& sum, int part, int64_t begin, int64_t end) {
-  const auto index =
-      static_cast<size_t>(std::find(jobs_.begin(), jobs_.end(), &sum) - jobs_.begin());
-  const SharedSum& shared = sums_[index];
+void SharedSums::AddPart(size_t phase, const SumJob& sum, int part, int64_t begin,
+                         int64_t end) const {
+  const auto& [jobs, sums] = phases_[phase];
+  const auto at = std::find(jobs.begin(), jobs.end(), &sum);
+  const SharedSum& shared = sums[static_cast<size_t>(at - jobs.begin())];
   const ReplicaRange& range = collective_.parts()[static_cast<size_t>(part)];
   const int first = range.first - terms_.here.first;
   if (sum.over_blocks) AddBlocks(terms_, sum, first, range.count, begin, end);
@@ -162,14 +159,15 @@ void SharedSums::AddPart(const SumJob& sum, int part, int64_t begin, int64_t end
       end);
 }
 
-void SharedSums::Finish() {
-  if (sums_.empty()) return;
-  collective_.Sum(sums_);
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    if (sums_[i].dtype == jobs_[i]->dtype) continue;
-    const auto* const from = reinterpret_cast<const float*>(sums_[i].sum);
-    auto* const to = static_cast<bfloat16*>(const_cast<void*>(terms_.at(jobs_[i]->out, 0, 0)));
-    for (int64_t e = 0; e < jobs_[i]->elements; ++e) to[e] = bfloat16(from[e]);
+void SharedSums::Finish(size_t phase) {
+  const auto& [jobs, sums] = phases_[phase];
+  if (sums.empty()) return;
+  collective_.Sum(sums);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].dtype == jobs[i]->dtype) continue;
+    const auto* const from = reinterpret_cast<const float*>(sums[i].sum);
+    auto* const to = static_cast<bfloat16*>(const_cast<void*>(terms_.at(jobs[i]->out, 0, 0)));
+    for (int64_t e = 0; e < jobs[i]->elements; ++e) to[e] = bfloat16(from[e]);
   }
 }
 

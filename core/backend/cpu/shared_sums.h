@@ -53,13 +53,15 @@ class SharedSums {
   void RunAndOffer(size_t variant, const Task& task);
 
   // ---- the sums of a phase
-  // Returns how many of the first ones need no AddPart: they were offered.
-  size_t Begin(size_t phase);
+  // How many of the first ones need no AddPart: they were offered.
+  [[nodiscard]] size_t Offered(size_t phase) const {
+    return offers_ && offers_->sum_phase == phase ? offered_ : 0;
+  }
   // The partial sums of each, which are added one by one.
   [[nodiscard]] int parts() const { return static_cast<int>(collective_.parts().size()); }
-  void AddPart(const SumJob& sum, int part, int64_t begin, int64_t end);
+  void AddPart(size_t phase, const SumJob& sum, int part, int64_t begin, int64_t end) const;
   // All parts are added: gives every sum its value.
-  void Finish();
+  void Finish(size_t phase);
 
  private:
   // Whose partial sums leave early: the first ones of sum_phase, the next that asks anything of the
@@ -69,18 +71,22 @@ class SharedSums {
     size_t sum_phase = 0;
     std::vector<std::vector<size_t>> whole_after;  // by sum, then by variant
   };
+  // The sums over replicas of a phase.
+  struct PhaseSums {
+    std::vector<const SumJob*> jobs;
+    std::vector<SharedSum> sums;  // of the same
+  };
   [[nodiscard]] std::optional<Offers> FindOffers() const;
-  void List(size_t phase);
+  [[nodiscard]] PhaseSums SumsOf(const PhasePlan& phase) const;
   [[nodiscard]] size_t BytesOf(const SumJob& sum) const;
   void CountBlock(size_t first, size_t end);
-  void AddWhole(size_t index);
+  void AddWhole(const SumJob& sum) const;
 
   const CpuPlan& plan_;
   Collective& collective_;
   const SumTerms terms_;
-  std::unique_ptr<Arena> memory_;    // of the partial sums of one phase
-  std::vector<const SumJob*> jobs_;  // those over replicas, of the phase at hand
-  std::vector<SharedSum> sums_;      // of the same
+  std::unique_ptr<Arena> memory_;  // of the partial sums of one phase
+  std::vector<PhaseSums> phases_;
   const std::optional<Offers> offers_;
   std::mutex mutex_;                   // of what follows
   std::vector<int64_t> whole_blocks_;  // by sum

@@ -10,7 +10,6 @@
 #include "core/backend/pjrt/client_options.h"
 #include "core/backend/pjrt/log.h"
 #include "core/backend/pjrt/processes.h"
-#include "core/base/files.h"
 
 namespace tpuest {
 namespace {
@@ -176,11 +175,8 @@ constexpr PjrtFunction kProcessFunctions[] = {
     {offsetof(pjrt::Api, device_description_id), "PJRT_DeviceDescription_Id"},
 };
 
-bool IsOf(std::string_view device, const std::string& path) {
-  return BaseName(path).find(device) != std::string::npos;
-}
-bool IsLibtpu(const std::string& path) { return IsOf("tpu", path); }
-bool HasGpus(const std::string& path) { return !IsLibtpu(path) && !IsOf("cpu", path); }
+bool IsLibtpu(const std::string& path) { return IsPluginOf("tpu", path); }
+bool HasGpus(const std::string& path) { return !IsLibtpu(path) && !IsPluginOf("cpu", path); }
 
 // A plugin, started: the order of the members matters, since the client goes before the interface.
 class Client final : public PjrtClient {

@@ -117,4 +117,8 @@ std::string FindPjrtPlugin(std::string_view device, const Environment& environme
               "devices with plugins: cpu-xla, cuda, tpu, or pjrt:PATH");
 }
 
+bool IsPluginOf(std::string_view device, std::string_view path) {
+  return BaseName(path).find(device) != std::string::npos;
+}
+
 }  // namespace tpuest

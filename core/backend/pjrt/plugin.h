@@ -28,4 +28,7 @@ using Environment = std::function<std::string(const char* name)>;
                                          const Environment& environment = SystemEnvironment,
                                          const std::string& program = ProgramPath());
 
+// Whether a plugin is one of a device, by its file's name: "cpu" (XLA's) or "tpu" (libtpu).
+[[nodiscard]] bool IsPluginOf(std::string_view device, std::string_view path);
+
 }  // namespace tpuest
