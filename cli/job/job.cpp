@@ -17,6 +17,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/label_check.h"
 #include "core/nn/formula/formula.h"
 #include "core/ops/all_ops.h"
@@ -278,17 +279,25 @@ class Validator {
     }
   }
 
-  // Replicas split batches of one size.
+  // Replicas split a batch, or take one each of the same size.
   void CheckBuckets(const std::string& name) {
     const auto found = job_.input_fns.find(name);
-    if (!job_.estimator.use_tpu || found == job_.input_fns.end()) return;
+    if (found == job_.input_fns.end() || found->second.stages.empty()) return;
     const std::vector<StageOptions>& stages = found->second.stages;
-    if (stages.empty() || !stages.back().bucket_by_sequence_length) return;
-    const std::string key = fmt::format("input_fns.{}.stages[{}].bucket_by_sequence_length.{}",
-                                        name, stages.size() - 1, "bucket_batch_sizes");
-    for (const int64_t size : stages.back().bucket_by_sequence_length->bucket_batch_sizes) {
-      if (size == job_.estimator.train_batch_size) continue;
+    if (!stages.back().bucket_by_sequence_length) return;
+    const std::string key =
+        fmt::format("input_fns.{}.stages[{}].bucket_by_sequence_length", name, stages.size() - 1);
+    const EstimatorOptions& options = job_.estimator;
+    if (!options.use_tpu && BatchesIn(options, Mode::kTrain) > 1) {
       faults_.Say(key,
+                  fmt::format("the {} replicas of a strategy take batches of one size",
+                              BatchesIn(options, Mode::kTrain)),
+                  "padded_batch, or train_distribute with num_replicas: 1");
+    }
+    if (!options.use_tpu) return;
+    for (const int64_t size : stages.back().bucket_by_sequence_length->bucket_batch_sizes) {
+      if (size == options.train_batch_size) continue;
+      faults_.Say(key + ".bucket_batch_sizes",
                   fmt::format("a bucket's batch is {}, and use_tpu: true trains on batches of "
                               "train_batch_size alone",
                               size),

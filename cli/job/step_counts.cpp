@@ -11,6 +11,7 @@
 #include "core/base/faults.h"
 #include "core/base/step_count.h"
 #include "core/base/text.h"
+#include "core/estimator/step/estimator_context.h"
 #include "data/pipeline/input_fn.h"
 #include "data/sources/open_source.h"
 
@@ -90,10 +91,8 @@ bool IsInEvalHook(const std::string& key) {
   return !key.starts_with("train_spec") || key.find(kHooks, first + 1) != std::string::npos;
 }
 
-// A strategy's replicas each take a batch; those of a TPU share one.
 double ExamplesOfStep(const EstimatorOptions& options) {
-  const int batches = options.use_tpu ? 1 : ReplicasOf(options);
-  return static_cast<double>(*options.train_batch_size) * batches;
+  return static_cast<double>(*options.train_batch_size) * BatchesIn(options, Mode::kTrain);
 }
 
 std::string LengthHint(const Job& job, const FoundCount& found) {

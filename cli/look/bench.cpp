@@ -73,9 +73,11 @@ const std::string& TrainInputName(const Job& job) {
               "train_spec: {input_fn: train, max_steps: 1000}");
 }
 
-InputContext ContextOf(const Job& job, int64_t batch_size) {
+InputContext ContextOf(const Job& job) {
+  const int batches = BatchesIn(job.estimator, Mode::kTrain);
   return {.mode = Mode::kTrain,
-          .batch_size = batch_size,
+          .batch_size = job.estimator.train_batch_size.value_or(1) * batches,
+          .batches = batches,
           .seed = static_cast<uint64_t>(job.estimator.run_config.tf_random_seed.value_or(1)),
           .threads = ThreadsOf(job.estimator.run_config)};
 }
@@ -135,9 +137,7 @@ int BenchTheInput(const BenchInvocation& invocation, const Job& job) {
   const SystemClock clock;
   const InputBench bench =
       BenchInput(job.input_fns.at(name), name,
-                 {.clock = clock,
-                  .secs = SecondsOf(invocation),
-                  .context = ContextOf(job, job.estimator.train_batch_size.value_or(1))});
+                 {.clock = clock, .secs = SecondsOf(invocation), .context = ContextOf(job)});
   if (invocation.json) {
     PrintDocument("bench", InputJson(bench));
   } else {
@@ -195,8 +195,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   home.device = device.backend();
   home.device_options = DeviceOptionsOf(job.tpuest);
   const InputFn input_fn = MakeInputFn(input, name);
-  const auto batch_size = job.estimator.train_batch_size.value_or(1);
-  std::unique_ptr<BatchStream> stream = input_fn(ContextOf(job, batch_size));
+  std::unique_ptr<BatchStream> stream = input_fn(ContextOf(job));
   const ModelFn model_fn = MakeJobModelFn(job);
   const PlanArgs args{.model_fn = model_fn,
                       .options = job.estimator,
@@ -206,7 +205,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   const PlannedRun run = PlanTraining(args);
   const double secs = SecondsOf(invocation);
   StepReport report{.batch_size = run.batch_size};
-  report.input_rate = RateOf(*input_fn(ContextOf(job, batch_size)), clock, 0.2 * secs);
+  report.input_rate = RateOf(*input_fn(ContextOf(job)), clock, 0.2 * secs);
   report.step = BenchStep(args, run, std::move(stream), 0.8 * secs);
   return report;
 }

@@ -312,16 +312,16 @@ class Input {
   void CheckBatch(const InputContext& context) const {
     CheckBucket(context);
     const std::optional<int64_t> batch = BatchOf(original_);
-    if (!batch || context.mode != Mode::kTrain || *batch == context.batch_size) return;
+    const int64_t asked = context.batch_size / context.batches;
+    if (!batch || context.mode != Mode::kTrain || *batch == asked) return;
     std::string key = key_ + ".source.batch_size";
     if (!original_.stages.empty()) {
       key = LastStage() +
             (original_.stages.back().padded_batch ? ".padded_batch.batch_size" : ".batch");
     }
-    throw Error(
-        Code::kUsage,
-        fmt::format("batch is {}, and training asks for batches of {}", *batch, context.batch_size),
-        "train_batch_size says how many; leave it out here, or give it the same number")
+    throw Error(Code::kUsage,
+                fmt::format("batch is {}, and training asks for batches of {}", *batch, asked),
+                "train_batch_size says how many; leave it out here, or give it the same number")
         .Key(key);
   }
 

@@ -102,6 +102,7 @@ class BatchStream {
 struct InputContext {
   Mode mode = Mode::kTrain;
   int64_t batch_size = 1;  // rows of the global batch
+  int batches = 1;         // the input's own that it is made of: one for each replica of a strategy
   // A short last batch is padded with copies of its first row to batch_size, with example_weight;
   // false: it is given short.
   bool pad_last = false;

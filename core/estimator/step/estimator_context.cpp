@@ -76,7 +76,7 @@ int64_t EstimatorContext::InputBatchSize(Mode mode) const {
   if (!size) size = options.train_batch_size;
   if (!size) ThrowNoBatchSize(mode);
   const int replicas = ReplicasIn(mode);
-  if (!options.use_tpu) return *size * replicas;  // each replica of a strategy takes a batch
+  if (!options.use_tpu) return *size * BatchesIn(options, mode);
   if (BroadcastsIn(mode) || options.uneven_batches == "pad") return *size;
   std::optional<Fault> fault = CheckBatchSize(word, *size, replicas);
   if (fault) ThrowFaults({std::move(*fault)});
@@ -97,6 +97,10 @@ int ReplicasIn(const EstimatorOptions& options, Mode mode) {
   if (mode == Mode::kTrain) return ReplicasOf(options);
   if (mode == Mode::kEval && config.eval_distribute) return config.eval_distribute->replicas();
   return 1;
+}
+
+int BatchesIn(const EstimatorOptions& options, Mode mode) {
+  return options.use_tpu ? 1 : ReplicasIn(options, mode);
 }
 
 bool EstimatorContext::OnTpu(Mode mode) const { return IsOnTpu(options, mode); }
@@ -124,8 +128,11 @@ std::unique_ptr<BatchStream> EstimatorContext::Open(const InputFn& input_fn,
 std::unique_ptr<BatchStream> EstimatorContext::OpenBatches(const InputFn& input_fn, Mode mode,
                                                            uint64_t run_seed) const {
   const int64_t rows = InputBatchSize(mode);
-  std::unique_ptr<BatchStream> stream =
-      Open(input_fn, {.mode = mode, .batch_size = rows, .seed = run_seed, .threads = threads});
+  std::unique_ptr<BatchStream> stream = Open(input_fn, {.mode = mode,
+                                                        .batch_size = rows,
+                                                        .batches = BatchesIn(options, mode),
+                                                        .seed = run_seed,
+                                                        .threads = threads});
   if (mode != Mode::kTrain || !FillsUp(mode)) return stream;
   return FilledUp(std::move(stream), rows, BatchSize(mode));
 }

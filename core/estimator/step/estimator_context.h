@@ -59,6 +59,9 @@ struct EstimatorContext {
 
 // The replicas that a mode runs on, of a device or of this processor.
 [[nodiscard]] int ReplicasIn(const EstimatorOptions& options, Mode mode);
+// The input's own batches that make a mode's global batch: each replica of a strategy takes one,
+// those of a TPU share one.
+[[nodiscard]] int BatchesIn(const EstimatorOptions& options, Mode mode);
 
 // The step threads of this process: as many as the job says, or as the machine has cores.
 [[nodiscard]] int ThreadsOf(const RunConfig& config);
