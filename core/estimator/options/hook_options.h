@@ -330,7 +330,7 @@ struct InMemoryEvaluatorHookOptions {
   std::optional<int64_t> steps;
   std::vector<AnyEvalHook> hooks;
   std::optional<std::string> name;
-  int64_t every_n_iter = 100;
+  StepCount every_n_iter = 100;
 
   template <class V>
   void Visit(V& v) {

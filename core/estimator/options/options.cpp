@@ -165,7 +165,7 @@ void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
                 "model_dir should be non-empty", "leave it out for a temporary folder");
   CheckMirror(config, faults);
-  faults.Expect(config.save_summary_steps >= 0, "run_config.save_summary_steps",
+  faults.Expect(config.save_summary_steps.value_or(0) >= 0, "run_config.save_summary_steps",
                 "save_summary_steps should be >= 0");
   CheckSaving(config, faults);
   CheckKeepBest(config, faults);

@@ -150,7 +150,7 @@ struct RunConfig {
   std::optional<std::string> model_dir;
   std::optional<std::string> mirror;
   std::optional<int64_t> tf_random_seed;
-  StepCount save_summary_steps = 100;
+  std::optional<StepCount> save_summary_steps = 100;
   std::optional<StepCount> save_checkpoints_steps = kUseDefault;
   std::optional<int64_t> save_checkpoints_secs = kUseDefault;
   SessionConfig session_config;
@@ -177,7 +177,7 @@ struct RunConfig {
        .changes_bits = false});
     v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
     v("save_summary_steps", save_summary_steps,
-      {.help = "steps from one summary event to the next; 0: none", .changes_bits = false});
+      {.help = "steps from one summary event to the next; null or 0: none", .changes_bits = false});
     v("save_checkpoints_steps", save_checkpoints_steps,
       {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs",
        .changes_bits = false});

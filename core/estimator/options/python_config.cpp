@@ -82,7 +82,7 @@ std::string PythonConfig(const EstimatorOptions& options, const std::string& mod
       "'_task_type': 'worker', '_task_id': 0, '_global_id_in_cluster': 0, '_master': '', "
       "'_evaluation_master': '', '_is_chief': True, '_num_ps_replicas': 0, "
       "'_num_worker_replicas': 1",
-      model_dir, NumberOrNone(config.tf_random_seed), config.save_summary_steps,
+      model_dir, NumberOrNone(config.tf_random_seed), NumberOrNone(config.save_summary_steps),
       NumberOrNone(config.save_checkpoints_steps), NumberOrNone(config.save_checkpoints_secs),
       SessionText(config.session_config), NumberOrNone(config.keep_checkpoint_max),
       NumberText(config.keep_checkpoint_every_n_hours), NumberOrNone(config.log_step_count_steps),

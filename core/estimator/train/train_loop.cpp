@@ -152,12 +152,12 @@ void TrainLoop::Note(Phase phase) const {
 }
 
 bool TrainLoop::RareSummariesAreDue() const {
-  const int64_t every = args_.context.options.run_config.save_summary_steps;
+  const int64_t every = args_.context.options.run_config.save_summary_steps.value_or(0);
   return args_.step.has_rare_summaries() && every > 0 && step_ % every == 0;
 }
 
 size_t TrainLoop::StepsOfCall(size_t most) const {
-  const int64_t every = args_.context.options.run_config.save_summary_steps;
+  const int64_t every = args_.context.options.run_config.save_summary_steps.value_or(0);
   if (!args_.step.has_rare_summaries() || every <= 0) return most;
   return std::min(most, static_cast<size_t>(every - step_ % every));
 }

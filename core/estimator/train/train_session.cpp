@@ -168,7 +168,7 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
       add(std::make_unique<InputWaitsHook>(every, context_.home.log, clock_));
     }
   }
-  if (config_.save_summary_steps > 0) {
+  if (config_.save_summary_steps.value_or(0) > 0) {
     add(std::make_unique<SummarySaverHook>(config_.save_summary_steps, std::nullopt));
   }
   listeners_ = user.saving_listeners;
