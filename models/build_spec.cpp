@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "core/base/text.h"
 #include "core/nn/global_step.h"
@@ -353,7 +354,12 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
   spec.label_ranges = nn::LabelRangesOf(parts.head);
   if (parts.mode == Mode::kTrain) SetTraining(parts, outputs, spec);
   if (parts.mode == Mode::kEval) SetEvaluated(parts, outputs, spec);
-  spec.eval_metrics = EvalMetricsOf(outputs, MetricsOf(outputs, parts.metrics));
+  // Training builds them, too, so that their faults are found before the first step; of the heads
+  // that of model_to_estimator alone hands them on there.
+  EvalMetrics metrics = EvalMetricsOf(outputs, MetricsOf(outputs, parts.metrics));
+  if (parts.mode == Mode::kEval || std::holds_alternative<nn::KerasHead>(parts.head)) {
+    spec.eval_metrics = std::move(metrics);
+  }
   return spec;
 }
 

@@ -27,15 +27,13 @@ Value NoFillers(Value list) {
   return ops::NotEqual(list, filler);
 }
 
-// A label's key in a signature: its key in the dict, or its column.
-const std::string& KeyOf(const std::string& head, const TensorSpec& label) {
-  return head.empty() ? label.name : head;
-}
+// A label's key in a signature: its key in the dict, or TensorFlow's for labels that are a tensor.
+std::string KeyOf(const std::string& head) { return head.empty() ? "label" : head; }
 
 void CheckDistinct(const Features& features, const nn::Labels<TensorSpec>& labels) {
   std::vector<std::string> both;
   for (const auto& [head, label] : labels) {
-    const std::string& key = KeyOf(head, label);
+    const std::string key = KeyOf(head);
     if (features.contains(key)) both.push_back("'" + key + "'");
   }
   if (both.empty()) return;
@@ -70,8 +68,7 @@ ServingInputReceiverFn RawSupervisedInputReceiverFn(StreamSpec stream,
         [&](const TensorSpec& label) { return AddPlaceholder(graph, label, default_batch_size); });
     for (const auto& [head, spec] : stream.labels) {
       const Value* const label = receiver.labels.Find(head);
-      receiver.receiver_tensors[KeyOf(head, spec)] =
-          label == nullptr ? receiver.labels.only() : *label;
+      receiver.receiver_tensors[KeyOf(head)] = label == nullptr ? receiver.labels.only() : *label;
     }
     return receiver;
   };

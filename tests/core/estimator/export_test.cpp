@@ -108,7 +108,7 @@ TEST_CASE("all modes in one export") {
   CHECK(TagsOf(model) == Strings{"train ", "eval ", "serve "});
   const SignatureInfo& eval = model.Find({"eval"}).signatures.at("eval");
   CHECK(eval.method_name == "tensorflow/supervised/eval");
-  CHECK(eval.inputs.contains("y"));
+  CHECK(eval.inputs.contains("label"));
   for (const char* const key :
        {"loss", "predictions/y", "metrics/mean_x/value", "metrics/mean_x/update_op"}) {
     CHECK(eval.outputs.contains(key));
@@ -331,11 +331,11 @@ TEST_CASE("signatures by TensorFlow's rules") {
 TEST_CASE("features and labels of a supervised receiver have distinct keys") {
   Home home;
   StreamSpec spec = RangeSpec();
-  spec.labels = TensorSpec{"x", DType::kFloat, {1}};
+  spec.features[0].name = "label";
   Graph graph(home.registry);
   const Error error = ErrorOf([&] { (void)RawSupervisedInputReceiverFn(spec)(graph); });
   CHECK(error.message() ==
-        "Features and labels must have distinct keys. Found overlapping keys: {'x'}");
+        "Features and labels must have distinct keys. Found overlapping keys: {'label'}");
 }
 
 TEST_CASE("a supervised receiver takes the labels of each head by its name") {
