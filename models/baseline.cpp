@@ -1,9 +1,12 @@
 #include "models/baseline.h"
 
+#include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 #include "core/ops/strings.h"
 
 namespace tpuest::models {
@@ -29,6 +32,13 @@ Value AnyFeature(const ModelInputs& inputs, const std::set<std::string>& weight_
 Value BatchOfZeros(Graph& graph, const ModelInputs& inputs,
                    const std::set<std::string>& weight_columns) {
   const Value feature = AnyFeature(inputs, weight_columns);
+  const std::vector<int64_t>& known = feature.shape().dims();
+  if (std::find(known.begin() + 1, known.end(), kUnknownDim) != known.end()) {
+    // Of lists, which stay on the host with their shape, a column comes from there.
+    std::vector<int64_t> axes(known.size() - 1);
+    std::iota(axes.begin(), axes.end(), int64_t{1});
+    return ops::ExpandDims(ops::Sum(ops::Cast(ops::ZerosLike(feature), DType::kFloat), axes), -1);
+  }
   const Value rows = ops::StridedSlice(ops::ShapeOf(feature), {.begin = {0}, .end = {1}});
   const Value dims = ops::ConcatV2({rows, ops::Int32s(graph, {1})}, 0);
   return ops::Fill(dims, graph.ScalarOf(DType::kFloat, 0));
