@@ -18,6 +18,7 @@ std::string LabelText(const Tensor& labels, double label) {
 // The fault of element i, or "".
 std::string FaultOfNumber(const Tensor& labels, int64_t i, const LabelRange& range) {
   const double label = labels.AsDouble(i);
+  if (range.no_label == label) return "";
   if (label >= range.min && label <= range.max) return "";  // NaN is in no range
   return fmt::format("label is {}: {}", LabelText(labels, label),
                      label < range.min ? range.below : range.above);
@@ -46,6 +47,14 @@ std::optional<LabelFault> FindLabelFault(const Tensor& labels, int64_t rows,
     if (!fault.empty()) return LabelFault{.row = i / row_size, .message = std::move(fault)};
   }
   return std::nullopt;
+}
+
+LabelRange RangeOfLists(LabelRange range) {
+  if (range.classes == 0) return range;
+  range.max = static_cast<double>(range.classes - 1);
+  range.below = range.above = range.outside;
+  range.no_label = -1;
+  return range;
 }
 
 std::string LabelHint(const LabelRange& range) {

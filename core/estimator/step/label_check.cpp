@@ -7,8 +7,11 @@ namespace {
 
 class CheckedStream final : public WrappedStream {
  public:
-  CheckedStream(std::unique_ptr<BatchStream> stream, nn::Labels<nn::LabelRange> ranges)
-      : WrappedStream(std::move(stream)), ranges_(std::move(ranges)) {}
+  CheckedStream(std::unique_ptr<BatchStream> stream, const nn::Labels<nn::LabelRange>& ranges)
+      : WrappedStream(std::move(stream)),
+        ranges_(ranges.Map([&](const std::string& head, const nn::LabelRange& range) {
+          return IsList(head) ? RangeOfLists(range) : range;
+        })) {}
 
   std::optional<Batch> Next() override {
     std::optional<Batch> batch = of().Next();
@@ -21,6 +24,13 @@ class CheckedStream final : public WrappedStream {
   }
 
  private:
+  // Whether the examples of a head have labels of any length.
+  [[nodiscard]] bool IsList(const std::string& head) const {
+    const nn::Labels<TensorSpec>& labels = of().spec().labels;
+    if (!labels.valid() || labels.is_dict() == head.empty()) return false;
+    const TensorSpec* const label = head.empty() ? &labels.only() : labels.Find(head);
+    return label != nullptr && !label->shape.fully_known();
+  }
   [[nodiscard]] const nn::LabelRange* RangeOf(const std::string& head) const {
     if (ranges_.is_dict()) return ranges_.Find(head);
     return ranges_.valid() ? &ranges_.only() : nullptr;

@@ -54,8 +54,14 @@ void SetPredictions(const MultiLabelHead& head, Value logits, HeadOutputs& outpu
                             {kPredictSignature, {ExportKind::kPredict, outputs.predictions}}};
 }
 
-// The words [B] or [B, K] as multi-hot float32 [B, n_classes]; "" is no word.
-Value MultiHot(const MultiLabelHead& head, Value words) {
+// Class ids [B, K] as multi-hot float32 [B, n_classes]; -1 is none.
+Value MultiHot(const MultiLabelHead& head, Value ids) {
+  const Value each = ops::OneHot(ids, {.depth = static_cast<int>(head.n_classes)});
+  return ops::Max(each, {1}, false, "labels");
+}
+
+// The words [B] or [B, K] likewise; "" is no word.
+Value MultiHotOfWords(const MultiLabelHead& head, Value words) {
   if (head.label_vocabulary.empty()) {
     Refuse(
         "labels are strings, and MultiLabelHead has no label_vocabulary",
@@ -67,13 +73,22 @@ Value MultiHot(const MultiLabelHead& head, Value words) {
     Refuse(fmt::format("labels shape must be [D0, D1, ... DN, ?] for strings, got {}",
                        words.shape().Text()));
   }
-  const Value ids = LabelIds(words, head.label_vocabulary);
-  const Value each = ops::OneHot(ids, {.depth = static_cast<int>(head.n_classes)});
-  return ops::Max(each, {1}, false, "labels");
+  return MultiHot(head, LabelIds(words, head.label_vocabulary));
+}
+
+// Labels of any length: TensorFlow's SparseTensor.
+bool IsList(Value labels) {
+  const Shape& shape = labels.shape();
+  return shape.known_rank() && shape.rank() == 2 && shape.dim(1) == kUnknownDim;
 }
 
 Value LabelsOf(const MultiLabelHead& head, Value labels, Value logits) {
-  if (labels.dtype() == DType::kString) return MultiHot(head, labels);
+  if (labels.dtype() == DType::kString) return MultiHotOfWords(head, labels);
+  if (IsList(labels)) {
+    if (IsInteger(labels.dtype())) return MultiHot(head, labels);
+    Refuse(fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
+           "a list holds the numbers of its classes: dtype: int64");
+  }
   return FloatLabels(CheckedLabels(labels, logits, head.n_classes));
 }
 
@@ -105,7 +120,10 @@ LabelRange MultiLabelHead::label_range() const {
           .below = kMessage,
           .above = kMessage,
           .vocabulary = label_vocabulary,
-          .lists = true};
+          .lists = true,
+          .classes = n_classes,
+          .outside = fmt::format("labels must be an integer SparseTensor with values in [0, {})",
+                                 n_classes)};
 }
 
 void MultiLabelHead::CheckOptions() const {

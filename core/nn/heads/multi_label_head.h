@@ -15,12 +15,14 @@ namespace tpuest::nn {
 
 // Takes logits and labels [B, n_classes], labels multi-hot: 1 for each class that the example has,
 // 0 for the others; or, with a label_vocabulary, strings [B] or [B, K]: the words that the example
-// has, and "" where it has fewer than K. The loss of an example is its mean over the classes.
-// Predictions: logits, probabilities [B, n_classes] and classes, the names of all classes, strings
-// of that shape. Metrics count each class of each example: average_loss, auc, auc_precision_recall,
-// for each threshold t accuracy/positive_threshold_t, precision/..., recall/..., and for each class
-// c of classes_for_class_based_metrics probability_mean/class<c>, auc/class<c>,
-// auc_precision_recall/class<c>; with a label_vocabulary the class's word stands for "class<c>".
+// has, and "" where it has fewer than K; or integers [B, K], K not known to the graph: lists of the
+// numbers of its classes, and -1 where it has fewer. The loss of an example is its mean over the
+// classes. Predictions: logits, probabilities [B, n_classes] and classes, the names of all classes,
+// strings of that shape. Metrics count each class of each example: average_loss, auc,
+// auc_precision_recall, for each threshold t accuracy/positive_threshold_t, precision/...,
+// recall/..., and for each class c of classes_for_class_based_metrics probability_mean/class<c>,
+// auc/class<c>, auc_precision_recall/class<c>; with a label_vocabulary the class's word stands for
+// "class<c>".
 struct MultiLabelHead {
   static constexpr std::string_view kType = "MultiLabelHead";
   static constexpr std::string_view kSummary = "a logit a class, of which any number may be true";
