@@ -24,6 +24,9 @@ struct Values {
 struct Row {
   std::vector<Values> columns;  // as Source::columns()
   Provenance from;
+  // How many records the reader goes on to after this one, where it leaves out what follows them: a
+  // source reads no further ahead. -1: not known.
+  int64_t records_after = -1;
   // Memory for columns that a source makes while it reads: Values point into it.
   std::string_view text;
   int64_t number = 0;

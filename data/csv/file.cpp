@@ -153,7 +153,15 @@ void CsvFile::Index(const Options& options) {
   offsets_.Append(size_);
 }
 
-std::string_view CsvFile::Record(int64_t i, Window& window) const {
+// Bytes that are fetched of a file that is read in order from record i on.
+size_t CsvFile::AheadFrom(int64_t i, int64_t records_after) const {
+  if (records_after < 0) return kAheadBytes;
+  const int64_t end = std::min(i + records_after + 1, records());
+  return std::min<uint64_t>(kAheadBytes,
+                            offsets_[static_cast<size_t>(end)] - offsets_[static_cast<size_t>(i)]);
+}
+
+std::string_view CsvFile::Record(int64_t i, Window& window, int64_t records_after) const {
   const uint64_t begin = offsets_[static_cast<size_t>(i)];
   const size_t size = offsets_[static_cast<size_t>(i) + 1] - begin;
   if (fd_ < 0) return WithoutLineEnd(std::string_view(memory_).substr(begin, size));
@@ -164,7 +172,7 @@ std::string_view CsvFile::Record(int64_t i, Window& window) const {
     const bool in_order = window.file == this && begin <= end_of_window && begin >= window.begin;
     // The window holds no file while it is filled: Fetch may throw half way.
     window.file = nullptr;
-    Fetch(begin, in_order ? std::max(size, kAheadBytes) : size, window.bytes);
+    Fetch(begin, in_order ? std::max(size, AheadFrom(i, records_after)) : size, window.bytes);
     window.file = this;
     window.begin = begin;
   }

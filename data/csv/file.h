@@ -69,8 +69,10 @@ class CsvFile {
   // Records after the header.
   [[nodiscard]] int64_t records() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   // Record i without its line end. The view is valid until the window's next use. Any thread.
-  // Throws Error kData for a file that has become shorter.
-  [[nodiscard]] std::string_view Record(int64_t i, Window& window) const;
+  // What is read ahead ends with record i + records_after, where that is not negative. Throws Error
+  // kData for a file that has become shorter.
+  [[nodiscard]] std::string_view Record(int64_t i, Window& window,
+                                        int64_t records_after = -1) const;
   // A byte whose place is known: where counting lines goes on from.
   struct Cursor {
     uint64_t position = 0;
@@ -88,6 +90,7 @@ class CsvFile {
   void Open(const Options& options);
   void Index(const Options& options);
   [[nodiscard]] Place PlaceAt(uint64_t position, Cursor& cursor) const;
+  [[nodiscard]] size_t AheadFrom(int64_t i, int64_t records_after) const;
   // Reads bytes [begin, begin + size), less at the end of the file, into `to`.
   void Fetch(uint64_t begin, size_t size, std::string& to) const;
 

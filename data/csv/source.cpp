@@ -219,7 +219,8 @@ class CsvRecords final : public IndexedSource {
     const auto file = static_cast<size_t>(row.from.file);
     const int64_t record = row.from.record;
     CsvState& state = StateOf(row);
-    const auto fault = parser_.Parse(files_[file]->Record(record, state.window), state);
+    const auto fault =
+        parser_.Parse(files_[file]->Record(record, state.window, row.records_after), state);
     if (!fault) return;
     throw Error(Code::kData, fault->message, fault->hint)
         .At(files_[file]->PlaceOf(record, fault->offset));

@@ -132,7 +132,11 @@ void BatchBuilder::AddRows(const Drawn& drawn, int64_t begin, int64_t end, int64
     column.writer->Begin(rows * window_);
     if (drawn.list_length > 0) column.writer->PadTo(drawn.list_length);
   }
-  for (int64_t record = begin * window_; record < end * window_; ++record) AddRow(drawn, record);
+  const bool is_part = IsTakenApart(drawn);
+  for (int64_t record = begin * window_; record < end * window_; ++record) {
+    row_.records_after = is_part ? end * window_ - record - 1 : -1;
+    AddRow(drawn, record);
+  }
   // Padding is a real row, so that no op of the model meets a value that data do not have.
   for (int64_t row = end - begin; row < rows; ++row) {
     for (int64_t i = 0; i < window_; ++i) AddRow(drawn, i);

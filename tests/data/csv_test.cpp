@@ -308,6 +308,27 @@ TEST_CASE("a file that is not kept in memory gives the same records in any order
   CHECK(file.PlaceOf(2, 2).column == 3);
 }
 
+TEST_CASE("what is read ahead ends with the records that are gone on to") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += fmt::format("{:09}\n", i);
+  Write(folder.File("a.csv"), text);
+  const CsvFile file(folder.File("a.csv"), {.header = false, .kept_bytes = 0});
+  CsvFile::Window window;
+  const auto read = [&](int64_t record, int64_t after) {
+    CHECK(file.Record(record, window, after) == fmt::format("{:09}", record));
+    return std::pair(window.begin, window.bytes.size());
+  };
+  using Bytes = std::pair<uint64_t, size_t>;
+  CHECK(read(20, 3) == Bytes(200, 10));  // it may be alone
+  CHECK(read(21, 2) == Bytes(210, 30));
+  CHECK(read(23, 0) == Bytes(210, 30));
+  CHECK(read(60, 500) == Bytes(600, 10));
+  CHECK(read(61, 500) == Bytes(610, 390));  // the file's end
+  CHECK(read(30, -1) == Bytes(300, 10));
+  CHECK(read(31, -1) == Bytes(310, 690));
+}
+
 TEST_CASE("records longer than what is read at a time are found whole") {
   const TemporaryFolder folder;
   const std::string long_text(size_t{3} << 20, 'x');
