@@ -309,6 +309,7 @@ void Session::JoinGroup(const ProcessPlace& place) {
         meeting.chief);
   }
   group_ = std::make_unique<Group>(std::move(settings));
+  permit_.emplace([this] { group_->NeedPlace(); });
   try {
     const BuildInfo& build = ThisBuild();
     group_->Agree("build", fmt::format("{} {} {}", build.version, build.commit, build.compiler));

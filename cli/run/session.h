@@ -16,6 +16,7 @@
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
 #include "config/diagnostics.h"
+#include "core/base/write_permit.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/hooks/hook_factory.h"
@@ -140,7 +141,8 @@ class Session {
   std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Group> group_;  // nullptr: this process trains alone, or not at all
+  std::unique_ptr<Group> group_;       // nullptr: this process trains alone, or not at all
+  std::optional<WritePermit> permit_;  // of the group
   std::unique_ptr<Device> device_;
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;

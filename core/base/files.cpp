@@ -21,6 +21,7 @@
 #include "core/base/system_error.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
+#include "core/base/write_permit.h"
 
 namespace tpuest {
 namespace {
@@ -160,6 +161,7 @@ std::string ReadWords(const std::string& path) {
 }
 
 void MakeDirectories(const std::string& path) {
+  NeedWritePermit();
   std::error_code error;
   fs::create_directories(path, error);
   if (error) {
@@ -169,6 +171,7 @@ void MakeDirectories(const std::string& path) {
 }
 
 bool RemoveFile(const std::string& path) {
+  if (!HasWritePermit()) return false;
   return ::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR;
 }
 
@@ -188,6 +191,7 @@ std::string MakeTemporaryFolder(std::string_view prefix) {
 }
 
 void RenameFolder(const std::string& from, const std::string& to, bool fsync) {
+  NeedWritePermit();
   if (::rename(from.c_str(), to.c_str()) != 0) ThrowErrno(to, "be created");
   if (fsync) SyncDirectory(DirName(to).empty() ? "." : DirName(to));
 }
@@ -259,6 +263,7 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
     : path_(std::move(path)),
       temporary_(fmt::format("{}{}{}", path_, kTemporary, ::getpid())),
       fsync_(fsync) {
+  NeedWritePermit();
   if (IsWrittenInPlace(path_)) {
     temporary_.clear();
     fsync_ = false;
@@ -278,13 +283,18 @@ AtomicFile::AtomicFile(std::string path, bool fsync)
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  const bool is_own = !temporary_.empty() && temporary_ != path_;
+  if (is_own || (temporary_ == path_ && HasWritePermit())) ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::Append(std::string_view bytes) { WriteAll(fd_, bytes, path_); }
+void AtomicFile::Append(std::string_view bytes) {
+  if (temporary_.empty() || temporary_ == path_) NeedWritePermit();
+  WriteAll(fd_, bytes, path_);
+}
 
 void AtomicFile::Commit() {
   if (fsync_ && !Synced(fd_)) ThrowErrno(path_, "flush");
+  NeedWritePermit();  // right before it counts
   const int fd = fd_;
   fd_ = -1;
   const bool is_closed = ::close(fd) == 0;
@@ -320,6 +330,7 @@ AppendFile::~AppendFile() {
 }
 
 void AppendFile::Append(std::string_view bytes) {
+  NeedWritePermit();
   if (fd_ >= 0) return WriteAll(fd_, bytes, path_);
   if (bytes.empty()) return;
   std::string whole = FileExists(path_) ? ReadFile(path_) : "";
@@ -353,6 +364,7 @@ MappedFile::~MappedFile() {
 // The lock belongs to the open file, not to the process (F_OFD_SETLK), so a second one in this
 // process is refused too; and unlike flock's it can be asked for without being taken.
 std::unique_ptr<FileLock> FileLock::TryAcquire(const std::string& path) {
+  NeedWritePermit();
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) ThrowErrno(path, "create");
   struct flock whole = WholeFile(F_WRLCK);

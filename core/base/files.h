@@ -1,7 +1,7 @@
 #pragma once
 // Files and folders. Every failure is an Error: kResource where the disk, the quota or the limit on
 // the size of files is exhausted, kUsage where a permission is missing or the disk is read-only,
-// kData for all else.
+// kData for all else. What changes a file asks for the write permit (core/base/write_permit.h).
 
 #include <cstdint>
 #include <memory>
@@ -26,9 +26,9 @@ namespace tpuest {
 [[nodiscard]] std::string ReadWords(const std::string& path);
 inline constexpr size_t kMostWordBytes = size_t{1} << 20;
 void MakeDirectories(const std::string& path);
-// Removes the file if it is there. Whether it is gone.
+// Removes the file if it is there. Whether it is gone; without a write permit it stays.
 bool RemoveFile(const std::string& path);
-// Removes a folder with all that it holds, if it is there.
+// Removes a folder of this process's own with all that it holds, if it is there.
 void RemoveTree(const std::string& path);
 // A new, empty folder of this process's own below TMPDIR (/tmp unless set); its name begins with
 // `prefix`. The caller removes it. Error kResource where none can be made.

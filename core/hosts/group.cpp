@@ -17,7 +17,9 @@ constexpr FrameKind kBeat = 16;
 constexpr FrameKind kVote = 17;
 constexpr FrameKind kVerdict = 18;
 constexpr FrameKind kLeave = 19;
-constexpr FrameKind kKey = 20;  // how many bytes the key has, the key, the value
+constexpr FrameKind kKey = 20;       // how many bytes the key has, the key, the value
+constexpr FrameKind kQuestion = 21;  // its number
+constexpr FrameKind kAnswer = 22;    // the same
 
 constexpr double kBeatSecs = 1;
 constexpr double kWakeSecs = 0.1;      // of who waits, to look at the clock
@@ -142,6 +144,7 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
     }
     if (kind == kLeave) peer.left = true;
     if (kind == kKey) TakeKey(bytes);
+    if (kind == kAnswer) peer.answered = As<uint64_t>(bytes);
     if (kind < peer.boxes.size()) {
       peer.boxes[kind].push_back({std::move(bytes), peer.heard});
       changed_.notify_all();
@@ -150,6 +153,7 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
   }
   if (kind == kVote) settings_.vote(As<int>(bytes));
   if (kind == kVerdict) Set(VerdictIn(bytes));
+  if (kind == kQuestion) Answer(from, bytes);
   changed_.notify_all();
 }
 
@@ -167,7 +171,10 @@ void Group::OnClosed(int from, const std::string& why) {
 
 void Group::OnTick() {
   const double now = SystemClock().Seconds();
-  const bool was_absent = now - std::exchange(last_tick_, now) > kAbsentSecs;
+  const double absent = now - last_tick_;
+  const bool was_absent = absent > kAbsentSecs;
+  if (absent > LongAbsence()) ++absences_;  // before the tick, by which NeedPlace tells it, too
+  last_tick_ = now;
   std::optional<std::pair<int, double>> silent;
   std::optional<Error> overdue;
   {
@@ -251,6 +258,48 @@ void Group::Tell(const Error& error) {
 void Group::Fail(const Error& error) {
   Judge(Error(error.code(), fmt::format("process {}: {}", rank(), error.message()),
               error.faults().front().hint));
+}
+
+// Behind a verdict there is none: who asks gets that, or sees this process leave.
+void Group::Answer(int from, std::string_view question) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (verdict_) return;
+  }
+  (void)links_.Send(from, kAnswer, std::span(&question, 1), kLastWordSecs);
+}
+
+void Group::Ask(uint64_t question) {
+  const std::string_view message[] = {BytesOf(question)};
+  for (int other = 0; other < size(); ++other) {
+    if (other != rank()) (void)links_.Send(other, kQuestion, message, kLastWordSecs);
+  }
+}
+
+bool Group::IsAnswered(uint64_t question) {
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank != this->rank() && !At(rank).left && At(rank).answered < question) return false;
+  }
+  return true;
+}
+
+void Group::NeedPlace() {
+  const int64_t absences = absences_;
+  const bool is_back = SystemClock().Seconds() - last_tick_ <= LongAbsence();
+  if (is_back && absences == excused_) return;
+  std::unique_lock lock(mutex_);
+  if (leaves_) return;
+  ThrowVerdict();
+  const uint64_t question = ++questions_;
+  lock.unlock();
+  Ask(question);
+  lock.lock();
+  while (!IsAnswered(question)) {
+    ThrowVerdict();
+    changed_.wait_for(lock, std::chrono::duration<double>(kWakeSecs));
+  }
+  ThrowVerdict();
+  excused_ = absences;
 }
 
 double Group::StepLimit() const {

@@ -12,10 +12,12 @@
 //   votes     worker to chief    a signal asks to stop: the chief decides at which step
 //   keys      each to each       what a plugin tells the other processes by name
 //   verdict   each to each       why all leave, with the exit code: once, the first stands
+//   questions each to each       by who stood still: whether there is a verdict
 //
 // Nothing waits for ever. A link that is closed, nothing heard for peer_secs, or no data for
 // step_secs is a verdict, that names the process, its last step and what was waited for. Every
-// wait ends with it; a process whose thread does not come back within two seconds is ended.
+// wait ends with it; a process whose thread does not come back within two seconds is ended. Who was
+// stopped itself, and goes on, writes nothing before all others have said that there is none.
 
 #include <array>
 #include <atomic>
@@ -108,6 +110,11 @@ class Group final : public KeyValueStore {
   // "process 1 (pid 77)", and of another machine's process its address, too.
   [[nodiscard]] std::string NameOf(int rank) const;
 
+  // For who is about to change a file that the group's next run may have by now. Where this process
+  // has stood still for half of the time after which it is lost, all others are asked first whether
+  // there is a verdict: throws it. Any thread but the one that reads.
+  void NeedPlace();
+
   // The verdict that this process's own error is for all others; the first verdict stands.
   void Fail(const Error& error);
   // Waits until every other process has left, at most so long. From now on none is missed.
@@ -125,7 +132,8 @@ class Group final : public KeyValueStore {
     int64_t step = 0;
     Phase phase = Phase::kPreparing;
     bool evaluates = false;
-    bool left = false;  // in order
+    uint64_t answered = 0;  // the last question of this process
+    bool left = false;      // in order
     bool closed = false;
   };
   struct Verdict {
@@ -147,6 +155,10 @@ class Group final : public KeyValueStore {
   void SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces);
   [[nodiscard]] Letter ReceiveLetter(int from, Channel channel);
   [[nodiscard]] double StepLimit() const;
+  [[nodiscard]] double LongAbsence() const { return settings_.peer_secs / 2; }
+  void Answer(int from, std::string_view question);
+  void Ask(uint64_t question);
+  [[nodiscard]] bool IsAnswered(uint64_t question);
   [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }
 
   GroupSettings settings_;
@@ -156,6 +168,7 @@ class Group final : public KeyValueStore {
   std::map<std::string, std::string, std::less<>> keys_;
   std::optional<Verdict> verdict_;
   bool leaves_ = false;
+  uint64_t questions_ = 0;
 
   std::atomic<Phase> phase_ = Phase::kPreparing;
   std::atomic<bool> evaluates_ = false;
@@ -164,9 +177,11 @@ class Group final : public KeyValueStore {
   std::atomic<double> input_wait_ = 0;
   std::atomic<double> device_until_ = 0;  // when its devices are lost; 0: they are not running
   std::vector<double> waited_for_;
+  std::atomic<double> last_tick_ = 0;  // of the thread that reads
+  std::atomic<int64_t> absences_ = 0;  // long ones, that this thread has found
+  std::atomic<int64_t> excused_ = 0;   // of these: all others have said that there is no verdict
   // Of the thread that reads.
   double last_beat_ = 0;
-  double last_tick_ = 0;
   bool voted_ = false;
   Links links_;  // the last: it is gone first
 };

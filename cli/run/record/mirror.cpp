@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/write_permit.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/export/export_folder.h"
 #include "core/io/bundle.h"
@@ -202,6 +203,7 @@ void Mirror::Work() {
         is_told = false;
       }
     } catch (const Error& error) {
+      if (!HasWritePermit()) return;
       if (!is_told) log_.Warning("run_config.mirror: {}; it is tried again", error.message());
       is_told = true;
     }

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/mounted.h"
+#include "core/base/write_permit.h"
 #include "core/io/saved_model_folder.h"
 
 namespace tpuest {
@@ -88,7 +89,7 @@ void ExportFolder::CopyToBucket(bool fsync) const {
     if (graph.empty()) return;
     WriteFileAtomically(JoinPath(path_, BaseName(graph)), ReadFile(graph), fsync);
   } catch (const std::exception&) {
-    RemoveTree(path_);
+    if (HasWritePermit()) RemoveTree(path_);
     throw;
   }
 }
@@ -122,6 +123,7 @@ void RemoveUnfinishedExports(const std::string& base) {
 }
 
 void RemoveExport(const std::string& path) {
+  NeedWritePermit();
   const std::string base = DirName(path);
   const std::string unfinished =
       JoinPath(base, fmt::format("{}{}", kUnfinishedExport, BaseName(path)));

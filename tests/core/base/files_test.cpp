@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/write_permit.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {
@@ -65,6 +66,33 @@ TEST_CASE("a temporary folder is a new one below TMPDIR") {
   CHECK(BaseName(first).starts_with("a."));
   CHECK(DirectoryExists(first));
   CHECK(first != second);
+}
+
+TEST_CASE(
+    "without a permit nothing gets a name, is appended to or is removed, and nothing is left") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("a");
+  WriteFileAtomically(path, "before", /*fsync=*/false);
+  AppendFile log(folder.File("log"));
+  log.Append("before");
+  AtomicFile begun(folder.File("begun"));
+  begun.Append("some");
+  const std::vector<std::string> names = {"a", "begun.tmp." + std::to_string(::getpid()), "log"};
+  CHECK(ListDirectory(folder.File("")) == names);
+  {
+    const WritePermit permit([] { throw Error(Code::kLost, "given up"); });
+    CHECK_THROWS_WITH_AS(WriteFileAtomically(path, "after"), "given up", Error);
+    CHECK_THROWS_WITH_AS(log.Append("after"), "given up", Error);
+    CHECK_THROWS_WITH_AS(begun.Commit(), "given up", Error);
+    CHECK_THROWS_WITH_AS(MakeDirectories(folder.File("folder")), "given up", Error);
+    CHECK_THROWS_WITH_AS(RenameFolder(path, folder.File("b")), "given up", Error);
+    CHECK(!RemoveFile(path));
+    CHECK(ReadFile(path) == "before");
+    CHECK(ReadFile(folder.File("log")) == "before");
+  }
+  log.Append(", after");
+  CHECK(ReadFile(folder.File("log")) == "before, after");
+  CHECK(RemoveFile(path));
 }
 
 TEST_CASE("what is written atomically to a pipe goes through it, and leaves it there") {
