@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/base/error.h"
+#include "data/at_least.h"
 
 namespace tpuest {
 namespace {
@@ -15,13 +16,6 @@ constexpr int64_t kShuffleBufferSize = 10000;
 
 [[noreturn]] void Refuse(const std::string& key, std::string message, std::string hint) {
   throw Error(Code::kUsage, std::move(message), std::move(hint)).Key(key);
-}
-
-void ExpectAtLeast(const std::optional<int64_t>& value, int64_t least, const std::string& key,
-                   const char* name) {
-  if (!value || *value >= least) return;
-  Refuse(fmt::format("{}.{}", key, name),
-         fmt::format("{} is {}; expected {} or more", name, *value, least), "");
 }
 
 std::optional<ShuffleOptions> TakeShuffle(CsvSource& csv, const std::string& key) {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "data/at_least.h"
 #include "data/pipeline/stages.h"
 
 namespace tpuest {
@@ -47,21 +48,16 @@ void CheckStage(const StageOptions& o, const std::string& key) {
     Refuse(key, fmt::format("a stage is one step, and this one is {}", Join(keys, " and ")),
            fmt::format("- {}: ...\n- {}: ...", keys[0], keys[1]));
   }
-  const auto at_least = [&](const std::optional<int64_t>& value, int64_t least, const char* name) {
-    if (!value || *value >= least) return;
-    Refuse(fmt::format("{}.{}", key, name),
-           fmt::format("{} is {}; expected {} or more", name, *value, least));
-  };
-  at_least(o.repeat, -1, "repeat");
-  at_least(o.take, -1, "take");
-  at_least(o.skip, 0, "skip");
-  at_least(o.batch, 1, "batch");
-  if (o.padded_batch) at_least(o.padded_batch->batch_size, 1, "padded_batch.batch_size");
-  if (o.shuffle) at_least(WindowOf(ShuffleOf(*o.shuffle)), 1, "shuffle");
+  ExpectAtLeast(o.repeat, -1, key, "repeat");
+  ExpectAtLeast(o.take, -1, key, "take");
+  ExpectAtLeast(o.skip, 0, key, "skip");
+  ExpectAtLeast(o.batch, 1, key, "batch");
+  if (o.padded_batch) ExpectAtLeast(o.padded_batch->batch_size, 1, key, "padded_batch.batch_size");
+  if (o.shuffle) ExpectAtLeast(WindowOf(ShuffleOf(*o.shuffle)), 1, key, "shuffle");
   if (o.window) {
-    at_least(o.window->size, 1, "window.size");
-    at_least(o.window->shift, 1, "window.shift");
-    at_least(o.window->stride, 1, "window.stride");
+    ExpectAtLeast(o.window->size, 1, key, "window.size");
+    ExpectAtLeast(o.window->shift, 1, key, "window.shift");
+    ExpectAtLeast(o.window->stride, 1, key, "window.stride");
   }
   if (o.cache && o.cache->empty()) Refuse(key + ".cache", "expected memory or a file");
   if (o.shard &&
@@ -109,13 +105,8 @@ void CheckInterleave(const InterleaveOptions& o, size_t index, const std::string
     Refuse(key, "interleave is the first stage: it takes the source's files in turns",
            "put the others behind it");
   }
-  const auto at_least_one = [&](int64_t value, const char* name) {
-    if (value >= 1) return;
-    Refuse(fmt::format("{}.interleave.{}", key, name),
-           fmt::format("{} is {}; expected 1 or more", name, value));
-  };
-  at_least_one(o.cycle_length, "cycle_length");
-  at_least_one(o.block_length, "block_length");
+  ExpectAtLeast(o.cycle_length, 1, key + ".interleave", "cycle_length");
+  ExpectAtLeast(o.block_length, 1, key + ".interleave", "block_length");
 }
 
 void CheckBuckets(const BucketOptions& o, const std::string& key) {
