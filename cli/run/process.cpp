@@ -64,7 +64,7 @@ bool WorksInGroup(const Job& job, const ProcessPlace& place, const Invocation& i
   SpreadReplicas(place, options.run_config);
   const int replicas = ReplicasOf(options);
   return replicas > 1 && ReplicasIn(options, *mode) == replicas && replicas % place.size == 0 &&
-         DeviceName(invocation.device, job) == "cpu";
+         SpansProcesses(DeviceName(invocation.device, job));
 }
 
 // The inputs that all processes of a command read.
@@ -84,7 +84,7 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
                 static_cast<int>(place.rank));
   const std::optional<Mode> mode = ReadingMode(invocation);
   const std::string device = DeviceName(invocation.device, job);
-  if (!SpansProcesses(device) || (mode && device != "cpu")) {
+  if (!SpansProcesses(device)) {
     throw Error(
         Code::kUsage,
         fmt::format("--device {} {} in one process, this is one of {}", device,
