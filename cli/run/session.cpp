@@ -23,6 +23,7 @@
 #include "cli/run/record/json.h"
 #include "cli/run/same_run.h"
 #include "core/backend/cpu/program.h"
+#include "core/backend/pjrt/log.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
@@ -297,6 +298,7 @@ void Session::JoinGroup(const ProcessPlace& place) {
   settings.asked_to_stop = [] { return static_cast<int>(process_stop.kind()); };
   settings.vote = [](int kind) { process_stop.Request(static_cast<StopSignal::Kind>(kind)); };
   settings.end = [](const Error& verdict) {
+    EndPjrtSilence();  // it may be a plugin's call that does not come back
     fmt::print(stderr, "error: {}\n", verdict.message());
     std::fflush(stderr);
     _exit(static_cast<int>(verdict.code()));

@@ -31,6 +31,11 @@ class Stderr {
     ::dup2(saved_, STDERR_FILENO);
     ::close(saved_);
   }
+  void UnmuteForGood() {
+    const std::lock_guard lock(mutex_);
+    if (muted_ > 0 && saved_ >= 0) ::dup2(saved_, STDERR_FILENO);
+    ++muted_;
+  }
 
  private:
   std::mutex mutex_;
@@ -56,5 +61,7 @@ PjrtSilence::PjrtSilence(PjrtLogging logging) : on_(logging == PjrtLogging::kQui
 PjrtSilence::~PjrtSilence() {
   if (on_) Stderr::Get().Unmute();
 }
+
+void EndPjrtSilence() { Stderr::Get().UnmuteForGood(); }
 
 }  // namespace tpuest

@@ -23,4 +23,7 @@ class PjrtSilence {
   const bool on_;
 };
 
+// For who ends this process with a last word: what is written to stderr from now on arrives.
+void EndPjrtSilence();
+
 }  // namespace tpuest
