@@ -1,6 +1,8 @@
 #include "models/table_lookup.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "core/nn/columns/column_values.h"
 #include "core/nn/job_place.h"
@@ -34,11 +36,22 @@ nn::FeatureColumns LookupColumns(const nn::EmbeddingConfigSpec& spec) {
   return columns;
 }
 
-nn::TableStart StartOf(const nn::TableConfig& table) {
+// The first feature that looks a table up makes it, in its own scope.
+std::string ScopeOfTable(const nn::EmbeddingConfigSpec& spec, const std::string& name) {
+  const auto& features = spec.feature_to_config_dict;
+  const auto first = std::find_if(features.begin(), features.end(), [&](const auto& feature) {
+    return feature.second.table_id == name;
+  });
+  return first == features.end() ? "" : nn::ScopeOf(first->first);
+}
+
+nn::TableStart StartOf(const nn::EmbeddingConfigSpec& spec, const std::string& name) {
+  const nn::TableConfig& table = spec.table_to_config_dict.at(name);
   const auto dimension = static_cast<double>(table.dimension);
   return {Shape({table.vocabulary_size, table.dimension}),
           table.initializer.value_or(
-              nn::TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)})};
+              nn::TruncatedNormalInitializer{.mean = 0, .stddev = 1 / std::sqrt(dimension)}),
+          ScopeOfTable(spec, name)};
 }
 
 const Variable& TableOf(nn::LayerContext& layers, const std::string& name,
@@ -66,7 +79,7 @@ class TableLookups {
   void Put(const std::string& name, const nn::FeatureConfig& feature, ModelInputs& inputs) {
     const nn::TableConfig& table = spec_.table_to_config_dict.at(feature.table_id);
     const NameScope scope(layers_.graph, nn::ScopeOf(name));
-    const nn::TableStart start = StartOf(table);
+    const nn::TableStart start = StartOf(spec_, feature.table_id);
     const Variable& variable = TableOf(layers_, feature.table_id, start);
     const nn::Categories& ids =
         values_.CategoriesOf(feature.weight_key ? name + std::string(kWeighted) : name);

@@ -10,6 +10,7 @@
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
 #include "cli/job/recipes.h"
+#include "cli/job/row_counts.h"
 #include "cli/job/step_counts.h"
 #include "cli/job/tensorflow_names.h"
 #include "cli/shell/invocation.h"
@@ -102,6 +103,7 @@ class Validator {
           "67108864 is 64 MiB; a replica takes at least one batch at once");
     }
     CheckDevice();
+    faults_.AddAll(CheckRowCounts(job_));
     CheckPreemption();
     CheckGroupDeadlines();
     if (job_.tpuest.on_nan.max_skips < 0) {

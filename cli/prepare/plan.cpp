@@ -166,6 +166,14 @@ bool IsCompressed(const SourceOptions& source) {
       source);
 }
 
+std::optional<RowRules> RulesOfRows(const Job& job) {
+  const EmbeddingsOptions& options = job.tpuest.embeddings;
+  if (!options.counts_rows()) return std::nullopt;
+  return RowRules{.admit_after = options.admit_after,
+                  .evict_after_steps = options.evict_after_steps,
+                  .decides_every = job.estimator.run_config.save_checkpoints_steps.value_or(1)};
+}
+
 PlanReport Report(const Job& job, const std::string& file, const TrainInput& input,
                   const PlannedRun& run) {
   PlanReport report{.job = job.name ? fmt::format("{}: {}", file, *job.name) : file,
@@ -180,6 +188,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .replicas = run.replicas,
                     .model = CostOf(*run.model, KeepingOf(job.tpuest.embeddings).layout),
                     .most_of_tables = job.tpuest.embeddings.max_resident_bytes,
+                    .row_rules = RulesOfRows(job),
                     .warm_start = run.warm_start,
                     .process = ThisProcess(ReadTfConfig(RulesOf(job)))};
   if (job.estimator.use_tpu) {

@@ -150,6 +150,20 @@ Json JsonOfTable(const TableRow& table, int replicas) {
   return json;
 }
 
+std::string RowRulesText(const std::optional<RowRules>& rules) {
+  if (!rules) return "";
+  std::vector<std::string> parts;
+  if (rules->admit_after > 1) {
+    parts.push_back(fmt::format("trained from sight {} on", WithCommas(rules->admit_after)));
+  }
+  if (rules->evict_after_steps) {
+    parts.push_back(
+        fmt::format("forgotten after {} steps without one", WithCommas(*rules->evict_after_steps)));
+  }
+  return fmt::format("rows: {}, as every {} steps decide\n", Join(parts, ", "),
+                     WithCommas(rules->decides_every));
+}
+
 // What a process holds: all of an array, of an index the rows that were written.
 std::string TablesText(const PlanReport& report) {
   if (report.model.tables.empty()) return "";
@@ -175,7 +189,7 @@ std::string TablesText(const PlanReport& report) {
     text += fmt::format(", {} may be held (tpuest.embeddings.max_resident_bytes)",
                         BytesText(*report.most_of_tables));
   }
-  return text + "\n";
+  return text + "\n" + RowRulesText(report.row_rules);
 }
 
 std::string WarmStartText(const std::vector<WarmStartRow>& started) {
@@ -250,6 +264,11 @@ Json JsonOfPlan(const PlanReport& report) {
   }
   json["layers"] = Json::array();
   for (const LayerRow& layer : model.layers) json["layers"].push_back(JsonOfLayer(layer));
+  if (report.row_rules) {
+    json["row_rules"] = {{"admit_after", report.row_rules->admit_after},
+                         {"evict_after_steps", OrNull(report.row_rules->evict_after_steps)},
+                         {"decides_every", report.row_rules->decides_every}};
+  }
   for (const TableRow& table : model.tables) {
     json["tables"].push_back(JsonOfTable(table, report.replicas));
   }

@@ -9,6 +9,7 @@
 #include "cli/job/step_counts.h"
 #include "cli/prepare/plan_layers.h"
 #include "cli/shell/report.h"
+#include "core/backend/row_sights.h"
 #include "core/estimator/planned_run.h"
 #include "core/hosts/launch.h"
 #include "core/hosts/shares.h"
@@ -43,6 +44,7 @@ struct PlanReport {
   std::optional<IterationsPerLoop> iterations_per_loop;
   ModelCost model;
   std::optional<int64_t> most_of_tables;  // tpuest.embeddings.max_resident_bytes
+  std::optional<RowRules> row_rules;      // nullopt: rows are not counted
   std::string kernels;                    // the CPU engine's (KernelsText); empty for a topology
   std::optional<int64_t> cpu_bytes;       // bytes of a step on the CPU engine, beside the variables
   std::optional<int64_t> keeping_bytes;   // the same without tpuest.remat; absent if there is none

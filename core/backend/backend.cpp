@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/backend/row_sights.h"
 #include "core/backend/row_table.h"
 
 namespace tpuest {
@@ -93,6 +94,39 @@ std::vector<std::shared_ptr<RowTable>> VariableStore::tables() const {
     if (column.column == 0 && column.table != nullptr) tables.push_back(column.table);
   }
   return tables;
+}
+
+void VariableStore::CountRows(CountedTable table) {
+  const std::string weights = table.sights->table();
+  watches_[weights] = {.sights = table.sights, .counts = true};
+  for (const RowVariable& variable : table.variables) {
+    if (variable.name != weights) watches_[variable.name] = {.sights = table.sights};
+  }
+  counted_[weights] = std::move(table);
+}
+
+const RowWatch* VariableStore::FindWatch(const std::string& name) const {
+  const auto found = watches_.find(name);
+  return found == watches_.end() ? nullptr : &found->second;
+}
+
+void VariableStore::EndStep(bool applied) {
+  for (const auto& [weights, table] : counted_) {
+    if (!applied) {
+      table.sights->DropStep();
+      continue;
+    }
+    const auto step = static_cast<int64_t>(Get("global_step").AsDouble(0));
+    for (const int64_t row : table.sights->EndStep(step)) {
+      for (const RowVariable& variable : table.variables) ForgetRow(variable, table.width, row);
+    }
+  }
+}
+
+void VariableStore::ForgetRow(const RowVariable& variable, int64_t width, int64_t row) {
+  if (const RowColumn* const rows = FindRows(variable.name)) return rows->table->Drop(row);
+  float* const values = tensors_.at(variable.name).data<float>() + row * width;
+  variable.initial(static_cast<uint64_t>(row * width), width, values);
 }
 
 void VariableStore::LeaveWith(std::shared_ptr<VariableHolder> holder,

@@ -53,6 +53,18 @@ class VariableStore {
   // Each once, by the names of their weights.
   [[nodiscard]] std::vector<std::shared_ptr<RowTable>> tables() const;
 
+  // ---- tables whose rows are counted (row_sights.h)
+  // Counts those of a table from now on; in the place of what was known of it.
+  void CountRows(CountedTable table);
+  // nullptr: those of the variable's table are not. It stays where it is when they are counted
+  // anew.
+  [[nodiscard]] const RowWatch* FindWatch(const std::string& name) const;
+  // By the names of their weights.
+  [[nodiscard]] const std::map<std::string, CountedTable>& counted() const { return counted_; }
+  // A step has updated these tables, or was not applied: counts what it saw, and puts the rows
+  // that are forgotten to their initial values.
+  void EndStep(bool applied);
+
   // ---- for programs on the host, which read and write at the tensors' addresses
   void BringHome() const;
   // Says that any value may have been written.
@@ -67,11 +79,14 @@ class VariableStore {
 
  private:
   void BringHome(const std::string& name) const;
+  void ForgetRow(const RowVariable& variable, int64_t width, int64_t row);
 
   mutable std::map<std::string, Tensor> tensors_;
   std::map<std::string, uint64_t> versions_;
   std::shared_ptr<const RowKeeping> row_keeping_;
   std::map<std::string, RowColumn> columns_;
+  std::map<std::string, CountedTable> counted_;
+  std::map<std::string, RowWatch> watches_;
   std::shared_ptr<VariableHolder> holder_;
   mutable std::set<std::string> away_;  // the holder's value is the newest
 };

@@ -147,6 +147,8 @@ class PlanContext {
   [[nodiscard]] virtual Buffer VariableInput(int i) = 0;
   // The same where it is kept by rows, which have no memory that a buffer is; nullptr: it is not.
   [[nodiscard]] virtual const RowColumn* RowsInput(int /*i*/) { return nullptr; }
+  // How updates of it are counted; nullptr: they are not.
+  [[nodiscard]] virtual const RowWatch* WatchInput(int /*i*/) { return nullptr; }
   // Leaves the kernel. Not called: the op does nothing at run time (Alias).
   virtual void Run(Kernel kernel) = 0;
   // Leaves a kernel for elements 0 .. n - 1 that depend on nothing but themselves: what runs once

@@ -227,6 +227,10 @@ void RowTable::Remove(int64_t row) {
   }
 }
 
+void RowTable::Drop(int64_t row) {
+  if (IsWritten(row)) Remove(row);
+}
+
 void RowTable::Prefetch(int64_t row) const {
   if (!IsArray()) return __builtin_prefetch(&slots_[HomeOf(row)]);
   __builtin_prefetch(&bits_[row / 64]);

@@ -12,7 +12,6 @@
 // Any number of threads may read while none writes.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -23,15 +22,6 @@
 #include "core/backend/row_keeping.h"
 
 namespace tpuest {
-
-// Draws elements first .. first + n - 1 of a variable's initial value.
-using RowDraw = std::function<void(uint64_t first, int64_t n, float* to)>;
-
-// One of the variables of a table.
-struct RowVariable {
-  std::string name;
-  RowDraw initial;
-};
 
 class RowTable {
  public:
@@ -61,6 +51,8 @@ class RowTable {
   // Gives rows first .. first + n - 1 values: those that are not written and are drawn so stay as
   // they are.
   void SetRange(int column, int64_t first, int64_t n, const float* values);
+  // A row is as if nobody had written it. Between steps.
+  void Drop(int64_t row);
   [[nodiscard]] std::shared_mutex& mutex() const { return mutex_; }
 
   // ---- what was written

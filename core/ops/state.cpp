@@ -5,6 +5,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "core/backend/row_sights.h"
 #include "core/backend/row_table.h"
 #include "core/graph/flops.h"
 #include "core/kernels/binary.h"
@@ -297,9 +298,17 @@ void PlanScatter(PlanContext& context) {
   });
 }
 
+// Counts a row that an update is of, where it is counted, and says whether it may be written.
+bool Admits(const RowWatch* watch, int64_t row) {
+  if (watch == nullptr) return true;
+  if (watch->counts) watch->sights->See(row);
+  return watch->sights->IsTrained(row);
+}
+
 // Updates of several variables of a table may run beside each other.
 void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
   const Buffer updates = context.Input(2);
+  const RowWatch* const watch = context.WatchInput(0);
   const int64_t width = rows.table->width();
   context.Run([=, rows = &rows](const Task& task) {
     RowTable* const table = rows->table.get();
@@ -310,7 +319,7 @@ void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowCo
       const int64_t next = i + kAhead < indices.count() ? indices.At(task, i + kAhead, -1) : -1;
       if (next >= 0) table->Prefetch(next);
       const int64_t at = indices.At(task, i, -1);
-      if (at >= 0) table->Write(rows->column, at, from);
+      if (at >= 0 && Admits(watch, at)) table->Write(rows->column, at, from);
     }
   });
 }
@@ -324,10 +333,11 @@ void PlanScatterUpdate(PlanContext& context) {
       static_cast<size_t>(RowElements(context)) * ElementBytes(context.InputDType(2));
   const Buffer variable = context.VariableInput(0);
   const Buffer updates = context.Input(2);
+  const RowWatch* const watch = context.WatchInput(0);
   context.Run([=](const Task& task) {
     for (int64_t i = 0; i < indices.count(); ++i) {
       const int64_t at = indices.At(task, i, -1);
-      if (at < 0) continue;
+      if (at < 0 || !Admits(watch, at)) continue;
       std::memcpy(task.At<char>(variable) + static_cast<size_t>(at) * bytes,
                   task.At<char>(updates) + static_cast<size_t>(i) * bytes, bytes);
     }

@@ -51,7 +51,9 @@ def embedding_fixtures():
                       'embedding_config_spec.feature_to_config_dict.*.table_id': ['u'],
                       'embedding_config_spec.feature_to_config_dict.*.max_sequence_length': [1]}}
     yield {'name': 'tables by rows', 'job': by_name(PARAMETERS[1]), 'focus': [('tpuest', 'embeddings')],
-           'commands': RUN_ONLY, 'values': {'tpuest.embeddings.whole_table_bytes': [0]}}
+           'commands': RUN_ONLY, 'values': {'tpuest.embeddings.whole_table_bytes': [0],
+                                            'tpuest.embeddings.admit_after': [3],
+                                            'tpuest.embeddings.evict_after_steps': [1]}}
     several = {'type': 'categorical_column_with_vocabulary_list', 'key': 'words',
                'vocabulary_list': ['red', 'green', 'blue', 'black']}
     also = {**several, 'key': 'words2', 'vocabulary_list': ['blue', 'pink', 'green', 'red']}

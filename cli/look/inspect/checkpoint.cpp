@@ -102,12 +102,17 @@ class CheckpointPrinter {
     std::string text;
     std::optional<TensorStatistics> statistics;
     std::optional<TableNote> table;
+    std::optional<SeenNote> seen;
     if (SizeOf(dtype) > 0) {
       const Tensor tensor = reader_.Read(name);
       statistics = StatisticsOf(tensor);
       table = NoteOfTable(reader_, name, tensor);
+      seen = NoteOfSeen(name, tensor);
     }
-    if (statistics) {
+    if (seen) {
+      entry["seen"] = JsonOf(*seen);
+      text = TextOf(*seen);
+    } else if (statistics) {
       AddStatistics(*statistics, entry, text);
       totals_.not_finite += statistics->nans + statistics->infs;
     }

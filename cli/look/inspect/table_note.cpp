@@ -6,6 +6,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
+#include "core/estimator/checkpoint/row_tables.h"
 
 namespace tpuest::cli {
 namespace {
@@ -47,6 +48,29 @@ std::optional<TableNote> NoteOfTable(const BundleReader& reader, const std::stri
   TableNote note{true, tensor.shape().dim(0), LargestOf(tensor)};
   for (RowNorm& norm : note.largest) norm.row = numbers.data<int64_t>()[norm.row];
   return note;
+}
+
+std::optional<SeenNote> NoteOfSeen(const std::string& name, const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  const bool fits = IsSeenEntry(name) && tensor.dtype() == DType::kInt64 && shape.rank() == 2 &&
+                    shape.dim(1) == 4;
+  if (!fits) return std::nullopt;
+  SeenNote note{.rows = shape.dim(0)};
+  const int64_t* numbers = tensor.data<int64_t>();
+  for (int64_t i = 0; i < note.rows; ++i, numbers += 4) {
+    note.last_step = std::max(note.last_step, numbers[2]);
+    if (numbers[3] != 0) ++note.trained;
+  }
+  return note;
+}
+
+std::string TextOf(const SeenNote& note) {
+  return fmt::format("{} rows seen, {} of them trained, the last at step {}", WithCommas(note.rows),
+                     WithCommas(note.trained), WithCommas(note.last_step));
+}
+
+Json JsonOf(const SeenNote& note) {
+  return {{"rows", note.rows}, {"trained", note.trained}, {"last_step", note.last_step}};
 }
 
 std::string TextOf(const TableNote& note) {

@@ -26,6 +26,18 @@ struct TableNote {
 [[nodiscard]] std::optional<TableNote> NoteOfTable(const BundleReader& reader,
                                                    const std::string& name, const Tensor& tensor);
 
+// What the counts of a table's rows tell (tpuest/seen/TABLE).
+struct SeenNote {
+  int64_t rows = 0;       // that were seen
+  int64_t trained = 0;    // of them
+  int64_t last_step = 0;  // that saw one
+};
+// nullopt: the tensor is none.
+[[nodiscard]] std::optional<SeenNote> NoteOfSeen(const std::string& name, const Tensor& tensor);
+// "5 rows seen, 3 of them trained, the last at step 20"
+[[nodiscard]] std::string TextOf(const SeenNote& note);
+[[nodiscard]] Json JsonOf(const SeenNote& note);
+
 // "5 rows written, largest norms 3: 1.25, 17: 1.1, 4: 0.9"
 [[nodiscard]] std::string TextOf(const TableNote& note);
 [[nodiscard]] Json JsonOf(const TableNote& note);

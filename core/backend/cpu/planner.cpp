@@ -326,6 +326,12 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] const RowColumn* RowsInput(int i) override {
     return planner_.RowsOf(*node_.input(i).node);
   }
+  [[nodiscard]] const RowWatch* WatchInput(int i) override {
+    const std::string& name = node_.input(i).node->Attr<std::string>("shared_name");
+    const RowWatch* const watch = planner_.variables_.FindWatch(name);
+    if (watch != nullptr) planner_.plan_.counts_rows = true;
+    return watch;
+  }
   void Run(Kernel kernel) override {
     if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
     if (Phase().level == Level::kBlock) {

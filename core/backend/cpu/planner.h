@@ -90,6 +90,7 @@ struct CenteredUpdate {
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::set<const RowColumn*> tables;  // the weights of those that updates write, each once
+  bool counts_rows = false;           // of tables
   std::vector<Task::Location> locations;
   size_t global_bytes = 0;
   size_t replica_bytes = 0;  // of each replica

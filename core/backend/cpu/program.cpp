@@ -162,6 +162,7 @@ class CpuProgram final : public Program {
       result.not_finite = gate_->AfterUpdates();
       result.applied = result.not_finite.empty();
     }
+    if (plan_.counts_rows) variables_.EndStep(result.applied);
     for (size_t i = 0; i < bound_.fetches.size(); ++i) {
       result.fetches.push_back(Fetch(bound_.fetches[i], plan_.fetches[i]));
     }

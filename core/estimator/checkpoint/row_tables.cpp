@@ -1,6 +1,7 @@
 #include "core/estimator/checkpoint/row_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -23,6 +24,8 @@ int64_t WholeBytes(const Shape& shape) {
 }
 
 constexpr std::string_view kKeys = "-keys";
+constexpr std::string_view kSeen = "tpuest/seen/";
+constexpr int64_t kSeenNumbers = 4;  // of a row
 
 std::string KeysOf(const std::string& table) { return table + std::string(kKeys); }
 
@@ -36,6 +39,15 @@ int64_t RowsAtOnce(int64_t width) {
   return std::max<int64_t>(kPieceBytes / (width * static_cast<int64_t>(sizeof(float))), 1);
 }
 
+[[noreturn]] void ThrowNotDrawn(const Variable& variable, const Variable& weights) {
+  throw Error(Code::kUsage,
+              fmt::format("the initial value of \"{}\", {}, is no function of the row",
+                          variable.name, variable.shape.Text()),
+              "initializer: {type: truncated_normal}, random_normal, random_uniform, a "
+              "variance_scaling or a constant")
+      .At(weights.handle.node->origin());
+}
+
 // A new table of these variables; nullptr where it is better kept whole.
 std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t seed,
                                    const RowKeeping& keeping) {
@@ -47,12 +59,7 @@ std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t see
     std::optional<RowDraw> draw = ops::RowDrawOf(variable->initial_value, seed);
     if (!fits || !draw) {
       if (WholeBytes(weights.shape) <= kMostDrawnBytes) return nullptr;
-      throw Error(Code::kUsage,
-                  fmt::format("the initial value of \"{}\", {}, is no function of the row",
-                              variable->name, variable->shape.Text()),
-                  "initializer: {type: truncated_normal}, random_normal, random_uniform, a "
-                  "variance_scaling or a constant")
-          .At(weights.handle.node->origin());
+      ThrowNotDrawn(*variable, weights);
     }
     rows.push_back({variable->name, *std::move(draw)});
   }
@@ -227,6 +234,63 @@ std::shared_ptr<const StreamedTensor> ValueStream(const std::shared_ptr<RowTable
                      }});
 }
 
+// The numbers of what is known of a row, as an entry has them.
+using SeenNumbers = std::array<int64_t, kSeenNumbers>;
+
+SeenNumbers NumbersOf(const Sight& sight) {
+  return {sight.row, sight.count, sight.last_step, sight.is_trained};
+}
+
+Sight SightOf(const SeenNumbers& numbers) {
+  return {.row = numbers[0],
+          .last_step = numbers[2],
+          .count = static_cast<uint32_t>(std::clamp<int64_t>(numbers[1], 0, UINT32_MAX)),
+          .is_trained = numbers[3] == 1 ? 1U : 0U};
+}
+
+std::shared_ptr<const StreamedTensor> SeenStream(const RowSights& known) {
+  const auto sights = std::make_shared<const std::vector<Sight>>(known.Sorted());
+  return std::make_shared<StreamedTensor>(
+      StreamedTensor{.dtype = DType::kInt64,
+                     .shape = Shape({static_cast<int64_t>(sights->size()), kSeenNumbers}),
+                     .write = [sights](const TakeBytesFn& take) {
+                       const auto most = static_cast<size_t>(kPieceBytes) / sizeof(SeenNumbers);
+                       std::vector<SeenNumbers> numbers;
+                       for (size_t first = 0; first < sights->size(); first += most) {
+                         numbers.clear();
+                         const size_t end = std::min(first + most, sights->size());
+                         for (size_t i = first; i < end; ++i)
+                           numbers.push_back(NumbersOf((*sights)[i]));
+                         take({reinterpret_cast<const char*>(numbers.data()),
+                               numbers.size() * sizeof(SeenNumbers)});
+                       }
+                     }});
+}
+
+// What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.
+std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table, int64_t rows) {
+  const std::string name = std::string(kSeen) + table;
+  const Entries entries(saved);
+  const std::optional<Shape> shape = entries.ShapeOf(name, DType::kInt64);
+  if (!shape) return {};
+  std::vector<Sight> sights;
+  bool is_sound = shape->rank() == 2 && shape->dim(1) == kSeenNumbers;
+  if (is_sound) {
+    const std::vector<int64_t> all = entries.Keys(name);
+    int64_t next = 0;  // the least that a row's number may be
+    for (size_t at = 0; at < all.size() && is_sound; at += kSeenNumbers) {
+      SeenNumbers numbers{};
+      std::copy_n(all.begin() + static_cast<int64_t>(at), kSeenNumbers, numbers.begin());
+      sights.push_back(SightOf(numbers));
+      is_sound = numbers[0] >= next && numbers[0] < rows && NumbersOf(sights.back()) == numbers;
+      next = numbers[0] + 1;
+    }
+  }
+  if (is_sound) return sights;
+  throw Error(Code::kCheckpoint, fmt::format("{}: \"{}\", {}, are no counts of {} rows that rise",
+                                             saved.prefix, name, shape->Text(), rows));
+}
+
 }  // namespace
 
 RowKeeping KeepingOf(const EmbeddingsOptions& options) {
@@ -280,6 +344,49 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
   }
   return restored;
 }
+
+void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
+               VariableStore& store) {
+  const auto budget =
+      store.row_keeping() != nullptr ? store.row_keeping()->budget : std::make_shared<RowBudget>();
+  for (const TableVariables& variables : TablesOf(graph)) {
+    const Variable& weights = *variables.front();
+    CountedTable table{.sights = std::make_shared<RowSights>(weights.name, rules, budget),
+                       .width = weights.shape.dim(1),
+                       .variables = {}};
+    for (const Variable* const variable : variables) {
+      std::optional<RowDraw> draw = ops::RowDrawOf(variable->initial_value, seed);
+      if (!draw && rules.evict_after_steps) ThrowNotDrawn(*variable, weights);
+      table.variables.push_back({variable->name, draw.value_or(RowDraw())});
+    }
+    table.sights->Set(SavedSights(saved, weights.name, weights.shape.dim(0)));
+    store.CountRows(std::move(table));
+  }
+}
+
+std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
+  std::vector<NamedTensor> entries;
+  for (const auto& [weights, table] : store.counted()) {
+    entries.push_back({std::string(kSeen) + weights, {}, SeenStream(*table.sights)});
+  }
+  return entries;
+}
+
+std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
+  std::map<std::string, Tensor> all = store.tensors();
+  for (const NamedTensor& entry : SeenEntries(store)) {
+    Tensor numbers(DType::kInt64, entry.streamed->shape);
+    auto* to = static_cast<char*>(numbers.raw());
+    entry.streamed->write([&](std::string_view bytes) {
+      std::memcpy(to, bytes.data(), bytes.size());
+      to += bytes.size();
+    });
+    all.emplace(entry.name, std::move(numbers));
+  }
+  return all;
+}
+
+bool IsSeenEntry(std::string_view name) { return name.starts_with(kSeen); }
 
 std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_table_bytes) {
   std::vector<NamedTensor> entries;

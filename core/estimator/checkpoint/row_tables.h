@@ -10,6 +10,11 @@
 //   <table>-values     float32 [n, D]  and of each slot: <table>/Adagrad-values
 //
 // So the bytes follow from the values and the sizes alone, never from how the rows are kept.
+//
+// Of a table whose rows are counted (core/backend/row_sights.h) there is beside it
+//
+//   tpuest/seen/<table>  int64 [n, 4]  the rows that were seen, the smallest first: number, how
+//                                      many steps saw it, the last of them, 1 if it is trained
 
 #include <map>
 #include <set>
@@ -17,6 +22,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/backend/row_sights.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/options/options.h"
 #include "core/graph/graph.h"
@@ -41,6 +47,17 @@ std::set<std::string> MakeTables(const Graph& graph, uint64_t seed, VariableStor
 std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
                                     const std::map<std::string, std::string>& names,
                                     VariableStore& store);
+
+// Has the store count the rows of the graph's tables, on from what `saved` knows of them. `seed`:
+// of what is drawn. Error kUsage where rows may be forgotten and an initial value is no function of
+// the row, kCheckpoint for counts that are damaged.
+void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
+               VariableStore& store);
+// The entries of what was counted.
+[[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
+// The variables of a store that are kept whole, and these entries.
+[[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
+[[nodiscard]] bool IsSeenEntry(std::string_view name);
 
 // What a checkpoint has of the tables of a store.
 [[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,

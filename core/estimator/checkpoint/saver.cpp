@@ -170,7 +170,11 @@ std::vector<NamedTensor> Saver::Variables() const {
   for (NamedTensor& entry : TableEntries(args_.variables, args_.whole_table_bytes)) {
     tensors.push_back(std::move(entry));
   }
-  const std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);
+  std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);
+  for (NamedTensor& entry : SeenEntries(args_.variables)) {
+    large.push_back(entry.name);
+    tensors.push_back(std::move(entry));
+  }
   if (!large.empty()) {
     tensors.push_back({kTablesEntry, Tensor::Strings({static_cast<int64_t>(large.size())}, large)});
   }

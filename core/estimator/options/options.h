@@ -241,6 +241,8 @@ struct EmbeddingsOptions {
   std::string layout = "auto";
   int64_t whole_table_bytes = int64_t{4} << 30;
   std::optional<int64_t> max_resident_bytes;
+  int64_t admit_after = 1;
+  std::optional<int64_t> evict_after_steps;
   // embedding_config_spec.partition_strategy is mod: so the hosts of a TPU have dealt out the rows
   // of tables whose checkpoints are in slices.
   bool dealt_by_mod = false;
@@ -262,7 +264,19 @@ struct EmbeddingsOptions {
                "more ends with exit code 6; null: what the machine has",
        .tpuest = true,
        .changes_bits = false});
+    v("admit_after", admit_after,
+      {.help =
+           "a row is trained from the step on that sees it for the N-th time, as the steps that "
+           "are multiples of save_checkpoints_steps decide",
+       .tpuest = true});
+    v("evict_after_steps", evict_after_steps,
+      {.help = "a row that no step saw for so many steps is forgotten: it reads as its initial "
+               "value; decided as admit_after is; null: none is",
+       .tpuest = true});
   }
+
+  // Whether rows are counted.
+  [[nodiscard]] bool counts_rows() const { return admit_after > 1 || evict_after_steps; }
 };
 
 // The arguments of TPUEstimator, and what goes beyond them.

@@ -4,6 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/group_waits.h"
 #include "core/estimator/train/input_waits.h"
@@ -116,7 +117,7 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
 }
 
 void TrainSession::Comparison::BeforeSave(int64_t /*global_step*/) {
-  CompareVariables(*session_.context_.home.group, session_.variables_.tensors());
+  CompareVariables(*session_.context_.home.group, WithSeen(session_.variables_));
 }
 
 void TrainSession::WriteGraph() {

@@ -60,6 +60,18 @@ bool IsLast(const TrainLength& length, const SavedState& newest) {
   return length.steps && HasSaved(length, newest) && !newest.resume.goal;
 }
 
+// Refuses a run that goes on with another seed than that by which its rows are drawn.
+void CheckSeed(const TrainPlan& plan) {
+  const std::optional<uint64_t> drew = plan.newest ? plan.newest->resume.seed : std::nullopt;
+  if (!drew || drew == plan.resume.seed) return;
+  throw Error(Code::kUsage,
+              fmt::format("the rows of tables that {} does not have are drawn by the seed {}, and "
+                          "the run's is {}",
+                          plan.newest->prefix, *drew, *plan.resume.seed),
+              fmt::format("run_config.tf_random_seed={}", *drew))
+      .Key("run_config.tf_random_seed");
+}
+
 // Refuses tables that would have to be saved by their rows, where they are not kept so.
 void CheckFitWhole(const Graph& graph, int64_t whole_table_bytes, const std::string& why,
                    const std::string& hint) {
@@ -166,6 +178,8 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   cut_ = plan.resume.cut;
   is_restored_ = plan.newest.has_value();
   plan.resume.seed = context_.Seed(plan.resume.seed);
+  // Rows that another program's checkpoint does not have are drawn as this run's.
+  if (plan.newest && !plan.newest->resume.seed) plan.newest->resume.seed = plan.resume.seed;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, *plan.resume.seed);
   TrainStep& step = StepFor(stream->spec());
   TakeOwnRows(*stream, step);
@@ -226,7 +240,7 @@ void Trainer::StartWorkers(const BatchStream& stream) {
   if (group == nullptr) return;
   GiveOrder(*group,
             StartOrder{
-                .seed = *context_.seed, .position = starts_at_, .variables = variables_.tensors()});
+                .seed = *context_.seed, .position = starts_at_, .variables = WithSeen(variables_)});
   group->Agree("input", InputFilesText(stream.files()));
 }
 
@@ -285,6 +299,7 @@ TrainStep& Trainer::StepFor(const StreamSpec& stream) {
 // Rows that a checkpoint does not have are drawn by the seed that the run began with.
 void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const EmbeddingsOptions& options = context_.options.embeddings;
+  if (options.evict_after_steps) CheckSeed(plan);
   if (context_.collective != nullptr) {
     return CheckFitWhole(graph, options.whole_table_bytes,
                          "every process of a group keeps all of a table",
@@ -300,14 +315,24 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const bool has_rows =
       plan.newest && std::any_of(plan.newest->left.begin(), plan.newest->left.end(),
                                  [](const std::string& name) { return name.ends_with("-keys"); });
-  const std::optional<uint64_t> drew = plan.newest ? plan.newest->resume.seed : std::nullopt;
-  if (!has_rows || !drew || drew == plan.resume.seed) return;
-  throw Error(Code::kUsage,
-              fmt::format("{} has the rows of a table that were written; the others are drawn by "
-                          "the seed {}, and the run's is {}",
-                          plan.newest->prefix, *drew, *plan.resume.seed),
-              fmt::format("run_config.tf_random_seed={}", *drew))
-      .Key("run_config.tf_random_seed");
+  if (has_rows) CheckSeed(plan);
+}
+
+void Trainer::CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from) {
+  const EmbeddingsOptions& options = context_.options.embeddings;
+  if (!options.counts_rows()) return;
+  if (!context_.home.backends().device.keeps_rows()) {
+    throw Error(Code::kUsage, "a device has tables whole, and counts no rows of theirs",
+                "--device cpu, or leave admit_after and evict_after_steps out")
+        .Key(options.admit_after > 1 ? "tpuest.embeddings.admit_after"
+                                     : "tpuest.embeddings.evict_after_steps");
+  }
+  const RunConfig& config = context_.options.run_config;
+  CountRows(graph,
+            {.admit_after = options.admit_after,
+             .evict_after_steps = options.evict_after_steps,
+             .decides_every = config.save_checkpoints_steps.value_or(1)},
+            seed, from, variables_);
 }
 
 void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
@@ -320,11 +345,13 @@ void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
   if (plan.newest) {
     log.Info("Restoring parameters from {}", plan.newest->prefix);
     RestoreVariables(*plan.newest, graph, variables_, &log);
+    CountSeenRows(graph, *plan.resume.seed, *plan.newest);
     InitializeVariables(backend, graph, Which::kLocal, *plan.resume.seed, variables_);
     LogLocalInit(context_.home);
     return;
   }
   InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
+  CountSeenRows(graph, *plan.resume.seed, {});
   RunInitFn(graph, model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,

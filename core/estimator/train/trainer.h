@@ -88,6 +88,9 @@ class Trainer {
   [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);
   // Fills the variables with the values that the run starts with.
   void KeepRows(const Graph& graph, const TrainPlan& plan);
+  // Has the rows of the graph's tables counted, on from what a checkpoint knows of them, where the
+  // job has a use for that.
+  void CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from);
   void LoadVariables(const BuiltModel& model, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
   // Reads the first batch and compiles the step for it; nullopt where an unfinished run has read

@@ -11,6 +11,7 @@
 //   - The variables are the chief's after every order: each process applies the same sums.
 //   - Nothing is written, no hook is called, nothing is decided here.
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/trainer.h"
@@ -82,7 +83,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   context_.seed = start.seed;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
   TrainStep& step = StepFor(stream->spec());
-  for (const auto& [name, value] : start.variables) variables_.Set(name, value);
+  for (const auto& [name, value] : start.variables) {
+    if (!IsSeenEntry(name)) variables_.Set(name, value);
+  }
+  CountSeenRows(*step.model().graph, start.seed, SavedState{.tensors = start.variables});
   group.Agree("input", InputFilesText(stream->files()));
   TakeOwnRows(*stream, step);
   if (start.position != StreamPosition()) stream->Seek(start.position);
@@ -99,7 +103,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   while (true) {
     TrainOrder order = TakeOrder(group);
     if (std::holds_alternative<CompareOrder>(order)) {
-      ReportVariables(group, variables_.tensors());
+      ReportVariables(group, WithSeen(variables_));
       continue;
     }
     if (other(order)) continue;

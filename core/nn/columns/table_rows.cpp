@@ -1,6 +1,7 @@
 #include "core/nn/columns/table_rows.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/text.h"
@@ -27,6 +28,8 @@ Value StartingRows(const Variable& table, const TableStart& start, Value ids) {
   const Node* const seed = ids.graph().FindNode(SeedName(table.name));
   Check(seed != nullptr, "{} has rows and no seed", table.name);
   Graph whole(ids.graph().registry());
+  std::optional<NameScope> scope;
+  if (!start.scope.empty()) scope.emplace(whole, start.scope);
   const Value initial =
       InitialValue(whole, table.name, DType::kFloat, start.shape, start.initializer);
   const std::optional<Value> rows =

@@ -18,6 +18,8 @@ namespace tpuest::nn {
 struct TableStart {
   Shape shape;
   Initializer initializer;
+  std::string scope = {};  // in which the graph that trains makes the table: what is drawn has its
+                           // name
 };
 
 // Makes these variables, n > 0.

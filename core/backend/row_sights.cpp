@@ -1,0 +1,128 @@
+#include "core/backend/row_sights.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace tpuest {
+namespace {
+
+constexpr size_t kFewestSlots = 1024;
+
+// A power of two, of which three quarters are taken at most.
+size_t SlotsFor(size_t rows) {
+  return std::max<size_t>(std::bit_ceil(rows + rows / 3 + 1), kFewestSlots);
+}
+
+}  // namespace
+
+RowSights::RowSights(std::string table, const RowRules& rules, std::shared_ptr<RowBudget> budget)
+    : table_(std::move(table)), rules_(rules), budget_(std::move(budget)) {
+  Check(rules_.admit_after > 0 && rules_.decides_every > 0, "rules of no counts or steps");
+  Index(0);
+}
+
+RowSights::~RowSights() { budget_->held -= paid_; }
+
+void RowSights::Pay(int64_t bytes) {
+  const int64_t held = budget_->held += bytes;
+  paid_ += bytes;
+  if (bytes <= 0 || held <= budget_->most) return;
+  throw Error(Code::kResource,
+              fmt::format("the counts of {} rows of table \"{}\" need {} bytes more: all tables "
+                          "would have {}, tpuest.embeddings.max_resident_bytes is {}",
+                          sights_.size(), table_, bytes, held, budget_->most),
+              "raise it; with a smaller tpuest.embeddings.evict_after_steps fewer rows are known")
+      .Key("tpuest.embeddings.max_resident_bytes");
+}
+
+// The slot of a row, or the free one where it would go. The high bits of the product depend on all
+// of the number's.
+size_t RowSights::SlotOf(int64_t row) const {
+  const size_t mask = slots_.size() - 1;
+  const int bits = std::countr_zero(slots_.size());
+  size_t slot = (static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL) >> (64 - bits);
+  while (slots_[slot] != 0 && sights_[slots_[slot] - 1].row != row) slot = (slot + 1) & mask;
+  return slot;
+}
+
+void RowSights::Index(size_t rows) {
+  rows = std::max(rows, kFewestSlots / 2);
+  const size_t slots = SlotsFor(rows);
+  const auto bytes = static_cast<int64_t>(slots * sizeof(uint32_t) + rows * sizeof(Sight));
+  Pay(bytes - paid_);
+  sights_.reserve(rows);
+  slots_.assign(slots, 0);
+  for (size_t i = 0; i < sights_.size(); ++i) {
+    slots_[SlotOf(sights_[i].row)] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+bool RowSights::IsTrained(int64_t row) const {
+  if (rules_.admit_after == 1) return true;
+  const uint32_t at = slots_[SlotOf(row)];
+  return at != 0 && sights_[at - 1].is_trained != 0;
+}
+
+void RowSights::Count(int64_t row, int64_t step) {
+  size_t slot = SlotOf(row);
+  if (slots_[slot] == 0) {
+    if (SlotsFor(sights_.size() + 1) > slots_.size()) {
+      Index(2 * sights_.size());
+      slot = SlotOf(row);
+    }
+    Check(sights_.size() < UINT32_MAX - 1, "counts of 2^32 rows");
+    sights_.push_back({.row = row, .is_trained = rules_.admit_after == 1});
+    slots_[slot] = static_cast<uint32_t>(sights_.size());
+  }
+  Sight& sight = sights_[slots_[slot] - 1];
+  if (sight.count > 0 && sight.last_step == step) return;
+  sight.last_step = step;
+  if (sight.count < UINT32_MAX) ++sight.count;
+}
+
+std::vector<int64_t> RowSights::EndStep(int64_t step) {
+  for (const int64_t row : seen_) Count(row, step);
+  seen_.clear();
+  if (step % rules_.decides_every != 0) return {};
+  std::vector<int64_t> forgotten = Forget(step);
+  for (Sight& sight : sights_) {
+    if (sight.count >= rules_.admit_after - 1) sight.is_trained = 1;
+  }
+  return forgotten;
+}
+
+std::vector<int64_t> RowSights::Forget(int64_t step) {
+  std::vector<int64_t> forgotten;
+  if (!rules_.evict_after_steps) return forgotten;
+  const auto is_old = [&](const Sight& sight) {
+    return step - sight.last_step >= *rules_.evict_after_steps;
+  };
+  for (const Sight& sight : sights_) {
+    if (is_old(sight)) forgotten.push_back(sight.row);
+  }
+  if (forgotten.empty()) return forgotten;
+  std::erase_if(sights_, is_old);
+  sights_.shrink_to_fit();
+  Index(sights_.size());
+  std::sort(forgotten.begin(), forgotten.end());
+  return forgotten;
+}
+
+std::vector<Sight> RowSights::Sorted() const {
+  std::vector<Sight> sights = sights_;
+  std::sort(sights.begin(), sights.end(),
+            [](const Sight& a, const Sight& b) { return a.row < b.row; });
+  return sights;
+}
+
+void RowSights::Set(std::vector<Sight> sights) {
+  seen_.clear();
+  sights_ = std::move(sights);
+  Index(sights_.size());
+}
+
+}  // namespace tpuest

@@ -1,0 +1,82 @@
+#pragma once
+// RowSights counts the rows of a table that training sees, and says by these counts which rows are
+// trained and which are forgotten. A step sees the rows that its examples look up, each once.
+//
+//   admit_after N        a row is trained once it was seen N - 1 times when it was decided
+//   evict_after_steps K  a row that was not seen for K steps when it was decided is forgotten: it
+//                        reads as its initial value, and its count begins anew
+//
+// It is decided at the end of each step whose number is a multiple of RowRules::decides_every, and
+// at no other moment. So what is decided follows from the steps alone: not from how the rows are
+// kept, nor from when a run is saved, cut and gone on with.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/backend/row_keeping.h"
+
+namespace tpuest {
+
+struct RowRules {
+  int64_t admit_after = 1;
+  std::optional<int64_t> evict_after_steps;
+  int64_t decides_every = 1;  // steps
+};
+
+// What is known of a row that was seen.
+struct Sight {
+  int64_t row = 0;
+  int64_t last_step = 0;  // that saw it: the global step that it made
+  uint32_t count = 0;     // of steps; it stops at the largest number
+  uint32_t is_trained = 0;
+  bool operator==(const Sight&) const = default;
+};
+
+class RowSights {
+ public:
+  // `budget`: of the run's tables, which these counts are a part of.
+  RowSights(std::string table, const RowRules& rules, std::shared_ptr<RowBudget> budget);
+  ~RowSights();
+  RowSights(const RowSights&) = delete;
+  RowSights& operator=(const RowSights&) = delete;
+
+  [[nodiscard]] const std::string& table() const { return table_; }
+
+  // ---- while a step runs
+  // Whether updates may write a row. Any number of threads.
+  [[nodiscard]] bool IsTrained(int64_t row) const;
+  // The step sees a row. One thread at a time.
+  void See(int64_t row) { seen_.push_back(row); }
+
+  // ---- between steps
+  // The step is not applied: it has seen nothing.
+  void DropStep() { seen_.clear(); }
+  // The step made this global step. Returns the rows that are forgotten, the smallest first. Error
+  // kResource, with the sum, where the budget is spent.
+  [[nodiscard]] std::vector<int64_t> EndStep(int64_t step);
+  // All that is known, the smallest row first.
+  [[nodiscard]] std::vector<Sight> Sorted() const;
+  void Set(std::vector<Sight> sights);
+
+ private:
+  [[nodiscard]] size_t SlotOf(int64_t row) const;
+  void Count(int64_t row, int64_t step);
+  // Has slots for so many rows, and each known row in its own.
+  void Index(size_t rows);
+  void Pay(int64_t bytes);
+  [[nodiscard]] std::vector<int64_t> Forget(int64_t step);
+
+  const std::string table_;
+  const RowRules rules_;
+  const std::shared_ptr<RowBudget> budget_;
+  int64_t paid_ = 0;
+  std::vector<int64_t> seen_;    // by the step that runs
+  std::vector<Sight> sights_;    // in the order in which rows came
+  std::vector<uint32_t> slots_;  // an open-addressing index: place + 1 in sights_, or 0
+};
+
+}  // namespace tpuest
