@@ -30,7 +30,6 @@
 #include "core/backend/cpu/planner.h"
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <set>
 #include <string>
@@ -38,9 +37,10 @@
 
 #include "core/backend/cpu/buffers.h"
 #include "core/backend/cpu/copied_reads.h"
+#include "core/backend/cpu/planned_updates.h"
+#include "core/backend/cpu/program_variables.h"
 #include "core/backend/cpu/shared_sums.h"
 #include "core/backend/cpu/sum.h"
-#include "core/backend/cpu/update_gate.h"
 
 namespace tpuest {
 namespace {
@@ -70,7 +70,7 @@ class Planner {
     for (const Value& fetch : bound_.fetches) plan_.fetches.push_back(buffers_.Use(fetch, false));
     if (bound_.guard.valid()) {
       plan_.guard = buffers_.Use(bound_.guard, false);
-      FindUpdates();
+      PlanUpdates({bound_, schedule_, variables_, buffers_, plan_});
     }
     buffers_.Place(plan_);
     for (PhasePlan& phase : plan_.phases) OrderByWhole(phase.sums);
@@ -104,18 +104,14 @@ class Planner {
   // A read is the variable's own memory, unless an update may overwrite it before it is used; then
   // it is a copy that the first kernel of its phase makes.
   void PlaceRead(Node& node) {
-    const RowColumn* const rows = RowsOf(*node.input(0).node);
-    void* const memory = rows == nullptr ? VariableMemory(*node.input(0).node) : nullptr;
+    const RowColumn* const rows = variables_.RowsOf(*node.input(0).node);
+    void* const memory = rows == nullptr ? variables_.MemoryOf(*node.input(0).node) : nullptr;
     if (rows == nullptr && !IsOverwritten(node)) return buffers_.SetAddress(node.output(0), memory);
     const Buffer copy = buffers_.Use(node.output(0), false);
     const int phase = std::max(At(node).phase, 0);
     plan_.phases[static_cast<size_t>(phase)].work.AddFirst(
         rows == nullptr ? CopyOfRead(node, memory, copy) : CopyOfRows(node, *rows, copy));
     buffers_.TouchPhase(copy, phase);
-  }
-
-  [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const {
-    return variables_.FindRows(handle.Attr<std::string>("shared_name"));
   }
 
   // Says whether somebody would find what an update made of the variable where the read was: an
@@ -156,20 +152,6 @@ class Planner {
     return views;
   }
 
-  // A variable that nobody set is zeros. The address is good for the life of the program: the store
-  // keeps it unless shape or dtype change, and a program of another shape is another program.
-  void* VariableMemory(const Node& handle) {
-    const std::string& name = handle.Attr<std::string>("shared_name");
-    Check(RowsOf(handle) == nullptr, "{} is kept by rows, and an op takes the whole of it", name);
-    if (!variables_.Has(name)) {
-      variables_.Set(name, Tensor(handle.Attr<DType>("dtype"), handle.Attr<Shape>("shape")));
-    }
-    const Tensor& tensor = variables_.Get(name);
-    Check(tensor.shape() == handle.Attr<Shape>("shape"), "variable {} is {}, its graph says {}",
-          name, tensor.shape().Text(), handle.Attr<Shape>("shape").Text());
-    return const_cast<void*>(tensor.raw());
-  }
-
   void PlanNode(Node& node, int phase);
 
   // The kSum result that a Cast to float can read without rounding it to bfloat16 first.
@@ -204,16 +186,10 @@ class Planner {
   Buffer PartOfRun(const Value& value, int phase);
   void PlanRuns(const Value& value, int phase);
 
-  // ---- What the updates write and read, for UpdateGate
-  void FindUpdates();
-  void AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot);
-  void AddUpdateInput(const Value& input, const UpdateBounds::Range& range);
-  void AddCentered(const Node& update, int first_update);
-
   const BoundGraph& bound_;
   const Schedule& schedule_;
   const CompileOptions& options_;
-  VariableStore& variables_;
+  const ProgramVariables variables_;
   Buffers buffers_;
   CpuPlan plan_;
   std::map<std::pair<int, std::string>, Buffer> derived_;   // by input buffer and key
@@ -321,14 +297,13 @@ class NodeContext final : public PlanContext {
     return out;
   }
   [[nodiscard]] Buffer VariableInput(int i) override {
-    return planner_.buffers_.Address(planner_.VariableMemory(*node_.input(i).node));
+    return planner_.buffers_.Address(planner_.variables_.MemoryOf(*node_.input(i).node));
   }
   [[nodiscard]] const RowColumn* RowsInput(int i) override {
-    return planner_.RowsOf(*node_.input(i).node);
+    return planner_.variables_.RowsOf(*node_.input(i).node);
   }
   [[nodiscard]] const RowWatch* WatchInput(int i) override {
-    const std::string& name = node_.input(i).node->Attr<std::string>("shared_name");
-    const RowWatch* const watch = planner_.variables_.FindWatch(name);
+    const RowWatch* const watch = planner_.variables_.WatchOf(*node_.input(i).node);
     if (watch != nullptr) planner_.plan_.counts_rows = true;
     return watch;
   }
@@ -511,88 +486,6 @@ void Planner::PlanGatherReplicas(Node& node, int phase) {
         "'{}' gathers what its own phase computes", node.name());
   buffers_.TouchPhase(job.out, phase);
   plan_.phases[static_cast<size_t>(phase)].gathers.push_back(job);
-}
-
-// What an update of a later wave reads is not there when the gate looks: it is made of variables
-// (averages of weights), which are within bounds by then.
-void Planner::FindUpdates() {
-  int first = INT_MAX;
-  for (const auto& node : bound_.graph->nodes()) {
-    if (At(*node).needed && IsUpdate(*node)) first = std::min(first, At(*node).phase);
-  }
-  for (const auto& node : bound_.graph->nodes()) {
-    if (!At(*node).needed || !IsUpdate(*node)) continue;
-    const UpdateBounds bounds(*node);
-    if (bounds.is_centered()) AddCentered(*node, first);
-    for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
-      const Value input = node->input(i);
-      const std::string& name = node->signature().inputs[static_cast<size_t>(i)].name;
-      if (input.dtype() == DType::kResource) {
-        AddWritten(*input.node, bounds, name);
-      } else if (At(*input.node).phase < first && input.node->op().source != ValueSource::kRead) {
-        AddUpdateInput(input, bounds.OfInput(name, input.shape().rank() == 0));
-      }
-    }
-  }
-}
-
-void Planner::AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot) {
-  if (const RowColumn* const rows = RowsOf(handle)) {
-    if (rows->column == 0) plan_.tables.insert(rows);
-    return;
-  }
-  const UpdateBounds::Range range = bounds.OfSlot(slot);
-  const std::string& name = handle.Attr<std::string>("shared_name");
-  for (WrittenVariable& written : plan_.written) {
-    if (written.name != name) continue;
-    written.least = std::max(written.least, range.least);
-    written.most = std::min(written.most, range.most);
-    return;
-  }
-  plan_.written.push_back({.name = name,
-                           .memory = VariableMemory(handle),
-                           .dtype = handle.Attr<DType>("dtype"),
-                           .elements = handle.Attr<Shape>("shape").elements(),
-                           .least = range.least,
-                           .most = range.most});
-}
-
-// Without a look at its gradient such an update has no bound.
-void Planner::AddCentered(const Node& update, int first_update) {
-  CenteredUpdate centered;
-  for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {
-    const Value input = update.input(i);
-    const std::string& name = update.signature().inputs[static_cast<size_t>(i)].name;
-    if (name == "ms") centered.ms = VariableMemory(*input.node);
-    if (name == "mg") centered.mg = VariableMemory(*input.node);
-    Buffer* const to = name == "grad"      ? &centered.grad
-                       : name == "rho"     ? &centered.rho
-                       : name == "epsilon" ? &centered.epsilon
-                       : name == "indices" ? &centered.indices
-                                           : nullptr;
-    if (to == nullptr) continue;
-    const bool is_early =
-        At(*input.node).phase < first_update && input.node->op().source != ValueSource::kRead;
-    if (!is_early) plan_.updates_are_bounded = false;
-    if (!is_early) return;
-    *to = buffers_.Use(input, false);
-    if (name == "indices") centered.index_dtype = input.dtype();
-    if (name != "grad") continue;
-    const Shape& shape = input.shape();
-    centered.dtype = input.dtype();
-    centered.rows = shape.rank() == 0 ? 1 : shape.dim(0);
-    centered.width = centered.rows == 0 ? 0 : shape.elements() / centered.rows;
-  }
-  plan_.centered.push_back(centered);
-}
-
-void Planner::AddUpdateInput(const Value& input, const UpdateBounds::Range& range) {
-  if (!IsFloating(input.dtype())) return;
-  plan_.update_inputs.push_back({.buffer = buffers_.Use(input, false),
-                                 .dtype = input.dtype(),
-                                 .elements = input.shape().elements(),
-                                 .least = range.least,
-                                 .most = range.most});
 }
 
 }  // namespace

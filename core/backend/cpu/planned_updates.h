@@ -1,0 +1,24 @@
+#pragma once
+// What the updates of a program write and read, for the gate that looks at it before they run
+// (update_gate.h).
+
+#include "core/backend/bind.h"
+#include "core/backend/cpu/buffers.h"
+#include "core/backend/cpu/planner.h"
+#include "core/backend/cpu/program_variables.h"
+#include "core/backend/schedule.h"
+
+namespace tpuest {
+
+struct UpdatePlanning {
+  const BoundGraph& bound;
+  const Schedule& schedule;
+  const ProgramVariables& variables;
+  Buffers& buffers;
+  CpuPlan& plan;
+};
+
+// Sets the plan's tables, written, centered and update_inputs, and whether updates_are_bounded.
+void PlanUpdates(const UpdatePlanning& of);
+
+}  // namespace tpuest

@@ -1,0 +1,46 @@
+#pragma once
+// The variables of a program, by the nodes that are their handles.
+
+#include <string>
+
+#include "core/backend/backend.h"
+#include "core/graph/graph.h"
+
+namespace tpuest {
+
+class ProgramVariables {
+ public:
+  // Keeps a reference to the store.
+  explicit ProgramVariables(VariableStore& store) : store_(store) {}
+
+  // nullptr: it is not kept by rows.
+  [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const {
+    return store_.FindRows(NameOf(handle));
+  }
+  // nullptr: its updates are not counted.
+  [[nodiscard]] const RowWatch* WatchOf(const Node& handle) const {
+    return store_.FindWatch(NameOf(handle));
+  }
+  // One that nobody set is zeros. The address is good for the life of the program: the store keeps
+  // it unless shape or dtype change, and a program of another shape is another program.
+  [[nodiscard]] void* MemoryOf(const Node& handle) const {
+    const std::string& name = NameOf(handle);
+    Check(RowsOf(handle) == nullptr, "{} is kept by rows, and an op takes the whole of it", name);
+    if (!store_.Has(name)) {
+      store_.Set(name, Tensor(handle.Attr<DType>("dtype"), handle.Attr<Shape>("shape")));
+    }
+    const Tensor& tensor = store_.Get(name);
+    Check(tensor.shape() == handle.Attr<Shape>("shape"), "variable {} is {}, its graph says {}",
+          name, tensor.shape().Text(), handle.Attr<Shape>("shape").Text());
+    return const_cast<void*>(tensor.raw());
+  }
+
+ private:
+  static const std::string& NameOf(const Node& handle) {
+    return handle.Attr<std::string>("shared_name");
+  }
+
+  VariableStore& store_;
+};
+
+}  // namespace tpuest
