@@ -342,6 +342,10 @@ void Session::EndGroup(int exit_code) {
     log().Warning("{}, after the last step", error.message());
   }
   group_->AwaitLeaving(kPatienceSecs);
+  const int64_t strangers = group_->strangers();
+  if (strangers == 0) return;
+  log().Info("{} connection{} of none of the group's processes turned away", strangers,
+             strangers == 1 ? " was" : "s were");
 }
 
 ChiefsInputs Session::TrainingInputs() const {

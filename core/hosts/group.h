@@ -109,6 +109,8 @@ class Group final : public KeyValueStore {
   [[nodiscard]] const std::vector<double>& waited_for() const { return waited_for_; }
   // "process 1 (pid 77)", and of another machine's process its address, too.
   [[nodiscard]] std::string NameOf(int rank) const;
+  // Links::strangers().
+  [[nodiscard]] int64_t strangers() const { return links_.strangers(); }
 
   // For who is about to change a file that the group's next run may have by now. Where this process
   // has stood still for half of the time after which it is lost, all others are asked first whether

@@ -116,7 +116,10 @@ void Links::Read() {
     // All have come: who comes now is of another meeting, or is nobody.
     if (waited[1].revents != 0) {
       const Descriptor late = way_->Take();
-      if (late.is_open()) Rendezvous::TurnAway(late);
+      if (late.is_open()) {
+        Rendezvous::TurnAway(late);
+        ++turned_away_;
+      }
     }
     for (size_t i = 2; i < waited.size() && !ending_; ++i) {
       std::string why;

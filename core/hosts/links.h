@@ -58,6 +58,9 @@ class Links {
   void HangUp(int to);
   // "pid 77", and of another machine's process "pid 77 at 10.0.0.3:41234".
   [[nodiscard]] std::string NameOf(int rank) const;
+  // Connections of none of the group's processes, as far as they are told from noise: where there
+  // is a token all.
+  [[nodiscard]] int64_t strangers() const { return way_->refused() + turned_away_; }
 
  private:
   struct Peer {
@@ -95,6 +98,7 @@ class Links {
   LinkSettings settings_;
   const bool is_checked_;  // frames have checksums
   std::unique_ptr<Way> way_;
+  std::atomic<int64_t> turned_away_ = 0;  // who came after all had
   std::array<Descriptor, 2> wake_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; none for this one
   SpareFrames spare_;

@@ -128,10 +128,14 @@ class RemoteWay final : public Way {
   }
 
   [[nodiscard]] std::string why_not() const override {
-    const int64_t refused = door_ == nullptr ? 0 : module_.refused(door_);
-    if (refused == 0) return why_not_;
+    const int64_t count = refused();
+    if (count == 0) return why_not_;
     return fmt::format("{}{}{} connection{} refused, without the token", why_not_,
-                       why_not_.empty() ? "" : "; ", refused, refused == 1 ? " was" : "s were");
+                       why_not_.empty() ? "" : "; ", count, count == 1 ? " was" : "s were");
+  }
+
+  [[nodiscard]] int64_t refused() const override {
+    return door_ == nullptr ? 0 : module_.refused(door_);
   }
 
   [[nodiscard]] Descriptor GoTo(int rank) override {

@@ -2,6 +2,7 @@
 // How the processes of a group reach each other: by sockets of one machine (folder_way.cpp), or by
 // the module that speaks gRPC (remote_way.cpp). Whichever it is, a link is a stream socket.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -50,6 +51,8 @@ class Way {
   // Where the group meets, for messages.
   [[nodiscard]] virtual std::string place() const = 0;
   [[nodiscard]] virtual std::string why_not() const { return ""; }
+  // Connections that were refused for want of the token.
+  [[nodiscard]] virtual int64_t refused() const { return 0; }
 
   // True: all go to process 0, which tells them where the others are. False: each knows.
   [[nodiscard]] virtual bool meets_by_chief() const { return false; }
