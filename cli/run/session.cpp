@@ -344,8 +344,8 @@ void Session::EndGroup(int exit_code) {
   group_->AwaitLeaving(kPatienceSecs);
   const int64_t strangers = group_->strangers();
   if (strangers == 0) return;
-  log().Info("{} connection{} of none of the group's processes turned away", strangers,
-             strangers == 1 ? " was" : "s were");
+  log().Info("{} connection{} of strangers {} turned away", strangers, strangers == 1 ? "" : "s",
+             strangers == 1 ? "was" : "were");
 }
 
 ChiefsInputs Session::TrainingInputs() const {
