@@ -195,8 +195,9 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
 
 Node* Graph::AddNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,
                      std::string_view name) {
-  return AddNamedNode(op, std::move(inputs), std::move(attrs), UniqueName(name.empty() ? op : name),
-                      origin_);
+  // TensorFlow takes no node's name that begins so, as those of our own ops do.
+  if (name.empty()) name = op.starts_with('_') ? op.substr(1) : op;
+  return AddNamedNode(op, std::move(inputs), std::move(attrs), UniqueName(name), origin_);
 }
 
 Node* Graph::AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs,

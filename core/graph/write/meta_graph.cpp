@@ -9,6 +9,7 @@
 #include "core/graph/cut.h"
 #include "core/graph/write/map_function.h"
 #include "core/graph/write/node_def.h"
+#include "core/graph/write/one_replica.h"
 #include "core/graph/write/saver_nodes.h"
 #include "core/graph/write/tables.h"
 #include "core/graph/write/tpu_call.h"
@@ -19,23 +20,6 @@ namespace tpuest {
 namespace {
 
 constexpr int kFunctionsConsumer = 12;  // readers older than this do not know functions
-
-// Who imports a training graph runs one replica, and TensorFlow has no kernel for a sum over them
-// there: as if each replica was fed the same rows, the sum of n is n times the one.
-void WriteForOneReplica(const Node& node, pb::NodeDef& def) {
-  const bool is_sum = node.type() == "CrossReplicaSum";
-  if (!is_sum && node.type() != "_OfReplica") return;
-  const int64_t replicas = is_sum ? ConstantValue(node.input(1)).shape().dim(1) : 1;
-  std::vector<std::string> inputs(static_cast<size_t>(replicas), def.input(0));
-  for (int i = static_cast<int>(node.inputs().size()); i < def.input_size(); ++i) {
-    inputs.push_back(def.input(i));  // what it waits for
-  }
-  def.set_op(is_sum ? "AddN" : "Identity");
-  def.clear_input();
-  for (const std::string& input : inputs) def.add_input(input);
-  def.mutable_attr()->erase("replica");
-  if (is_sum) (*def.mutable_attr())["N"].set_i(replicas);
-}
 
 // Writes one MetaGraphDef. The order of its steps is that of the nodes in the file, and so of names
 // made unique: first the call of a TPU, whose results replace values in all that follows
@@ -48,7 +32,8 @@ class MetaGraphWriter {
         graph_(spec.graph),
         names_(spec.graph),
         meta_(meta),
-        def_(*meta.mutable_graph_def()) {}
+        def_(*meta.mutable_graph_def()),
+        one_replica_(names_, def_, tensor_names_) {}
 
   void Run() {
     for (const std::string& tag : spec_.tags) meta_.mutable_meta_info_def()->add_tags(tag);
@@ -147,7 +132,7 @@ class MetaGraphWriter {
 
   // Writes the node with its inputs renamed where a call gives them. With reads_per_use each input
   // that is a variable's value becomes a ReadVariableOp of this node's own, which stands before it.
-  void AddNode(const Node& node) {
+  void AddNode(Node& node) {
     pb::NodeDef def;
     WriteNode(node, def);
     WriteMapFunction(node, def_);
@@ -168,7 +153,7 @@ class MetaGraphWriter {
         def.set_input(i, AddRead(*variable, node));
       }
     }
-    WriteForOneReplica(node, def);
+    one_replica_.Write(node, def);
     *def_.add_node() = std::move(def);
   }
 
@@ -265,8 +250,9 @@ class MetaGraphWriter {
   pb::MetaGraphDef& meta_;
   pb::GraphDef& def_;
   TpuCluster cluster_;
-  std::map<Value, std::string> tensor_names_;  // of what a TPU call gives
-  std::vector<char> kept_;                     // by id; empty: all
+  std::map<Value, std::string> tensor_names_;  // of what a TPU call, or several nodes, give
+  OneReplica one_replica_;
+  std::vector<char> kept_;  // by id; empty: all
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/lookup.h"
 #include "core/ops/matmul.h"
+#include "core/ops/replica_rows.h"
 #include "core/ops/strings.h"
 
 namespace tpuest {
@@ -325,6 +326,32 @@ TEST_CASE("a sum over replicas is that of as many as the one which imports the g
   CHECK(Inputs(written) == Strings{"x", "x", "x"});
   CHECK(written.attr().at("N").i() == 3);
   CHECK(Find(meta.graph_def().node(), "second").op() == "Identity");
+}
+
+TEST_CASE(
+    "rows that replicas gather and sum are those of as many as the one, by TensorFlow's ops") {
+  Graph graph(AllOps());
+  const Value indices = graph.Placeholder(DType::kInt64, {kUnknownDim}, "indices");
+  const Value values = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "values");
+  const Value all = ops::GatherReplicas(indices, 2);
+  const ops::SummedRows rows = ops::SumRowsOfReplicas(all, ops::GatherReplicas(values, 2), 2);
+  ops::Identity(rows.indices, "distinct");
+  ops::Identity(rows.sums, "sums");
+  const pb::MetaGraphDef meta = Written({.graph = graph, .tags = {"train"}});
+  const auto& nodes = meta.graph_def().node();
+  const pb::NodeDef& gather = Find(nodes, "GatherReplicas");  // TensorFlow takes no "_Gather..."
+  CHECK(gather.op() == "ConcatV2");
+  CHECK(Inputs(gather) == Strings{"indices", "indices", "GatherReplicas/axis"});
+  CHECK(gather.attr().at("N").i() == 2);
+  CHECK_FALSE(gather.attr().contains("replicas"));
+  const pb::NodeDef& sum = Find(nodes, "SumRowsOfReplicas");
+  CHECK(sum.op() == "UnsortedSegmentSum");
+  CHECK(Inputs(sum) ==
+        Strings{"GatherReplicas_1", "SumRowsOfReplicas/Unique:1", "SumRowsOfReplicas/Size"});
+  CHECK(Find(nodes, "SumRowsOfReplicas/Unique").op() == "Unique");
+  CHECK(Inputs(Find(nodes, "SumRowsOfReplicas/Size")) == Strings{"SumRowsOfReplicas/Unique"});
+  CHECK(Inputs(Find(nodes, "distinct")) == Strings{"SumRowsOfReplicas/Unique"});
+  CHECK(Inputs(Find(nodes, "sums")) == Strings{"SumRowsOfReplicas"});
 }
 
 TEST_CASE("a training's meta graph has its train_op, losses and summaries") {
