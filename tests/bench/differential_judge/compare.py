@@ -17,8 +17,8 @@ UNSTABLE = 1e-3
 # fro holds what their last places, 7e-9 each, left.
 TINY = 1e-8
 # A mean over numbers of both signs and of about this size, which TensorFlow adds up in float32: where
-# it comes out small, what was rounded is not.
-SIGNED_MEANS = {"metric label/mean": 1.0}
+# it comes out small, what was rounded is not. It is a metric, and an event of each evaluation.
+SIGNED_MEAN = re.compile(r"(metric|event .*) label/mean(@\d+)?")
 # An area is a part of 1. Where it comes out near 0, version 1's metrics hold their epsilon of 1e-6 a label.
 AREA = "metric auc"
 # Areas and what is counted at a threshold are made from counts between so many, of which rounding decides
@@ -121,7 +121,7 @@ def differences_of_places(ours, theirs, others):
 
 
 def scale_of(place):
-    return 1.0 if place.startswith(AREA) else SIGNED_MEANS.get(place, 0.0)
+    return 1.0 if place.startswith(AREA) or SIGNED_MEAN.fullmatch(place) else 0.0
 
 
 def on_threshold(theirs, others):
