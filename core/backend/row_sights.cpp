@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/backend/row_slots.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 
@@ -39,14 +40,8 @@ void RowSights::Pay(int64_t bytes) {
       .Key("tpuest.embeddings.max_resident_bytes");
 }
 
-// The slot of a row, or the free one where it would go. The high bits of the product depend on all
-// of the number's.
 size_t RowSights::SlotOf(int64_t row) const {
-  const size_t mask = slots_.size() - 1;
-  const int bits = std::countr_zero(slots_.size());
-  size_t slot = (static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL) >> (64 - bits);
-  while (slots_[slot] != 0 && sights_[slots_[slot] - 1].row != row) slot = (slot + 1) & mask;
-  return slot;
+  return FindSlot(row, slots_, [&](uint32_t place) { return sights_[place].row; });
 }
 
 void RowSights::Index(size_t rows) {

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "core/backend/row_slots.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 
@@ -119,11 +120,7 @@ void RowTable::Pay(int64_t bytes) {
       .Key("tpuest.embeddings.max_resident_bytes");
 }
 
-// Fibonacci hashing: the high bits of the product depend on all of the number's.
-uint64_t RowTable::HomeOf(int64_t row) const {
-  const int bits = std::countr_zero(slots_.size());
-  return (static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15ULL) >> (64 - bits);
-}
+uint64_t RowTable::HomeOf(int64_t row) const { return HomeSlot(row, slots_.size()); }
 
 float* RowTable::RecordAt(uint32_t place) const {
   char* const slab = slabs_[place / static_cast<uint64_t>(slab_records_)].get();
@@ -137,12 +134,8 @@ int64_t& RowTable::KeyAt(uint32_t place) const {
   return reinterpret_cast<int64_t*>(slab + RecordsBytes(record_bytes_))[at];
 }
 
-// The slot of a row, or the free one where it would go.
 size_t RowTable::SlotOf(int64_t row) const {
-  const size_t mask = slots_.size() - 1;
-  size_t slot = HomeOf(row);
-  while (slots_[slot] != 0 && KeyAt(slots_[slot] - 1) != row) slot = (slot + 1) & mask;
-  return slot;
+  return FindSlot(row, slots_, [&](uint32_t place) { return KeyAt(place); });
 }
 
 float* RowTable::Find(int64_t row) const {
