@@ -290,13 +290,14 @@ class Validator {
     const std::string key =
         fmt::format("input_fns.{}.stages[{}].bucket_by_sequence_length", name, stages.size() - 1);
     const EstimatorOptions& options = job_.estimator;
-    if (!options.use_tpu && BatchesIn(options, Mode::kTrain) > 1) {
-      faults_.Say(key,
-                  fmt::format("the {} replicas of a strategy take batches of one size",
-                              BatchesIn(options, Mode::kTrain)),
-                  "padded_batch, or train_distribute with num_replicas: 1");
+    if (!options.use_tpu) {
+      const int replicas = ReplicasIn(options, Mode::kTrain);
+      faults_.Expect(
+          replicas <= 1, key,
+          fmt::format("the {} replicas of a strategy take batches of one size", replicas),
+          "padded_batch, or train_distribute with num_replicas: 1");
+      return;
     }
-    if (!options.use_tpu) return;
     for (const int64_t size : stages.back().bucket_by_sequence_length->bucket_batch_sizes) {
       if (size == options.train_batch_size) continue;
       faults_.Say(key + ".bucket_batch_sizes",
