@@ -22,6 +22,7 @@
 namespace tpuest {
 
 struct RowColumn;
+struct RowWatch;
 
 // A tensor's place in memory, known when the program runs. Valid for the PlanContext's node only.
 struct Buffer {
