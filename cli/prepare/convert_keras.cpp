@@ -23,8 +23,11 @@ StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
       constexpr int64_t kAnySide = 224;
       sides.push_back(side < 0 ? kAnySide : side);
     }
+    const DType dtype = input.dtype == "string"          ? DType::kString
+                        : input.dtype.starts_with("int") ? DType::kInt64
+                                                         : DType::kFloat;
     stream.features.push_back(
-        {.name = input.name, .dtype = DType::kFloat, .shape = Shape(std::move(sides))});
+        {.name = input.name, .dtype = dtype, .shape = Shape(std::move(sides))});
   }
   if (stream.features.empty()) {
     throw Error(Code::kData,

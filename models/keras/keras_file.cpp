@@ -23,6 +23,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/io/zip/zip.h"
+#include "models/keras/learned.h"
 #include "models/keras/saved_folder.h"
 
 namespace tpuest {
@@ -31,6 +32,7 @@ namespace {
 constexpr std::string_view kLayers = "layers";
 // What Keras 2.12 to 2.14 call it.
 constexpr std::string_view kOldLayers = "_layer_checkpoint_dependencies";
+constexpr std::string_view kIdfWeights = "idf_weights";
 constexpr int kMostDepth = 64;  // of objects in objects
 
 // The strings of an attribute, or of those that a long list was split into.
@@ -149,6 +151,7 @@ class KerasFileReader {
     const ZipData weights = zip.Read(kWeights);
     ReadObjects(Hdf5Object::Root(fmt::format("{}: {}", file_.name_, kWeights), weights.bytes,
                                  weights.owner));
+    AddLearned(zip, file_.root_, file_.name_, file_.config_);
   }
 
   void ReadHdf5() {
@@ -281,11 +284,15 @@ class KerasFileReader {
     }
   }
 
-  // Datasets 0, 1, ..., in the order of their numbers.
+  // Datasets 0, 1, ..., in the order of their numbers, or what a layer has called "idf_weights".
   std::vector<KerasWeight> Variables(const Hdf5Object& vars, int depth) {
     Meet(vars, depth);
     std::vector<KerasWeight> weights;
     const size_t count = vars.Names().size();
+    if (count == 1 && vars.Find(kIdfWeights)) {
+      weights.emplace_back(std::string(kIdfWeights), *vars.Find(kIdfWeights));
+      return weights;
+    }
     for (size_t i = 0; i < count; ++i) {
       const std::string name = std::to_string(i);
       std::optional<Hdf5Object> dataset = vars.Find(name);

@@ -7,7 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/whole_number.h"
 #include "core/nn/job_place.h"
+#include "core/nn/vocabulary_file.h"
 
 namespace tpuest {
 namespace {
@@ -22,12 +24,13 @@ KerasJson JsonOf(std::vector<T>& values);
 template <class... Ts>
 KerasJson JsonOf(std::variant<Ts...>& value);
 
-// Writes what a struct visits. Where a layer gets its inputs and its first values from is not told.
+// Writes what a struct visits. Where a layer gets its inputs and its first values from is not told,
+// nor what Keras has not.
 class ConfigWriter {
  public:
   template <class T>
-  void operator()(std::string_view key, T& value, const Field& /*field*/) {
-    config_[std::string(key)] = JsonOf(value);
+  void operator()(std::string_view key, T& value, const Field& field) {
+    if (!field.tpuest) config_[std::string(key)] = JsonOf(value);
   }
   void operator()(std::string_view /*key*/, nn::LayerInputs& /*value*/, const Field& /*field*/) {}
   void operator()(std::string_view /*key*/, nn::Initializer& /*value*/, const Field& /*field*/) {}
@@ -71,6 +74,24 @@ KerasJson JsonOf(std::variant<Ts...>& value) {
       .At(place);
 }
 
+// Keras keeps the entries of a vocabulary, not its file.
+template <class Lookup>
+Lookup WithEntries(Lookup lookup) {
+  if (lookup.vocabulary_file.empty()) return lookup;
+  for (const std::string& line : nn::VocabularyLines(lookup.vocabulary_file)) {
+    if constexpr (std::is_same_v<Lookup, nn::StringLookup>) {
+      lookup.vocabulary.push_back(line);
+    } else {
+      const auto number = WholeNumber<int64_t>(line);
+      if (!number)
+        RefuseLayer(lookup.place, Lookup::kType,
+                    fmt::format("'{}' of {} is no integer", line, lookup.vocabulary_file));
+      lookup.vocabulary.push_back(*number);
+    }
+  }
+  return lookup;
+}
+
 void Rename(KerasJson& config, const std::string& from, const std::string& to) {
   if (!config.contains(from)) return;
   config[to] = config[from];
@@ -97,6 +118,24 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
           if constexpr (std::is_same_v<T, nn::ThresholdedReLU>) {
             RefuseLayer(copy.place, T::kType, "Keras 3 has no such layer");
           }
+          if constexpr (std::is_same_v<T, nn::Embedding>) {
+            if (!copy.combiner.empty()) {
+              RefuseLayer(copy.place, T::kType, "Keras' Embedding has no combiner");
+            }
+          }
+          if constexpr (std::is_same_v<T, nn::Discretization>) {
+            if (copy.output_mode != "int") {
+              RefuseLayer(copy.place, T::kType,
+                          "Keras 3 gives rows of one place for output_mode " + copy.output_mode);
+            }
+          }
+          if constexpr (requires { copy.idf_weights; }) {
+            if (copy.output_mode == "tf_idf") {
+              RefuseLayer(copy.place, T::kType,
+                          "the weights of output_mode tf_idf are not written");
+            }
+            copy = WithEntries(copy);
+          }
           ConfigWriter writer;
           copy.Visit(writer);
           KerasLayerConfig found{.class_name = std::string(std::begin(T::kAliases)[0]),
@@ -113,8 +152,8 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
             config["padding"] = padding;
           }
           if (std::is_same_v<T, nn::Reshape>) Rename(config, "shape", "target_shape");
-          if (config.contains("noise_shape") && config["noise_shape"].empty()) {
-            config["noise_shape"] = nullptr;
+          for (const char* const list : {"noise_shape", "idf_weights"}) {
+            if (config.contains(list) && config[list].empty()) config[list] = nullptr;
           }
           return found;
         }

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "models/keras/keras_file.h"
+#include "models/keras/learned.h"
 
 namespace tpuest {
 namespace {
@@ -233,6 +234,7 @@ class Matcher {
     std::vector<const KerasObject*> models;
     std::map<std::string, std::vector<const KerasObject*>> by_type;
     for (const auto& [type, of_type] : objects.layers) {
+      if (IsLearnedBeside(type)) continue;
       for (const KerasObject& object : of_type) {
         if (HasWeights(object)) (IsModelType(type) ? models : by_type[type]).push_back(&object);
       }

@@ -132,8 +132,13 @@ class NetworkWriter {
     for (const int64_t size : input.shape.dims()) {
       shape.push_back(size < 0 ? KerasJson() : KerasJson(size));
     }
+    // What Keras computes with is float32; what it looks up stays what it is.
+    const bool is_looked_up = input.dtype == DType::kString || input.dtype == DType::kInt32 ||
+                              input.dtype == DType::kInt64;
     return Add("InputLayer", KerasLayerName(input.name),
-               {{"batch_input_shape", shape}, {"dtype", "float32"}, {"sparse", false}});
+               {{"batch_input_shape", shape},
+                {"dtype", is_looked_up ? NameOf(input.dtype) : "float32"},
+                {"sparse", false}});
   }
 
   size_t Add(std::string class_name, const std::string& name, KerasJson config) {

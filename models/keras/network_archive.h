@@ -15,6 +15,7 @@ namespace tpuest {
 struct KerasNetworkInput {
   std::string name;
   Shape shape;  // of an example
+  DType dtype = DType::kFloat;
 };
 
 // `layers` as core/nn/layers/network.h has built them, first of all, into `graph`, and the graph's

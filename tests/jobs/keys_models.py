@@ -159,6 +159,48 @@ def graphed(shape, layer, inputs):
         {**layer, 'inputs': inputs}, {'type': 'flatten'}, {'type': 'dense', 'units': 3}])
 
 
+LISTS = {**ROWS, 'lists': [[a, b, ROWS['label'][0]] for a, b in zip(ROWS['label'], ROWS['two'])],
+         'others': [[a, a, b] for a, b in zip(ROWS['label'], ROWS['two'])],
+         'counts': [[a, b, 1] for a, b in zip(ROWS['count'], ROWS['yes'])],
+         'more': [[b, b, a] for a, b in zip(ROWS['count'], ROWS['yes'])]}
+
+
+def categories(layer, inputs, columns):
+    """A layer that makes rows of words or numbers, of which a dense one is behind it."""
+    return with_rows(job_of(model__type='Functional', optimizer__learning_rate=0.5, model__layers=[
+        {**layer, 'inputs': inputs}, {'type': 'flatten'}, {'type': 'dense', 'units': 3}]), [*columns, 'y'], columns, 'y', LISTS)
+
+
+def category_fixtures():
+    words, numbers = ('lists', 'others'), ('counts', 'more')
+    known = {'string_lookup': (words, {'vocabulary': ['[UNK]', 'red', 'green']}, 'words.txt', 'blue', 'blue', [['red', 'blue']]),
+             'integer_lookup': (numbers, {'vocabulary': [-1, 1, 2]}, 'ids.txt', 3, 2, [[2, 3]])}
+    samples = [({'type': kind, **vocabulary, 'output_mode': 'count'}, columns,
+                {'vocabulary': other, 'mask_token': [mask], 'oov_token': [oov], 'num_oov_indices': [2]})
+               for kind, (columns, vocabulary, _, mask, oov, other) in known.items()]
+    samples += [({'type': 'hashing', 'num_bins': 5, 'output_mode': 'count'}, words, {'mask_value': ['red'], 'num_bins': [4]}),
+                ({'type': 'discretization', 'bin_boundaries': [0.5, 2.0], 'output_mode': 'count'}, numbers,
+                 {'bin_boundaries': [[1.5]]}),
+                ({'type': 'category_encoding', 'num_tokens': 6, 'output_mode': 'count'}, numbers, {'num_tokens': [7]})]
+    modes = {'output_mode': ['multi_hot', 'int', 'one_hot']}
+    for layer, columns, values in samples:
+        yield from of_types('layers', [layer], lambda layer, columns=columns: categories(layer, columns[0], list(columns)),
+                            [('model', 'layers', 0)], commands=COMMANDS[:3], codes=range(10),
+                            values={'inputs': [columns[1]], **modes, **values})
+    cross = {'type': 'hashed_crossing', 'num_bins': 5, 'output_mode': 'one_hot'}
+    yield from of_types('layers', [cross], lambda layer: categories(layer, ['label', 'two'], ['label', 'two']), [('model', 'layers', 0)],
+                        commands=COMMANDS[:3], codes=range(10), values={'inputs': [['two', 'label']], 'output_mode': ['int'], 'num_bins': [4]})
+    for kind, (columns, _, file, _, _, other) in known.items():
+        rows = {'type': kind, 'vocabulary': other[0]}
+        padded = {**rows, 'output_mode': 'multi_hot', 'max_tokens': 5, 'pad_to_max_tokens': True}
+        weighted = {**rows, 'output_mode': 'tf_idf', 'idf_weights': [0.5, 0.25]}
+        filed = {'type': kind, 'vocabulary_file': file, 'output_mode': 'count'}
+        for name, layer, values in (('padded', padded, {'max_tokens': [6]}), ('weighted', weighted, {'idf_weights': [[0.5, 1.0]]}),
+                                    ('of a file', filed, {'vocabulary_file': ['none.txt' if kind == 'integer_lookup' else 'words2.txt']})):
+            yield {'name': f'{kind} {name}', 'job': categories(layer, columns[0], list(columns)), 'focus': [('model', 'layers', 0)],
+                   'commands': COMMANDS[:3], 'codes': range(10), 'values': values}
+
+
 def layer_fixtures():
     layer_at = [('model', 'layers', 2)]
     for shape, layers in LAYERS.items():
@@ -187,6 +229,7 @@ def layer_fixtures():
             pair, {**table, 'inputs': 'pair', 'combiner': 'mean'}, {'type': 'dense', 'units': 3}]),
         ['count', 'yes', 'y'], ['count', 'yes'], 'y', ROWS), 'focus': [('model', 'layers', 1)],
         'commands': RUN_ONLY, 'values': {'combiner': ['sum']}}
+    yield from category_fixtures()
     twice = [{'type': 'dense', 'units': 16, 'name': 'one'}, {'type': 'dense', 'units': 16, 'name': 'two'}]
     end = {'type': 'dense', 'units': 3}
     calls = {'layer': ['two'], 'inputs': ['two'], 'name': ['another']}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes keras/ in this folder: small models as Keras saves them, packed by gzip, and expected.json with what
 h5py and Keras find in them. Run it with Keras 2.12, 2.15 and 3.9, each writes its own files:
-python3 make_keras.py [FOLDER]."""
+python3 make_keras.py [FOLDER [NAME...]]."""
 
 import gzip
 import json
@@ -18,6 +18,7 @@ L = keras.layers
 VERSION = keras.__version__
 PREFIX = "k" + "".join(VERSION.split(".")[:2]) + "_"
 HERE = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__))
+ONLY = sys.argv[2:]
 OUT = os.path.join(HERE, "keras")
 EXPECTED = os.path.join(OUT, "expected.json")
 
@@ -116,7 +117,39 @@ def branches():
     return model
 
 
+def tabular():
+    """Words and numbers as categories, of which layers have learned in adapt(). Also prints what it predicts."""
+    color = keras.Input((1,), dtype="string", name="color")
+    size = keras.Input((1,), dtype="int64", name="size")
+    age = keras.Input((1,), dtype="float32", name="age")
+    tags = keras.Input((3,), dtype="string", name="tags")
+    words = L.StringLookup(num_oov_indices=2, mask_token="", name="words")
+    words.adapt(np.array([["a"], ["b"], ["b"], ["c"], ["yes"], ["12"]]))
+    weighted = L.StringLookup(output_mode="tf_idf", name="weighted")
+    weighted.adapt(np.array([["a", "b", "d"], ["a", "c", "q"]]))
+    sizes = L.IntegerLookup(output_mode="one_hot", name="sizes")
+    sizes.adapt(np.array([[5], [7], [7], [9]]))
+    # Keras 3 gives rows of one place for another output_mode.
+    ages = L.Discretization(num_bins=4, name="ages")
+    ages.adapt(np.arange(333, dtype=np.float32).reshape(-1, 1) ** 1.5 / 50)
+    parts = [
+        L.Flatten()(L.Embedding(8, 2)(words(tags))), weighted(tags), sizes(size),
+        L.CategoryEncoding(4, output_mode="one_hot")(ages(age)),
+        L.StringLookup(vocabulary=["red", "green"], output_mode="multi_hot", max_tokens=5, pad_to_max_tokens=True)(color),
+        L.HashedCrossing(6, output_mode="one_hot")([color, size]),
+        L.Hashing(5, output_mode="one_hot")(size), L.Hashing(4, mask_value="", output_mode="count")(tags)]
+    model = keras.Model([color, size, age, tags], L.Dense(1, name="out")(L.Concatenate()(parts)))
+    model.compile(loss="mse")
+    rows = [["red"], ["green"], ["blue"]], [[7], [-3], [5]], [[31.25], [0.5], [77]], [["a", "", "zz"], ["q", "q", "yes"], ["12", "b", "a"]]
+    dtypes = "string", "int64", "float32", "string"
+    import tensorflow as tf
+    print(model([tf.constant(x, dtype) for x, dtype in zip(rows, dtypes)]).numpy().ravel().tolist())
+    return model
+
+
 def save(name, model, write=None):
+    if ONLY and name not in ONLY:
+        return
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name)
         (write or model.save)(path)
@@ -125,6 +158,8 @@ def save(name, model, write=None):
 
 def save_folder(name, model):
     """What a SavedModel of Keras' has beside saved_model.pb."""
+    if ONLY and name not in ONLY:
+        return
     with tempfile.TemporaryDirectory() as folder:
         model.save(folder)
         for file in ("keras_metadata.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"):
@@ -208,6 +243,7 @@ elif VERSION.startswith("2.15"):
     save("config.json", model, to_json(model))
     save("normalized.h5", normalized())
     save("branches.h5", branches())
+    save("tabular.keras", tabular())
 else:
     model = nested(compiled=True)
     save("nested.keras", model)
@@ -215,6 +251,7 @@ else:
     save("by_object.weights.h5", model, model.save_weights)
     save("config.json", model, to_json(model))
     save("branches.keras", branches())
+    save("tabular.keras", tabular())
     keras.config.set_floatx("bfloat16")
     model = denses()
     save("bfloat16.keras", model)

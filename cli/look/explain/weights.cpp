@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/kernels/fingerprint.h"
 #include "core/nn/columns/column_set.h"
+#include "core/nn/vocabulary_file.h"
 
 namespace tpuest::cli {
 namespace {

@@ -70,7 +70,8 @@ class KerasJobWriter {
     Line("    parse_example:");
     std::vector<std::string> features;
     for (const KerasInput& input : model_.inputs) {
-      const std::string dtype = input.dtype == "float32" ? "float32" : "int64";
+      const bool is_plain = input.dtype == "float32" || input.dtype == "string";
+      const std::string dtype = is_plain ? input.dtype : "int64";
       Line(fmt::format("      {}: {{type: FixedLenFeature, shape: {}, dtype: {}}}",
                        config::StringText(input.name), ShapeText(input.shape), dtype));
       features.push_back(config::StringText(input.name));

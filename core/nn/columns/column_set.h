@@ -85,10 +85,6 @@ inline constexpr int64_t kMostOfAColumn = int64_t{1} << 40;
 [[nodiscard]] std::vector<int64_t> DimsOf(const ColumnShape& shape, const std::string& key);
 // The name as a part of a variable's: other characters than letters, digits, "_.-" become "_".
 [[nodiscard]] std::string ScopeOf(std::string_view column_name);
-// The lines of a vocabulary_file that count: the first `size`. Throws Error kUsage where there are
-// fewer, or none.
-[[nodiscard]] std::vector<std::string> VocabularyLines(const std::string& path,
-                                                       const std::optional<int64_t>& size);
 // The name of the variable that the columns of one entry share.
 [[nodiscard]] std::string SharedName(const ColumnSet& set, const SharedEmbeddingColumns& column);
 [[nodiscard]] std::string SharedName(const ColumnSet& set, const TpuSharedEmbeddingColumns& column);

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/nn/columns/normalizer.h"
 #include "core/nn/job_place.h"
+#include "core/nn/vocabulary_file.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/lookup.h"

@@ -14,7 +14,7 @@ struct Embedding {
   static constexpr std::string_view kType = "embedding";
   static constexpr std::string_view kSummary = "a trained vector for each number";
   static constexpr std::string_view kAliases[] = {"Embedding"};
-  static constexpr bool kTakesIntegers = true;
+  static constexpr bool kTakesAnything = true;
   int64_t input_dim = 0;
   int64_t output_dim = 0;
   Initializer embeddings_initializer = RandomUniformInitializer{};

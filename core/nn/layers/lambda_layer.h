@@ -16,7 +16,7 @@ struct Lambda {
   static constexpr std::string_view kType = "lambda";
   static constexpr std::string_view kSummary = "a formula of the inputs";
   static constexpr std::string_view kAliases[] = {"Lambda"};
-  static constexpr bool kTakesIntegers = true;
+  static constexpr bool kTakesAnything = true;
   Formula value;
   std::string name;
   LayerInputs inputs;

@@ -14,10 +14,10 @@ template <class L>
 concept TakesSeveral = requires(const L& layer, LayerContext& context, std::vector<Value> inputs) {
   layer.Apply(context, inputs);
 };
-// Embeddings look up integers as they come.
+// Those that make numbers of what they are given look at it as it comes.
 template <class L>
-concept TakesIntegers = requires {
-  L::kTakesIntegers;
+concept TakesAnything = requires {
+  L::kTakesAnything;
 };
 
 template <class L>
@@ -39,7 +39,7 @@ Value Numbers(Value x, DType dtype, std::string_view type) {
 
 template <class L>
 Value ApplyTo(const L& layer, LayerContext& context, std::vector<Value>& inputs) {
-  if constexpr (!TakesIntegers<L>) {
+  if constexpr (!TakesAnything<L>) {
     for (Value& x : inputs) x = Numbers(x, context.compute_dtype, TypeOf<L>());
   }
   if constexpr (TakesSeveral<L>) {

@@ -6,6 +6,7 @@
 
 #include "core/nn/layers/activation_layers.h"
 #include "core/nn/layers/batch_normalization.h"
+#include "core/nn/layers/category_layers.h"
 #include "core/nn/layers/conv_layers.h"
 #include "core/nn/layers/dense_layer.h"
 #include "core/nn/layers/embedding_layer.h"
@@ -36,7 +37,8 @@ using Layer = std::variant<
     GaussianNoise, GaussianDropout, AlphaDropout, ActivityRegularization, DepthwiseConv1D, Conv3D,
     MaxPooling3D, AveragePooling3D, Conv1DTranspose, Conv2DTranspose, Conv3DTranspose, Resizing,
     CenterCrop, RandomCrop, RandomFlip, RandomRotation, RandomTranslation, RandomZoom,
-    RandomContrast, RandomBrightness, Lambda, LayerScale, StochasticDepth, SharedLayer,
+    RandomContrast, RandomBrightness, Lambda, LayerScale, StochasticDepth, StringLookup,
+    IntegerLookup, Hashing, Discretization, CategoryEncoding, HashedCrossing, SharedLayer,
     NestedModel>;
 
 // A layer above, applied once more with the same variables.

@@ -381,7 +381,9 @@ std::vector<KerasInput> InputsIn(const KerasJson& model) {
       input.shape.push_back(given[axis].is_number_integer() ? given[axis].get<int64_t>() : -1);
     }
     const std::string dtype = PolicyOf(MemberOf(config, "dtype"));
-    if (dtype.starts_with("int") || dtype.starts_with("uint")) input.dtype = dtype;
+    if (dtype.starts_with("int") || dtype.starts_with("uint") || dtype == "string") {
+      input.dtype = dtype;
+    }
     inputs.push_back(std::move(input));
   }
   return inputs;

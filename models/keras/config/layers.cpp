@@ -18,7 +18,10 @@ enum class Rule {
   kInitializer,
   kRegularizer,
   kActivation,
-  kShape,  // a list without the batch
+  kShape,     // a list without the batch
+  kEncoding,  // output_mode, some of whose values had other names
+  kLearned,   // what adapt() has learned, or the user has given: it has to be there
+  kPassedOver,
 };
 
 struct KeyRule {
@@ -190,6 +193,38 @@ constexpr std::array kLayerScale = {KeyRule{"init_values", Rule::kPlain, "1e-06"
 constexpr std::array kStochasticDepth = {KeyRule{"drop_path_rate"}};
 constexpr std::array kActivityPenalty = {KeyRule{"l1", Rule::kPlain, "0.0"},
                                          KeyRule{"l2", Rule::kPlain, "0.0"}};
+constexpr KeyRule kOutputMode = {"output_mode", Rule::kEncoding, "\"int\""};
+constexpr KeyRule kVocabulary = {"vocabulary", Rule::kLearned};
+constexpr KeyRule kMaskToken = {"mask_token"};
+constexpr KeyRule kOovIndices = {"num_oov_indices", Rule::kPlain, "1"};
+constexpr KeyRule kMaxTokens = {"max_tokens"};
+constexpr KeyRule kPadToMaxTokens = {"pad_to_max_tokens", Rule::kPlain, "false"};
+constexpr KeyRule kIdfWeights = {"idf_weights"};
+constexpr KeyRule kVocabularySize = {"vocabulary_size", Rule::kPassedOver};
+constexpr KeyRule kVocabularyDtype = {"vocabulary_dtype", Rule::kPassedOver};
+constexpr std::array kStringLookup = {kVocabulary,
+                                      kMaskToken,
+                                      KeyRule{"oov_token", Rule::kPlain, "\"[UNK]\""},
+                                      kOovIndices,
+                                      kOutputMode,
+                                      kMaxTokens,
+                                      kPadToMaxTokens,
+                                      kIdfWeights,
+                                      kVocabularySize,
+                                      kVocabularyDtype,
+                                      KeyRule{"encoding", Rule::kPassedOver}};
+constexpr std::array kIntegerLookup = {
+    kVocabulary,     kMaskToken,  KeyRule{"oov_token", Rule::kPlain, "-1"},
+    kOovIndices,     kOutputMode, kMaxTokens,
+    kPadToMaxTokens, kIdfWeights, kVocabularySize,
+    kVocabularyDtype};
+constexpr std::array kHashing = {KeyRule{"num_bins"}, KeyRule{"mask_value"}, kOutputMode};
+constexpr std::array kDiscretization = {KeyRule{"bin_boundaries", Rule::kLearned}, kOutputMode,
+                                        KeyRule{"num_bins", Rule::kPassedOver},
+                                        KeyRule{"epsilon", Rule::kPassedOver}};
+constexpr std::array kCategoryEncoding = {KeyRule{"num_tokens"},
+                                          KeyRule{"output_mode", Rule::kEncoding, "\"multi_hot\""}};
+constexpr std::array kHashedCrossing = {KeyRule{"num_bins"}, kOutputMode};
 constexpr std::array<KeyRule, 0> kNothing = {};
 
 constexpr std::array kLayerRules = {
@@ -275,6 +310,12 @@ constexpr std::array kLayerRules = {
     ClassRule{"GaussianDropout", "GaussianDropout", false, kRate},
     ClassRule{"AlphaDropout", "AlphaDropout", false, kRate},
     ClassRule{"ActivityRegularization", "ActivityRegularization", false, kActivityPenalty},
+    ClassRule{"StringLookup", "StringLookup", false, kStringLookup},
+    ClassRule{"IntegerLookup", "IntegerLookup", false, kIntegerLookup},
+    ClassRule{"Hashing", "Hashing", false, kHashing},
+    ClassRule{"Discretization", "Discretization", false, kDiscretization},
+    ClassRule{"CategoryEncoding", "CategoryEncoding", false, kCategoryEncoding},
+    ClassRule{"HashedCrossing", "HashedCrossing", false, kHashedCrossing},
 };
 
 // Keys that say nothing about what a layer computes here, or that are looked at by themselves.
@@ -358,7 +399,11 @@ KerasJson ValueBy(const KeyRule& rule, const KerasJson& given) {
       return RegularizerOf(given);
     case Rule::kShape:
       return ShapeOfExample(given);
+    case Rule::kEncoding:
+      return given == "binary" ? KerasJson("multi_hot") : given == "tf-idf" ? "tf_idf" : given;
     case Rule::kActivation:
+    case Rule::kLearned:
+    case Rule::kPassedOver:
     case Rule::kPlain:
       break;
   }
@@ -457,7 +502,13 @@ KerasLayerSections KerasLayerOf(const std::string& class_name, const KerasJson& 
   KerasJson section = {{"type", rule->type}, {"name", name}};
   std::string activation;
   for (const KeyRule& key : rule->keys) {
+    if (key.rule == Rule::kPassedOver) continue;
     const KerasJson given = Unwrapped(MemberOf(config, key.key));
+    if (given.is_null() && key.rule == Rule::kLearned) {
+      RefuseKeras(
+          fmt::format("its {} is not in the file", key.key),
+          "a layer that has learned from data (adapt) is whole in model.save('NAME.keras')");
+    }
     if (given.is_null()) continue;
     if (key.rule == Rule::kActivation) {
       activation = FunctionNameOf(given, "activation");
@@ -465,7 +516,11 @@ KerasLayerSections KerasLayerOf(const std::string& class_name, const KerasJson& 
     }
     KerasJson value = ValueBy(key, given);
     if (value.is_null() || (!key.usual.empty() && value == KerasJson::parse(key.usual))) continue;
-    section[std::string(key.job.empty() ? key.key : key.job)] = std::move(value);
+    // Keras takes the path of a vocabulary in the place of its entries.
+    const bool is_path = key.key == "vocabulary" && value.is_string();
+    section[std::string(is_path           ? "vocabulary_file"
+                        : key.job.empty() ? key.key
+                                          : key.job)] = std::move(value);
   }
   if (rule->has_variables && MemberOf(config, "trainable") == false) section["trainable"] = false;
   if (rule->type == "Activation") return ActivationSections(activation, name, is_keras3);

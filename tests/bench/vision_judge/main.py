@@ -1,4 +1,4 @@
-"""Compares what tpuest makes of images and of Keras' models with TensorFlow 2.15, in 26 checks.
+"""Compares what tpuest makes of images and of Keras' models with TensorFlow 2.15, in 27 checks.
 
 Each check builds what it compares (models with random weights and calibrated statistics, files as Keras or
 TensorFlow writes them), runs the program on it and TensorFlow beside it. One line of JSON a check: its number and
@@ -6,8 +6,8 @@ name, how many cases were compared, how many differ by more than the check allow
 its bound or beyond. `--list` says what each compares and within which bounds. "relative" is in parts of
 max(1, |value|). The exit code is 1 where anything differs.
 
-It runs in the peers' Python with TensorFlow 2.15 (`$PEERS/tf`, by default ~/.cache/tpuest-peers); check 8 takes
-Keras 2.12 and 3.9 from the folders k212 and k3 beside it.
+It runs in the peers' Python with TensorFlow 2.15 (`$PEERS/tf`, by default ~/.cache/tpuest-peers); checks 8 and 27
+take Keras 2.12 and 3.9 from the folders k212 and k3 beside it.
 """
 import argparse
 import inspect
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import categories
 import exports
 import files
 import images
@@ -27,7 +28,7 @@ import speed
 import training
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-MODULES = (files, training, exports, images, resnet, speed, networks)
+MODULES = (files, training, exports, images, resnet, speed, networks, categories)
 
 
 def checks():

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/io/zip/zip.h"
 #include "tests/models/keras/testdata.h"
 #include "tests/temporary_folder.h"
 
@@ -81,11 +82,42 @@ TEST_CASE("weights by object are what h5py finds") {
   for (const std::string file :
        {"k212_denses.keras", "k215_nested.keras", "k215_by_object.weights.h5", "k39_nested.keras",
         "k39_by_object.weights.h5", "k39_bfloat16.keras", "k39_tracked.weights.h5",
-        "k39_latest.weights.h5"}) {
+        "k39_latest.weights.h5", "k215_tabular.keras", "k39_tabular.keras"}) {
     const KerasFile keras = Read(file);
     CHECK(static_cast<size_t>(CheckObject(file, keras.root())) ==
           KerasExpected(file)["datasets"].size());
   }
+}
+
+// The configuration of the first layer of a name.
+KerasJson ConfigOf(const KerasFile& file, const std::string& name) {
+  for (const KerasJson& layer : file.config()["config"]["layers"]) {
+    if (layer["config"]["name"] == name) return layer["config"];
+  }
+  return nullptr;
+}
+
+TEST_CASE("what layers have learned stands in the configuration") {
+  for (const std::string file : {"k215_tabular.keras", "k39_tabular.keras"}) {
+    const KerasFile keras = Read(file);
+    CHECK(ConfigOf(keras, "words")["vocabulary"] ==
+          KerasJson({"", "[UNK]", "[UNK]", "b", "yes", "c", "a", "12"}));
+    CHECK(ConfigOf(keras, "sizes")["vocabulary"] == KerasJson({-1, 7, 9, 5}));
+    CHECK(ConfigOf(keras, "weighted")["idf_weights"].size() == 6);
+    CHECK(ConfigOf(keras, "ages")["bin_boundaries"].size() == 3);
+  }
+}
+
+TEST_CASE("a vocabulary of integers that has others is told with its line") {
+  const std::string bytes = KerasTestFile("k215_tabular.keras");
+  const ZipReader archive("m", bytes, nullptr);
+  std::vector<std::pair<std::string, std::string_view>> members;
+  for (const std::string& name : archive.Names()) {
+    const bool is_sizes = name == "assets/layers/integer_lookup/vocabulary.txt";
+    members.emplace_back(name, is_sizes ? "-1\n7\nseven" : archive.Read(name).bytes);
+  }
+  CHECK(ErrorText("m", ZipArchive(members)) ==
+        "m: assets/layers/integer_lookup/vocabulary.txt: line 3 is 'seven', expected an integer");
 }
 
 TEST_CASE("a file is known by its content") {
