@@ -28,6 +28,12 @@ Value StringToHashBucket(Value x, int64_t num_buckets, std::string_view name) {
   return x.graph().Add("StringToHashBucket", {x}, {{"num_buckets", num_buckets}}, name);
 }
 
+Value StringToHashBucketStrong(Value x, int64_t num_buckets, const std::vector<int64_t>& key,
+                               std::string_view name) {
+  return x.graph().Add("StringToHashBucketStrong", {x},
+                       {{"num_buckets", num_buckets}, {"key", key}}, name);
+}
+
 namespace {
 
 void AsStringShape(ShapeContext& context) {

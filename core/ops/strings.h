@@ -27,6 +27,10 @@ Value StringToHashBucketFast(Value x, int64_t num_buckets, std::string_view name
 // Hash64(x) modulo num_buckets, int64: tf.strings.to_hash_bucket, another hash than the fast one.
 Value StringToHashBucket(Value x, int64_t num_buckets, std::string_view name = "");
 
+// SipHash-2-4(x) by a key of two numbers, modulo num_buckets, int64.
+Value StringToHashBucketStrong(Value x, int64_t num_buckets, const std::vector<int64_t>& key,
+                               std::string_view name = "");
+
 // The key that TensorFlow's crosses start from unless one is given.
 inline constexpr uint64_t kCrossHashKey = 0xDECAFCAFFE;
 // tf.sparse.cross_hashed of dense inputs, string or integer [B, Ki] or [B]: int64 [B, product of
@@ -36,7 +40,7 @@ inline constexpr uint64_t kCrossHashKey = 0xDECAFCAFFE;
 Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets,
                         uint64_t hash_key = kCrossHashKey, std::string_view name = "");
 
-OpFamily StringOps();  // AsString, StringToHashBucket, StringToHashBucketFast
+OpFamily StringOps();  // AsString, and the three hashes
 OpFamily CrossOps();   // SparseCross
 
 }  // namespace tpuest::ops

@@ -178,7 +178,7 @@ def category_fixtures():
     samples = [({'type': kind, **vocabulary, 'output_mode': 'count'}, columns,
                 {'vocabulary': other, 'mask_token': [mask], 'oov_token': [oov], 'num_oov_indices': [2]})
                for kind, (columns, vocabulary, _, mask, oov, other) in known.items()]
-    samples += [({'type': 'hashing', 'num_bins': 5, 'output_mode': 'count'}, words, {'mask_value': ['red'], 'num_bins': [4]}),
+    samples += [({'type': 'hashing', 'num_bins': 5, 'output_mode': 'count'}, words, {'mask_value': ['red'], 'num_bins': [4], 'salt': [3, [1, 2]]}),
                 ({'type': 'discretization', 'bin_boundaries': [0.5, 2.0], 'output_mode': 'count'}, numbers,
                  {'bin_boundaries': [[1.5]]}),
                 ({'type': 'category_encoding', 'num_tokens': 6, 'output_mode': 'count'}, numbers, {'num_tokens': [7]})]

@@ -256,6 +256,19 @@ Value IntegerLookup::Apply(LayerContext& context, Value x) const {
 
 namespace {
 
+// The hash of words as a layer says it.
+Value SaltedHash(const LayerScope& layer, Value words, const Hashing& of, int64_t bins) {
+  if (!of.salt) return HashOf(words, bins);
+  const auto* const both = std::get_if<int64_t>(&*of.salt);
+  const std::vector<int64_t> key = both != nullptr ? std::vector<int64_t>{*both, *both}
+                                                   : std::get<std::vector<int64_t>>(*of.salt);
+  if (key.size() != 2) {
+    layer.Fail(
+        fmt::format("The `salt` argument can only be two integers or one, got {}", key.size()));
+  }
+  return ops::StringToHashBucketStrong(words, bins, key);
+}
+
 // True where x, words or int64, is the value.
 Value IsMasked(const LayerScope& layer, Value x, const std::variant<int64_t, std::string>& value) {
   const auto* const word = std::get_if<std::string>(&value);
@@ -276,8 +289,8 @@ Value Hashing::Apply(LayerContext& context, Value x) const {
   x = WordsOrIntegers(layer, x);
   // Of one bin all is in that one.
   const bool masks = mask_value && num_bins > 1;
-  Value ids =
-      HashOf(x.dtype() == DType::kString ? x : ops::AsString(x), masks ? num_bins - 1 : num_bins);
+  Value ids = SaltedHash(layer, x.dtype() == DType::kString ? x : ops::AsString(x), *this,
+                         masks ? num_bins - 1 : num_bins);
   if (masks) {
     ids = ops::SelectV2(IsMasked(layer, x, *mask_value), Int64(x.graph(), 0),
                         ops::AddV2(ids, Int64(x.graph(), 1)));

@@ -102,8 +102,8 @@ struct IntegerLookup {
 
 // ---- without a vocabulary -----------------------------------------------------------------------
 
-// Fingerprint64 of a word, or of a number in decimal, modulo num_bins. With a mask_value 0 is its
-// number, and the others have those from 1 on.
+// Fingerprint64 of a word, or of a number in decimal, modulo num_bins; with a salt its SipHash-2-4.
+// With a mask_value 0 is its number, and the others have those from 1 on.
 struct Hashing {
   static constexpr std::string_view kType = "hashing";
   static constexpr std::string_view kSummary = "words and integers by their hash";
@@ -111,6 +111,7 @@ struct Hashing {
   static constexpr bool kTakesAnything = true;
   int64_t num_bins = 0;
   std::optional<std::variant<int64_t, std::string>> mask_value;
+  std::optional<std::variant<int64_t, std::vector<int64_t>>> salt;
   std::string output_mode = "int";
   std::string name;
   LayerInputs inputs;
@@ -120,6 +121,8 @@ struct Hashing {
   void Visit(V& v) {
     v("num_bins", num_bins, {.help = "numbers that there are", .required = true});
     v("mask_value", mask_value, {.help = "what has the number 0 alone; null: nothing"});
+    v("salt", salt,
+      {.help = "the key of another hash, two numbers, or one that is both; null: none"});
     v("output_mode", output_mode,
       {.help = kEncodingHelp, .values = {"int", "one_hot", "multi_hot", "count"}});
     VisitName(v, *this, "default: hashing, hashing_1, ...");

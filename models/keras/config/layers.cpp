@@ -218,7 +218,8 @@ constexpr std::array kIntegerLookup = {
     kOovIndices,     kOutputMode, kMaxTokens,
     kPadToMaxTokens, kIdfWeights, kVocabularySize,
     kVocabularyDtype};
-constexpr std::array kHashing = {KeyRule{"num_bins"}, KeyRule{"mask_value"}, kOutputMode};
+constexpr std::array kHashing = {KeyRule{"num_bins"}, KeyRule{"mask_value"}, KeyRule{"salt"},
+                                 kOutputMode};
 constexpr std::array kDiscretization = {KeyRule{"bin_boundaries", Rule::kLearned}, kOutputMode,
                                         KeyRule{"num_bins", Rule::kPassedOver},
                                         KeyRule{"epsilon", Rule::kPassedOver}};

@@ -37,7 +37,7 @@ parts = [
     L.CategoryEncoding(5, output_mode="one_hot")(ages(age)),
     L.CategoryEncoding(4)(L.Discretization(bin_boundaries=[10.0, 20.0, 30.0])(age)),
     L.HashedCrossing(10, output_mode="one_hot")([color, size]), embedded(L.HashedCrossing(7)([size, color]), 7),
-    L.Hashing(8, output_mode="one_hot")(color), L.Hashing(8, output_mode="multi_hot")(size),
+    L.Hashing(8, output_mode="one_hot")(color), L.Hashing(8, output_mode="multi_hot", salt=[7, 133])(size), L.Hashing(5, salt=3, output_mode="one_hot")(color),
     L.Hashing(8, mask_value="", output_mode="count")(tags), embedded(L.Hashing(6, mask_value=7)(size), 6),
     learned(L.Normalization(), rng.normal(40, 20, (50, 1)))(age)]
 model = keras.Model([color, size, age, tags], L.Dense(2, name="out")(L.Dense(6, "tanh")(L.Concatenate()(parts))))

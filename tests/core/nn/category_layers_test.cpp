@@ -104,6 +104,10 @@ TEST_CASE("hashes, ranges and crosses") {
   CHECK(Of(Hashing{.num_bins = 7, .mask_value = ""}, {Tags()}) == Floats{4, 5, 5, 0, 6, 4});
   CHECK(Of(Hashing{.num_bins = 7, .mask_value = 5}, {Numbers()}) == Floats{0, 2, 6, 5, 5, 0});
   CHECK(Of(Hashing{.num_bins = 3, .output_mode = "count"}, {Tags()}) == Floats{1, 2, 0, 1, 0, 2});
+  CHECK(Of(Hashing{.num_bins = 7, .salt = 133}, {Tags()}) == Floats{4, 1, 5, 6, 5, 4});
+  CHECK(Of(Hashing{.num_bins = 7, .mask_value = "", .salt = std::vector<int64_t>{1, -2}},
+           {Tags()}) == Floats{2, 5, 3, 0, 6, 2});
+  CHECK(Of(Hashing{.num_bins = 7, .salt = 5}, {Numbers()}) == Floats{2, 1, 5, 3, 4, 2});
   const Discretization ranges{.bin_boundaries = {0, 1.5, 7}};
   CHECK(Of(ranges, {Tensor::Of<float>({2, 3}, {-1, 0, 1.5, 1.49F, 7, 1e9})}) ==
         Floats{0, 1, 2, 1, 3, 3});
@@ -147,6 +151,8 @@ TEST_CASE("what is no category is told") {
         "them");
   CHECK(FaultOf(Hashing{.num_bins = 0}, {Tags()}) ==
         "hashing 'hashing': num_bins is 0, expected at least 1");
+  CHECK(FaultOf(Hashing{.num_bins = 4, .salt = std::vector<int64_t>{1}}, {Tags()}) ==
+        "hashing 'hashing': The `salt` argument can only be two integers or one, got 1");
   CHECK(FaultOf(Hashing{.num_bins = 4, .mask_value = 3}, {Tags()}) ==
         "hashing 'hashing': mask_value is a number, and its input is string");
   CHECK(FaultOf(Discretization{.bin_boundaries = {2, 1}}, {Numbers()}) ==
