@@ -9,7 +9,7 @@
 
 #include "core/backend/partition.h"
 #include "core/estimator/checkpoint/train_goal.h"
-#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/model_builder.h"

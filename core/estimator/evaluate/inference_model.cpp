@@ -21,7 +21,7 @@
 
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/step/host_call_runner.h"

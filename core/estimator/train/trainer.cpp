@@ -10,7 +10,7 @@
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/contract/seek_way.h"
 #include "core/estimator/contract/wrapped_stream.h"
 #include "core/estimator/group/input_files.h"

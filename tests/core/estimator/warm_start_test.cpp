@@ -1,6 +1,6 @@
 // Warm starts from a checkpoint that TensorFlow wrote; what tf.estimator makes of it is beside it.
 
-#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/checkpoint/warm_start/warm_start.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "core/estimator/checkpoint/warm_start_variables.h"
+#include "core/estimator/checkpoint/warm_start/warm_start_variables.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/estimator/checkpoint/warm_start.h"
+#include "core/estimator/checkpoint/warm_start/warm_start.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +14,8 @@
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/slot_names.h"
-#include "core/estimator/checkpoint/warm_start_source.h"
-#include "core/estimator/checkpoint/warm_start_variables.h"
+#include "core/estimator/checkpoint/warm_start/warm_start_source.h"
+#include "core/estimator/checkpoint/warm_start/warm_start_variables.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"
 #include "core/nn/optimizers/moving_average.h"
