@@ -34,6 +34,7 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"core/tensor", 1},
     {"core/io", 2},
     {"core/kernels", 2},
+    {"core/io/examples", 2.1},
     {"core/io/events", 2.1},
     {"core/io/hdf5", 2.1},
     {"core/io/zip", 2.1},

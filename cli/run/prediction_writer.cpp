@@ -2,7 +2,7 @@
 
 #include "cli/shell/json.h"
 #include "core/base/text.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/io/tfrecord.h"
 
 namespace tpuest::cli {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 
 namespace tpuest::ops {
 namespace {

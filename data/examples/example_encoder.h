@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "data/source.h"
 
 namespace tpuest {

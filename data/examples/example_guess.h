@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "data/options.h"
 
 namespace tpuest {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/io/sequence_example.h"
+#include "core/io/examples/sequence_example.h"
 #include "data/literal.h"
 
 namespace tpuest {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/estimator/contract/contract.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "data/options.h"
 #include "data/source.h"
 

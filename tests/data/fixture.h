@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/io/tfrecord.h"
 #include "data/pipeline/input_fn.h"
 #include "tests/temporary_folder.h"

@@ -1,6 +1,6 @@
 // tf.Examples: walked, parsed as declared features, and guessed at.
 
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 
 #include "data/examples/example_guess.h"
 #include "data/examples/example_parser.h"

@@ -5,7 +5,7 @@
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/events/event_reader.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/io/object_graph.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"

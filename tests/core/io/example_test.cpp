@@ -1,4 +1,4 @@
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 
 #include "core/io/proto.h"
 #include "core/io/protos.h"

@@ -1,6 +1,6 @@
 // Bytes to values.
 
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/parsing.h"

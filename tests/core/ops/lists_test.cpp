@@ -6,7 +6,7 @@
 
 #include "core/backend/cpu/program.h"
 #include "core/graph/bound_op.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/ops/parsing.h"
 #include "core/ops/strings.h"
 #include "tests/core/ops/op_checks.h"

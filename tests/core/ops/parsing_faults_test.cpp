@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/backend/cpu/program.h"
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 #include "core/ops/array.h"
 #include "core/ops/decode_image.h"
 #include "core/ops/elementwise.h"

@@ -1,12 +1,12 @@
 #pragma once
 // tf.SequenceExample (TensorFlow's example.proto): its context is read as an Example's features are
-// (core/io/example.h), its lists of features by this.
+// (core/io/examples/example.h), its lists of features by this.
 
 #include <cstdint>
 #include <functional>
 #include <string_view>
 
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 
 namespace tpuest {
 

@@ -1,7 +1,7 @@
-#include "core/io/example.h"
+#include "core/io/examples/example.h"
 
 #include "core/base/error.h"
-#include "core/io/sequence_example.h"
+#include "core/io/examples/sequence_example.h"
 #include "core/io/wire.h"
 
 namespace tpuest {
