@@ -6,13 +6,13 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/row_seen.h"
+#include "core/io/row_names.h"
 
 namespace tpuest::cli {
 namespace {
 
 constexpr size_t kNorms = 3;
-constexpr std::string_view kValuesEnding = "-values";
 
 // The rows with the largest norms, the largest first; of equal ones the first.
 std::vector<RowNorm> LargestOf(const Tensor& tensor) {
@@ -40,8 +40,8 @@ std::optional<TableNote> NoteOfTable(const BundleReader& reader, const std::stri
   if (name.ends_with("embedding_weights") || name.ends_with("_shared_embedding")) {
     return TableNote{false, tensor.shape().dim(0), LargestOf(tensor)};
   }
-  if (!name.ends_with(kValuesEnding)) return std::nullopt;
-  const std::string keys = name.substr(0, name.size() - kValuesEnding.size()) + "-keys";
+  if (!name.ends_with(kRowValuesEnding)) return std::nullopt;
+  const std::string keys = RowKeysName(name.substr(0, name.size() - kRowValuesEnding.size()));
   if (!reader.Has(keys) || reader.DTypeOf(keys) != DType::kInt64) return std::nullopt;
   const Tensor numbers = reader.Read(keys);
   if (numbers.elements() != tensor.shape().dim(0)) return std::nullopt;

@@ -10,11 +10,6 @@
 //   <table>-values     float32 [n, D]  and of each slot: <table>/Adagrad-values
 //
 // So the bytes follow from the values and the sizes alone, never from how the rows are kept.
-//
-// Of a table whose rows are counted (core/backend/row_sights.h) there is beside it
-//
-//   tpuest/seen/<table>  int64 [n, 4]  the rows that were seen, the smallest first: number, how
-//                                      many steps saw it, the last of them, 1 if it is trained
 
 #include <map>
 #include <set>
@@ -53,23 +48,9 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
 // the row, kCheckpoint for counts that are damaged.
 void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
                VariableStore& store);
-// The entries of what was counted.
-[[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
-// The variables of a store that are kept whole, and these entries.
-[[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
-[[nodiscard]] bool IsSeenEntry(std::string_view name);
 
-// What a checkpoint has of the tables of a store.
-[[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
-                                                    int64_t whole_table_bytes);
-
-// The names of the entries of a graph's tables that are better left on the disk; in every run of
-// the graph the same, however it keeps its tables.
-[[nodiscard]] std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_bytes);
-
-// The tables of which a checkpoint has the written rows alone, and some; the name of their values.
+// The tables of which a checkpoint has the written rows alone, and some.
 [[nodiscard]] std::vector<std::string> TablesSavedByRows(const SavedState& saved);
-[[nodiscard]] std::string RowValuesName(const std::string& variable);
 
 // One of the variables of a table of which a checkpoint has the written rows alone.
 struct SavedRows {

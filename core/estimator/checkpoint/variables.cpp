@@ -9,6 +9,7 @@
 #include "core/estimator/checkpoint/object_values.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/io/bundle.h"
+#include "core/io/row_names.h"
 #include "core/io/slice_order.h"
 
 namespace tpuest {

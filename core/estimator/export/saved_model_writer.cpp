@@ -12,6 +12,7 @@
 #include "core/estimator/step/int64_check.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/scaffold.h"
+#include "core/io/row_names.h"
 #include "core/io/saved_model_folder.h"
 #include "core/nn/columns/table_rows.h"
 #include "core/nn/global_step.h"

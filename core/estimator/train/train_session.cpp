@@ -4,7 +4,7 @@
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/group_waits.h"
 #include "core/estimator/train/input_waits.h"

@@ -7,6 +7,7 @@
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/checkpoint/train_goal.h"
 #include "core/estimator/checkpoint/variables.h"

@@ -11,7 +11,7 @@
 //   - The variables are the chief's after every order: each process applies the same sums.
 //   - Nothing is written, no hook is called, nothing is decided here.
 
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/trainer.h"

@@ -1,0 +1,110 @@
+#include "core/estimator/checkpoint/row_entries.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "core/backend/row_table.h"
+#include "core/estimator/checkpoint/row_tables.h"
+#include "core/io/row_names.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kLargeBytes = int64_t{16} << 20;  // of an entry that is left on the disk
+constexpr int64_t kPieceBytes = int64_t{1} << 20;
+
+// Rows that take about a piece's bytes.
+int64_t RowsAtOnce(int64_t width) {
+  return std::max<int64_t>(kPieceBytes / (width * static_cast<int64_t>(sizeof(float))), 1);
+}
+
+std::shared_ptr<const StreamedTensor> WholeStream(const std::shared_ptr<RowTable>& table,
+                                                  int column) {
+  return std::make_shared<StreamedTensor>(
+      StreamedTensor{.dtype = DType::kFloat,
+                     .shape = Shape({table->rows(), table->width()}),
+                     .write = [table, column](const TakeBytesFn& take) {
+                       const int64_t most = RowsAtOnce(table->width());
+                       std::vector<float> values(static_cast<size_t>(most * table->width()));
+                       for (int64_t first = 0; first < table->rows(); first += most) {
+                         const int64_t n = std::min(most, table->rows() - first);
+                         table->ReadRange(column, first, n, values.data());
+                         take({reinterpret_cast<const char*>(values.data()),
+                               static_cast<size_t>(n * table->width()) * sizeof(float)});
+                       }
+                     }});
+}
+
+using Keys = std::shared_ptr<const std::vector<int64_t>>;
+
+std::shared_ptr<const StreamedTensor> KeyStream(const Keys& keys) {
+  return std::make_shared<StreamedTensor>(StreamedTensor{
+      .dtype = DType::kInt64,
+      .shape = Shape({static_cast<int64_t>(keys->size())}),
+      .write = [keys](const TakeBytesFn& take) {
+        take({reinterpret_cast<const char*>(keys->data()), keys->size() * sizeof(int64_t)});
+      }});
+}
+
+std::shared_ptr<const StreamedTensor> ValueStream(const std::shared_ptr<RowTable>& table,
+                                                  int column, const Keys& keys) {
+  return std::make_shared<StreamedTensor>(
+      StreamedTensor{.dtype = DType::kFloat,
+                     .shape = Shape({static_cast<int64_t>(keys->size()), table->width()}),
+                     .write = [table, column, keys](const TakeBytesFn& take) {
+                       const auto most = static_cast<size_t>(RowsAtOnce(table->width()));
+                       std::vector<float> values(most * static_cast<size_t>(table->width()));
+                       for (size_t first = 0; first < keys->size(); first += most) {
+                         const size_t n = std::min(most, keys->size() - first);
+                         table->Read(column, std::span(*keys).subspan(first, n), values.data());
+                         take({reinterpret_cast<const char*>(values.data()),
+                               n * static_cast<size_t>(table->width()) * sizeof(float)});
+                       }
+                     }});
+}
+
+}  // namespace
+
+int64_t WholeBytes(const Shape& table) {
+  return table.elements() * static_cast<int64_t>(sizeof(float));
+}
+
+std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_table_bytes) {
+  std::vector<NamedTensor> entries;
+  for (const std::shared_ptr<RowTable>& table : store.tables()) {
+    const Shape shape({table->rows(), table->width()});
+    const bool is_whole = WholeBytes(shape) <= whole_table_bytes;
+    Keys keys;
+    if (!is_whole) {
+      keys = std::make_shared<const std::vector<int64_t>>(table->WrittenRows());
+      entries.push_back({RowKeysName(table->variables().front().name), {}, KeyStream(keys)});
+    }
+    for (size_t i = 0; i < table->variables().size(); ++i) {
+      const std::string& name = table->variables()[i].name;
+      const int column = static_cast<int>(i);
+      if (is_whole) {
+        entries.push_back({name, {}, WholeStream(table, column)});
+      } else {
+        entries.push_back({RowValuesName(name), {}, ValueStream(table, column, keys)});
+      }
+    }
+  }
+  return entries;
+}
+
+std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_bytes) {
+  std::vector<std::string> names;
+  for (const TableVariables& table : TablesOf(graph)) {
+    const int64_t bytes = WholeBytes(table.front()->shape);
+    if (bytes < kLargeBytes && bytes <= whole_table_bytes) continue;
+    const bool is_whole = bytes <= whole_table_bytes;
+    if (!is_whole) names.push_back(RowKeysName(table.front()->name));
+    for (const Variable* const variable : table) {
+      names.push_back(is_whole ? variable->name : RowValuesName(variable->name));
+    }
+  }
+  return names;
+}
+
+}  // namespace tpuest

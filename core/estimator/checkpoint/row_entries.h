@@ -1,0 +1,23 @@
+#pragma once
+// What a checkpoint has of the tables that a run keeps by rows (row_tables.h).
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/graph/graph.h"
+#include "core/io/bundle.h"
+
+namespace tpuest {
+
+[[nodiscard]] int64_t WholeBytes(const Shape& table);
+
+[[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
+                                                    int64_t whole_table_bytes);
+
+// The names of the entries of a graph's tables that are better left on the disk; in every run of
+// the graph the same, however it keeps its tables.
+[[nodiscard]] std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_bytes);
+
+}  // namespace tpuest

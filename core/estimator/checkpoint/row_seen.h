@@ -1,0 +1,29 @@
+#pragma once
+// What is known of the rows that a run counts (core/backend/row_sights.h), in a checkpoint:
+//
+//   tpuest/seen/<table>  int64 [n, 4]  the rows that were seen, the smallest first: number, how
+//                                      many steps saw it, the last of them, 1 if it is trained
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/backend/row_sights.h"
+#include "core/estimator/checkpoint/saved_state.h"
+#include "core/io/bundle.h"
+
+namespace tpuest {
+
+// The entries of what was counted.
+[[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
+// The variables of a store that are kept whole, and these entries.
+[[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
+[[nodiscard]] bool IsSeenEntry(std::string_view name);
+// What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.
+// Error kCheckpoint for counts that are damaged.
+[[nodiscard]] std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table,
+                                             int64_t rows);
+
+}  // namespace tpuest
