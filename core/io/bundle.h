@@ -47,15 +47,21 @@ inline constexpr std::string_view kDataEnding = ".data-";  // then the shard, "0
 [[nodiscard]] std::string BundleIndexPath(std::string_view prefix);
 [[nodiscard]] std::string BundleDataPath(std::string_view prefix, int shard, int num_shards);
 
-// Reads the index at once and each tensor on demand. Reading from several threads is safe.
+class Increment;
+
+// Reads the index at once and each tensor on demand. An increment (increment.h) reads as if it were
+// whole, through its base, unless it is read as it was written. Reading from several threads is
+// safe.
 class BundleReader {
  public:
-  explicit BundleReader(std::string prefix);
+  explicit BundleReader(std::string prefix, bool as_written = false);
   ~BundleReader();
   BundleReader(BundleReader&&) noexcept;
   BundleReader& operator=(BundleReader&&) noexcept;
 
   [[nodiscard]] const std::string& prefix() const;
+  // nullptr: what is read is what stands in the files.
+  [[nodiscard]] const Increment* increment() const;
   // Every tensor's name, sorted; one that is stored in slices appears once.
   [[nodiscard]] const std::vector<std::string>& Names() const;
   [[nodiscard]] bool Has(std::string_view name) const;

@@ -8,6 +8,7 @@
 #include "core/io/bundle.h"
 #include "core/io/crc32c.h"
 #include "core/io/data_shard.h"
+#include "core/io/increment.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 #include "core/io/slice_key.h"
@@ -131,8 +132,14 @@ struct BundleReader::State {
   int num_shards = 0;
   std::mutex mutex;  // guards shards
   std::map<int, std::unique_ptr<DataShard>> shards;
+  std::unique_ptr<const Increment> increment;
 
   void CheckHeader() const;
+  void ReadThroughBase();
+  // The increment, where it has the entry.
+  [[nodiscard]] const Increment* IncrementWith(std::string_view name) const {
+    return increment != nullptr && increment->Has(name) ? increment.get() : nullptr;
+  }
   [[nodiscard]] const DataShard& Shard(int id);
   [[nodiscard]] const TableEntry* Find(std::string_view key) const;
   [[nodiscard]] pb::BundleEntryProto Entry(std::string_view name) const;
@@ -326,7 +333,18 @@ void BundleReader::State::CheckHeader() const {
   }
 }
 
-BundleReader::BundleReader(std::string prefix) : state_(std::make_unique<State>()) {
+// Its own entries are hidden, and those of the tables that it has rows of are there.
+void BundleReader::State::ReadThroughBase() {
+  if (Find(kIncrementBase) == nullptr) return;
+  increment = std::make_unique<const Increment>(prefix);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(kIncrement); });
+  for (std::string& name : increment->Names()) names.push_back(std::move(name));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+BundleReader::BundleReader(std::string prefix, bool as_written)
+    : state_(std::make_unique<State>()) {
   state_->prefix = std::move(prefix);
   state_->entries = ReadTable(BundleIndexPath(state_->prefix), ReadIndex(state_->prefix));
   state_->CheckHeader();
@@ -336,6 +354,7 @@ BundleReader::BundleReader(std::string prefix) : state_(std::make_unique<State>(
   for (const TableEntry& entry : state_->entries) {
     if (!entry.key.empty() && !IsSliceKey(entry.key)) state_->names.push_back(entry.key);
   }
+  if (!as_written) state_->ReadThroughBase();
 }
 
 BundleReader::~BundleReader() = default;
@@ -343,21 +362,27 @@ BundleReader::BundleReader(BundleReader&&) noexcept = default;
 BundleReader& BundleReader::operator=(BundleReader&&) noexcept = default;
 
 const std::string& BundleReader::prefix() const { return state_->prefix; }
+const Increment* BundleReader::increment() const { return state_->increment.get(); }
 const std::vector<std::string>& BundleReader::Names() const { return state_->names; }
 
 bool BundleReader::Has(std::string_view name) const {
+  if (state_->increment != nullptr && name.starts_with(kIncrement)) return false;
+  if (state_->IncrementWith(name) != nullptr) return true;
   return !name.empty() && !IsSliceKey(name) && state_->Find(name) != nullptr;
 }
 
 DType BundleReader::DTypeOf(std::string_view name) const {
+  if (const Increment* const tables = state_->IncrementWith(name)) return tables->DTypeOf(name);
   return HeldDType(state_->Entry(name).dtype());
 }
 
 Shape BundleReader::ShapeOf(std::string_view name) const {
+  if (const Increment* const tables = state_->IncrementWith(name)) return tables->ShapeOf(name);
   return FromProto(state_->Entry(name).shape());
 }
 
 int BundleReader::RowSlicesOf(std::string_view name) const {
+  if (state_->IncrementWith(name) != nullptr) return 1;
   const pb::BundleEntryProto entry = state_->Entry(name);
   const auto has_rows = [](const pb::TensorSliceProto& slice) {
     using Extent = pb::TensorSliceProto::Extent;
@@ -371,6 +396,11 @@ int BundleReader::RowSlicesOf(std::string_view name) const {
 }
 
 uint32_t BundleReader::ChecksumOf(std::string_view name) const {
+  if (const Increment* const tables = state_->IncrementWith(name)) {
+    uint32_t crc = 0;
+    tables->ReadPieces(name, [&](std::string_view bytes) { crc = Crc32c(bytes, crc); });
+    return crc;
+  }
   const pb::BundleEntryProto entry = state_->Entry(name);
   if (entry.slices().empty()) return UnmaskCrc(entry.crc32c());
   const Tensor whole = state_->ReadSlices(entry, name);
@@ -378,11 +408,23 @@ uint32_t BundleReader::ChecksumOf(std::string_view name) const {
 }
 
 Tensor BundleReader::Read(std::string_view name) const {
+  if (const Increment* const tables = state_->IncrementWith(name)) {
+    Tensor tensor(tables->DTypeOf(name), tables->ShapeOf(name));
+    auto* to = static_cast<char*>(tensor.raw());
+    tables->ReadPieces(name, [&](std::string_view bytes) {
+      std::memcpy(to, bytes.data(), bytes.size());
+      to += bytes.size();
+    });
+    return tensor;
+  }
   const pb::BundleEntryProto entry = state_->Entry(name);
   return entry.slices().empty() ? state_->ReadEntry(entry, name) : state_->ReadSlices(entry, name);
 }
 
 void BundleReader::ReadPieces(std::string_view name, const TakeBytesFn& take) const {
+  if (const Increment* const tables = state_->IncrementWith(name)) {
+    return tables->ReadPieces(name, take);
+  }
   const pb::BundleEntryProto entry = state_->Entry(name);
   if (entry.slices().empty()) return state_->ReadPieces(entry, name, take);
   const Tensor whole = state_->ReadSlices(entry, name);
