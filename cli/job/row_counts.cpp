@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kAdmit = "tpuest.embeddings.admit_after";
 constexpr const char* kEvict = "tpuest.embeddings.evict_after_steps";
+constexpr const char* kIncremental = "tpuest.embeddings.incremental";
 
 // Such an Adam moves every row in every step.
 bool MovesAll(const nn::TableOptimizer& optimizer) {
@@ -31,20 +32,40 @@ std::string MoverOf(const nn::EmbeddingConfigSpec& spec) {
   return optimizer && MovesAll(*optimizer) ? "embedding_config_spec.optimization_parameters" : "";
 }
 
-void CheckTablesHaveRows(const Job& job, const std::string& key, Faults& faults) {
+// Faults of what needs to know the rows that a step updates; `what` is known of them.
+void CheckTablesHaveRows(const Job& job, const std::string& key, const std::string& what,
+                         Faults& faults) {
   if (!job.estimator.use_tpu || !job.embedding_config_spec) {
-    faults.Say(key, "rows are counted of the tables of embedding_config_spec on a TPU alone",
+    faults.Say(key,
+               fmt::format("it is known of the tables of embedding_config_spec on a TPU alone "
+                           "which rows {}",
+                           what),
                "use_tpu: true and an embedding_config_spec");
     return;
   }
   const nn::EmbeddingConfigSpec& spec = *job.embedding_config_spec;
   if (spec.pipeline_execution_with_tensor_core) {
-    faults.Say(key, "pipelined tables are updated whole, and their rows are not counted",
+    faults.Say(key,
+               fmt::format(
+                   "pipelined tables are updated whole: which of their rows {} is not known", what),
                "pipeline_execution_with_tensor_core: false");
   }
   if (const std::string mover = MoverOf(spec); !mover.empty()) {
-    faults.Say(key, fmt::format("{} moves every row in every step, and counts none", mover),
-               "lazy_adam: true");
+    faults.Say(key, fmt::format("{} moves every row in every step", mover), "lazy_adam: true");
+  }
+}
+
+void CheckIncremental(const Job& job, Faults& faults) {
+  const int64_t incremental = job.tpuest.embeddings.incremental;
+  if (incremental < 1) {
+    faults.Say(kIncremental, fmt::format("incremental is {}; expected at least 1", incremental),
+               "1 has every checkpoint whole");
+  }
+  if (incremental <= 1) return;
+  CheckTablesHaveRows(job, kIncremental, "change", faults);
+  if (job.estimator.run_config.checkpoint_format == "checkpoint") {
+    faults.Say(kIncremental, "a checkpoint of objects has all of a table",
+               "run_config.checkpoint_format: saver");
   }
 }
 
@@ -63,9 +84,10 @@ std::vector<Fault> CheckRowCounts(const Job& job) {
         fmt::format("evict_after_steps is {}; expected at least 1", *options.evict_after_steps),
         "null forgets no row");
   }
+  CheckIncremental(job, faults);
   if (!options.counts_rows()) return faults.Take();
   const std::string key = options.admit_after > 1 ? kAdmit : kEvict;
-  CheckTablesHaveRows(job, key, faults);
+  CheckTablesHaveRows(job, key, "are seen", faults);
   if (job.estimator.run_config.save_checkpoints_steps.value_or(0) < 1) {
     faults.Say(key,
                "which rows are trained or forgotten is decided at the multiples of "

@@ -8,15 +8,16 @@
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/increment.h"
 
 namespace tpuest::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Makes the checkpoint the folder's newest, without a copy of its bytes: hard links keep it where
-// the run removes it meanwhile; on another file system symbolic links must do.
-void Borrow(const std::string& prefix, const std::string& folder) {
+// Brings the checkpoint into the folder without a copy of its bytes: hard links keep it where the
+// run removes it meanwhile; on another file system symbolic links must do.
+void BorrowFiles(const std::string& prefix, const std::string& folder) {
   const std::string beginning = BaseName(prefix) + ".";
   const fs::path from = fs::absolute(DirName(prefix).empty() ? "." : DirName(prefix));
   for (const std::string& name : ListDirectory(from.string())) {
@@ -26,6 +27,12 @@ void Borrow(const std::string& prefix, const std::string& folder) {
     fs::create_hard_link(from / name, to, error);
     if (error) fs::create_symlink(from / name, to);
   }
+}
+
+// Makes the checkpoint, with what it stands on, the folder's newest.
+void Borrow(const std::string& prefix, const std::string& folder) {
+  BorrowFiles(prefix, folder);
+  if (const std::optional<IncrementBase> base = BaseOf(prefix)) BorrowFiles(base->prefix, folder);
   const std::string own = JoinPath(folder, BaseName(prefix));
   WriteCheckpointState(folder, {.model_checkpoint_path = own, .all_model_checkpoint_paths = {own}});
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/backend/row_sights.h"
 #include "core/backend/row_table.h"
 
@@ -98,11 +99,20 @@ std::vector<std::shared_ptr<RowTable>> VariableStore::tables() const {
 
 void VariableStore::CountRows(CountedTable table) {
   const std::string weights = table.sights->table();
-  watches_[weights] = {.sights = table.sights, .counts = true};
   for (const RowVariable& variable : table.variables) {
-    if (variable.name != weights) watches_[variable.name] = {.sights = table.sights};
+    RowWatch& watch = watches_[variable.name];
+    watch.sights = table.sights;
+    watch.counts = variable.name == weights;
   }
   counted_[weights] = std::move(table);
+}
+
+void VariableStore::NoteChanges(NotedTable table) {
+  const std::string weights = table.variables.front();
+  RowWatch& watch = watches_[weights];
+  watch.changed = table.changed;
+  watch.counts = true;
+  noted_[weights] = std::move(table);
 }
 
 const RowWatch* VariableStore::FindWatch(const std::string& name) const {
@@ -117,7 +127,9 @@ void VariableStore::EndStep(bool applied) {
       continue;
     }
     const auto step = static_cast<int64_t>(Get("global_step").AsDouble(0));
+    RowSet* const changed = watches_.at(weights).changed.get();
     for (const int64_t row : table.sights->EndStep(step)) {
+      if (changed != nullptr) changed->Insert(row);
       for (const RowVariable& variable : table.variables) ForgetRow(variable, table.width, row);
     }
   }

@@ -56,11 +56,19 @@ class VariableStore {
   // ---- tables whose rows are counted (row_sights.h)
   // Counts those of a table from now on; in the place of what was known of it.
   void CountRows(CountedTable table);
-  // nullptr: those of the variable's table are not. It stays where it is when they are counted
-  // anew.
-  [[nodiscard]] const RowWatch* FindWatch(const std::string& name) const;
   // By the names of their weights.
   [[nodiscard]] const std::map<std::string, CountedTable>& counted() const { return counted_; }
+
+  // ---- tables whose changed rows are noted
+  // Notes the rows of a table that change from now on, beside those that are known already.
+  void NoteChanges(NotedTable table);
+  // By the names of their weights.
+  [[nodiscard]] const std::map<std::string, NotedTable>& noted() const { return noted_; }
+
+  // ---- for programs that update tables by rows
+  // nullptr: those of the variable's table are not watched. It stays where it is when they are
+  // watched anew.
+  [[nodiscard]] const RowWatch* FindWatch(const std::string& name) const;
   // A step has updated these tables, or was not applied: counts what it saw, and puts the rows
   // that are forgotten to their initial values.
   void EndStep(bool applied);
@@ -86,6 +94,7 @@ class VariableStore {
   std::shared_ptr<const RowKeeping> row_keeping_;
   std::map<std::string, RowColumn> columns_;
   std::map<std::string, CountedTable> counted_;
+  std::map<std::string, NotedTable> noted_;
   std::map<std::string, RowWatch> watches_;
   std::shared_ptr<VariableHolder> holder_;
   mutable std::set<std::string> away_;  // the holder's value is the newest

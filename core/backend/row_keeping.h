@@ -1,6 +1,6 @@
 #pragma once
-// How the tables of a run are kept by rows (row_table.h), which of them a variable is, and whose
-// rows are counted (row_sights.h).
+// How the tables of a run are kept by rows (row_table.h), which of them a variable is, and of which
+// the rows are counted (row_sights.h) or those that change are noted (row_set.h).
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 namespace tpuest {
 
+class RowSet;
 class RowSights;
 class RowTable;
 
@@ -43,6 +44,12 @@ struct RowVariable {
   RowDraw initial;
 };
 
+// A table, kept by rows or whole, of which it is known which rows have changed since some moment.
+struct NotedTable {
+  std::shared_ptr<RowSet> changed;
+  std::vector<std::string> variables;  // the weights first
+};
+
 // A table, kept by rows or whole, whose rows are counted.
 struct CountedTable {
   std::shared_ptr<RowSights> sights;
@@ -50,10 +57,12 @@ struct CountedTable {
   std::vector<RowVariable> variables;  // the weights first
 };
 
-// How a variable of such a table is updated.
+// How a variable of a table is watched that is updated by rows. What its weights' updates write is
+// what is seen of the table, and what changes: slots are written beside them.
 struct RowWatch {
-  std::shared_ptr<RowSights> sights;
-  bool counts = false;  // its updates are what is seen: it is the weights
+  std::shared_ptr<RowSights> sights;  // nullptr: rows are not counted
+  std::shared_ptr<RowSet> changed;    // of the weights alone; nullptr: changes are not noted
+  bool counts = false;                // it is the weights
 };
 
 }  // namespace tpuest

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "core/backend/row_set.h"
 #include "core/backend/row_sights.h"
 #include "core/backend/row_table.h"
 #include "core/graph/flops.h"
@@ -298,11 +299,16 @@ void PlanScatter(PlanContext& context) {
   });
 }
 
-// Counts a row that an update is of, where it is counted, and says whether it may be written.
+// Counts a row that an update is of, where it is counted, and says whether it may be written; what
+// may is noted, where changes are.
 bool Admits(const RowWatch* watch, int64_t row) {
   if (watch == nullptr) return true;
-  if (watch->counts) watch->sights->See(row);
-  return watch->sights->IsTrained(row);
+  if (watch->sights != nullptr) {
+    if (watch->counts) watch->sights->See(row);
+    if (!watch->sights->IsTrained(row)) return false;
+  }
+  if (watch->changed != nullptr) watch->changed->Insert(row);
+  return true;
 }
 
 // Updates of several variables of a table may run beside each other.

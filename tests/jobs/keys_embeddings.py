@@ -53,7 +53,8 @@ def embedding_fixtures():
     yield {'name': 'tables by rows', 'job': by_name(PARAMETERS[1]), 'focus': [('tpuest', 'embeddings')],
            'commands': RUN_ONLY, 'values': {'tpuest.embeddings.whole_table_bytes': [0],
                                             'tpuest.embeddings.admit_after': [3],
-                                            'tpuest.embeddings.evict_after_steps': [1]}}
+                                            'tpuest.embeddings.evict_after_steps': [1],
+                                            'tpuest.embeddings.incremental': [2]}}
     several = {'type': 'categorical_column_with_vocabulary_list', 'key': 'words',
                'vocabulary_list': ['red', 'green', 'blue', 'black']}
     also = {**several, 'key': 'words2', 'vocabulary_list': ['blue', 'pink', 'green', 'red']}

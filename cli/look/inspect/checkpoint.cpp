@@ -10,6 +10,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/slot_names.h"
+#include "core/io/increment.h"
 #include "core/io/object_graph.h"
 
 namespace tpuest::cli {
@@ -166,6 +167,26 @@ Json ShardsOf(const std::string& prefix) {
   return shards;
 }
 
+// What an increment's own files have, and what it is read beside.
+Json IncrementJson(const Increment& increment) {
+  Json tables = Json::object();
+  for (const std::string& table : increment.Tables()) {
+    tables[table] = increment.ChangedRows(table).size();
+  }
+  return {{"base", increment.base().prefix},
+          {"place", increment.base().place},
+          {"changed_rows", std::move(tables)}};
+}
+
+void PrintIncrement(const Increment& increment) {
+  int64_t rows = 0;
+  for (const std::string& table : increment.Tables()) {
+    rows += static_cast<int64_t>(increment.ChangedRows(table).size());
+  }
+  fmt::print("incremental: {} rows of {} tables, changed since {}, beside which it is read\n",
+             WithCommas(rows), increment.Tables().size(), BaseName(increment.base().prefix));
+}
+
 void PrintTotals(const Totals& totals, const Json& shards) {
   fmt::print("{} tensors, {}; {} parameters, {}\n", WithCommas(totals.tensors),
              BytesText(totals.bytes), WithCommas(totals.parameters),
@@ -196,7 +217,9 @@ bool IsBesideParameters(const BundleReader& reader, const std::string& name) {
 int ShowCheckpoint(const InspectInvocation& invocation, const std::string& prefix) {
   const BundleReader reader(prefix);
   if (!invocation.values.empty()) return ShowValues(invocation, reader);
+  const Increment* const increment = reader.increment();
   if (!invocation.json) fmt::print("checkpoint {}\n", prefix);
+  if (!invocation.json && increment != nullptr) PrintIncrement(*increment);
   CheckpointPrinter printer(reader, !invocation.json);
   Json variables = Json::object();
   for (const std::string& name : reader.Names()) variables[name] = printer.Show(name);
@@ -205,12 +228,14 @@ int ShowCheckpoint(const InspectInvocation& invocation, const std::string& prefi
     PrintTotals(printer.totals(), shards);
     return 0;
   }
-  PrintDocument("inspect", {{"kind", "checkpoint"},
-                            {"path", prefix},
-                            {"variables", variables},
-                            {"parameters", printer.totals().parameters},
-                            {"bytes", printer.totals().bytes},
-                            {"shards", shards}});
+  Json document = {{"kind", "checkpoint"},
+                   {"path", prefix},
+                   {"variables", variables},
+                   {"parameters", printer.totals().parameters},
+                   {"bytes", printer.totals().bytes},
+                   {"shards", shards}};
+  if (increment != nullptr) document["incremental"] = IncrementJson(*increment);
+  PrintDocument("inspect", document);
   return 0;
 }
 

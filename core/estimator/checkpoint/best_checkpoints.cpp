@@ -112,7 +112,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
   const auto state = ReadableState(model_dir_);
   for (const std::string& gone : removes_ ? dropped : std::vector<std::string>()) {
     if (state && Holds(state->all_model_checkpoint_paths, gone)) continue;
-    if (!RemoveCheckpoint(gone)) NoteStuck(model_dir_, gone);
+    if (!RemoveUnlessNeeded(gone)) NoteStuck(model_dir_, gone);
   }
   ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
   WriteBest(model_dir_, ranked, fsync_);

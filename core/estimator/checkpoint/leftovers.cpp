@@ -1,14 +1,17 @@
 #include "core/estimator/checkpoint/leftovers.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
+#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/increment.h"
 
 namespace tpuest {
 namespace {
@@ -31,10 +34,27 @@ bool IsPart(const std::string& path, const std::optional<CheckpointState>& state
   return state && !CheckpointExists(prefix) && !IsNamedBy(*state, prefix);
 }
 
-// The names of the checkpoints that were about to be removed.
+// The names of the checkpoints that were about to be removed, the newest first: what stands on
+// another goes before it.
 std::vector<std::string> NotedNames(const std::string& model_dir) {
   const std::string path = RemovingPath(model_dir);
-  return FileExists(path) ? Split(ReadFile(path), '\n') : std::vector<std::string>();
+  if (!FileExists(path)) return {};
+  std::vector<std::string> names = Split(ReadFile(path), '\n');
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return StepOfCheckpoint(a).value_or(0) > StepOfCheckpoint(b).value_or(0);
+  });
+  return names;
+}
+
+// Whether a checkpoint stands on another. What is damaged stands on none; what cannot be read now
+// may.
+bool StandsOn(const std::string& prefix, const std::string& other) {
+  try {
+    const std::optional<IncrementBase> base = BaseOf(prefix);
+    return base && base->prefix == other;
+  } catch (const Error& error) {
+    return error.code() != Code::kCheckpoint;
+  }
 }
 
 // The newest `most` checkpoints of the folder before a step, the oldest first.
@@ -51,6 +71,15 @@ std::vector<std::string> NewestBefore(const std::string& model_dir, int64_t step
 }
 
 }  // namespace
+
+bool RemoveUnlessNeeded(const std::string& prefix) {
+  const std::map<int64_t, std::string> there = CheckpointsIn(DirName(prefix));
+  for (auto at = there.upper_bound(StepOfCheckpoint(prefix).value_or(-1)); at != there.end();
+       ++at) {
+    if (StandsOn(at->second, prefix)) return false;
+  }
+  return RemoveCheckpoint(prefix);
+}
 
 std::vector<std::string> NotedCheckpoints(const std::string& model_dir) {
   std::vector<std::string> prefixes;
@@ -101,7 +130,7 @@ std::vector<std::string> RemoveNotedCheckpoints(const std::string& model_dir, in
     } else if (*at > step && CheckpointExists(prefix)) {
       later.push_back(prefix);
     } else {
-      all_gone = RemoveCheckpoint(prefix) && all_gone;
+      all_gone = RemoveUnlessNeeded(prefix) && all_gone;
     }
   }
   if (all_gone && later.empty()) RemoveFile(RemovingPath(model_dir));

@@ -12,10 +12,13 @@ namespace tpuest {
 // that have no index and are not among those that the state file names. Without a state file that
 // can be read the latter stay.
 void RemoveLeftovers(const std::string& model_dir);
+// Removes a checkpoint, unless a later one of its folder stands on it (core/io/increment.h).
+// Whether it is gone.
+bool RemoveUnlessNeeded(const std::string& prefix);
 // The prefixes of the checkpoints that `removing` names: those that are to go and may be there
 // still.
 [[nodiscard]] std::vector<std::string> NotedCheckpoints(const std::string& model_dir);
-// Adds one that the disk did not let go, for the next save or the next start.
+// Adds one that the disk did not let go or another one needs, for the next save or the next start.
 void NoteStuck(const std::string& model_dir, const std::string& prefix);
 // Removes the checkpoints of `removing` that a run which goes on from `step` has no use for. Those
 // that the state file names stay noted, and so do those past the step, which are returned: extras

@@ -1,9 +1,12 @@
 #include "core/estimator/checkpoint/row_entries.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/backend/row_table.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/io/row_names.h"
@@ -64,6 +67,45 @@ std::shared_ptr<const StreamedTensor> ValueStream(const std::shared_ptr<RowTable
                      }});
 }
 
+// The same of a table that is kept whole.
+std::shared_ptr<const StreamedTensor> ValueStream(const Tensor& whole, const Keys& keys) {
+  const int64_t width = whole.shape().dim(1);
+  return std::make_shared<StreamedTensor>(StreamedTensor{
+      .dtype = DType::kFloat,
+      .shape = Shape({static_cast<int64_t>(keys->size()), width}),
+      .write = [whole, keys, width](const TakeBytesFn& take) {
+        const float* const values = whole.data<float>();
+        const size_t row_bytes = static_cast<size_t>(width) * sizeof(float);
+        std::string piece;
+        for (const int64_t row : *keys) {
+          piece.append(reinterpret_cast<const char*>(values + row * width), row_bytes);
+          if (static_cast<int64_t>(piece.size()) < kPieceBytes) continue;
+          take(piece);
+          piece.clear();
+        }
+        take(piece);
+      }});
+}
+
+std::shared_ptr<const StreamedTensor> ValuesOf(const VariableStore& store, const std::string& name,
+                                               const Keys& keys) {
+  const RowColumn* const rows = store.FindRows(name);
+  return rows == nullptr ? ValueStream(store.Get(name), keys)
+                         : ValueStream(rows->table, rows->column, keys);
+}
+
+// Whether checkpoints have the written rows of a table alone.
+bool IsByRows(const RowTable& table, int64_t whole_table_bytes) {
+  return WholeBytes(Shape({table.rows(), table.width()})) > whole_table_bytes;
+}
+
+Keys NotWritten(const RowTable& table, const Keys& keys) {
+  auto rows = std::make_shared<std::vector<int64_t>>();
+  std::copy_if(keys->begin(), keys->end(), std::back_inserter(*rows),
+               [&](int64_t row) { return !table.IsWritten(row); });
+  return rows;
+}
+
 }  // namespace
 
 int64_t WholeBytes(const Shape& table) {
@@ -73,8 +115,7 @@ int64_t WholeBytes(const Shape& table) {
 std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_table_bytes) {
   std::vector<NamedTensor> entries;
   for (const std::shared_ptr<RowTable>& table : store.tables()) {
-    const Shape shape({table->rows(), table->width()});
-    const bool is_whole = WholeBytes(shape) <= whole_table_bytes;
+    const bool is_whole = !IsByRows(*table, whole_table_bytes);
     Keys keys;
     if (!is_whole) {
       keys = std::make_shared<const std::vector<int64_t>>(table->WrittenRows());
@@ -91,6 +132,39 @@ std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_
     }
   }
   return entries;
+}
+
+std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const IncrementBase& base,
+                                        int64_t whole_table_bytes) {
+  std::vector<NamedTensor> entries;
+  std::vector<TableVariable> variables;
+  for (const auto& [weights, table] : store.noted()) {
+    const auto keys = std::make_shared<const std::vector<int64_t>>(table.changed->Sorted());
+    entries.push_back({ChangedRowsName(weights), {}, KeyStream(keys)});
+    const RowColumn* const rows = store.FindRows(weights);
+    if (rows != nullptr && IsByRows(*rows->table, whole_table_bytes)) {
+      entries.push_back({DroppedRowsName(weights), {}, KeyStream(NotWritten(*rows->table, keys))});
+    }
+    for (const std::string& variable : table.variables) {
+      entries.push_back({ChangedValuesName(variable), {}, ValuesOf(store, variable, keys)});
+      variables.emplace_back(variable, weights);
+    }
+  }
+  for (NamedTensor& entry : IncrementEntries(base, variables)) entries.push_back(std::move(entry));
+  return entries;
+}
+
+bool MayStandOn(const BundleReader& base, const VariableStore& store, int64_t whole_table_bytes) {
+  for (const auto& [weights, table] : store.noted()) {
+    const RowColumn* const rows = store.FindRows(weights);
+    const bool by_rows = rows != nullptr && IsByRows(*rows->table, whole_table_bytes);
+    if (base.Has(RowKeysName(weights)) != by_rows) return false;
+    for (const std::string& variable : table.variables) {
+      const std::string entry = by_rows ? RowValuesName(variable) : variable;
+      if (!base.Has(entry) || base.RowSlicesOf(entry) > 1) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_bytes) {

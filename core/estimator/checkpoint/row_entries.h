@@ -8,6 +8,7 @@
 #include "core/backend/backend.h"
 #include "core/graph/graph.h"
 #include "core/io/bundle.h"
+#include "core/io/increment.h"
 
 namespace tpuest {
 
@@ -15,6 +16,14 @@ namespace tpuest {
 
 [[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
                                                     int64_t whole_table_bytes);
+
+// What an increment that stands on `base` has of the tables whose changes are noted.
+[[nodiscard]] std::vector<NamedTensor> ChangedEntries(const VariableStore& store,
+                                                      const IncrementBase& base,
+                                                      int64_t whole_table_bytes);
+// Whether a checkpoint has these tables in the form that TableEntries gives them.
+[[nodiscard]] bool MayStandOn(const BundleReader& base, const VariableStore& store,
+                              int64_t whole_table_bytes);
 
 // The names of the entries of a graph's tables that are better left on the disk; in every run of
 // the graph the same, however it keeps its tables.

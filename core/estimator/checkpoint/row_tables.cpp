@@ -5,11 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/backend/row_table.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/row_entries.h"
 #include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/checkpoint/saved_entries.h"
+#include "core/io/increment.h"
 #include "core/io/row_names.h"
 #include "core/io/row_pieces.h"
 #include "core/ops/row_initial.h"
@@ -35,16 +37,20 @@ const std::string& StoredName(const std::string& variable, const Names& names) {
       .At(weights.handle.node->origin());
 }
 
+// Whether a variable has a row of numbers for each of its table's.
+bool IsTableOf(const Variable& variable, const Variable& weights) {
+  return variable.dtype == DType::kFloat && variable.shape.rank() == 2 &&
+         variable.shape == weights.shape && weights.shape.elements() > 0;
+}
+
 // A new table of these variables; nullptr where it is better kept whole.
 std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t seed,
                                    const RowKeeping& keeping) {
   const Variable& weights = *variables.front();
   std::vector<RowVariable> rows;
   for (const Variable* const variable : variables) {
-    const bool fits = variable->dtype == DType::kFloat && variable->shape.rank() == 2 &&
-                      variable->shape == weights.shape && weights.shape.elements() > 0;
     std::optional<RowDraw> draw = ops::RowDrawOf(variable->initial_value, seed);
-    if (!fits || !draw) {
+    if (!IsTableOf(*variable, weights) || !draw) {
       if (WholeBytes(weights.shape) <= kMostDrawnBytes) return nullptr;
       ThrowNotDrawn(*variable, weights);
     }
@@ -184,6 +190,24 @@ void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const S
     }
     table.sights->Set(SavedSights(saved, weights.name, weights.shape.dim(0)));
     store.CountRows(std::move(table));
+  }
+}
+
+void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& store) {
+  const Increment* const increment =
+      saved.on_disk != nullptr ? saved.on_disk->increment() : nullptr;
+  for (const TableVariables& variables : TablesOf(graph)) {
+    NotedTable table{.changed = std::make_shared<RowSet>(), .variables = {}};
+    for (const Variable* const variable : variables) {
+      Check(IsTableOf(*variable, *variables.front()), "\"{}\" is no table of rows", variable->name);
+      table.variables.push_back(variable->name);
+    }
+    if (increment != nullptr) {
+      for (const int64_t row : increment->ChangedRows(table.variables.front())) {
+        table.changed->Insert(row);
+      }
+    }
+    store.NoteChanges(std::move(table));
   }
 }
 

@@ -49,6 +49,10 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
 void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
                VariableStore& store);
 
+// Has the store note which rows of the graph's tables change, on from those that changed between
+// `saved` and what it stands on (core/io/increment.h).
+void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& store);
+
 // The tables of which a checkpoint has the written rows alone, and some.
 [[nodiscard]] std::vector<std::string> TablesSavedByRows(const SavedState& saved);
 

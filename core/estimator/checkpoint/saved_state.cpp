@@ -228,7 +228,7 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
 
 bool IsExtra(const std::string& prefix) {
   try {
-    return BundleReader(prefix).Has(kCut);
+    return BundleReader(prefix, /*as_written=*/true).Has(kCut);
   } catch (const Error&) {
     return false;  // damage is told by who reads it
   }

@@ -12,7 +12,7 @@
 //                                      of the hooks that count steps between looks, -1: there was
 //                                      none
 //   tpuest/tables           string [n]  variables that LoadNewest leaves on the disk
-//   tpuest/seen/<table>     what is known of its rows (row_tables.h)
+//   tpuest/seen/, tpuest/increment/  of the rows of tables (row_seen.h, core/io/increment.h)
 //   tpuest/conditions       float64 [3 n]  of a run that is not complete: of each ConditionHook the
 //                                      steps so far, the average of their losses, and its truths
 

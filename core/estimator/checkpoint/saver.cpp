@@ -16,6 +16,16 @@
 // .tpuest/removing names it from the start, so that it is known for what it is even if its own
 // files are damaged.
 //
+// With tpuest.embeddings.incremental the others between two whole ones are increments
+// (core/io/increment.h), each of which stands on the whole one before it. What of a table changed
+// since then is noted in the store; an increment that is restored says it, so the run that goes on
+// notes the same. An extra is an increment, too, and in no one's place among them.
+//
+//   incremental: 3    1000 whole, 1500 and 2000 stand on it, 2500 whole, ...
+//
+// What a checkpoint stands on may drop out of kept_ before it: it stays on disk, and in
+// .tpuest/removing, until nothing stands on it.
+//
 // What holds, wherever the process is killed:
 //   - What the state file names is whole on disk: it is written before it is named, and removed
 //     once it is no longer named.
@@ -33,8 +43,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/base/files.h"
 #include "core/base/mounted.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
@@ -119,9 +131,37 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
     kept_.push_back({prefix, WrittenAt(BundleIndexPath(prefix))});
   }
   if (cut) extra_ = restored;
+  if (args_.incremental > 1 && !layout_) RecoverBase(restored, cut.has_value());
   const std::optional<CheckpointState> state = ReadableState(args_.model_dir);
   if (!state || state->model_checkpoint_path != restored) WriteState();
   stuck_ = RemoveNotedCheckpoints(args_.model_dir, last_step_.value_or(0));
+}
+
+// Changes are noted since the base that the restored checkpoint stands on, or since it was written.
+void Saver::RecoverBase(const std::string& restored, bool is_extra) {
+  base_ = BaseOf(restored);
+  if (!base_ && !is_extra) base_ = {.prefix = restored, .checksum = IndexChecksum(restored)};
+  if (!base_) return;
+  const BundleReader base(base_->prefix, /*as_written=*/true);
+  if (!MayStandOn(base, args_.variables, args_.whole_table_bytes)) base_.reset();
+}
+
+std::optional<IncrementBase> Saver::BaseFor(const std::string& prefix,
+                                            const ResumePoint& resume) const {
+  if (!base_ || base_->prefix == prefix || args_.variables.noted().empty()) return std::nullopt;
+  IncrementBase base = *base_;
+  if (!resume.cut && prefix != last_regular_prefix()) ++base.place;
+  return base.place < args_.incremental ? std::optional(base) : std::nullopt;
+}
+
+void Saver::NoteBase(const std::string& prefix, const ResumePoint& resume,
+                     const std::optional<IncrementBase>& base) {
+  if (base) {
+    base_ = base;
+  } else if (args_.incremental > 1 && !layout_ && !resume.cut) {
+    base_ = {.prefix = prefix, .checksum = IndexChecksum(prefix)};
+    for (const auto& [weights, table] : args_.variables.noted()) table.changed->Clear();
+  }
 }
 
 std::string Saver::last_prefix() const { return extra_.empty() ? last_regular_prefix() : extra_; }
@@ -134,12 +174,14 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   const std::string prefix = CheckpointAt(args_.model_dir, step);
   if (resume.cut) NoteRemoving(stuck_, prefix);
+  const std::optional<IncrementBase> base = BaseFor(prefix, resume);
   try {
-    Write(prefix, resume);
+    Write(prefix, resume, base);
   } catch (const std::exception&) {
     if (!CheckpointExists(prefix)) RemoveCheckpoint(prefix);
     throw;
   }
+  NoteBase(prefix, resume, base);
   std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
   const std::string extra_before = std::exchange(extra_, resume.cut ? prefix : "");
   if (!resume.cut) {
@@ -161,15 +203,19 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   Remove(old);
 }
 
-std::vector<NamedTensor> Saver::Variables() const {
+std::vector<NamedTensor> Saver::Variables(const std::optional<IncrementBase>& base) const {
   if (layout_) return layout_->Tensors(args_.variables);
-  std::vector<NamedTensor> tensors;
-  for (const auto& variable : args_.graph.variables()) {
-    if (variable->local || args_.variables.FindRows(variable->name) != nullptr) continue;
-    tensors.push_back({variable->name, args_.variables.Get(variable->name)});
+  std::vector<NamedTensor> tensors =
+      base ? ChangedEntries(args_.variables, *base, args_.whole_table_bytes)
+           : TableEntries(args_.variables, args_.whole_table_bytes);
+  std::set<std::string> by_rows;
+  for (const auto& [weights, table] : args_.variables.noted()) {
+    if (base) by_rows.insert(table.variables.begin(), table.variables.end());
   }
-  for (NamedTensor& entry : TableEntries(args_.variables, args_.whole_table_bytes)) {
-    tensors.push_back(std::move(entry));
+  for (const auto& variable : args_.graph.variables()) {
+    if (variable->local || by_rows.contains(variable->name)) continue;
+    if (args_.variables.FindRows(variable->name) != nullptr) continue;
+    tensors.push_back({variable->name, args_.variables.Get(variable->name)});
   }
   std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);
   for (NamedTensor& entry : SeenEntries(args_.variables)) {
@@ -182,8 +228,9 @@ std::vector<NamedTensor> Saver::Variables() const {
   return tensors;
 }
 
-void Saver::Write(const std::string& prefix, const ResumePoint& resume) {
-  std::vector<NamedTensor> tensors = Variables();
+void Saver::Write(const std::string& prefix, const ResumePoint& resume,
+                  const std::optional<IncrementBase>& base) {
+  std::vector<NamedTensor> tensors = Variables(base);
   for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
   if (meta_graph_.valid())
     WriteFileAtomically(MetaGraphPath(prefix), meta_graph_.get(), args_.fsync);
@@ -234,14 +281,18 @@ void Saver::NoteRemoving(std::vector<std::string> prefixes, const std::string& e
   WriteFileAtomically(RemovingPath(args_.model_dir), lines, /*fsync=*/false);
 }
 
-// What the disk does not let go stays noted, for the next save or the next start, and so does an
-// extra.
-void Saver::Remove(const std::vector<std::string>& prefixes) {
+// What the disk does not let go, or a later checkpoint stands on, stays noted, for the next save or
+// the next start, and so does an extra.
+void Saver::Remove(std::vector<std::string> prefixes) {
   stuck_.clear();
+  std::stable_sort(prefixes.begin(), prefixes.end(),
+                   [](const std::string& a, const std::string& b) {
+                     return StepOfCheckpoint(a).value_or(0) > StepOfCheckpoint(b).value_or(0);
+                   });
   for (const std::string& prefix : prefixes) {
-    if (!RemoveCheckpoint(prefix)) stuck_.push_back(prefix);
+    if (!RemoveUnlessNeeded(prefix)) stuck_.push_back(prefix);
   }
-  if (stuck_.empty() && extra_.empty()) RemoveFile(RemovingPath(args_.model_dir));
+  if (stuck_.size() < prefixes.size()) NoteRemoving(stuck_, extra_);
 }
 
 }  // namespace tpuest

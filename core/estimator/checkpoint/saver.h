@@ -16,6 +16,7 @@
 #include "core/estimator/options/options.h"
 #include "core/graph/write/summary_nodes.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/increment.h"
 
 namespace tpuest {
 
@@ -33,6 +34,7 @@ struct SaverArgs {
   const Clock& clock;
   bool fsync = true;
   int64_t whole_table_bytes = EmbeddingsOptions().whole_table_bytes;
+  int64_t incremental = 1;  // every so-manieth checkpoint is whole, the others are increments
 };
 
 class Saver {
@@ -59,13 +61,21 @@ class Saver {
     double saved_at = 0;  // Clock::WallSeconds
   };
   void Recover(const std::string& restored, const std::optional<CutRun>& cut);
-  void Write(const std::string& prefix, const ResumePoint& resume);
-  [[nodiscard]] std::vector<NamedTensor> Variables() const;
+  void RecoverBase(const std::string& restored, bool is_extra);
+  // What a checkpoint stands on; nullopt: it is whole.
+  [[nodiscard]] std::optional<IncrementBase> BaseFor(const std::string& prefix,
+                                                     const ResumePoint& resume) const;
+  // It was written.
+  void NoteBase(const std::string& prefix, const ResumePoint& resume,
+                const std::optional<IncrementBase>& base);
+  void Write(const std::string& prefix, const ResumePoint& resume,
+             const std::optional<IncrementBase>& base);
+  [[nodiscard]] std::vector<NamedTensor> Variables(const std::optional<IncrementBase>& base) const;
   void WriteState() const;
   [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
   void TakeNoted();
   void NoteRemoving(std::vector<std::string> prefixes, const std::string& extra) const;
-  void Remove(const std::vector<std::string>& prefixes);
+  void Remove(std::vector<std::string> prefixes);
 
   SaverArgs args_;
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
@@ -73,6 +83,7 @@ class Saver {
   std::deque<Kept> kept_;                       // oldest first
   std::vector<std::string> stuck_;              // prefixes that are to go and are still there
   std::string extra_;                           // prefix; newer than all that are kept
+  std::optional<IncrementBase> base_;           // the newest whole one; place: of the newest on it
   double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
   std::optional<int64_t> last_step_;
   std::optional<int64_t> regular_step_;

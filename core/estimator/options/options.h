@@ -243,6 +243,7 @@ struct EmbeddingsOptions {
   std::optional<int64_t> max_resident_bytes;
   int64_t admit_after = 1;
   std::optional<int64_t> evict_after_steps;
+  int64_t incremental = 1;
   // embedding_config_spec.partition_strategy is mod: so the hosts of a TPU have dealt out the rows
   // of tables whose checkpoints are in slices.
   bool dealt_by_mod = false;
@@ -273,6 +274,11 @@ struct EmbeddingsOptions {
       {.help = "a row that no step saw for so many steps is forgotten: it reads as its initial "
                "value; decided as admit_after is; null: none is",
        .tpuest = true});
+    v("incremental", incremental,
+      {.help = "every N-th checkpoint has tables whole, those between them only the rows that "
+               "changed since the whole one before, beside which they are read; 1: all are whole",
+       .tpuest = true,
+       .changes_bits = false});
   }
 
   // Whether rows are counted.

@@ -322,18 +322,29 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
 void Trainer::CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from) {
   const EmbeddingsOptions& options = context_.options.embeddings;
   if (!options.counts_rows()) return;
-  if (!context_.home.backends().device.keeps_rows()) {
-    throw Error(Code::kUsage, "a device has tables whole, and counts no rows of theirs",
-                "--device cpu, or leave admit_after and evict_after_steps out")
-        .Key(options.admit_after > 1 ? "tpuest.embeddings.admit_after"
-                                     : "tpuest.embeddings.evict_after_steps");
-  }
+  CheckWatchesRows("counts no rows of theirs", options.admit_after > 1
+                                                   ? "tpuest.embeddings.admit_after"
+                                                   : "tpuest.embeddings.evict_after_steps");
   const RunConfig& config = context_.options.run_config;
   CountRows(graph,
             {.admit_after = options.admit_after,
              .evict_after_steps = options.evict_after_steps,
              .decides_every = config.save_checkpoints_steps.value_or(1)},
             seed, from, variables_);
+}
+
+void Trainer::NoteChangedRows(const Graph& graph, const SavedState& from) {
+  if (context_.options.embeddings.incremental == 1) return;
+  CheckWatchesRows("does not know which of their rows change", "tpuest.embeddings.incremental");
+  NoteChanges(graph, from, variables_);
+}
+
+// Refuses a key that needs to know what the updates of tables write.
+void Trainer::CheckWatchesRows(std::string_view what, const std::string& key) const {
+  if (context_.home.backends().device.keeps_rows()) return;
+  throw Error(Code::kUsage, fmt::format("a device has tables whole, and {}", what),
+              fmt::format("--device cpu, or leave {} out", key))
+      .Key(key);
 }
 
 void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
@@ -347,12 +358,14 @@ void Trainer::LoadVariables(const BuiltModel& model, const TrainPlan& plan) {
     log.Info("Restoring parameters from {}", plan.newest->prefix);
     RestoreVariables(*plan.newest, graph, variables_, &log);
     CountSeenRows(graph, *plan.resume.seed, *plan.newest);
+    NoteChangedRows(graph, *plan.newest);
     InitializeVariables(backend, graph, Which::kLocal, *plan.resume.seed, variables_);
     LogLocalInit(context_.home);
     return;
   }
   InitializeVariables(backend, graph, Which::kAll, *plan.resume.seed, variables_);
   CountSeenRows(graph, *plan.resume.seed, {});
+  NoteChangedRows(graph, {});
   RunInitFn(graph, model.scaffold, log, variables_);
   if (context_.options.warm_start_from) {
     WarmStart(*context_.options.warm_start_from, graph,

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/heartbeat.h"
@@ -91,6 +93,9 @@ class Trainer {
   // Has the rows of the graph's tables counted, on from what a checkpoint knows of them, where the
   // job has a use for that.
   void CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from);
+  // The same of the rows that change, on from those that an increment has.
+  void NoteChangedRows(const Graph& graph, const SavedState& from);
+  void CheckWatchesRows(std::string_view what, const std::string& key) const;
   void LoadVariables(const BuiltModel& model, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
   // Reads the first batch and compiles the step for it; nullopt where an unfinished run has read
