@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/backend/row_slots.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -77,6 +78,12 @@ void RowSights::Count(int64_t row, int64_t step) {
   if (sight.count > 0 && sight.last_step == step) return;
   sight.last_step = step;
   if (sight.count < UINT32_MAX) ++sight.count;
+  if (changed_ != nullptr) changed_->Insert(row);
+}
+
+std::optional<Sight> RowSights::Of(int64_t row) const {
+  const uint32_t at = slots_[SlotOf(row)];
+  return at != 0 ? std::optional(sights_[at - 1]) : std::nullopt;
 }
 
 std::vector<int64_t> RowSights::EndStep(int64_t step) {
@@ -85,7 +92,9 @@ std::vector<int64_t> RowSights::EndStep(int64_t step) {
   if (step % rules_.decides_every != 0) return {};
   std::vector<int64_t> forgotten = Forget(step);
   for (Sight& sight : sights_) {
-    if (sight.count >= rules_.admit_after - 1) sight.is_trained = 1;
+    if (sight.is_trained != 0 || sight.count < rules_.admit_after - 1) continue;
+    sight.is_trained = 1;
+    if (changed_ != nullptr) changed_->Insert(sight.row);
   }
   return forgotten;
 }
@@ -97,7 +106,9 @@ std::vector<int64_t> RowSights::Forget(int64_t step) {
     return step - sight.last_step >= *rules_.evict_after_steps;
   };
   for (const Sight& sight : sights_) {
-    if (is_old(sight)) forgotten.push_back(sight.row);
+    if (!is_old(sight)) continue;
+    forgotten.push_back(sight.row);
+    if (changed_ != nullptr) changed_->Insert(sight.row);
   }
   if (forgotten.empty()) return forgotten;
   std::erase_if(sights_, is_old);

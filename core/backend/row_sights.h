@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backend/row_keeping.h"
@@ -58,6 +59,11 @@ class RowSights {
   // The step made this global step. Returns the rows that are forgotten, the smallest first. Error
   // kResource, with the sum, where the budget is spent.
   [[nodiscard]] std::vector<int64_t> EndStep(int64_t step);
+  // From now on the rows of which more or less is known go into a set; nullptr: into none.
+  void NoteChanges(std::shared_ptr<RowSet> changed) { changed_ = std::move(changed); }
+  [[nodiscard]] RowSet* changed() const { return changed_.get(); }
+  // What is known of a row.
+  [[nodiscard]] std::optional<Sight> Of(int64_t row) const;
   // All that is known, the smallest row first.
   [[nodiscard]] std::vector<Sight> Sorted() const;
   void Set(std::vector<Sight> sights);
@@ -74,6 +80,7 @@ class RowSights {
   const RowRules rules_;
   const std::shared_ptr<RowBudget> budget_;
   int64_t paid_ = 0;
+  std::shared_ptr<RowSet> changed_;
   std::vector<int64_t> seen_;    // by the step that runs
   std::vector<Sight> sights_;    // in the order in which rows came
   std::vector<uint32_t> slots_;  // an open-addressing index: place + 1 in sights_, or 0

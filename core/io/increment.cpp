@@ -15,6 +15,7 @@ namespace tpuest {
 namespace {
 
 constexpr const char* kPlaceEntry = "tpuest/increment/place";
+constexpr const char* kListsEntry = "tpuest/increment/lists";
 constexpr const char* kVariablesEntry = "tpuest/increment/variables";
 constexpr size_t kMergedBytes = size_t{1} << 20;
 
@@ -99,6 +100,20 @@ std::optional<Shape> TableShape(const BundleReader& reader, const std::string& n
   return shape;
 }
 
+// The shape of a list of lines of int64; nothing where the entry is none.
+std::optional<Shape> ListShape(const BundleReader& reader, const std::string& name) {
+  if (!reader.Has(name) || reader.DTypeOf(name) != DType::kInt64) return std::nullopt;
+  Shape shape = reader.ShapeOf(name);
+  if (!shape.fully_known() || shape.rank() != 2 || shape.dim(1) < 1) return std::nullopt;
+  return shape;
+}
+
+bool LinesRise(const std::vector<int64_t>& lines, size_t width) {
+  std::vector<int64_t> numbers;
+  for (size_t at = 0; at < lines.size(); at += width) numbers.push_back(lines[at]);
+  return RiseFromZero(numbers);
+}
+
 // Gives what it takes on in large pieces.
 class Pieces {
  public:
@@ -121,12 +136,15 @@ class Pieces {
 
 std::string ChangedRowsName(std::string_view table) { return IncrementName("rows", table); }
 std::string DroppedRowsName(std::string_view table) { return IncrementName("dropped", table); }
+std::string ChangedLinesName(std::string_view list) { return IncrementName("lines", list); }
+std::string GoneLinesName(std::string_view list) { return IncrementName("gone", list); }
 std::string ChangedValuesName(std::string_view variable) {
   return IncrementName("values", variable);
 }
 
 std::vector<NamedTensor> IncrementEntries(const IncrementBase& base,
-                                          const std::vector<TableVariable>& variables) {
+                                          const std::vector<TableVariable>& variables,
+                                          const std::vector<std::string>& lists) {
   std::vector<std::string> names;
   for (const auto& [variable, table] : variables) names.insert(names.end(), {variable, table});
   std::vector<NamedTensor> entries;
@@ -135,6 +153,7 @@ std::vector<NamedTensor> IncrementEntries(const IncrementBase& base,
       {kPlaceEntry, Tensor::Of<int64_t>({2}, {static_cast<int64_t>(base.checksum), base.place})});
   entries.push_back(
       {kVariablesEntry, Tensor::Strings({static_cast<int64_t>(variables.size()), 2}, names)});
+  entries.push_back({kListsEntry, Tensor::Strings({static_cast<int64_t>(lists.size())}, lists)});
   return entries;
 }
 
@@ -159,6 +178,9 @@ Increment::Increment(const std::string& prefix)
     if (!tables_.contains(variable.second)) ReadTable(variable.second);
     Add(variable);
   }
+  const std::optional<Tensor> lists = EntryOf(own_, kListsEntry, DType::kString);
+  if (!lists) ThrowDamaged(prefix_, kListsEntry);
+  for (const std::string_view list : lists->strings()) AddList(std::string(list));
 }
 
 void Increment::Refuse(const std::string& how) const {
@@ -223,6 +245,52 @@ void Increment::Add(const TableVariable& variable) {
   }
 }
 
+void Increment::AddList(const std::string& list) {
+  const std::optional<Shape> in_base = ListShape(base_, list);
+  if (!in_base) {
+    Refuse(fmt::format("has lines of \"{}\", and {} has no such list", list,
+                       BaseName(base_.prefix())));
+  }
+  const std::string lines = ChangedLinesName(list);
+  const std::optional<Shape> changed = ListShape(own_, lines);
+  if (!changed || changed->dim(1) != in_base->dim(1)) ThrowDamaged(prefix_, lines);
+  const auto width = static_cast<size_t>(in_base->dim(1));
+  if (!LinesRise(IntegersOf(own_.Read(lines)), width)) ThrowDamaged(prefix_, lines);
+  if (!RowsIn(own_, GoneLinesName(list))) ThrowDamaged(prefix_, GoneLinesName(list));
+  if (!LinesRise(IntegersOf(base_.Read(list)), width)) ThrowDamaged(base_.prefix(), list);
+  const auto n = static_cast<int64_t>(LinesOf(list, width).size() / width);
+  entries_[list] = {Kind::kLines, list, list, Shape({n, in_base->dim(1)})};
+}
+
+std::vector<int64_t> Increment::LinesOf(const std::string& list, size_t width) const {
+  const std::vector<int64_t> base = IntegersOf(base_.Read(list));
+  const std::vector<int64_t> changed = IntegersOf(own_.Read(ChangedLinesName(list)));
+  const std::vector<int64_t> gone = IntegersOf(own_.Read(GoneLinesName(list)));
+  std::vector<int64_t> all;
+  const auto add = [&](const std::vector<int64_t>& from, size_t at) {
+    const auto first = from.begin() + static_cast<int64_t>(at);
+    all.insert(all.end(), first, first + static_cast<int64_t>(width));
+  };
+  size_t next = 0;  // of those that changed
+  for (size_t at = 0; at < base.size(); at += width) {
+    for (; next < changed.size() && changed[next] < base[at]; next += width) add(changed, next);
+    const bool is_changed = next < changed.size() && changed[next] == base[at];
+    if (is_changed || std::binary_search(gone.begin(), gone.end(), base[at])) continue;
+    add(base, at);
+  }
+  for (; next < changed.size(); next += width) add(changed, next);
+  return all;
+}
+
+std::vector<int64_t> Increment::ChangedLines(const std::string& list) const {
+  if (!entries_.contains(list)) return {};
+  const auto width = static_cast<size_t>(ShapeOf(list).dim(1));
+  const std::vector<int64_t> changed = IntegersOf(own_.Read(ChangedLinesName(list)));
+  std::vector<int64_t> numbers = IntegersOf(own_.Read(GoneLinesName(list)));
+  for (size_t at = 0; at < changed.size(); at += width) numbers.push_back(changed[at]);
+  return numbers;
+}
+
 std::vector<int64_t> Increment::ChangedRows(const std::string& table) const {
   const auto found = tables_.find(table);
   return found == tables_.end() ? std::vector<int64_t>() : found->second.rows;
@@ -241,7 +309,8 @@ std::vector<std::string> Increment::Names() const {
 }
 
 DType Increment::DTypeOf(std::string_view name) const {
-  return entries_.find(name)->second.kind == Kind::kKeys ? DType::kInt64 : DType::kFloat;
+  const Kind kind = entries_.find(name)->second.kind;
+  return kind == Kind::kKeys || kind == Kind::kLines ? DType::kInt64 : DType::kFloat;
 }
 
 const Shape& Increment::ShapeOf(std::string_view name) const {
@@ -252,8 +321,10 @@ void Increment::ReadPieces(std::string_view name, const TakeBytesFn& take) const
   const Entry& entry = entries_.find(name)->second;
   if (entry.kind == Kind::kWhole) return ReadWhole(entry, take);
   if (entry.kind == Kind::kValues) return ReadValues(entry, take);
-  const std::vector<int64_t>& keys = tables_.at(entry.table).keys;
-  take({reinterpret_cast<const char*>(keys.data()), keys.size() * sizeof(int64_t)});
+  const std::vector<int64_t> numbers =
+      entry.kind == Kind::kKeys ? tables_.at(entry.table).keys
+                                : LinesOf(entry.table, static_cast<size_t>(entry.shape.dim(1)));
+  take({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
 }
 
 // A piece may begin and end within a row.

@@ -12,8 +12,15 @@
 //                                                     ones, where the base has these alone
 //   tpuest/increment/values/<variable> float32 [n, D]
 //
-// and the base has each variable whole, [V, D], or the written rows of it (row_names.h). So
-// TensorFlow finds all but the tables in an increment.
+// and of lists of numbers int64 [n, c], a line each that begins with a number of its own, which
+// rise,
+//
+//   tpuest/increment/lists             string [k]     their names
+//   tpuest/increment/lines/<list>      int64 [m, c]   the lines that changed
+//   tpuest/increment/gone/<list>       int64 [g]      the numbers of those that are none any more
+//
+// The base has each list, and each variable whole, [V, D], or the written rows of it (row_names.h).
+// So TensorFlow finds all but the tables in an increment.
 
 #include <cstdint>
 #include <functional>
@@ -45,11 +52,14 @@ struct IncrementBase {
 using TableVariable = std::pair<std::string, std::string>;
 
 // The entries that make a bundle an increment, but for the rows.
-[[nodiscard]] std::vector<NamedTensor> IncrementEntries(
-    const IncrementBase& base, const std::vector<TableVariable>& variables);
+[[nodiscard]] std::vector<NamedTensor> IncrementEntries(const IncrementBase& base,
+                                                        const std::vector<TableVariable>& variables,
+                                                        const std::vector<std::string>& lists);
 [[nodiscard]] std::string ChangedRowsName(std::string_view table);
 [[nodiscard]] std::string DroppedRowsName(std::string_view table);
 [[nodiscard]] std::string ChangedValuesName(std::string_view variable);
+[[nodiscard]] std::string ChangedLinesName(std::string_view list);
+[[nodiscard]] std::string GoneLinesName(std::string_view list);
 
 // CRC-32C of a bundle's index, which has the checksums of all that is in it.
 [[nodiscard]] uint32_t IndexChecksum(const std::string& prefix);
@@ -57,7 +67,7 @@ using TableVariable = std::pair<std::string, std::string>;
 // where it is damaged.
 [[nodiscard]] std::optional<IncrementBase> BaseOf(const std::string& prefix);
 
-// The tables of an increment, whole. Reading from several threads is safe.
+// The tables and lists of an increment, whole. Reading from several threads is safe.
 class Increment {
  public:
   // Error kCheckpoint where the bundle is none or damaged, or its base is not there, was written
@@ -68,8 +78,10 @@ class Increment {
   // The rows of a table that changed, the smallest first; none of a table that is not in it.
   [[nodiscard]] std::vector<int64_t> ChangedRows(const std::string& table) const;
   [[nodiscard]] std::vector<std::string> Tables() const;
+  // The numbers of the lines of a list that changed or are gone.
+  [[nodiscard]] std::vector<int64_t> ChangedLines(const std::string& list) const;
 
-  // ---- the entries that a bundle which is whole has of these tables
+  // ---- the entries that a bundle which is whole has of these
   [[nodiscard]] std::vector<std::string> Names() const;
   [[nodiscard]] bool Has(std::string_view name) const { return entries_.contains(name); }
   [[nodiscard]] DType DTypeOf(std::string_view name) const;
@@ -83,7 +95,7 @@ class Increment {
     std::vector<int64_t> keys;     // all that are written, where the base has these alone
     int64_t in_base = 0;           // rows of the base then
   };
-  enum class Kind { kWhole, kKeys, kValues };
+  enum class Kind { kWhole, kKeys, kValues, kLines };
   struct Entry {
     Kind kind;
     std::string variable;
@@ -93,6 +105,9 @@ class Increment {
   [[noreturn]] void Refuse(const std::string& how) const;
   void ReadTable(const std::string& table);
   void Add(const TableVariable& variable);
+  void AddList(const std::string& list);
+  // All lines of a list.
+  [[nodiscard]] std::vector<int64_t> LinesOf(const std::string& list, size_t width) const;
   void ReadWhole(const Entry& entry, const TakeBytesFn& take) const;
   void ReadValues(const Entry& entry, const TakeBytesFn& take) const;
 

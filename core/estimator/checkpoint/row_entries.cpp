@@ -8,6 +8,7 @@
 
 #include "core/backend/row_set.h"
 #include "core/backend/row_table.h"
+#include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/io/row_names.h"
 
@@ -150,7 +151,10 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
       variables.emplace_back(variable, weights);
     }
   }
-  for (NamedTensor& entry : IncrementEntries(base, variables)) entries.push_back(std::move(entry));
+  for (NamedTensor& entry : ChangedSeenEntries(store)) entries.push_back(std::move(entry));
+  for (NamedTensor& entry : IncrementEntries(base, variables, SeenNames(store))) {
+    entries.push_back(std::move(entry));
+  }
   return entries;
 }
 
@@ -159,6 +163,7 @@ bool MayStandOn(const BundleReader& base, const VariableStore& store, int64_t wh
     const RowColumn* const rows = store.FindRows(weights);
     const bool by_rows = rows != nullptr && IsByRows(*rows->table, whole_table_bytes);
     if (base.Has(RowKeysName(weights)) != by_rows) return false;
+    if (base.Has(SeenName(weights)) != store.counted().contains(weights)) return false;
     for (const std::string& variable : table.variables) {
       const std::string entry = by_rows ? RowValuesName(variable) : variable;
       if (!base.Has(entry) || base.RowSlicesOf(entry) > 1) return false;

@@ -17,11 +17,13 @@ namespace tpuest {
 [[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
                                                     int64_t whole_table_bytes);
 
-// What an increment that stands on `base` has of the tables whose changes are noted.
+// What an increment that stands on `base` has of the tables whose changes are noted, and of the
+// counts of their rows.
 [[nodiscard]] std::vector<NamedTensor> ChangedEntries(const VariableStore& store,
                                                       const IncrementBase& base,
                                                       int64_t whole_table_bytes);
-// Whether a checkpoint has these tables in the form that TableEntries gives them.
+// Whether a checkpoint has these tables in the form that TableEntries gives them, and counts where
+// there are some.
 [[nodiscard]] bool MayStandOn(const BundleReader& base, const VariableStore& store,
                               int64_t whole_table_bytes);
 

@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/backend/row_set.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/saved_entries.h"
+#include "core/io/increment.h"
 
 namespace tpuest {
 namespace {
@@ -31,8 +33,8 @@ Sight SightOf(const SeenNumbers& numbers) {
           .is_trained = numbers[3] == 1 ? 1U : 0U};
 }
 
-std::shared_ptr<const StreamedTensor> SeenStream(const RowSights& known) {
-  const auto sights = std::make_shared<const std::vector<Sight>>(known.Sorted());
+std::shared_ptr<const StreamedTensor> SeenStream(std::vector<Sight> known) {
+  const auto sights = std::make_shared<const std::vector<Sight>>(std::move(known));
   return std::make_shared<StreamedTensor>(
       StreamedTensor{.dtype = DType::kInt64,
                      .shape = Shape({static_cast<int64_t>(sights->size()), kSeenNumbers}),
@@ -54,10 +56,38 @@ std::shared_ptr<const StreamedTensor> SeenStream(const RowSights& known) {
 std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
   for (const auto& [weights, table] : store.counted()) {
-    entries.push_back({std::string(kSeen) + weights, {}, SeenStream(*table.sights)});
+    entries.push_back({SeenName(weights), {}, SeenStream(table.sights->Sorted())});
   }
   return entries;
 }
+
+std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
+  std::vector<NamedTensor> entries;
+  for (const auto& [weights, table] : store.counted()) {
+    std::vector<Sight> sights;
+    std::vector<int64_t> gone;
+    for (const int64_t row : table.sights->changed()->Sorted()) {
+      if (const std::optional<Sight> sight = table.sights->Of(row)) {
+        sights.push_back(*sight);
+      } else {
+        gone.push_back(row);
+      }
+    }
+    entries.push_back({ChangedLinesName(SeenName(weights)), {}, SeenStream(std::move(sights))});
+    Tensor rows(DType::kInt64, {static_cast<int64_t>(gone.size())});
+    std::copy(gone.begin(), gone.end(), rows.data<int64_t>());
+    entries.push_back({GoneLinesName(SeenName(weights)), std::move(rows)});
+  }
+  return entries;
+}
+
+std::vector<std::string> SeenNames(const VariableStore& store) {
+  std::vector<std::string> names;
+  for (const auto& [weights, table] : store.counted()) names.push_back(SeenName(weights));
+  return names;
+}
+
+std::string SeenName(const std::string& table) { return std::string(kSeen) + table; }
 
 std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
   std::map<std::string, Tensor> all = store.tensors();
@@ -76,7 +106,7 @@ std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
 bool IsSeenEntry(std::string_view name) { return name.starts_with(kSeen); }
 
 std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table, int64_t rows) {
-  const std::string name = std::string(kSeen) + table;
+  const std::string name = SeenName(table);
   const SavedEntries entries(saved);
   const std::optional<Shape> shape = entries.ShapeOf(name, DType::kInt64);
   if (!shape) return {};

@@ -18,6 +18,10 @@ namespace tpuest {
 
 // The entries of what was counted.
 [[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
+// Those of an increment, of what has changed; and the names of the entries that it gives so.
+[[nodiscard]] std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store);
+[[nodiscard]] std::vector<std::string> SeenNames(const VariableStore& store);
+[[nodiscard]] std::string SeenName(const std::string& table);
 // The variables of a store that are kept whole, and these entries.
 [[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
 [[nodiscard]] bool IsSeenEntry(std::string_view name);

@@ -207,6 +207,16 @@ void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& sto
         table.changed->Insert(row);
       }
     }
+    const auto counted = store.counted().find(table.variables.front());
+    if (counted != store.counted().end()) {
+      auto seen = std::make_shared<RowSet>();
+      if (increment != nullptr) {
+        for (const int64_t row : increment->ChangedLines(SeenName(counted->first))) {
+          seen->Insert(row);
+        }
+      }
+      counted->second.sights->NoteChanges(std::move(seen));
+    }
     store.NoteChanges(std::move(table));
   }
 }

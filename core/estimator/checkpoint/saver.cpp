@@ -47,6 +47,7 @@
 #include <utility>
 
 #include "core/backend/row_set.h"
+#include "core/backend/row_sights.h"
 #include "core/base/files.h"
 #include "core/base/mounted.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
@@ -161,6 +162,9 @@ void Saver::NoteBase(const std::string& prefix, const ResumePoint& resume,
   } else if (args_.incremental > 1 && !layout_ && !resume.cut) {
     base_ = {.prefix = prefix, .checksum = IndexChecksum(prefix)};
     for (const auto& [weights, table] : args_.variables.noted()) table.changed->Clear();
+    for (const auto& [weights, table] : args_.variables.counted()) {
+      if (table.sights->changed() != nullptr) table.sights->changed()->Clear();
+    }
   }
 }
 
@@ -218,9 +222,9 @@ std::vector<NamedTensor> Saver::Variables(const std::optional<IncrementBase>& ba
     tensors.push_back({variable->name, args_.variables.Get(variable->name)});
   }
   std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);
-  for (NamedTensor& entry : SeenEntries(args_.variables)) {
-    large.push_back(entry.name);
-    tensors.push_back(std::move(entry));
+  for (std::string& name : SeenNames(args_.variables)) large.push_back(std::move(name));
+  if (!base) {
+    for (NamedTensor& entry : SeenEntries(args_.variables)) tensors.push_back(std::move(entry));
   }
   if (!large.empty()) {
     tensors.push_back({kTablesEntry, Tensor::Strings({static_cast<int64_t>(large.size())}, large)});

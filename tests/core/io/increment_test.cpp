@@ -50,7 +50,7 @@ struct Increments {
     std::vector<float> values;
     for (const int64_t row : rows) values.insert(values.end(), 2, static_cast<float>(10 * row));
     std::vector<NamedTensor> entries = IncrementEntries(
-        {.prefix = base, .checksum = IndexChecksum(base), .place = 1}, {{"t", "t"}});
+        {.prefix = base, .checksum = IndexChecksum(base), .place = 1}, {{"t", "t"}}, {});
     entries.push_back({ChangedRowsName("t"), Numbers(rows)});
     entries.push_back(
         {ChangedValuesName("t"), Floats({static_cast<int64_t>(rows.size()), 2}, values)});
@@ -106,7 +106,7 @@ TEST_CASE("rows are found where the pieces of their table end within them") {
   WriteBundle(files.base, {{"t", Floats({kRows, 3}, values)}});
   std::vector<int64_t> rows = {0, 87380, 87381, 87382, 174762, 174763, kRows - 1};
   std::vector<NamedTensor> entries =
-      IncrementEntries({files.base, IndexChecksum(files.base), 1}, {{"t", "t"}});
+      IncrementEntries({files.base, IndexChecksum(files.base), 1}, {{"t", "t"}}, {});
   entries.push_back({ChangedRowsName("t"), Numbers(rows)});
   entries.push_back({ChangedValuesName("t"), Floats({static_cast<int64_t>(rows.size()), 3},
                                                     std::vector<float>(3 * rows.size(), -1))});
@@ -115,6 +115,25 @@ TEST_CASE("rows are found where the pieces of their table end within them") {
     for (int64_t k = 0; k < 3; ++k) values[static_cast<size_t>(3 * row + k)] = -1;
   }
   CHECK(FloatsIn(BundleReader(files.prefix).Read("t")) == values);
+}
+
+TEST_CASE("a list of an increment has the lines that changed in the place of its base's") {
+  const Increments files;
+  const auto lines = [](const std::vector<int64_t>& numbers) {
+    return Numbers(numbers).Reshaped(Shape({static_cast<int64_t>(numbers.size() / 2), 2}));
+  };
+  WriteBundle(files.base, {{"seen", lines({1, 10, 2, 20, 5, 50, 7, 70})}});
+  const IncrementBase base{files.base, IndexChecksum(files.base), 1};
+  std::vector<NamedTensor> entries = IncrementEntries(base, {}, {"seen"});
+  entries.push_back({ChangedLinesName("seen"), lines({0, 1, 2, 21, 9, 90})});
+  entries.push_back({GoneLinesName("seen"), Numbers({5, 6})});
+  WriteBundle(files.prefix, entries);
+  const BundleReader reader(files.prefix);
+  CHECK(reader.ShapeOf("seen") == Shape({5, 2}));
+  CHECK(NumbersIn(reader.Read("seen")) == std::vector<int64_t>{0, 1, 1, 10, 2, 21, 7, 70, 9, 90});
+  CHECK(reader.increment()->ChangedLines("seen") == std::vector<int64_t>{5, 6, 0, 2, 9});
+  WriteBundle(files.base, {{"seen", lines({2, 20, 1, 10})}});
+  CHECK(files.Fault().code == Code::kCheckpoint);
 }
 
 TEST_CASE("an increment whose base is gone, was written anew or is none itself is told with it") {
