@@ -57,7 +57,7 @@ TEST_CASE("a vocabulary in a file is the same") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/words";
   WriteFileAtomically(path, "a\nb\n");
-  const auto of = [&](int64_t oov, std::optional<std::string> mask) {
+  const auto of = [&](int64_t oov, const std::optional<std::string>& mask) {
     return Of(StringLookup{.vocabulary_file = path, .mask_token = mask, .num_oov_indices = oov},
               {Tags()});
   };
