@@ -121,8 +121,8 @@ KerasArchive ArchiveOf(const Job& job, const LayeredModel& model, const SavedSta
   RestoreVariables(saved, *built.graph, values, nullptr, RestoreNames(built));
   std::vector<KerasNetworkInput> inputs;
   for (const TensorSpec& feature : spec.features) {
-    if (!model.no_inputs.contains(feature.name))
-      inputs.push_back({feature.name, feature.shape, feature.dtype});
+    if (model.no_inputs.contains(feature.name)) continue;
+    inputs.push_back({feature.name, feature.shape, feature.dtype});
   }
   return KerasArchiveOf({.layers = *model.layers,
                          .graph = *built.graph,

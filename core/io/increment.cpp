@@ -61,14 +61,15 @@ BundleReader OpenBase(const std::string& prefix, const IncrementBase& base) {
     throw Error(Code::kCheckpoint, says + "was written anew since, or is damaged", hint);
   }
   BundleReader reader(base.prefix, /*as_written=*/true);
-  if (reader.Has(kIncrementBase))
+  if (reader.Has(kIncrementBase)) {
     throw Error(Code::kCheckpoint, says + "is not whole either", hint);
+  }
   return reader;
 }
 
-IncrementBase NeededBase(const std::string& prefix) {
-  std::optional<IncrementBase> base = BaseOf(prefix);
-  if (!base) ThrowDamaged(prefix, kIncrementBase);
+IncrementBase NeededBase(const BundleReader& own) {
+  std::optional<IncrementBase> base = BaseIn(own);
+  if (!base) ThrowDamaged(own.prefix(), kIncrementBase);
   return *std::move(base);
 }
 
@@ -92,17 +93,10 @@ std::optional<std::vector<int64_t>> RowsIn(const BundleReader& reader, const std
   return rows;
 }
 
-// The shape of a table of float32; nothing where the entry is none.
-std::optional<Shape> TableShape(const BundleReader& reader, const std::string& name) {
-  if (!reader.Has(name) || reader.DTypeOf(name) != DType::kFloat) return std::nullopt;
-  Shape shape = reader.ShapeOf(name);
-  if (!shape.fully_known() || shape.rank() != 2 || shape.dim(1) < 1) return std::nullopt;
-  return shape;
-}
-
-// The shape of a list of lines of int64; nothing where the entry is none.
-std::optional<Shape> ListShape(const BundleReader& reader, const std::string& name) {
-  if (!reader.Has(name) || reader.DTypeOf(name) != DType::kInt64) return std::nullopt;
+// The shape [n, D] of a table of float32, or of a list of lines of int64; nothing where the entry
+// is none.
+std::optional<Shape> RowsShape(const BundleReader& reader, const std::string& name, DType dtype) {
+  if (!reader.Has(name) || reader.DTypeOf(name) != dtype) return std::nullopt;
   Shape shape = reader.ShapeOf(name);
   if (!shape.fully_known() || shape.rank() != 2 || shape.dim(1) < 1) return std::nullopt;
   return shape;
@@ -167,8 +161,8 @@ std::optional<IncrementBase> BaseOf(const std::string& prefix) {
 
 Increment::Increment(const std::string& prefix)
     : prefix_(prefix),
-      stands_on_(NeededBase(prefix)),
       own_(prefix, /*as_written=*/true),
+      stands_on_(NeededBase(own_)),
       base_(OpenBase(prefix, stands_on_)) {
   const std::optional<Tensor> names = EntryOf(own_, kVariablesEntry, DType::kString);
   if (!names || names->elements() % 2 != 0) ThrowDamaged(prefix_, kVariablesEntry);
@@ -227,14 +221,14 @@ void Increment::Add(const TableVariable& variable) {
   const Table& table = tables_.at(table_name);
   const bool by_rows = base_.Has(RowKeysName(table_name));
   const std::string entry = by_rows ? RowValuesName(name) : name;
-  const std::optional<Shape> in_base = TableShape(base_, entry);
+  const std::optional<Shape> in_base = RowsShape(base_, entry, DType::kFloat);
   if (!in_base || (by_rows && in_base->dim(0) != table.in_base)) {
     Refuse(fmt::format("has rows of \"{}\", and {} has no table \"{}\"", name,
                        BaseName(base_.prefix()), entry));
   }
   const Shape expected({static_cast<int64_t>(table.rows.size()), in_base->dim(1)});
   const std::string values = ChangedValuesName(name);
-  const bool fits = TableShape(own_, values) == std::optional(expected) &&
+  const bool fits = RowsShape(own_, values, DType::kFloat) == std::optional(expected) &&
                     (by_rows || table.rows.empty() || table.rows.back() < in_base->dim(0));
   if (!fits) ThrowDamaged(prefix_, values);
   if (by_rows) {
@@ -246,13 +240,13 @@ void Increment::Add(const TableVariable& variable) {
 }
 
 void Increment::AddList(const std::string& list) {
-  const std::optional<Shape> in_base = ListShape(base_, list);
+  const std::optional<Shape> in_base = RowsShape(base_, list, DType::kInt64);
   if (!in_base) {
     Refuse(fmt::format("has lines of \"{}\", and {} has no such list", list,
                        BaseName(base_.prefix())));
   }
   const std::string lines = ChangedLinesName(list);
-  const std::optional<Shape> changed = ListShape(own_, lines);
+  const std::optional<Shape> changed = RowsShape(own_, lines, DType::kInt64);
   if (!changed || changed->dim(1) != in_base->dim(1)) ThrowDamaged(prefix_, lines);
   const auto width = static_cast<size_t>(in_base->dim(1));
   if (!LinesRise(IntegersOf(own_.Read(lines)), width)) ThrowDamaged(prefix_, lines);

@@ -112,8 +112,8 @@ class Increment {
   void ReadValues(const Entry& entry, const TakeBytesFn& take) const;
 
   const std::string prefix_;
-  const IncrementBase stands_on_;
   const BundleReader own_;
+  const IncrementBase stands_on_;
   const BundleReader base_;
   std::map<std::string, Table> tables_;
   std::map<std::string, Entry, std::less<>> entries_;

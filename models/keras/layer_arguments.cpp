@@ -83,9 +83,10 @@ Lookup WithEntries(Lookup lookup) {
       lookup.vocabulary.push_back(line);
     } else {
       const auto number = WholeNumber<int64_t>(line);
-      if (!number)
+      if (!number) {
         RefuseLayer(lookup.place, Lookup::kType,
                     fmt::format("'{}' of {} is no integer", line, lookup.vocabulary_file));
+      }
       lookup.vocabulary.push_back(*number);
     }
   }

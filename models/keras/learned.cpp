@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/base/whole_number.h"
 
 namespace tpuest {
@@ -15,25 +16,20 @@ namespace {
 // The tokens of a vocabulary.txt, those before the vocabulary's entries among them.
 KerasJson Vocabulary(const ZipReader& archive, const std::string& name, const std::string& member,
                      bool of_integers) {
-  const ZipData data = archive.Read(member);
   KerasJson tokens = KerasJson::array();
-  std::string_view rest = data.bytes;
-  while (true) {
-    const size_t end = rest.find('\n');
-    const std::string_view token = rest.substr(0, end);
-    if (of_integers) {
-      const auto number = WholeNumber<int64_t>(token);
-      if (!number) {
-        throw Error(Code::kData, fmt::format("{}: {}: line {} is '{}', expected an integer", name,
-                                             member, tokens.size() + 1, token.substr(0, 40)));
-      }
-      tokens.push_back(*number);
-    } else {
-      tokens.push_back(std::string(token));
+  for (std::string& token : Split(archive.Read(member).bytes, '\n')) {
+    if (!of_integers) {
+      tokens.push_back(std::move(token));
+      continue;
     }
-    if (end == std::string_view::npos) return tokens;
-    rest.remove_prefix(end + 1);
+    const auto number = WholeNumber<int64_t>(token);
+    if (!number) {
+      throw Error(Code::kData, fmt::format("{}: {}: line {} is '{}', expected an integer", name,
+                                           member, tokens.size() + 1, token.substr(0, 40)));
+    }
+    tokens.push_back(*number);
   }
+  return tokens;
 }
 
 // numpy.interp: the piecewise linear function through (at[i], values[i]), constant outside.
