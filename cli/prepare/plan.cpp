@@ -186,7 +186,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
                     .batch_size = run.batch_size,
                     .batch_per_replica = run.share(),
                     .replicas = run.replicas,
-                    .model = CostOf(*run.model, KeepingOf(job.tpuest.embeddings).layout),
+                    .model = CostOf(*run.model, KeepingOf(job.tpuest.embeddings)),
                     .most_of_tables = job.tpuest.embeddings.max_resident_bytes,
                     .row_rules = RulesOfRows(job),
                     .warm_start = run.warm_start,

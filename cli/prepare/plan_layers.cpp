@@ -58,7 +58,7 @@ std::optional<int64_t> RowsAStep(const Variable& table, const Graph& graph) {
   return rows;
 }
 
-TableRow TableRowOf(const TableVariables& table, const Graph& graph, RowLayout layout) {
+TableRow TableRowOf(const TableVariables& table, const Graph& graph, const RowKeeping& keeping) {
   const Variable& weights = *table.front();
   TableRow row{.name = weights.name,
                .rows = weights.shape.dim(0),
@@ -67,17 +67,18 @@ TableRow TableRowOf(const TableVariables& table, const Graph& graph, RowLayout l
   row.row_bytes =
       row.width * static_cast<int64_t>(table.size()) * static_cast<int64_t>(sizeof(float));
   row.bytes = row.rows * row.row_bytes;
-  row.layout = RowTable::LayoutOf(row.rows, row.row_bytes, layout);
+  row.layout = RowTable::LayoutOf(row.rows, row.row_bytes, keeping.layout);
+  row.is_shared = row.bytes > keeping.least_shared;
   row.rows_a_step = RowsAStep(weights, graph);
   return row;
 }
 
 }  // namespace
 
-ModelCost CostOf(const BuiltModel& model, RowLayout layout) {
+ModelCost CostOf(const BuiltModel& model, const RowKeeping& keeping) {
   ModelCost cost = CostOf(model);
   for (const TableVariables& table : TablesOf(*model.graph)) {
-    cost.tables.push_back(TableRowOf(table, *model.graph, layout));
+    cost.tables.push_back(TableRowOf(table, *model.graph, keeping));
   }
   return cost;
 }

@@ -29,6 +29,7 @@ struct TableRow {
   int64_t row_bytes = 0;  // of a row and its slots
   int64_t bytes = 0;      // of all rows
   RowLayout layout = RowLayout::kArray;
+  bool is_shared = false;  // by the processes of a group
   // The rows that a step looks up on a replica, at most; nullopt: lists tell.
   std::optional<int64_t> rows_a_step;
 };
@@ -45,7 +46,7 @@ struct ModelCost {
 // `model` is built for TRAIN. A variable that layers share counts with the first of them, one that
 // is no layer's in the sums alone. Error kUsage where the graph cannot be cut (core/graph/cut.h).
 [[nodiscard]] ModelCost CostOf(const BuiltModel& model);
-// The same, with its tables as `layout` keeps them.
-[[nodiscard]] ModelCost CostOf(const BuiltModel& model, RowLayout layout);
+// The same, with its tables as they are kept.
+[[nodiscard]] ModelCost CostOf(const BuiltModel& model, const RowKeeping& keeping);
 
 }  // namespace tpuest::cli

@@ -142,6 +142,7 @@ Json JsonOfTable(const TableRow& table, int replicas) {
                {"row_bytes", table.row_bytes},
                {"bytes", table.bytes},
                {"layout", table.layout == RowLayout::kArray ? "array" : "index"},
+               {"shared_in_groups", table.is_shared},
                {"rows_a_step", OrNull(table.rows_a_step)}};
   if (table.rows_a_step) {
     json["rows_a_step"] = *table.rows_a_step * replicas;
@@ -178,10 +179,13 @@ std::string TablesText(const PlanReport& report) {
       const int64_t moved = *table.rows_a_step * report.replicas;
       moves = fmt::format("{} rows, {}", WithCommas(moved), BytesText(2 * moved * table.row_bytes));
     }
-    rows.push_back({table.name, WithCommas(table.rows),
-                    fmt::format("{} and {} slots", table.width, table.slots),
-                    WithCommas(table.row_bytes), BytesText(table.bytes),
-                    is_array ? "array: all rows" : "index: rows that were written", moves});
+    rows.push_back(
+        {table.name, WithCommas(table.rows),
+         fmt::format("{} and {} slots", table.width, table.slots), WithCommas(table.row_bytes),
+         BytesText(table.bytes),
+         fmt::format("{}{}", is_array ? "array: all rows" : "index: rows that were written",
+                     table.is_shared ? ", in a group each its own" : ""),
+         moves});
   }
   std::string text = "\n" + TableText({false, true, false, true, true, false, false}, rows);
   text += fmt::format("tables: {} with all rows", BytesText(bytes));

@@ -52,6 +52,10 @@ class Collective {
   [[nodiscard]] virtual bool HoldsInAll(bool here) = 0;
   // What each process gives, in the order of their replicas, in all of them.
   [[nodiscard]] virtual std::vector<std::string> GatherInAll(std::string_view given) = 0;
+  // Gives each process what is for it, by rank, and returns what each has given this one; of its
+  // own place nothing. A process may give nothing.
+  [[nodiscard]] virtual std::vector<std::string> Exchange(
+      const std::vector<std::string>& for_each) = 0;
   // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at
   // once.
   [[nodiscard]] virtual std::vector<std::string> Gather(std::string_view given) = 0;

@@ -11,6 +11,7 @@
 
 namespace tpuest {
 
+class RowOwners;
 class RowSet;
 class RowSights;
 class RowTable;
@@ -27,6 +28,10 @@ enum class RowLayout { kAuto, kArray, kIndex };
 struct RowKeeping {
   RowLayout layout = RowLayout::kAuto;
   std::shared_ptr<RowBudget> budget = std::make_shared<RowBudget>();
+  // Of a group whose processes share tables that have more bytes than these, with all rows and
+  // slots; it keeps the others whole.
+  std::shared_ptr<RowOwners> owners = nullptr;
+  int64_t least_shared = 0;
 };
 
 // One variable of a table.

@@ -21,7 +21,7 @@ constexpr int64_t kMostArrayBytes = int64_t{256} << 20;  // of a table whose lay
 constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
-constexpr int64_t kAhead = 16;           // rows that are fetched before they are read
+constexpr size_t kAhead = 16;            // rows that are fetched before they are read
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kMostPrefetched = 512;  // bytes of a record
 
@@ -73,14 +73,16 @@ int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, R
 }
 
 RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variables,
-                   const RowKeeping& options)
+                   const RowKeeping& options, uint64_t seed)
     : rows_(rows),
       width_(width),
       variables_(std::move(variables)),
       record_floats_(width * static_cast<int64_t>(variables_.size())),
       record_bytes_(record_floats_ * static_cast<int64_t>(sizeof(float))),
       layout_(LayoutOf(rows, record_bytes_, options.layout)),
-      budget_(options.budget) {
+      budget_(options.budget),
+      owners_(options.owners),
+      seed_(seed) {
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
   Pay(BytesOf(rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
@@ -232,18 +234,125 @@ void RowTable::Prefetch(int64_t row) const {
   for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(record + at);
 }
 
+void RowTable::ReadRow(int column, int64_t row, float* to) const {
+  if (const float* const record = Held(row)) {
+    std::copy_n(record + column * width_, width_, to);
+  } else {
+    Draw(column, row, to);
+  }
+}
+
+void RowTable::Draw(int column, int64_t row, float* to) const {
+  variables_[static_cast<size_t>(column)].initial(static_cast<uint64_t>(row * width_), width_, to);
+}
+
 void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const {
-  const auto at = static_cast<size_t>(column);
-  const auto n = static_cast<int64_t>(rows.size());
-  for (int64_t i = 0; i < n; ++i, to += width_) {
-    if (i + kAhead < n) Prefetch(rows[static_cast<size_t>(i + kAhead)]);
-    const int64_t row = rows[static_cast<size_t>(i)];
-    if (const float* const record = Held(row)) {
-      std::memcpy(to, record + column * width_, static_cast<size_t>(width_) * sizeof(float));
+  std::vector<int64_t> asked;
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
+    float* const values = to + static_cast<int64_t>(i) * width_;
+    if (IsOwn(rows[i])) {
+      ReadRow(column, rows[i], values);
+      continue;
+    }
+    const int64_t guest = column == 0 ? GuestAt(rows[i]) : -1;
+    if (guest < 0) {
+      asked.push_back(rows[i]);
+      places.push_back(static_cast<int64_t>(i));
+    } else if (guests_.written[static_cast<size_t>(guest)]) {
+      std::copy_n(guests_.values.data() + guest * width_, width_, values);
     } else {
-      variables_[at].initial(static_cast<uint64_t>(row * width_), width_, to);
+      Draw(column, rows[i], values);
     }
   }
+  if (!asked.empty()) ReadOthers(column, asked, places, /*is_drawn=*/false, to);
+}
+
+void RowTable::ReadOwn(int column, std::span<const int64_t> rows, float* to) const {
+  for (size_t i = 0; i < rows.size(); ++i, to += width_) {
+    if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
+    if (IsOwn(rows[i])) {
+      ReadRow(column, rows[i], to);
+    } else {
+      std::fill_n(to, width_, 1.0F);
+    }
+  }
+}
+
+void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
+                          std::span<const int64_t> places, bool is_drawn, float* to) const {
+  const std::string& name = variables_[static_cast<size_t>(column)].name;
+  std::vector<float> values(rows.size() * static_cast<size_t>(width_));
+  const std::vector<bool> written = owners_->Read(name, rows_, rows, width_, values.data());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    float* const row = to + places[i] * width_;
+    if (written[i]) {
+      std::copy_n(values.data() + static_cast<int64_t>(i) * width_, width_, row);
+    } else if (!is_drawn) {
+      Draw(column, rows[i], row);
+    }
+  }
+}
+
+void RowTable::Deal(const PassOnFn& pass_on) {
+  Check(owners_ != nullptr && !is_dealt_, "a table of one process, or one that is dealt");
+  for (const int64_t row : HeldRows()) {
+    if (owners_->IsOwn(row, rows_)) continue;
+    const std::span<const float> record(Find(row), static_cast<size_t>(record_floats_));
+    const auto width = static_cast<size_t>(width_);
+    for (size_t i = 0; i < variables_.size() && pass_on != nullptr; ++i) {
+      pass_on(owners_->OwnerOf(row, rows_), static_cast<int>(i), row,
+              record.subspan(i * width, width));
+    }
+    Remove(row);
+  }
+  is_dealt_ = true;
+}
+
+void RowTable::SetGuests(GuestRows guests) {
+  guests_ = std::move(guests);
+  if (guests_.rows.empty()) return;
+  guest_slots_.assign(static_cast<size_t>(SlotsFor(static_cast<int64_t>(guests_.rows.size()))), 0);
+  const auto row_at = [this](uint32_t place) { return guests_.rows[place]; };
+  for (size_t i = 0; i < guests_.rows.size(); ++i) {
+    guest_slots_[FindSlot(guests_.rows[i], guest_slots_, row_at)] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+int64_t RowTable::GuestAt(int64_t row) const {
+  if (guests_.rows.empty()) return -1;
+  const auto row_at = [this](uint32_t place) { return guests_.rows[place]; };
+  return int64_t{guest_slots_[FindSlot(row, guest_slots_, row_at)]} - 1;
+}
+
+GuestRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
+  GuestRows found{.rows = std::move(rows), .written = {}, .values = {}};
+  const size_t n = found.rows.size();
+  found.written.resize(n);
+  found.values.resize(n * static_cast<size_t>(width_));
+  for (size_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) Prefetch(found.rows[i + kAhead]);
+    const float* const record = Find(found.rows[i]);
+    found.written[i] = record != nullptr;
+    if (record == nullptr) continue;
+    std::copy_n(record + column * width_, width_,
+                found.values.data() + static_cast<int64_t>(i) * width_);
+  }
+  return found;
+}
+
+std::vector<int64_t> RowTable::OwnRows(int64_t first, int64_t n) const {
+  if (n < written_) {
+    std::vector<int64_t> rows;
+    for (int64_t row = first; row < first + n; ++row) {
+      if (Find(row) != nullptr) rows.push_back(row);
+    }
+    return rows;
+  }
+  std::vector<int64_t> rows = HeldRows();
+  std::erase_if(rows, [&](int64_t row) { return row < first || row >= first + n; });
+  return rows;
 }
 
 void RowTable::FillRun(int64_t first, int64_t n) const {
@@ -273,8 +382,18 @@ void RowTable::Fill(int64_t first, int64_t n) const {
 }
 
 void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const {
+  ReadHere(column, first, n, to);
+  if (!is_dealt_) return;
+  const std::vector<int64_t> rows = owners_->Written(variables_.front().name, first, n);
+  if (rows.empty()) return;
+  std::vector<int64_t> places;
+  for (const int64_t row : rows) places.push_back(row - first);
+  ReadOthers(column, rows, places, /*is_drawn=*/true, to);
+}
+
+void RowTable::ReadHere(int column, int64_t first, int64_t n, float* to) const {
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
-  if (IsArray()) {
+  if (IsArray() && !is_dealt_) {
     Fill(first, n);
     const float* from = array_ + first * record_floats_ + column * width_;
     for (int64_t i = 0; i < n; ++i, from += record_floats_, to += width_) {
@@ -290,6 +409,11 @@ void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const 
 }
 
 void RowTable::Write(int column, int64_t row, const float* values) {
+  if (!IsOwn(row)) {
+    if (pass_on_ == nullptr) return;
+    return pass_on_(owners_->OwnerOf(row, rows_), column, row,
+                    {values, static_cast<size_t>(width_)});
+  }
   float* record = Find(row);
   if (notes_ && !noted_.contains(row)) {
     noted_[row] = record == nullptr ? std::vector<float>()
@@ -308,7 +432,7 @@ void RowTable::Write(int column, int64_t row, const float* values) {
 
 void RowTable::SetRange(int column, int64_t first, int64_t n, const float* values) {
   std::vector<float> there(static_cast<size_t>(n * width_));
-  ReadRange(column, first, n, there.data());
+  ReadHere(column, first, n, there.data());
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
   for (int64_t i = 0; i < n; ++i) {
     const float* const own = values + i * width_;
@@ -317,6 +441,16 @@ void RowTable::SetRange(int column, int64_t first, int64_t n, const float* value
 }
 
 std::vector<int64_t> RowTable::WrittenRows() const {
+  std::vector<int64_t> rows = HeldRows();
+  if (!is_dealt_) return rows;
+  const auto own = static_cast<int64_t>(rows.size());
+  const std::vector<int64_t> others = owners_->Written(variables_.front().name, 0, rows_);
+  rows.insert(rows.end(), others.begin(), others.end());
+  std::inplace_merge(rows.begin(), rows.begin() + own, rows.end());
+  return rows;
+}
+
+std::vector<int64_t> RowTable::HeldRows() const {
   std::vector<int64_t> rows;
   rows.reserve(static_cast<size_t>(written_));
   if (IsArray()) {

@@ -10,8 +10,15 @@
 //   index   records in slabs, in the order in which they came, and an open-addressing index of them
 //
 // Any number of threads may read while none writes.
+//
+// In a group each process holds the rows that it owns (row_owners.h):
+//
+//   Write(3, v) ──▶ own: here; another's: dropped, or what PassOn names takes it on its way there
+//   SetGuests({3, 8}) ──▶ Read(3) in a step ──▶ SetGuests({})      another's row, as it was told
+//   Read, ReadRange, WrittenRows between steps, in the chief       asked of the owners
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -20,15 +27,23 @@
 #include <vector>
 
 #include "core/backend/row_keeping.h"
+#include "core/backend/row_owners.h"
 
 namespace tpuest {
+
+// Some rows of one variable of a table, of which others may ask.
+struct GuestRows {
+  std::vector<int64_t> rows;  // none twice
+  std::vector<bool> written;  // of each; false: it is drawn
+  std::vector<float> values;  // [rows.size(), width], of those that are written
+};
 
 class RowTable {
  public:
   // Every variable is float32 [rows, width]; the first are the weights. Error kResource where the
   // system has no room for the rows' places.
   RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variables,
-           const RowKeeping& options);
+           const RowKeeping& options, uint64_t seed = 0);
   ~RowTable();
   RowTable(const RowTable&) = delete;
   RowTable& operator=(const RowTable&) = delete;
@@ -40,6 +55,9 @@ class RowTable {
 
   // The values of variable `column` in these rows, [n, width].
   void Read(int column, std::span<const int64_t> rows, float* to) const;
+  // The same for who needs those of this process's own rows: the others' are ones, which any rule
+  // of an update makes finite numbers of.
+  void ReadOwn(int column, std::span<const int64_t> rows, float* to) const;
   // Has the record of a row brought near, for a Read or Write that comes soon.
   void Prefetch(int64_t row) const;
   // The values in rows first .. first + n - 1.
@@ -48,17 +66,43 @@ class RowTable {
   // values. Error kResource, with the sum, where the budget is spent. One thread at a time, and
   // none that reads: where there are others, it holds the mutex, and they hold it shared.
   void Write(int column, int64_t row, const float* values);
-  // Gives rows first .. first + n - 1 values: those that are not written and are drawn so stay as
-  // they are.
+  // Gives rows first .. first + n - 1 values: those that are not written here and are drawn so stay
+  // as they are.
   void SetRange(int column, int64_t first, int64_t n, const float* values);
   // A row is as if nobody had written it. Between steps.
   void Drop(int64_t row);
   [[nodiscard]] std::shared_mutex& mutex() const { return mutex_; }
 
+  // ---- where processes share its rows
+  [[nodiscard]] const std::shared_ptr<RowOwners>& owners() const { return owners_; }
+  [[nodiscard]] bool IsOwn(int64_t row) const { return !is_dealt_ || owners_->IsOwn(row, rows_); }
+  // From now on it holds rows of its own alone; until then all are. Others' written rows go, as
+  // what is written to others' rows does from then on: to `pass_on`, variable by variable, or
+  // nowhere.
+  using PassOnFn =
+      std::function<void(int owner, int column, int64_t row, std::span<const float> values)>;
+  void Deal(const PassOnFn& pass_on);
+  void PassOn(PassOnFn pass_on) { pass_on_ = std::move(pass_on); }
+  // What writes all rows once more, for the others, of a table that began dealt; empty: nothing was
+  // written to it but what it held when it was dealt.
+  std::function<void(RowTable& table)> refill;
+  [[nodiscard]] bool is_dealt() const { return is_dealt_; }
+  // Whether the others have theirs, too.
+  [[nodiscard]] bool is_dealt_out() const { return is_dealt_ && refill == nullptr; }
+  // What Read gives of others' rows of the weights, until it is set again.
+  void SetGuests(GuestRows guests);
+  // Which of these rows are written here, with their values.
+  [[nodiscard]] GuestRows RowsFor(int column, std::vector<int64_t> rows) const;
+  // The numbers of those written here among first .. first + n - 1, the smallest first.
+  [[nodiscard]] std::vector<int64_t> OwnRows(int64_t first, int64_t n) const;
+  // The seed of what is drawn, for who makes the same table.
+  [[nodiscard]] uint64_t seed() const { return seed_; }
+
   // ---- what was written
+  // By this process.
   [[nodiscard]] int64_t written() const { return written_; }
   [[nodiscard]] bool IsWritten(int64_t row) const { return Find(row) != nullptr; }
-  // Their numbers, the smallest first.
+  // The numbers of all, the smallest first.
   [[nodiscard]] std::vector<int64_t> WrittenRows() const;
   [[nodiscard]] int64_t record_bytes() const { return record_bytes_; }
   // What a table of so many written rows holds, in bytes.
@@ -84,6 +128,19 @@ class RowTable {
   [[nodiscard]] uint32_t NewPlace();
   void Remove(int64_t row);
   void Pay(int64_t bytes);
+  // A row of this process's own.
+  void ReadRow(int column, int64_t row, float* to) const;
+  void Draw(int column, int64_t row, float* to) const;
+  // Where a guest is among all; -1: it is none.
+  [[nodiscard]] int64_t GuestAt(int64_t row) const;
+  // Puts others' rows where they are missing in [n, width]: those that are written, as told by
+  // their owners; of the rest those of which nothing stands there are drawn.
+  void ReadOthers(int column, std::span<const int64_t> rows, std::span<const int64_t> places,
+                  bool is_drawn, float* to) const;
+  // ReadRange, with others' rows as they are drawn.
+  void ReadHere(int column, int64_t first, int64_t n, float* to) const;
+  // The numbers of the rows written here, the smallest first.
+  [[nodiscard]] std::vector<int64_t> HeldRows() const;
 
   [[nodiscard]] bool IsArray() const { return layout_ == RowLayout::kArray; }
   // ---- array
@@ -104,6 +161,8 @@ class RowTable {
   const int64_t record_bytes_;
   const RowLayout layout_;
   const std::shared_ptr<RowBudget> budget_;
+  const std::shared_ptr<RowOwners> owners_;
+  const uint64_t seed_;
   mutable std::shared_mutex mutex_;
   int64_t written_ = 0;
   int64_t paid_ = 0;
@@ -116,6 +175,11 @@ class RowTable {
   int64_t slab_records_ = 0;                    // a power of two
   std::vector<std::unique_ptr<char[]>> slabs_;  // records, then their rows' numbers
   std::vector<uint32_t> free_;                  // places that hold no row
+
+  bool is_dealt_ = false;
+  PassOnFn pass_on_;  // empty: it goes nowhere
+  GuestRows guests_;
+  std::vector<uint32_t> guest_slots_;  // place + 1 of a guest, or 0
 
   bool notes_ = false;
   std::map<int64_t, std::vector<float>> noted_;  // records before; empty: the row was not held

@@ -7,7 +7,7 @@
 //   - a wave: that of the latest input; one more than that of an update that it waits for by a
 //     control input;
 //   - a time within the wave: that of the latest input, or one more if that input is there only at
-//     a higher level than the node's own.
+//     a higher level than the node's own, or the node asks for it before its phase.
 // A phase is all nodes of one (wave, time, level), in that order. The updates of a wave are moved
 // behind everything else in it.
 //
@@ -206,23 +206,26 @@ class Scheduler {
     if (IsSource(node) && node.control_inputs().empty()) return;
     NodeSchedule& plan = At(node);
     When when{0, 0, plan.level};
+    const auto id = static_cast<size_t>(node.id());
+    const bool asks = id < options_.asks.size() && options_.asks[id];
     for (const Value& input : node.inputs()) {
-      NotBefore(when, *input.node, node.op().crosses_replicas());
+      NotBefore(when, *input.node, node.op().crosses_replicas(), asks);
     }
     for (const Node* const control : node.control_inputs()) {
       if (IsUpdate(*control)) {
         // Sees what the update wrote: a round later, but for updates in order among themselves.
         if (!IsUpdate(node)) when.wave = std::max(when.wave, WhenOf(*control).wave + 1);
       } else if (At(*control).phase != -1 || !IsSource(*control)) {
-        NotBefore(when, *control, false);
+        NotBefore(when, *control, false, false);
       }
     }
     WhenOf(node) = when;
     plan.phase = 0;  // not a source; the index follows in CollectPhases
   }
 
-  // `strictly`: not in the same kGlobal phase either, since sums run at its start.
-  void NotBefore(When& when, const Node& input, bool strictly) {
+  // `strictly`: not in the same kGlobal phase either, since sums run at its start. `later`: in no
+  // phase of the input's.
+  void NotBefore(When& when, const Node& input, bool strictly, bool later) {
     const NodeSchedule& plan = At(input);
     if (plan.phase == -1) return;  // a source
     const When there = WhenOf(input);
@@ -231,8 +234,8 @@ class Scheduler {
       when.time = 0;
     }
     if (there.wave < when.wave) return;
-    const bool later =
-        plan.result_level > when.level || (strictly && plan.result_level == Level::kGlobal);
+    later = later || plan.result_level > when.level ||
+            (strictly && plan.result_level == Level::kGlobal);
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
   }
 

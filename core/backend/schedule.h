@@ -51,6 +51,8 @@ struct ScheduleOptions {
   int replicas = 1;
   bool cut_rows = true;
   std::vector<bool> cut_feeds;  // as BoundGraph::feeds
+  // Nodes whose inputs are looked at before their phase begins, by id; none: no node's are.
+  std::vector<bool> asks = {};
 };
 
 // Blocks have at most this many rows; how many follows from the graph and the batch alone. Where a

@@ -13,6 +13,7 @@
 #include "core/estimator/export/export_verifier.h"
 #include "core/estimator/export/saved_model_writer.h"
 #include "core/estimator/follower.h"
+#include "core/estimator/group/group_rows.h"
 #include "core/estimator/in_memory_evaluator.h"
 #include "core/estimator/options/python_config.h"
 #include "core/estimator/step/batch_axis.h"
@@ -75,6 +76,9 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   context.threads = ThreadsOf(config);
   if (home.group != nullptr) {
     context.collective = std::make_shared<GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
+    const bool by_mod = context.options.embeddings.dealt_by_mod;
+    context.row_owners =
+        std::make_shared<GroupRows>(*home.group, by_mod ? RowDeal::kMod : RowDeal::kDiv);
   }
   return context;
 }
@@ -239,10 +243,15 @@ TrainResult Estimator::FollowChief(const ChiefsInputs& inputs) {
     const auto found = inputs.evaluations.find(evaluate->label);
     Check(found != inputs.evaluations.end(), "there is no evaluation '{}'", evaluate->label);
     EvaluateOrder whole = *evaluate;
+    std::vector<std::shared_ptr<RowTable>> tables;
     for (const std::string& name : evaluate->trained) {
-      whole.variables.emplace(name, impl_->trainer.Variable(name));
+      if (std::shared_ptr<RowTable> table = impl_->trainer.Table(name)) {
+        tables.push_back(std::move(table));
+      } else {
+        whole.variables.emplace(name, impl_->trainer.Variable(name));
+      }
     }
-    impl_->evaluator.FollowChief(found->second, whole);
+    impl_->evaluator.FollowChief(found->second, whole, std::move(tables));
     return true;
   });
 }

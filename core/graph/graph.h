@@ -117,6 +117,10 @@ class Node {
 };
 
 // A resource variable: a VarHandleOp, one ReadVariableOp that all uses share, its initial value.
+// An attribute of lookups that an update makes of the rows that it writes. Where processes share a
+// table (core/backend/row_owners.h) each needs those that it owns. No file has it.
+inline constexpr std::string_view kOwnRows = "_own_rows";
+
 struct Variable {
   std::string name;         // in checkpoints: "conv2d/kernel"
   std::string object_path;  // in object-based checkpoints: "layer_with_weights-0/kernel"

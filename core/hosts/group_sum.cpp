@@ -222,6 +222,21 @@ std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
   return all;
 }
 
+std::vector<std::string> GroupSum::Exchange(const std::vector<std::string>& for_each) {
+  const Phase before = group_.At(Phase::kSum);
+  const std::vector<int> others = Others();
+  for (const int other : others) {
+    group_.Send(other, Channel::kData, for_each[static_cast<size_t>(other)]);
+  }
+  std::vector<std::string> all(static_cast<size_t>(group_.size()));
+  std::vector<std::string> theirs = group_.ReceiveEach(others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    all[static_cast<size_t>(others[i])] = std::move(theirs[i]);
+  }
+  group_.At(before);
+  return all;
+}
+
 std::vector<std::string> GroupSum::Gather(std::string_view given) {
   if (!is_chief()) {
     group_.Send(0, Channel::kData, given);

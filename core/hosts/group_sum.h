@@ -34,6 +34,8 @@ class GroupSum final : public Collective {
   void Offer(std::span<const SharedSum> sums, size_t ready) override;
   [[nodiscard]] bool HoldsInAll(bool here) override;
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
+  [[nodiscard]] std::vector<std::string> Exchange(
+      const std::vector<std::string>& for_each) override;
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
   void DeviceBegins(int64_t steps) override { group_.DeviceBegins(steps); }
   void DeviceEnds() override { group_.DeviceEnds(); }

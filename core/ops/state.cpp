@@ -4,6 +4,8 @@
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
+#include <string>
 
 #include "core/backend/row_set.h"
 #include "core/backend/row_sights.h"
@@ -62,6 +64,11 @@ Value VarIsInitializedOp(Value handle, std::string_view name) {
 }
 Value ResourceGather(Value handle, Value indices, std::string_view name) {
   return Read("ResourceGather", {handle, indices}, name);
+}
+Value GatherOwnRows(Value handle, Value indices, std::string_view name) {
+  return handle.graph().Add("ResourceGather", {handle, indices},
+                            {{"dtype", VariableDType(handle)}, {std::string(kOwnRows), true}},
+                            name);
 }
 Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name) {
   return Write("ResourceScatterAdd", {handle, indices, updates}, name);
@@ -228,14 +235,20 @@ constexpr int64_t kRowsAtOnce = 256;
 void PlanGatherOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
   const Buffer to = context.Output(0);
   const int64_t width = rows.table->width();
+  const bool of_own = context.node().HasAttr(kOwnRows);
   context.Run([=, rows = &rows](const Task& task) {
     int64_t asked[kRowsAtOnce];
     for (int64_t begin = 0; begin < indices.count(); begin += kRowsAtOnce) {
       const int64_t n = std::min(kRowsAtOnce, indices.count() - begin);
       for (int64_t i = 0; i < n; ++i) asked[i] = indices.At(task, begin + i, 0);
       const std::shared_lock lock(rows->table->mutex());
-      rows->table->Read(rows->column, {asked, static_cast<size_t>(n)},
-                        task.At<float>(to) + begin * width);
+      const std::span<const int64_t> now(asked, static_cast<size_t>(n));
+      float* const values = task.At<float>(to) + begin * width;
+      if (of_own) {
+        rows->table->ReadOwn(rows->column, now, values);
+      } else {
+        rows->table->Read(rows->column, now, values);
+      }
     }
   });
 }
@@ -325,7 +338,8 @@ void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowCo
       const int64_t next = i + kAhead < indices.count() ? indices.At(task, i + kAhead, -1) : -1;
       if (next >= 0) table->Prefetch(next);
       const int64_t at = indices.At(task, i, -1);
-      if (at >= 0 && Admits(watch, at)) table->Write(rows->column, at, from);
+      if (at < 0 || !table->IsOwn(at)) continue;
+      if (Admits(watch, at)) table->Write(rows->column, at, from);
     }
   });
 }
@@ -445,7 +459,8 @@ const OpDef kStateOps[] = {
      .cpu = PlanResourceGather,
      .hlo = LowerResourceGather,
      .rows = ResourceGatherRows,
-     .stateful = true},
+     .stateful = true,
+     .looks_up_rows = true},
     {.name = "ResourceScatterAdd",
      .signature = kScatter,
      .shape = ScatterShape,

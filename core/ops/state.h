@@ -18,6 +18,9 @@ Value VarIsInitializedOp(Value handle, std::string_view name = "");
 // handle[indices]: indices.shape + variable.shape[1:]. An index outside is an Error kData. Its
 // gradient is that of a lookup of categories: IndexedSlices::distinct.
 Value ResourceGather(Value handle, Value indices, std::string_view name = "");
+// The same for an update of the table by rows: where processes share it (row_owners.h) each needs
+// the rows that it owns, and others' are ones.
+Value GatherOwnRows(Value handle, Value indices, std::string_view name = "");
 // variable[indices[i]] += (-=) updates[i], in order; index -1 is no row.
 Node* ResourceScatterAdd(Value handle, Value indices, Value updates, std::string_view name = "");
 Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string_view name = "");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/backend/cpu/update_gate.h"
+#include "core/backend/row_table.h"
 
 namespace tpuest {
 namespace {
@@ -52,6 +53,7 @@ void UpdatePlanner::AddWritten(const Node& handle, const UpdateBounds& bounds,
                                const std::string& slot) {
   if (const RowColumn* const rows = of_.variables.RowsOf(handle)) {
     if (rows->column == 0) of_.plan.tables.insert(rows);
+    of_.plan.shares_tables = of_.plan.shares_tables || rows->table->owners() != nullptr;
     return;
   }
   const UpdateBounds::Range range = bounds.OfSlot(slot);

@@ -180,6 +180,7 @@ class Planner {
     return At(*value.node).rows == Rows::kSum ? value : Value();
   }
 
+  void PlanFetch(const Node& node, int phase);
   void PlanCrossReplicaSum(Node& node, int phase);
   void PlanGatherReplicas(Node& node, int phase);
   void PlanParts(Node& node, int phase);
@@ -378,11 +379,23 @@ void Planner::PlanNode(Node& node, int phase) {
                 fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
         .At(node.origin());
   }
+  if (variables_.AsksForRows(node)) PlanFetch(node, phase);
   for (size_t v = 0; v < plan_.phases[static_cast<size_t>(phase)].variant_rows.size(); ++v) {
     NodeContext context(*this, node, phase, v);
     node.op().cpu(context);
   }
   if (At(node).rows == Rows::kSum) PlanParts(node, phase);
+}
+
+// The indices are there when the phase begins: the node waits for them (ScheduleOptions::asks).
+void Planner::PlanFetch(const Node& node, int phase) {
+  const Value indices = node.input(1);
+  plan_.phases[static_cast<size_t>(phase)].fetches.push_back(
+      {.rows = variables_.RowsOf(*BehindIdentities(node.input(0)).node),
+       .ids = buffers_.Use(indices, false),
+       .dtype = indices.dtype(),
+       .elements = indices.shape().elements(),
+       .is_shared = At(node).level == Level::kGlobal});
 }
 
 // Where a kernel writes what a run adds to its block's part: the part itself, if a block is one

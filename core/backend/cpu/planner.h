@@ -10,6 +10,7 @@
 
 #include "core/backend/backend.h"
 #include "core/backend/cpu/replica_gather.h"
+#include "core/backend/cpu/row_fetch.h"
 #include "core/backend/plan.h"
 #include "core/backend/schedule.h"
 #include "core/backend/stages.h"
@@ -43,6 +44,7 @@ struct SumJob {
 
 struct PhasePlan {
   Level level = Level::kGlobal;
+  std::vector<FetchJob> fetches;  // before all else
   // kBlock: after the kernels; kGlobal: before them, in the order in which their terms are whole.
   std::vector<SumJob> sums;
   std::vector<GatherJob> gathers;  // kGlobal: before the kernels
@@ -90,6 +92,7 @@ struct CenteredUpdate {
 struct CpuPlan {
   std::vector<PhasePlan> phases;
   std::set<const RowColumn*> tables;  // the weights of those that updates write, each once
+  bool shares_tables = false;         // with other processes (row_owners.h): one of these at least
   bool counts_rows = false;           // of tables
   std::vector<Task::Location> locations;
   size_t global_bytes = 0;

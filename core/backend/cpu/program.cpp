@@ -13,6 +13,7 @@
 #include "core/backend/cpu/arena.h"
 #include "core/backend/cpu/fusion.h"
 #include "core/backend/cpu/planner.h"
+#include "core/backend/cpu/program_variables.h"
 #include "core/backend/cpu/shared_sums.h"
 #include "core/backend/cpu/sum.h"
 #include "core/backend/cpu/threads.h"
@@ -53,6 +54,10 @@ class CpuProgram final : public Program {
         bound_(Bind(spec, options)) {
     ScheduleOptions schedule_options{options.replicas, options.cut_rows, {}};
     for (const FeedSpec& feed : spec.feeds) schedule_options.cut_feeds.push_back(feed.cut);
+    const ProgramVariables of_program(variables);
+    for (const auto& node : bound_.graph->nodes()) {
+      schedule_options.asks.push_back(of_program.AsksForRows(*node));
+    }
     schedule_ = ScheduleGraph(bound_, schedule_options);
     plan_ = PlanProgram(bound_, schedule_, options, variables);
     for (const PhasePlan& phase : plan_.phases) {
@@ -66,7 +71,9 @@ class CpuProgram final : public Program {
               .at = [this](Buffer buffer, int replica, int block) {
                 return AddressOf(buffer, replica, block);
               }};
-    if (bound_.guard.valid() && writes_) gate_.emplace(plan_, variables_, team_);
+    if (bound_.guard.valid() && writes_) {
+      gate_.emplace(plan_, variables_, team_, options.collective);
+    }
     Allocate();
   }
 
@@ -157,6 +164,7 @@ class CpuProgram final : public Program {
       if (phase.level == Level::kUpdate && !result.applied) continue;
       RunPhase(p);
     }
+    for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
     if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
     if (gate_ && guarded && result.applied) {
       result.not_finite = gate_->AfterUpdates();
@@ -190,6 +198,10 @@ class CpuProgram final : public Program {
   void RunPhase(size_t index) {
     const PhasePlan& phase = plan_.phases[index];
     const int blocks = static_cast<int>(schedule_.blocks);
+    FetchRows(
+        phase.fetches, here_.count,
+        [this](Buffer buffer, int replica) { return AddressOf(buffer, replica, 0); },
+        options_.collective);
     switch (phase.level) {
       case Level::kBlock:
         if (shared_ && shared_->OffersIn(index)) shared_->BeginOffers();

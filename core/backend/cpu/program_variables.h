@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/backend/backend.h"
+#include "core/backend/row_table.h"
 #include "core/graph/graph.h"
 
 namespace tpuest {
@@ -16,6 +17,12 @@ class ProgramVariables {
   // nullptr: it is not kept by rows.
   [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const {
     return store_.FindRows(NameOf(handle));
+  }
+  // A lookup that needs rows which other processes own (row_owners.h).
+  [[nodiscard]] bool AsksForRows(const Node& node) const {
+    if (!node.op().looks_up_rows || node.HasAttr(kOwnRows)) return false;
+    const RowColumn* const rows = RowsOf(*BehindIdentities(node.input(0)).node);
+    return rows != nullptr && rows->table->owners() != nullptr;
   }
   // nullptr: its updates are not counted.
   [[nodiscard]] const RowWatch* WatchOf(const Node& handle) const {

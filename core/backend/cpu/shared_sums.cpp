@@ -64,6 +64,9 @@ std::optional<SharedSums::Offers> SharedSums::FindOffers() const {
   if (asks == plan_.phases.end() || asks->sums.empty()) return std::nullopt;
   const int block_phase = asks->sums.front().block_phase;
   if (block_phase < 0) return std::nullopt;
+  // What leaves early would come where others' rows are waited for.
+  const auto fetches = [](const PhasePlan& phase) { return !phase.fetches.empty(); };
+  if (std::any_of(plan_.phases.begin() + block_phase + 1, asks + 1, fetches)) return std::nullopt;
   Offers offers{.block_phase = static_cast<size_t>(block_phase),
                 .sum_phase = static_cast<size_t>(asks - plan_.phases.begin())};
   int64_t elements = 0;

@@ -130,8 +130,12 @@ UpdateBounds::Range UpdateBounds::OfInput(const std::string& name, bool is_scala
   return {0, 1};
 }
 
-UpdateGate::UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team)
-    : plan_(plan), variables_(variables), team_(team) {}
+UpdateGate::UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team,
+                       Collective* collective)
+    : plan_(plan),
+      variables_(variables),
+      team_(team),
+      sharers_(plan.shares_tables ? collective : nullptr) {}
 
 void UpdateGate::BeginRun() {
   for (size_t i = 0; i < versions_.size(); ++i) {
@@ -222,6 +226,7 @@ void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
     }
     keeps_ = !AreWithin(looks) || !RootsAreWithin(at);
   }
+  if (sharers_ != nullptr) keeps_ = !sharers_->HoldsInAll(!keeps_);
   if (keeps_) Keep();
 }
 
@@ -231,10 +236,20 @@ std::string UpdateGate::AfterUpdates() {
     return "";
   }
   sure_steps_ = 0;
-  std::string bad = NotFinite();
+  std::string bad = NotFiniteInAny();
   if (!bad.empty()) PutBack();
   for (const RowColumn* const rows : plan_.tables) rows->table->Forget();
   return bad;
+}
+
+// Each process sees what it has written: the first that has something tells.
+std::string UpdateGate::NotFiniteInAny() const {
+  std::string bad = NotFinite();
+  if (sharers_ == nullptr) return bad;
+  for (const std::string& found : sharers_->GatherInAll(bad)) {
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 std::string UpdateGate::NotFinite() const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
+#include "core/backend/collective.h"
 #include "core/backend/cpu/planner.h"
 #include "core/backend/cpu/threads.h"
 
@@ -50,8 +51,10 @@ class UpdateBounds {
 // The gate of one program. One thread at a time, but for the team's.
 class UpdateGate {
  public:
-  // The plan, the variables and the team outlive the gate.
-  UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team);
+  // All outlive the gate. `collective`: of processes that may share tables, or nullptr; then all of
+  // them keep a step's values, and put them back, or none does.
+  UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team,
+             Collective* collective);
 
   // To be called before a run of steps: what was written meanwhile is looked at again.
   void BeginRun();
@@ -77,6 +80,7 @@ class UpdateGate {
   [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
   [[nodiscard]] bool VariablesAreWithin();
   [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
+  [[nodiscard]] std::string NotFiniteInAny() const;
   void Keep();
   void PutBack();
   // The first variable that is not finite, or "".
@@ -85,6 +89,7 @@ class UpdateGate {
   const CpuPlan& plan_;
   const VariableStore& variables_;
   ThreadTeam& team_;
+  Collective* const sharers_;       // of tables; nullptr: there are none
   std::vector<uint64_t> versions_;  // of the written variables, when the last run ended
   int64_t sure_steps_ = 0;          // steps for which the variables need no look
   bool keeps_ = false;              // of the step that runs

@@ -47,6 +47,8 @@ bool IsTableOf(const Variable& variable, const Variable& weights) {
 std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t seed,
                                    const RowKeeping& keeping) {
   const Variable& weights = *variables.front();
+  const int64_t bytes = WholeBytes(weights.shape) * static_cast<int64_t>(variables.size());
+  if (keeping.owners != nullptr && bytes <= keeping.least_shared) return nullptr;
   std::vector<RowVariable> rows;
   for (const Variable* const variable : variables) {
     std::optional<RowDraw> draw = ops::RowDrawOf(variable->initial_value, seed);
@@ -57,7 +59,7 @@ std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t see
     rows.push_back({variable->name, *std::move(draw)});
   }
   return std::make_shared<RowTable>(weights.shape.dim(0), weights.shape.dim(1), std::move(rows),
-                                    keeping);
+                                    keeping, seed);
 }
 
 void CheckKeys(const std::vector<int64_t>& keys, const RowTable& table, const SavedState& saved) {
@@ -126,6 +128,8 @@ RowKeeping KeepingOf(const EmbeddingsOptions& options) {
   RowKeeping keeping;
   if (options.layout == "array") keeping.layout = RowLayout::kArray;
   if (options.layout == "index") keeping.layout = RowLayout::kIndex;
+  // What is saved by its rows is kept so.
+  keeping.least_shared = std::min(options.shared_table_bytes, options.whole_table_bytes);
   if (options.max_resident_bytes) keeping.budget->most = *options.max_resident_bytes;
   return keeping;
 }
@@ -157,6 +161,16 @@ std::set<std::string> MakeTables(const Graph& graph, uint64_t seed, VariableStor
   return names;
 }
 
+void MakeTables(const Graph& graph, const std::map<std::string, uint64_t>& seeds,
+                VariableStore& store) {
+  for (const TableVariables& variables : TablesOf(graph)) {
+    const auto seed = seeds.find(variables.front()->name);
+    if (seed == seeds.end()) continue;
+    store.DropTable(variables.front()->name);
+    store.SetTable(NewTable(variables, seed->second, *store.row_keeping()));
+  }
+}
+
 std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph, const Names& names,
                                     VariableStore& store) {
   std::set<std::string> restored;
@@ -166,7 +180,12 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
     std::shared_ptr<RowTable> table = Shared(saved, variables);
     if (table == nullptr) {
       table = NewTable(variables, saved.resume.seed.value_or(0), *store.row_keeping());
-      if (table == nullptr || !Fill(saved, names, *table)) continue;
+      if (table == nullptr) continue;
+      const bool is_shared = table->owners() != nullptr;
+      if (is_shared) table->Deal(nullptr);
+      if (!Fill(saved, names, *table)) continue;
+      // Others' rows are read when they are there to take them.
+      if (is_shared) table->refill = [saved, names](RowTable& own) { Fill(saved, names, own); };
     }
     store.SetTable(table);
     AddNames(*table, restored);

@@ -36,6 +36,10 @@ using TableVariables = std::vector<const Variable*>;
 // whose initial values are no function of the row.
 std::set<std::string> MakeTables(const Graph& graph, uint64_t seed, VariableStore& store);
 
+// Makes the tables that `seeds` names, by their weights; others are left as they are.
+void MakeTables(const Graph& graph, const std::map<std::string, uint64_t>& seeds,
+                VariableStore& store);
+
 // The same with a checkpoint's rows; `names` as RestoreVariables takes them. Variables that the
 // checkpoint does not have, or in another shape, are left out of the result, and their tables out
 // of the store.

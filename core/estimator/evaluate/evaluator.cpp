@@ -3,11 +3,13 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/backend/row_table.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/evaluate/group_batches.h"
+#include "core/estimator/group/group_rows.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
@@ -107,6 +109,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   GroupBatches in_group(context_.home.group, Mode::kEval);
   if (model_.is_spread()) {
     in_group.Start(OrderFor(args, seed), stream->files());
+    DealRows(*context_.home.group, model_.variables());
   }
   InfeedArgs infeed_args{
       .stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop};
@@ -134,12 +137,19 @@ EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const
       order.variables.emplace(name, value);
     }
   }
+  for (const std::shared_ptr<RowTable>& table : model_.variables().tables()) {
+    if (table->is_dealt_out()) order.trained.push_back(table->variables().front().name);
+  }
   return order;
 }
 
-void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order) {
+void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
+                            std::vector<std::shared_ptr<RowTable>> tables) {
   FollowBatches(context_, model_, Mode::kEval,
-                {.input_fn = input_fn, .seed = order.seed, .variables = order.variables});
+                {.input_fn = input_fn,
+                 .seed = order.seed,
+                 .variables = order.variables,
+                 .tables = std::move(tables)});
 }
 
 void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks,

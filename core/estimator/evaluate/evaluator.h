@@ -30,7 +30,8 @@ class Evaluator {
   // In a worker of home.group: runs its part of the batches of an evaluation that the chief has
   // begun, to its end. The order has all variables. Throws what the input throws, and the group's
   // verdict.
-  void FollowChief(const InputFn& input_fn, const EvaluateOrder& order);
+  void FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
+                   std::vector<std::shared_ptr<RowTable>> tables);
 
  private:
   // What the workers of home.group are told when an evaluation begins.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/step/infeed.h"
 
@@ -72,14 +73,16 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
   context.seed = batches.seed;
   const std::unique_ptr<BatchStream> stream =
       context.OpenBatches(batches.input_fn, mode, batches.seed);
-  model.Take(stream->spec(), batches.variables, context.BatchSize(mode));
+  model.Take(stream->spec(), batches.variables, batches.tables, context.BatchSize(mode));
   TakeOwnRows(context, mode, *stream);
   in_group.Agree(stream->files());
+  TakeRows(group, model.graph(), model.store());
   const StopSignal never;  // the chief says when to stop
   Infeed infeed({.stream = *stream, .clock = context.home.clock, .stop = never});
   while (true) {
     const TrainOrder next = TakeOrder(group);
     if (std::holds_alternative<EndBatchesOrder>(next)) break;
+    if (AnswerOfRows(group, next, model.variables())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
     Check(order != nullptr, "there is no such order between batches");
     group.At(Phase::kInput);

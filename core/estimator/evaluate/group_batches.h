@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct BatchesToFollow {
   const InputFn& input_fn;
   uint64_t seed = 0;
   const std::map<std::string, Tensor>& variables;
+  std::vector<std::shared_ptr<RowTable>> tables;  // those that training has
 };
 
 // In a worker: runs its part of the batches that the chief runs, to their end. Throws what the

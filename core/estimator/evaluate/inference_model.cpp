@@ -105,9 +105,22 @@ bool InferenceModel::Begin(const StreamSpec& stream, int64_t batch_size) {
   return is_new;
 }
 
+void InferenceModel::KeepRows() {
+  if (variables_.row_keeping() != nullptr) return;
+  if (is_spread()) {
+    if (const std::optional<RowKeeping> keeping = context_.RowsKept())
+      variables_.KeepRows(*keeping);
+  } else if (context_.home.backends().device.keeps_rows()) {
+    variables_.KeepRows(KeepingOf(context_.options.embeddings));
+  }
+}
+
 void InferenceModel::Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
+                          const std::vector<std::shared_ptr<RowTable>>& tables,
                           int64_t batch_size) {
   (void)Begin(stream, batch_size);
+  KeepRows();
+  for (const std::shared_ptr<RowTable>& table : tables) variables_.SetTable(table);
   for (const auto& [name, value] : variables) variables_.Set(name, value);
 }
 
@@ -125,10 +138,7 @@ bool InferenceModel::Load(const StreamSpec& stream, const std::optional<SavedSta
   Log& log = context_.home.log;
   log.Info("Graph was finalized.");
   Backend& backend = context_.home.backend;
-  if (variables_.row_keeping() == nullptr && !is_spread() &&
-      context_.home.backends().device.keeps_rows()) {
-    variables_.KeepRows(KeepingOf(context_.options.embeddings));
-  }
+  KeepRows();
   if (saved) {
     if (!saved->prefix.empty()) log.Info("Restoring parameters from {}", saved->prefix);
     RestoreVariables(*saved, graph, variables_, nullptr, RestoreNames(full_->model));

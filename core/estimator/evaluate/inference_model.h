@@ -36,9 +36,9 @@ class InferenceModel {
   // model was built anew.
   bool Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
-  // In a worker: the same with the chief's variables.
+  // In a worker: the same with the chief's variables, and with tables that training has.
   void Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
-            int64_t batch_size);
+            const std::vector<std::shared_ptr<RowTable>>& tables, int64_t batch_size);
   // Whether full batches run on the replicas of all processes of home.group, each on its own: where
   // the mode has as many as training. The chief then gives a BatchOrder for each such batch.
   [[nodiscard]] bool is_spread() const { return full_->is_spread; }
@@ -86,6 +86,8 @@ class InferenceModel {
   // A variant's key is {with example_weight, replicas}.
   using Key = std::pair<bool, int>;
 
+  // Has the store keep tables by rows, where they are.
+  void KeepRows();
   // Returns whether the stream has other columns than the one before: all variants are gone then.
   [[nodiscard]] bool Begin(const StreamSpec& stream, int64_t batch_size);
   Variant& VariantFor(Key key);

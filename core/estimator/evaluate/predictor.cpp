@@ -28,6 +28,7 @@
 
 #include "core/base/text.h"
 #include "core/estimator/evaluate/group_batches.h"
+#include "core/estimator/group/group_rows.h"
 
 namespace tpuest {
 namespace {
@@ -133,6 +134,7 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
     if (!needs_all) TakeOwnRows(context_, Mode::kPredict, *stream);
     in_group.Start(PredictOrder{.seed = *context_.seed, .variables = model_.variables().tensors()},
                    stream->files());
+    DealRows(*context_.home.group, model_.variables());
   }
   Infeed infeed({.stream = *stream, .clock = context_.home.clock, .stop = context_.home.stop});
   InferenceHooks hooks(context_, model_, args.hooks, model_.spec().prediction_hooks);
@@ -143,8 +145,9 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
 }
 
 void Predictor::FollowChief(const InputFn& input_fn, const PredictOrder& order) {
-  FollowBatches(context_, model_, Mode::kPredict,
-                {.input_fn = input_fn, .seed = order.seed, .variables = order.variables});
+  FollowBatches(
+      context_, model_, Mode::kPredict,
+      {.input_fn = input_fn, .seed = order.seed, .variables = order.variables, .tables = {}});
 }
 
 void Predictor::RefuseBatchAxis() const {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/backend/message.h"
 #include "core/kernels/fingerprint.h"
 
 namespace tpuest {
@@ -15,21 +16,13 @@ enum class OrderKind : int32_t {
   kPredict,
   kBatch,
   kEndBatches,
+  kRowNumbers,
+  kRowValues,
   kEnd
 };
 
-// An order as bytes: numbers as the processor has them, texts and tensors behind their length.
-class OrderWriter {
+class OrderWriter : public MessageWriter {
  public:
-  template <class T>
-  void Number(T value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void Text(std::string_view text) {
-    Number(static_cast<uint64_t>(text.size()));
-    bytes_ += text;
-  }
   void Position(const StreamPosition& position) {
     Number(position.epoch);
     Number(position.records);
@@ -42,27 +35,15 @@ class OrderWriter {
     Check(value.dtype() != DType::kString, "variable {} has strings", name);
     Text(name);
     Number(value.dtype());
-    Number(static_cast<int32_t>(value.shape().rank()));
-    for (const int64_t dim : value.shape().dims()) Number(dim);
+    List(value.shape().dims());
     Text({static_cast<const char*>(value.raw()), value.bytes()});
   }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
 };
 
-class OrderReader {
+class OrderReader : public MessageReader {
  public:
-  explicit OrderReader(std::string_view bytes) : left_(bytes) {}
+  using MessageReader::MessageReader;
 
-  template <class T>
-  [[nodiscard]] T Number() {
-    T value{};
-    std::memcpy(&value, Take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  [[nodiscard]] std::string_view Text() { return Take(Number<uint64_t>()); }
   [[nodiscard]] StreamPosition Position() {
     const auto epoch = Number<int64_t>();
     return {.epoch = epoch, .records = Number<int64_t>()};
@@ -75,24 +56,12 @@ class OrderReader {
   void Variable(std::map<std::string, Tensor>& variables) {
     const std::string name(Text());
     const auto dtype = Number<DType>();
-    std::vector<int64_t> dims(static_cast<size_t>(Number<int32_t>()));
-    for (int64_t& dim : dims) dim = Number<int64_t>();
-    Tensor value(dtype, Shape(dims));
+    Tensor value(dtype, Shape(List<int64_t>()));
     const std::string_view bytes = Text();
     Check(bytes.size() == value.bytes(), "{} came with {} bytes", name, bytes.size());
     if (!bytes.empty()) std::memcpy(value.raw(), bytes.data(), bytes.size());
     variables.emplace(name, std::move(value));
   }
-
- private:
-  std::string_view Take(size_t bytes) {
-    Check(bytes <= left_.size(), "an order ends too early");
-    const std::string_view taken = left_.substr(0, bytes);
-    left_.remove_prefix(bytes);
-    return taken;
-  }
-
-  std::string_view left_;
 };
 
 void Write(OrderWriter& writer, const StartOrder& order) {
@@ -137,6 +106,19 @@ void Write(OrderWriter& writer, const EndBatchesOrder& /*order*/) {
   writer.Number(OrderKind::kEndBatches);
 }
 
+void Write(OrderWriter& writer, const RowNumbersOrder& order) {
+  writer.Number(OrderKind::kRowNumbers);
+  writer.Text(order.table);
+  writer.Number(order.first);
+  writer.Number(order.count);
+}
+
+void Write(OrderWriter& writer, const RowValuesOrder& order) {
+  writer.Number(OrderKind::kRowValues);
+  writer.Text(order.variable);
+  writer.List(order.rows);
+}
+
 void Write(OrderWriter& writer, const EndOrder& order) {
   writer.Number(OrderKind::kEnd);
   writer.Number(order.exit_code);
@@ -177,11 +159,28 @@ TrainOrder Read(OrderReader& reader) {
       return BatchOrder{.after = reader.Position()};
     case OrderKind::kEndBatches:
       return EndBatchesOrder();
+    case OrderKind::kRowNumbers: {
+      RowNumbersOrder order{.table = std::string(reader.Text())};
+      order.first = reader.Number<int64_t>();
+      order.count = reader.Number<int64_t>();
+      return order;
+    }
+    case OrderKind::kRowValues: {
+      RowValuesOrder order{.variable = std::string(reader.Text()), .rows = {}};
+      order.rows = reader.List<int64_t>();
+      return order;
+    }
     case OrderKind::kEnd:
       return EndOrder{.exit_code = reader.Number<int>()};
   }
   Check(false, "there is no such order");
   return EndOrder();
+}
+
+std::string BytesOf(const TrainOrder& order) {
+  OrderWriter writer;
+  std::visit([&writer](const auto& given) { Write(writer, given); }, order);
+  return writer.bytes();
 }
 
 // The fingerprint of each variable by itself: the first that differs is named.
@@ -212,10 +211,10 @@ std::string FirstDifference(std::string_view here, std::string_view there) {
 
 }  // namespace
 
-void GiveOrder(Group& group, const TrainOrder& order) {
-  OrderWriter writer;
-  std::visit([&writer](const auto& given) { Write(writer, given); }, order);
-  group.Order(writer.bytes());
+void GiveOrder(Group& group, const TrainOrder& order) { group.Order(BytesOf(order)); }
+
+void GiveOrder(Group& group, int rank, const TrainOrder& order) {
+  group.Send(rank, Channel::kOrders, BytesOf(order));
 }
 
 TrainOrder TakeOrder(Group& group) {

@@ -39,7 +39,8 @@ struct CompareOrder {};
 struct EvaluateOrder {
   uint64_t seed = 0;
   std::string label;  // EvaluateArgs::label
-  // The variables: by name those that have the values of training's, and the others.
+  // The variables: by name those that have the values of training's, and tables that are
+  // training's by the names of their weights; and the others.
   std::vector<std::string> trained;
   std::map<std::string, Tensor> variables;
 };
@@ -58,16 +59,30 @@ struct BatchOrder {
 // No batch of it comes any more.
 struct EndBatchesOrder {};
 
+// Of a table that the processes share (group_rows.h): which of the rows first .. first + count - 1
+// are written here, and what a variable has in these rows. A worker reports it.
+struct RowNumbersOrder {
+  std::string table;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+struct RowValuesOrder {
+  std::string variable;
+  std::vector<int64_t> rows;
+};
+
 // The run is over.
 struct EndOrder {
   int exit_code = 0;
 };
 
-using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder,
-                                BatchOrder, EndBatchesOrder, EndOrder>;
+using TrainOrder =
+    std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder, BatchOrder,
+                 EndBatchesOrder, RowNumbersOrder, RowValuesOrder, EndOrder>;
 
-// To all workers.
+// To all workers, or to one.
 void GiveOrder(Group& group, const TrainOrder& order);
+void GiveOrder(Group& group, int rank, const TrainOrder& order);
 // The next one; waits for it.
 [[nodiscard]] TrainOrder TakeOrder(Group& group);
 

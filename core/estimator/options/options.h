@@ -240,6 +240,7 @@ struct OnNanOptions {
 struct EmbeddingsOptions {
   std::string layout = "auto";
   int64_t whole_table_bytes = int64_t{4} << 30;
+  int64_t shared_table_bytes = int64_t{16} << 20;
   std::optional<int64_t> max_resident_bytes;
   int64_t admit_after = 1;
   std::optional<int64_t> evict_after_steps;
@@ -260,6 +261,11 @@ struct EmbeddingsOptions {
       {.help = "a larger table stands in checkpoints as the rows that were written, TABLE-keys and "
                "TABLE-values: TensorFlow does not read it as a variable",
        .tpuest = true});
+    v("shared_table_bytes", shared_table_bytes,
+      {.help = "the processes of a group share the rows of a table that has more bytes, slots and "
+               "all: each holds and updates its own; a smaller one is whole in every process",
+       .tpuest = true,
+       .changes_bits = false});
     v("max_resident_bytes", max_resident_bytes,
       {.help = "most bytes that all tables may hold in memory, weights and slots: a run that needs "
                "more ends with exit code 6; null: what the machine has",

@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/sharding/batch_size.h"
@@ -135,6 +136,18 @@ std::unique_ptr<BatchStream> EstimatorContext::OpenBatches(const InputFn& input_
                                                         .threads = threads});
   if (mode != Mode::kTrain || !FillsUp(mode)) return stream;
   return FilledUp(std::move(stream), rows, BatchSize(mode));
+}
+
+// What is counted or noted of rows is told by who holds them all.
+std::optional<RowKeeping> EstimatorContext::RowsKept() const {
+  const EmbeddingsOptions& embeddings = options.embeddings;
+  const bool watches = embeddings.counts_rows() || embeddings.incremental != 1;
+  if (!home.backends().device.keeps_rows() || (row_owners != nullptr && watches)) {
+    return std::nullopt;
+  }
+  RowKeeping keeping = KeepingOf(embeddings);
+  keeping.owners = row_owners;
+  return keeping;
 }
 
 int64_t EstimatorContext::RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/backend/collective.h"
+#include "core/backend/row_owners.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/contract/calls.h"
 #include "core/estimator/options/options.h"
@@ -21,6 +22,7 @@ struct EstimatorContext {
   int threads = 1;
   std::optional<uint64_t> seed;                      // settled by the first mode that runs
   std::shared_ptr<Collective> collective = nullptr;  // of home.group, for training
+  std::shared_ptr<RowOwners> row_owners = nullptr;   // of home.group
 
   // The contents of model_dir's newest checkpoint while the run that saved it evaluates it. They
   // share the trainer's variables, so they are gone before the next step.
@@ -52,6 +54,9 @@ struct EstimatorContext {
   // where they have to be, those of other modes by who runs them.
   [[nodiscard]] std::unique_ptr<BatchStream> OpenBatches(const InputFn& input_fn, Mode mode,
                                                          uint64_t run_seed) const;
+  // How tables are kept by rows; nullopt: they are kept whole. In a group each process has the rows
+  // that it owns.
+  [[nodiscard]] std::optional<RowKeeping> RowsKept() const;
   // The rows that each replica gets of a global batch of `rows`, and the model_fn's params for it.
   [[nodiscard]] int64_t RowsOfReplica(Mode mode, int64_t rows, int of_replicas) const;
   [[nodiscard]] Params ParamsFor(Mode mode, int64_t rows, int of_replicas) const;

@@ -212,6 +212,7 @@ StepsMade TrainStep::Run(std::span<InfeedItem> items, const How& how) {
     made.weights_ = sized.weights.Compute();
     if (!sized.distributions.empty()) made.distributions_ = sized.distributions.Compute(first);
   }
+  if (how.begins) how.begins();
   made.begin_ = clock.Seconds();
   made.results_ = made.program_->RunDevice(made.feeds_);
   const double end = clock.Seconds();

@@ -21,6 +21,7 @@
 //     a second thread may call meanwhile.
 //   - A program is compiled once for its shapes, whoever asks for it first.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,6 +100,8 @@ class TrainStep {
     // Gets an event for each kernel, from a device a single one for all the steps. nullptr: nothing
     // is measured.
     StepTrace* trace = nullptr;
+    // Called when what this process computes alone is there, before the first step.
+    std::function<void()> begins = {};
   };
   // Steps on the first items: as many as have the shapes of the very first, in one call of their
   // program. The items' feeds are used up. Without TPU a batch may be short: the model is built

@@ -119,9 +119,9 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
   std::span<InfeedItem> left(items);
   while (!left.empty() && !diverged_) {
     const std::span<InfeedItem> next = left.first(StepsOfCall(left.size()));
-    OrderSteps(next);
-    const StepsMade made =
-        args_.step.Run(next, {.with_rare_summaries = RareSummariesAreDue(), .trace = trace});
+    const StepsMade made = args_.step.Run(next, {.with_rare_summaries = RareSummariesAreDue(),
+                                                 .trace = trace,
+                                                 .begins = [&] { OrderSteps(next); }});
     steps_per_call = made.steps_per_call();
     Record(made, left, waited / count);
     left = left.subspan(made.size());

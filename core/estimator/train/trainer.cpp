@@ -14,6 +14,7 @@
 #include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/contract/seek_way.h"
 #include "core/estimator/contract/wrapped_stream.h"
+#include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/step/scaffold.h"
 #include "core/io/checkpoint_state.h"
@@ -243,6 +244,7 @@ void Trainer::StartWorkers(const BatchStream& stream) {
             StartOrder{
                 .seed = *context_.seed, .position = starts_at_, .variables = WithSeen(variables_)});
   group->Agree("input", InputFilesText(stream.files()));
+  DealRows(*group, variables_);
 }
 
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
@@ -301,18 +303,21 @@ TrainStep& Trainer::StepFor(const StreamSpec& stream) {
 void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const EmbeddingsOptions& options = context_.options.embeddings;
   if (options.evict_after_steps) CheckSeed(plan);
-  if (context_.collective != nullptr) {
+  const std::optional<RowKeeping> keeping = context_.RowsKept();
+  if (context_.collective != nullptr && !keeping) {
     return CheckFitWhole(graph, options.whole_table_bytes,
-                         "every process of a group keeps all of a table",
-                         "one process keeps the rows alone that were written: --processes 1");
+                         "every process of a group keeps all of a table whose rows are counted or "
+                         "noted, and so does every device",
+                         "leave out admit_after, evict_after_steps and incremental; or one process "
+                         "keeps the rows alone that were written: --processes 1");
   }
   if (context_.options.run_config.checkpoint_format == "checkpoint") {
     return CheckFitWhole(graph, options.whole_table_bytes,
                          "a checkpoint of objects has all of a table",
                          "run_config.checkpoint_format=saver");
   }
-  if (!context_.home.backends().device.keeps_rows()) return;
-  if (variables_.row_keeping() == nullptr) variables_.KeepRows(KeepingOf(options));
+  if (!keeping) return;
+  if (variables_.row_keeping() == nullptr) variables_.KeepRows(*keeping);
   const bool has_rows =
       plan.newest && std::any_of(plan.newest->left.begin(), plan.newest->left.end(),
                                  [](const std::string& name) { return name.ends_with("-keys"); });

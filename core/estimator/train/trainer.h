@@ -44,6 +44,11 @@ class Trainer {
   [[nodiscard]] const Tensor& Variable(const std::string& name) const {
     return variables_.Get(name);
   }
+  // The table of these weights; nullptr: it is kept whole.
+  [[nodiscard]] std::shared_ptr<RowTable> Table(const std::string& name) const {
+    const RowColumn* const rows = variables_.FindRows(name);
+    return rows == nullptr ? nullptr : rows->table;
+  }
   // The contents of the run's newest checkpoint, right after it was written: they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;

@@ -5,13 +5,17 @@
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           Predict  runs its part of a prediction's (Predictor::FollowChief)
+//           RowNumbers, RowValues
+//                    reports what it has of tables that the processes share (group_rows.h)
 //           End      leaves with the chief's exit code
 //
 // What holds:
-//   - The variables are the chief's after every order: each process applies the same sums.
+//   - The variables are the chief's after every order: each process applies the same sums. Of a
+//     table that is kept by rows it has, and updates, those that it owns.
 //   - Nothing is written, no hook is called, nothing is decided here.
 
 #include "core/estimator/checkpoint/row_seen.h"
+#include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/train/trainer.h"
@@ -64,7 +68,7 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
   Group& group = *context_.home.group;
   TrainOrder order = TakeOrder(group);
   while (!std::holds_alternative<EndOrder>(order)) {
-    if (other(order)) {
+    if (other(order) || AnswerOfRows(group, order, variables_)) {
       order = TakeOrder(group);
       continue;
     }
@@ -83,11 +87,14 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   context_.seed = start.seed;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
   TrainStep& step = StepFor(stream->spec());
+  const std::optional<RowKeeping> keeping = context_.RowsKept();
+  if (keeping && variables_.row_keeping() == nullptr) variables_.KeepRows(*keeping);
   for (const auto& [name, value] : start.variables) {
     if (!IsSeenEntry(name)) variables_.Set(name, value);
   }
   CountSeenRows(*step.model().graph, start.seed, SavedState{.tensors = start.variables});
   group.Agree("input", InputFilesText(stream->files()));
+  TakeRows(group, *step.model().graph, variables_);
   TakeOwnRows(*stream, step);
   if (start.position != StreamPosition()) stream->Seek(start.position);
   std::optional<Batch> first = stream->Next();
@@ -106,7 +113,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
       ReportVariables(group, WithSeen(variables_));
       continue;
     }
-    if (other(order)) continue;
+    if (other(order) || AnswerOfRows(group, order, variables_)) continue;
     const auto* const steps = std::get_if<StepsOrder>(&order);
     if (steps == nullptr) {
       LogRows(input.infeed());

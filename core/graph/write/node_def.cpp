@@ -45,7 +45,9 @@ void WriteNode(const Node& node, pb::NodeDef& out) {
   out.set_op(std::string(node.type()));
   for (const Value& input : node.inputs()) out.add_input(input.name());
   for (const Node* const control : node.control_inputs()) out.add_input("^" + control->name());
-  for (const auto& [name, value] : node.attrs()) WriteAttr(value, (*out.mutable_attr())[name]);
+  for (const auto& [name, value] : node.attrs()) {
+    if (name != kOwnRows) WriteAttr(value, (*out.mutable_attr())[name]);
+  }
 }
 
 void WriteNode(const NodeText& node, pb::NodeDef& out) {

@@ -233,7 +233,7 @@ Node* ApplyToRows(const TableOptimizer& optimizer, const Variable& table, Value 
   const Value there = ops::Maximum(rows.indices, graph.ScalarOf(rows.indices.dtype(), 0));
   RowState state;
   for (const Variable* const variable : variables) {
-    const Value found = ops::ResourceGather(variable->handle, there);
+    const Value found = ops::GatherOwnRows(variable->handle, there);
     if (variable == &table) {
       state.w = found;
     } else {

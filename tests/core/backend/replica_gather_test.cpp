@@ -18,6 +18,10 @@ class SecondOfTwo final : public Collective {
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override {
     return {"abcdAB", std::string(given)};
   }
+  [[nodiscard]] std::vector<std::string> Exchange(
+      const std::vector<std::string>& /*for_each*/) override {
+    return {};
+  }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
  private:
