@@ -111,6 +111,16 @@ std::vector<int> GroupSum::Others() const {
   return others;
 }
 
+std::vector<std::string> GroupSum::FromOthers() {
+  const std::vector<int> others = Others();
+  std::vector<std::string> received = group_.ReceiveEach(others);
+  std::vector<std::string> by_rank(static_cast<size_t>(group_.size()));
+  for (size_t i = 0; i < others.size(); ++i) {
+    by_rank[static_cast<size_t>(others[i])] = std::move(received[i]);
+  }
+  return by_rank;
+}
+
 void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums) {
   std::vector<std::string_view> pieces;
   for (const Run& run : RunsOf(bucket, sums, group_.size(), owner)) {
@@ -179,11 +189,7 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<Bucket> buckets = std::exchange(buckets_, {});
   sent_ = 0;
   for (const Bucket& bucket : buckets) {
-    std::vector<std::string> parts = group_.ReceiveEach(others);
-    std::vector<std::string> messages(static_cast<size_t>(group_.size()));
-    for (size_t i = 0; i < others.size(); ++i) {
-      messages[static_cast<size_t>(others[i])] = std::move(parts[i]);
-    }
+    std::vector<std::string> messages = FromOthers();
     AddAll(messages, bucket, sums);
     SendAnswer(bucket, sums);
     for (std::string& message : messages) group_.Reuse(std::move(message));
@@ -210,29 +216,19 @@ bool GroupSum::HoldsInAll(bool here) {
 
 std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
   const Phase before = group_.At(Phase::kSum);
-  const std::vector<int> others = Others();
-  for (const int other : others) group_.Send(other, Channel::kData, given);
-  std::vector<std::string> all(static_cast<size_t>(group_.size()));
+  for (const int other : Others()) group_.Send(other, Channel::kData, given);
+  std::vector<std::string> all = FromOthers();
   all[static_cast<size_t>(group_.rank())] = given;
-  std::vector<std::string> theirs = group_.ReceiveEach(others);
-  for (size_t i = 0; i < others.size(); ++i) {
-    all[static_cast<size_t>(others[i])] = std::move(theirs[i]);
-  }
   group_.At(before);
   return all;
 }
 
 std::vector<std::string> GroupSum::Exchange(const std::vector<std::string>& for_each) {
   const Phase before = group_.At(Phase::kSum);
-  const std::vector<int> others = Others();
-  for (const int other : others) {
+  for (const int other : Others()) {
     group_.Send(other, Channel::kData, for_each[static_cast<size_t>(other)]);
   }
-  std::vector<std::string> all(static_cast<size_t>(group_.size()));
-  std::vector<std::string> theirs = group_.ReceiveEach(others);
-  for (size_t i = 0; i < others.size(); ++i) {
-    all[static_cast<size_t>(others[i])] = std::move(theirs[i]);
-  }
+  std::vector<std::string> all = FromOthers();
   group_.At(before);
   return all;
 }

@@ -43,6 +43,8 @@ class GroupSum final : public Collective {
  private:
   // The others, the next rank first: who is sent to first differs from process to process.
   [[nodiscard]] std::vector<int> Others() const;
+  // The next message of each of the others, by rank; of this one nothing.
+  [[nodiscard]] std::vector<std::string> FromOthers();
   // Sends the parts of this process that the owner adds.
   void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
   // Adds the parts of all processes, by rank and with none in this one's place, into the elements

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/backend/message.h"
-#include "core/backend/row_table.h"
+#include "core/backend/guest_rows.h"
 #include "core/base/error.h"
 
 namespace tpuest {
@@ -75,31 +74,14 @@ std::vector<std::string> QuestionsOf(const std::vector<Asked>& all, size_t proce
   return questions;
 }
 
-// For each table a byte a row, 1 where it is written, then the values of these.
+// The rows that are asked for, table by table.
 std::string AnswerTo(std::string_view question, const std::vector<Asked>& all) {
   MessageReader reader(question);
   MessageWriter answer;
   for (const Asked& asked : all) {
-    const GuestRows found = asked.table->RowsFor(0, reader.List<int64_t>());
-    const auto width = static_cast<size_t>(asked.table->width());
-    for (const bool written : found.written) answer.Number(written);
-    for (size_t i = 0; i < found.rows.size(); ++i) {
-      if (found.written[i]) answer.Numbers(found.values.data() + i * width, width);
-    }
+    PutRows(answer, asked.table->RowsFor(0, reader.List<int64_t>()), asked.table->width());
   }
   return answer.bytes();
-}
-
-void TakeAnswer(MessageReader& reader, const std::vector<int64_t>& rows, size_t width,
-                GuestRows& guests) {
-  for (const int64_t row : rows) {
-    guests.rows.push_back(row);
-    guests.written.push_back(reader.Number<bool>());
-  }
-  guests.values.resize(guests.rows.size() * width);
-  for (size_t i = guests.rows.size() - rows.size(); i < guests.rows.size(); ++i) {
-    if (guests.written[i]) reader.Numbers(guests.values.data() + i * width, width);
-  }
 }
 
 void AskAll(const std::vector<Asked>& all, Collective& collective) {
@@ -114,8 +96,7 @@ void AskAll(const std::vector<Asked>& all, Collective& collective) {
   for (const Asked& asked : all) {
     GuestRows guests;
     for (size_t owner = 0; owner < processes; ++owner) {
-      TakeAnswer(readers[owner], asked.of_owner[owner], static_cast<size_t>(asked.table->width()),
-                 guests);
+      TakeRows(readers[owner], asked.of_owner[owner], asked.table->width(), guests);
     }
     asked.table->SetGuests(std::move(guests));
   }

@@ -6,8 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/backend/message.h"
-#include "core/backend/row_table.h"
+#include "core/backend/guest_rows.h"
 #include "core/estimator/checkpoint/row_tables.h"
 
 namespace tpuest {
@@ -127,11 +126,13 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
     if (part.rows.empty()) continue;
     const std::string report = group_.Receive(rank, Channel::kReports);
     MessageReader reader(report);
-    for (const size_t place : part.places) {
-      written[place] = reader.Number<bool>();
-      if (written[place]) {
-        reader.Numbers(to + static_cast<int64_t>(place) * width, static_cast<size_t>(width));
-      }
+    GuestRows found;
+    TakeRows(reader, part.rows, width, found);
+    for (size_t i = 0; i < part.places.size(); ++i) {
+      written[part.places[i]] = found.written[i];
+      if (!found.written[i]) continue;
+      std::copy_n(found.values.data() + static_cast<int64_t>(i) * width, width,
+                  to + static_cast<int64_t>(part.places[i]) * width);
     }
   }
   return written;
@@ -184,12 +185,8 @@ bool AnswerOfRows(Group& group, const TrainOrder& order, const VariableStore& st
     report.List(TableOf(store, numbers->table).OwnRows(numbers->first, numbers->count));
   } else if (const auto* const values = std::get_if<RowValuesOrder>(&order)) {
     const RowTable& table = TableOf(store, values->variable);
-    const auto width = static_cast<size_t>(table.width());
-    const GuestRows found = table.RowsFor(store.FindRows(values->variable)->column, values->rows);
-    for (size_t i = 0; i < found.rows.size(); ++i) {
-      report.Number<bool>(found.written[i]);
-      if (found.written[i]) report.Numbers(found.values.data() + i * width, width);
-    }
+    PutRows(report, table.RowsFor(store.FindRows(values->variable)->column, values->rows),
+            table.width());
   } else {
     return false;
   }
