@@ -168,6 +168,10 @@ void Saver::NoteBase(const std::string& prefix, const ResumePoint& resume,
   }
 }
 
+bool Saver::HasSaved(int64_t step, const ResumePoint& resume) const {
+  return last_step_ == step && (extra_.empty() || resume.cut);
+}
+
 std::string Saver::last_prefix() const { return extra_.empty() ? last_regular_prefix() : extra_; }
 
 std::string Saver::last_regular_prefix() const { return kept_.empty() ? "" : kept_.back().prefix; }

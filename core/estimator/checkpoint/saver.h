@@ -47,6 +47,8 @@ class Saver {
   // One whose `resume` says that the run was cut is an extra: it is not counted, and it is gone
   // with the next one. Throws what the files throw; the older checkpoints are then as they were.
   void Save(int64_t step, const ResumePoint& resume);
+  // Whether Save(step, resume) would write what is there: an extra counts for another extra alone.
+  [[nodiscard]] bool HasSaved(int64_t step, const ResumePoint& resume) const;
   // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] std::string last_prefix() const;

@@ -39,14 +39,14 @@ int64_t CheckpointSaverHook::NextLook(int64_t global_step) const {
 }
 
 void CheckpointSaverHook::End(int64_t global_step) {
-  if (home_->saver->last_step() != global_step) std::ignore = Save(global_step);
+  if (!home_->saver->HasSaved(global_step, *home_->resume)) std::ignore = Save(global_step);
   for (CheckpointSaverListener* const listener : listeners_) listener->End(global_step);
 }
 
 std::optional<std::string> CheckpointSaverHook::Save(int64_t step) {
   home_->log.Info("Calling checkpoint listeners before saving checkpoint {}...", step);
   for (CheckpointSaverListener* const listener : listeners_) listener->BeforeSave(step);
-  if (home_->saver->last_step() != step) Write(step);
+  if (!home_->saver->HasSaved(step, *home_->resume)) Write(step);
   last_step_ = step;
   last_seconds_ = home_->clock.Seconds();
   home_->log.Info("Calling checkpoint listeners after saving checkpoint {}...", step);

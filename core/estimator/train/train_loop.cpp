@@ -258,7 +258,9 @@ void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
 
 // The steps that were made are saved first: the Error loses none of them.
 void TrainLoop::FailAtEndOfInput() {
-  if (args_.saves && args_.saver.last_step() != step_) args_.saver.Save(step_, args_.resume);
+  if (args_.saves && !args_.saver.HasSaved(step_, args_.resume)) {
+    args_.saver.Save(step_, args_.resume);
+  }
   throw Error(Code::kData,
               fmt::format("End of sequence: the input of train ended after step {}, {}", step_,
                           args_.goal ? fmt::format("before step {}", *args_.goal)

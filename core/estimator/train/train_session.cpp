@@ -218,7 +218,7 @@ void TrainSession::Begin() {
 
 void TrainSession::End(const TrainLoop& loop, bool stopped_by_signal) {
   const int64_t global_step = loop.global_step();
-  if (stopped_by_signal && saver_.last_step() != global_step) {
+  if (stopped_by_signal && !saver_.HasSaved(global_step, resume_)) {
     resume_.cut = CutRun{.saved = saver_.last_regular_step().value_or(start_),
                          .loop_begin = loop.next_loop_begin()};
   }
@@ -229,7 +229,9 @@ void TrainSession::End(const TrainLoop& loop, bool stopped_by_signal) {
   }
   events_.Flush();
   for (SessionRunHook* const hook : hooks_) hook->End(global_step);
-  if (stopped_by_signal && saver_.last_step() != global_step) saver_.Save(global_step, resume_);
+  if (stopped_by_signal && !saver_.HasSaved(global_step, resume_)) {
+    saver_.Save(global_step, resume_);
+  }
 }
 
 TrainResult TrainSession::Run(Infeed& infeed) {
@@ -262,7 +264,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
   Log& log = context_.home.log;
   if (by_signal) {
     result.exit_code = ExitCodeOf(stop);
-  } else if (loop.steps_made() == 0 && loop.input_ended()) {
+  } else if (loop.steps_made() == 0 && loop.input_ended() && !plan_.resume.cut) {
     log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
   }
   End(loop, by_signal);

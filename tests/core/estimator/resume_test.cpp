@@ -47,6 +47,19 @@ std::string Uninterrupted(const Setup& setup) {
   return CheckpointBytes(*LatestCheckpoint(folder.path()));
 }
 
+// Preempts a run at a step, within loops, too.
+class StopAt final : public ProgressListener {
+ public:
+  StopAt(StopSignal& stop, std::optional<int64_t> step) : stop_(stop), step_(step) {}
+  void Report(const ProgressReport& report) override {
+    if (step_ && report.step >= *step_) stop_.Request(StopSignal::Kind::kPreempted);
+  }
+
+ private:
+  StopSignal& stop_;
+  std::optional<int64_t> step_;
+};
+
 }  // namespace
 
 TEST_CASE("the last checkpoint is the same whatever the loops, saves and threads") {
@@ -121,15 +134,7 @@ TEST_CASE("a preempted run has the checkpoints of one that was not") {
         OptionsOf(model_dir, {.iterations_per_loop = iterations_per_loop, .save_every = 7});
     options.use_tpu = use_tpu;
     options.run_config.keep_checkpoint_max = 3;
-    struct StopAt final : ProgressListener {  // within loops, too
-      void Report(const ProgressReport& report) override {
-        if (step && report.step >= *step) stop->Request(StopSignal::Kind::kPreempted);
-      }
-      std::optional<int64_t> step;
-      StopSignal* stop = nullptr;
-    } stop;
-    stop.step = stop_at;
-    stop.stop = &home.stop;
+    StopAt stop(home.stop, stop_at);
     EstimatorHome estimator_home = home.get();
     estimator_home.progress = &stop;
     Estimator estimator(LinearModel(), options, estimator_home);
@@ -153,6 +158,35 @@ TEST_CASE("a preempted run has the checkpoints of one that was not") {
       for (const std::string& prefix : state->all_model_checkpoint_paths) {
         CHECK(CheckpointBytes(cut.File(BaseName(prefix))) == CheckpointBytes(prefix));
       }
+    }
+  }
+}
+
+TEST_CASE("a run that is preempted before it knows that its input has ended ends when it goes on") {
+  const auto train = [](const std::string& model_dir, std::optional<int64_t> stop_at) {
+    Home home;
+    EstimatorOptions options = OptionsOf(model_dir, {});
+    options.use_tpu = false;
+    options.run_config.keep_checkpoint_max = 2;
+    StopAt stop(home.stop, stop_at);
+    EstimatorHome estimator_home = home.get();
+    estimator_home.progress = &stop;
+    Estimator estimator(LinearModel(), options, estimator_home);
+    return estimator.Train(RangeInput({.count = 50, .repeat = 1}), {.unfinished_since = 0});
+  };
+  TemporaryFolder whole;
+  CHECK(train(whole.path(), {}).global_step == 7);
+  for (int64_t stop_at = 1; stop_at <= 7; ++stop_at) {
+    CAPTURE(stop_at);
+    TemporaryFolder cut;
+    CHECK(train(cut.path(), stop_at).exit_code == 75);
+    CHECK(train(cut.path(), stop_at == 7 ? 7 : 8).exit_code == 0);
+    for (int again = 0; again < 2; ++again) {
+      CHECK(ReadFile(cut.File("checkpoint")) == ReadFile(whole.File("checkpoint")));
+      CHECK(CheckpointBytes(cut.File("model.ckpt-7")) ==
+            CheckpointBytes(whole.File("model.ckpt-7")));
+      // As one that was killed before it had said that it is complete.
+      CHECK(train(cut.path(), {}).stopped_because == "end of input");
     }
   }
 }

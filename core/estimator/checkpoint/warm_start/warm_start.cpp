@@ -84,8 +84,7 @@ class Starter {
       WriteRows(source_.reader(), start.source, rows, start.places);
       for (const int64_t row : start.new_rows) {
         std::vector<float> values(static_cast<size_t>(rows.table->width()));
-        start.draw(static_cast<uint64_t>(row * rows.table->width()), rows.table->width(),
-                   values.data());
+        start.drawn.DrawRows(row, 1, rows.table->width(), values.data());
         rows.table->Write(rows.column, row, values.data());
       }
     }
@@ -111,7 +110,7 @@ class Starter {
     SavedRows source;
     std::vector<int64_t> places;    // of the checkpoint's rows; -1: nowhere
     std::vector<int64_t> new_rows;  // of words that the checkpoint does not have
-    RowDraw draw;                   // their values
+    RowVariable drawn;              // their values
   };
 
   // The variable's rows in the checkpoint; nullopt where one of both is not kept by rows.
@@ -133,7 +132,7 @@ class Starter {
                       .source = *source,
                       .places = RowNumbers(source_.reader(), *source),
                       .new_rows = {},
-                      .draw = {}};
+                      .drawn = {}};
     if (info != nullptr) {
       RemapRows(*info, start);
     } else {
@@ -174,7 +173,7 @@ class Starter {
       place = found == to.end() ? -1 : found->second;
       loaded += place >= 0 ? 1 : 0;
     }
-    start.draw = BackupRows(variable, info);
+    start.drawn = {variable.name, BackupRows(variable, info)};
     Tell(variable, fmt::format("{} of {} rows by vocabulary, {} of new words {}, the rest drawn",
                                loaded, size, start.new_rows.size(),
                                info.backup_initializer ? "from backup_initializer" : "zeros"));
