@@ -138,7 +138,7 @@ void VariableStore::EndStep(bool applied) {
 void VariableStore::ForgetRow(const RowVariable& variable, int64_t width, int64_t row) {
   if (const RowColumn* const rows = FindRows(variable.name)) return rows->table->Drop(row);
   float* const values = tensors_.at(variable.name).data<float>() + row * width;
-  variable.initial(static_cast<uint64_t>(row * width), width, values);
+  variable.DrawRows(row, 1, width, values);
 }
 
 void VariableStore::LeaveWith(std::shared_ptr<VariableHolder> holder,

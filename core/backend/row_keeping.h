@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,19 @@ struct RowColumn {
   int column = 0;
 };
 
-// Draws elements first .. first + n - 1 of a variable's initial value.
-using RowDraw = std::function<void(uint64_t first, int64_t n, float* to)>;
+// Draws n elements of a variable's initial value from each of `firsts` on, one behind the other.
+using RowDraw = std::function<void(std::span<const uint64_t> firsts, int64_t n, float* to)>;
 
 // One of the variables of a table.
 struct RowVariable {
   std::string name;
   RowDraw initial;
+
+  // The initial values of rows first .. first + n - 1, each of `width` numbers.
+  void DrawRows(int64_t first, int64_t n, int64_t width, float* to) const {
+    const auto element = static_cast<uint64_t>(first * width);
+    initial({&element, 1}, n * width, to);
+  }
 };
 
 // A table, kept by rows or whole, of which it is known which rows have changed since some moment.

@@ -234,50 +234,64 @@ void RowTable::Prefetch(int64_t row) const {
   for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(record + at);
 }
 
-void RowTable::ReadRow(int column, int64_t row, float* to) const {
+void RowTable::ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const {
   if (const float* const record = Held(row)) {
-    std::copy_n(record + column * width_, width_, to);
+    std::copy_n(record + column * width_, width_, to + place * width_);
   } else {
-    Draw(column, row, to);
+    drawn.firsts.push_back(static_cast<uint64_t>(row * width_));
+    drawn.places.push_back(place);
   }
 }
 
-void RowTable::Draw(int column, int64_t row, float* to) const {
-  variables_[static_cast<size_t>(column)].initial(static_cast<uint64_t>(row * width_), width_, to);
+void RowTable::Draw(int column, const DrawnRows& drawn, float* to) const {
+  if (drawn.firsts.empty()) return;
+  std::vector<float> values(drawn.firsts.size() * static_cast<size_t>(width_));
+  variables_[static_cast<size_t>(column)].initial(drawn.firsts, width_, values.data());
+  const float* from = values.data();
+  for (const int64_t place : drawn.places) {
+    std::copy_n(from, width_, to + place * width_);
+    from += width_;
+  }
 }
 
 void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const {
+  DrawnRows drawn;
   std::vector<int64_t> asked;
   std::vector<int64_t> places;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
-    float* const values = to + static_cast<int64_t>(i) * width_;
+    const auto place = static_cast<int64_t>(i);
     if (IsOwn(rows[i])) {
-      ReadRow(column, rows[i], values);
+      ReadRow(column, rows[i], place, to, drawn);
       continue;
     }
     const int64_t guest = column == 0 ? GuestAt(rows[i]) : -1;
     if (guest < 0) {
       asked.push_back(rows[i]);
-      places.push_back(static_cast<int64_t>(i));
+      places.push_back(place);
     } else if (guests_.written[static_cast<size_t>(guest)]) {
-      std::copy_n(guests_.values.data() + guest * width_, width_, values);
+      std::copy_n(guests_.values.data() + guest * width_, width_, to + place * width_);
     } else {
-      Draw(column, rows[i], values);
+      drawn.firsts.push_back(static_cast<uint64_t>(rows[i] * width_));
+      drawn.places.push_back(place);
     }
   }
+  Draw(column, drawn, to);
   if (!asked.empty()) ReadOthers(column, asked, places, /*is_drawn=*/false, to);
 }
 
 void RowTable::ReadOwn(int column, std::span<const int64_t> rows, float* to) const {
-  for (size_t i = 0; i < rows.size(); ++i, to += width_) {
+  DrawnRows drawn;
+  for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) Prefetch(rows[i + kAhead]);
+    const auto place = static_cast<int64_t>(i);
     if (IsOwn(rows[i])) {
-      ReadRow(column, rows[i], to);
+      ReadRow(column, rows[i], place, to, drawn);
     } else {
-      std::fill_n(to, width_, 1.0F);
+      std::fill_n(to + place * width_, width_, 1.0F);
     }
   }
+  Draw(column, drawn, to);
 }
 
 void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
@@ -290,7 +304,7 @@ void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
     if (written[i]) {
       std::copy_n(values.data() + static_cast<int64_t>(i) * width_, width_, row);
     } else if (!is_drawn) {
-      Draw(column, rows[i], row);
+      variables_[static_cast<size_t>(column)].DrawRows(rows[i], 1, width_, row);
     }
   }
 }
@@ -360,7 +374,7 @@ void RowTable::FillRun(int64_t first, int64_t n) const {
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
   float* to = array_ + first * record_floats_;
   for (const RowVariable& variable : variables_) {
-    variable.initial(static_cast<uint64_t>(first * width_), n * width_, drawn.data());
+    variable.DrawRows(first, n, width_, drawn.data());
     for (int64_t i = 0; i < n; ++i) {
       std::memcpy(to + i * record_floats_, drawn.data() + i * width_, bytes);
     }
@@ -401,8 +415,7 @@ void RowTable::ReadHere(int column, int64_t first, int64_t n, float* to) const {
     }
     return;
   }
-  variables_[static_cast<size_t>(column)].initial(static_cast<uint64_t>(first * width_), n * width_,
-                                                  to);
+  variables_[static_cast<size_t>(column)].DrawRows(first, n, width_, to);
   for (int64_t row = first; row < first + n; ++row, to += width_) {
     if (const float* const record = Find(row)) std::memcpy(to, record + column * width_, bytes);
   }
@@ -423,8 +436,7 @@ void RowTable::Write(int column, int64_t row, const float* values) {
     record = Add(row);
     for (size_t i = 0; i < variables_.size(); ++i) {
       if (static_cast<int>(i) == column) continue;
-      variables_[i].initial(static_cast<uint64_t>(row * width_), width_,
-                            record + static_cast<int64_t>(i) * width_);
+      variables_[i].DrawRows(row, 1, width_, record + static_cast<int64_t>(i) * width_);
     }
   }
   std::memcpy(record + column * width_, values, static_cast<size_t>(width_) * sizeof(float));

@@ -128,9 +128,14 @@ class RowTable {
   [[nodiscard]] uint32_t NewPlace();
   void Remove(int64_t row);
   void Pay(int64_t bytes);
-  // A row of this process's own.
-  void ReadRow(int column, int64_t row, float* to) const;
-  void Draw(int column, int64_t row, float* to) const;
+  // Rows that are drawn together, and where they go in [n, width].
+  struct DrawnRows {
+    std::vector<uint64_t> firsts;  // elements of the variable
+    std::vector<int64_t> places;
+  };
+  // A row of this process's own: read, or one more of those that are drawn.
+  void ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const;
+  void Draw(int column, const DrawnRows& drawn, float* to) const;
   // Where a guest is among all; -1: it is none.
   [[nodiscard]] int64_t GuestAt(int64_t row) const;
   // Puts others' rows where they are missing in [n, width]: those that are written, as told by

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/base/random.h"
 #include "core/tensor/dtype.h"
@@ -18,9 +19,18 @@ struct RandomSlice {
   size_t n = 0;
 };
 
+// The same of several slices, one behind the other in what they fill: n elements from each of
+// `firsts` on.
+struct RandomSlices {
+  RandomKey key;
+  uint64_t step = 0;
+  std::span<const uint64_t> firsts;
+  size_t n = 0;
+};
+
 enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 
-using RandomKernel = void (*)(const RandomSlice& slice, void* out);
+using RandomKernel = void (*)(const RandomSlices& slices, void* out);
 
 // bfloat16, float or double; nullptr for others.
 [[nodiscard]] RandomKernel FindRandom(Distribution distribution, DType dtype);

@@ -93,7 +93,10 @@ void PlanRandom(PlanContext& context) {
   Check(kernel != nullptr, "{} of {}", context.node().type(), NameOf(context.OutputDType(0)));
   const SliceOf slice(context);
   const Buffer out = context.Output(0);
-  context.Run([=](const Task& task) { kernel(slice(task), task.At(out)); });
+  context.Run([=](const Task& task) {
+    const RandomSlice of = slice(task);
+    kernel({.key = of.key, .step = of.step, .firsts = {&of.first, 1}, .n = of.n}, task.At(out));
+  });
 }
 
 void RandomIntShape(ShapeContext& context) {

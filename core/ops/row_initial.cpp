@@ -178,18 +178,19 @@ Value Elements(Distribution distribution, Value elements, uint64_t key) {
 std::optional<RowDraw> RowDrawOf(const Value& initial, uint64_t seed) {
   if (initial.dtype() != DType::kFloat) return std::nullopt;
   if (const std::optional<float> number = InitialNumber(initial)) {
-    return [number = *number](uint64_t /*first*/, int64_t n, float* to) {
-      std::fill_n(to, n, number);
+    return [number = *number](std::span<const uint64_t> firsts, int64_t n, float* to) {
+      std::fill_n(to, static_cast<int64_t>(firsts.size()) * n, number);
     };
   }
   const std::optional<InitialDraw> of = InitialDrawOf(initial);
   if (!of) return std::nullopt;
   const RandomKernel draw = FindRandom(of->distribution, DType::kFloat);
   return [draw, key = RandomKey{.seed = seed, .name = of->name}, steps = of->steps](
-             uint64_t first, int64_t n, float* to) {
-    draw({.key = key, .step = 0, .first = first, .n = static_cast<size_t>(n)}, to);
+             std::span<const uint64_t> firsts, int64_t n, float* to) {
+    draw({.key = key, .step = 0, .firsts = firsts, .n = static_cast<size_t>(n)}, to);
+    const int64_t all = static_cast<int64_t>(firsts.size()) * n;
     for (const InitialStep& step : steps) {
-      FindBinary(step.op, DType::kFloat)(to, &step.number, to, n, 1, 0);
+      FindBinary(step.op, DType::kFloat)(to, &step.number, to, all, 1, 0);
     }
   };
 }

@@ -75,7 +75,9 @@ double RandomRate(size_t n) {
 
 double TableRate(size_t n, RowLayout layout) {
   const int64_t rows = int64_t{16} << 20;
-  const RowDraw zeros = [](uint64_t, int64_t count, float* to) { std::fill_n(to, count, .1F); };
+  const RowDraw zeros = [](std::span<const uint64_t> firsts, int64_t count, float* to) {
+    std::fill_n(to, static_cast<int64_t>(firsts.size()) * count, .1F);
+  };
   RowTable table(rows, kWidth, {{"t", zeros}, {"t/Adagrad", zeros}}, {.layout = layout});
   const std::vector<int64_t> places = Places(rows, n);
   std::vector<float> weights(static_cast<size_t>(kWidth) * 256);

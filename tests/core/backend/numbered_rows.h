@@ -10,10 +10,16 @@ namespace tpuest {
 
 // Weights are the numbers of their elements, slots a tenth.
 inline std::vector<RowVariable> Numbered() {
-  const RowDraw weights = [](uint64_t first, int64_t n, float* to) {
-    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(first + static_cast<uint64_t>(i));
+  const RowDraw weights = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
+    for (const uint64_t first : firsts) {
+      for (uint64_t i = first; i < first + static_cast<uint64_t>(n); ++i) {
+        *to++ = static_cast<float>(i);
+      }
+    }
   };
-  const RowDraw slot = [](uint64_t /*first*/, int64_t n, float* to) { std::fill_n(to, n, .1F); };
+  const RowDraw slot = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
+    std::fill_n(to, static_cast<int64_t>(firsts.size()) * n, .1F);
+  };
   return {{"t", weights}, {"t/Adagrad", slot}};
 }
 

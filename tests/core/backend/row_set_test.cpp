@@ -34,7 +34,9 @@ TEST_CASE("a row that is forgotten has changed") {
       "t", RowRules{.admit_after = 1, .evict_after_steps = 1, .decides_every = 1},
       std::make_shared<RowBudget>());
   sights->Set({{.row = 3, .last_step = 1, .count = 1, .is_trained = 1}});
-  const RowDraw zeros = [](uint64_t, int64_t n, float* to) { std::fill_n(to, n, 0.0F); };
+  const RowDraw zeros = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
+    std::fill_n(to, static_cast<int64_t>(firsts.size()) * n, 0.0F);
+  };
   store.CountRows({.sights = sights, .width = 1, .variables = {{"t", zeros}}});
   const auto changed = std::make_shared<RowSet>();
   store.NoteChanges({.changed = changed, .variables = {"t"}});

@@ -29,8 +29,12 @@ struct CountedSteps {
 
 RowVariable CountedWeights(RowDraw draw) { return {"t", std::move(draw)}; }
 
-void FirstNumbers(uint64_t first, int64_t n, float* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(first) + static_cast<float>(i);
+void FirstNumbers(std::span<const uint64_t> firsts, int64_t n, float* to) {
+  for (const uint64_t first : firsts) {
+    for (uint64_t i = first; i < first + static_cast<uint64_t>(n); ++i) {
+      *to++ = static_cast<float>(i);
+    }
+  }
 }
 
 }  // namespace
@@ -116,7 +120,7 @@ TEST_CASE("a forgotten row reads as it began, of a table that is kept by rows an
   }
   SUBCASE("whole") {
     Tensor whole(DType::kFloat, {10, 2});
-    FirstNumbers(0, 20, whole.data<float>());
+    CountedWeights(FirstNumbers).DrawRows(0, 10, 2, whole.data<float>());
     std::fill_n(whole.data<float>() + 6, 4, -1.0F);
     store.Set("t", whole);
   }
