@@ -412,8 +412,8 @@ std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainL
     stream.Seek(starts_at_);
   }
   std::optional<Batch> first = stream.Next();
-  // A run that ended with its input is complete: another one reads the input again. One that was cut
-  // behind its last batch has yet to end.
+  // A run that ended with its input is complete: another one reads the input again. One that was
+  // cut behind its last batch has yet to end.
   const bool may_begin_anew = plan.resume.position != StreamPosition() && !plan.resume.cut;
   if (!first && !context_.options.use_tpu && may_begin_anew) {
     if (!length.steps && HasSaved(length, *plan.newest)) return std::nullopt;
