@@ -23,6 +23,7 @@ struct NodeSchedule {
   Rows rows = Rows::kWhole;
   std::vector<bool> cut_inputs;  // read by rows
   int stage = 0;                 // within its phase (stages.h); 0 in a kBlock phase
+  int lane = -1;                 // within its stage; -1: it runs by itself
   int phase = -1;                // index into Schedule::phases; -1: a source, there from the start
 };
 

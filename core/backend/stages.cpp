@@ -1,6 +1,7 @@
 #include "core/backend/stages.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace tpuest {
@@ -21,11 +22,20 @@ int64_t ResultBytes(const Node& node) {
   return bytes;
 }
 
-using NodeRun = std::vector<Node*>;
+// Nodes that run beside each other, and the strand of each.
+struct NodeRun {
+  std::vector<Node*> nodes;
+  std::vector<const Node*> strands;
 
-int64_t ResultBytes(const NodeRun& nodes) {
+  void Add(Node& node, const Node* strand) {
+    nodes.push_back(&node);
+    strands.push_back(strand);
+  }
+};
+
+int64_t ResultBytes(const NodeRun& run) {
   return std::accumulate(
-      nodes.begin(), nodes.end(), int64_t{0},
+      run.nodes.begin(), run.nodes.end(), int64_t{0},
       [](int64_t bytes, const Node* node) { return bytes + ResultBytes(*node); });
 }
 
@@ -71,7 +81,7 @@ class PhaseRuns {
         if (IsHere(*input.node)) run = std::max(run, run_.at(input.node));
       }
       run_[node] = run;
-      runs[run].push_back(node);
+      runs[run].Add(*node, StrandOf(*node));
     }
     return runs;
   }
@@ -103,11 +113,53 @@ class PhaseRuns {
 
   const Schedule& schedule_;
   int phase_;
-  const NodeRun& nodes_;
+  const std::vector<Node*>& nodes_;
   std::map<const Node*, const Node*> joined_;
   std::map<const Node*, const Node*> last_update_;  // by variable
   std::map<const Node*, size_t> run_;
 };
+
+// The lane of each node of a run by its id: the strands of several nodes that are small and that no
+// control input has wait for another one, where there are two or more.
+std::map<int, int> LanesOf(const NodeRun& run) {
+  struct Strand {
+    int nodes = 0;
+    int64_t bytes = 0;
+    bool waits = false;
+  };
+  std::map<const Node*, const Node*> strand_of;
+  std::map<const Node*, Strand> strands;
+  for (size_t i = 0; i < run.nodes.size(); ++i) strand_of[run.nodes[i]] = run.strands[i];
+  const std::function<bool(const Node&, const Node*)> waits = [&](const Node& node,
+                                                                  const Node* strand) {
+    const auto& controls = node.control_inputs();
+    return std::any_of(controls.begin(), controls.end(), [&](const Node* control) {
+      if (control->only_orders()) return waits(*control, strand);
+      const auto there = strand_of.find(control);
+      return there != strand_of.end() && there->second != strand;
+    });
+  };
+  for (size_t i = 0; i < run.nodes.size(); ++i) {
+    const Node& node = *run.nodes[i];
+    Strand& strand = strands[run.strands[i]];
+    ++strand.nodes;
+    strand.bytes += ResultBytes(node);
+    strand.waits = strand.waits || node.op().host || waits(node, run.strands[i]);
+  }
+  std::map<const Node*, int> numbers;
+  for (const Node* const strand : run.strands) {
+    const Strand& of = strands.at(strand);
+    if (of.nodes < 2 || of.bytes > kLaneBytes || of.waits) continue;
+    numbers.try_emplace(strand, static_cast<int>(numbers.size()));
+  }
+  std::map<int, int> lanes;
+  if (numbers.size() < 2) return lanes;
+  for (size_t i = 0; i < run.nodes.size(); ++i) {
+    const auto found = numbers.find(run.strands[i]);
+    if (found != numbers.end()) lanes[run.nodes[i]->id()] = found->second;
+  }
+  return lanes;
+}
 
 // The stages of one phase, asked for in an order in which a node is behind what it waits for: its
 // stage is one more than the highest among those of this phase, and `least` or more. next_update_
@@ -154,26 +206,12 @@ class PhaseStages {
 
 bool IsLarge(const Work& work) { return work.ranges != nullptr && work.elements > kPartElements; }
 
-// Adds a kernel as one part, or in ranges that do not depend on the number of threads.
-void Split(const Work& work, std::vector<WorkPart>& parts) {
+// Adds a kernel as one task, or in ranges that do not depend on the number of threads.
+void Split(const Work& work, std::vector<WorkParts>& tasks) {
   const int64_t most = IsLarge(work) ? kPartElements : std::max<int64_t>(work.elements, 1);
   for (int64_t at = 0; at == 0 || at < work.elements; at += most) {
-    parts.push_back({&work, at, std::min(at + most, work.elements)});
+    tasks.push_back({{&work, at, std::min(at + most, work.elements)}});
   }
-}
-
-// Sharing a stage costs a wake-up of all threads (some microseconds). It pays if what the others
-// could take from the busiest thread is worth that; a work that must run alone keeps its stage on
-// one thread.
-bool PaysShared(const std::vector<Work>& works) {
-  int64_t all = 0;
-  int64_t largest = 0;
-  for (const Work& work : works) {
-    if (work.alone) return false;
-    all += work.cost;
-    largest = std::max(largest, IsLarge(work) ? kPartElements : work.cost);
-  }
-  return all - largest >= kSharedCost;
 }
 
 }  // namespace
@@ -186,10 +224,17 @@ void FindStages(Schedule& schedule) {
     int next = 0;
     for (const NodeRun& run : PhaseRuns(schedule, static_cast<int>(p)).Make()) {
       const bool is_large = ResultBytes(run) > kLargePhaseBytes;
+      const std::map<int, int> lanes = LanesOf(run);
       const int least = next;
-      for (const Node* const node : run) {
+      for (const Node* const node : run.nodes) {
         NodeSchedule& plan = schedule.nodes[static_cast<size_t>(node->id())];
-        plan.stage = is_large ? next : stages.StageOf(*node, least);
+        const auto lane = lanes.find(node->id());
+        if (lane != lanes.end()) {
+          plan.stage = least;
+          plan.lane = lane->second;
+        } else {
+          plan.stage = is_large ? next : stages.StageOf(*node, least);
+        }
         next = std::max(next, plan.stage + 1);
       }
     }
@@ -200,18 +245,51 @@ void FindStages(Schedule& schedule) {
   }
 }
 
+void StagedWork::Add(int key, int lane, Work work) {
+  std::vector<Lane>& lanes = lanes_[key];
+  const auto there = std::find_if(lanes.begin(), lanes.end(),
+                                  [lane](const Lane& other) { return other.number == lane; });
+  if (lane < 0 || there == lanes.end()) {
+    lanes.push_back({lane, {}});
+    lanes.back().works.push_back(std::move(work));
+  } else {
+    there->works.push_back(std::move(work));
+  }
+}
+
+// Sharing a stage costs a wake-up of all threads (some microseconds). It pays if what the others
+// could take from the busiest thread is worth that; a work that must run alone keeps its stage on
+// one thread.
+bool StagedWork::PaysShared(const std::vector<Lane>& lanes) {
+  int64_t all = 0;
+  int64_t largest = 0;
+  for (const Lane& lane : lanes) {
+    int64_t cost = 0;
+    for (const Work& work : lane.works) {
+      if (work.alone) return false;
+      cost += work.cost;
+    }
+    all += cost;
+    const bool is_split = lane.number < 0 && IsLarge(lane.works.front());
+    largest = std::max(largest, is_split ? kPartElements : cost);
+  }
+  return all - largest >= kSharedCost;
+}
+
 // Neighbouring stages that are not shared become one: nothing has to wait between them.
 std::vector<Stage> StagedWork::Stages(int threads) const {
   std::vector<Stage> stages;
-  for (const auto& [key, works] : work_) {
-    const bool shared = threads > 1 && PaysShared(works);
+  for (const auto& [key, lanes] : lanes_) {
+    const bool shared = threads > 1 && PaysShared(lanes);
     if (shared || stages.empty() || stages.back().shared) stages.push_back({{}, shared});
-    for (const Work& work : works) {
-      if (shared) {
-        Split(work, stages.back().parts);
-      } else {
-        stages.back().parts.push_back({&work, 0, work.elements});
+    std::vector<WorkParts>& tasks = stages.back().tasks;
+    for (const Lane& lane : lanes) {
+      if (shared && lane.number < 0) {
+        Split(lane.works.front(), tasks);
+        continue;
       }
+      tasks.emplace_back();
+      for (const Work& work : lane.works) tasks.back().push_back({&work, 0, work.elements});
     }
   }
   return stages;

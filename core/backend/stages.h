@@ -1,6 +1,10 @@
 #pragma once
-// Phases that run once (or once a replica) are made of stages: the kernels of a stage do not depend
-// on each other, so that the step threads may share it.
+// Phases that run once (or once a replica) are made of stages, which the step threads may share:
+// the kernels of a stage do not depend on each other, but for those of a lane, which one thread
+// runs one after the other.
+//
+//   stage 0   apply a │ gather b ─▶ square ─▶ ... ─▶ scatter b │ gather c ─▶ ... ─▶ scatter c
+//   stage 1   apply step
 
 #include <climits>
 #include <cstdint>
@@ -13,15 +17,19 @@
 
 namespace tpuest {
 
-// Sets NodeSchedule::stage and brings the nodes of each phase but kBlock ones into the order of
-// their stages: after what they read in the phase, after their control inputs, and updates of one
-// variable in graph order. A phase whose results are large is taken apart into runs of strands that
-// do not read each other; a strand that is large alone keeps a stage for each node. So results may
-// follow each other in the same memory.
+// Sets NodeSchedule::stage and lane, and brings the nodes of each phase but kBlock ones into the
+// order of their stages: after what they read in the phase, after their control inputs, and updates
+// of one variable in graph order. A phase whose results are large is taken apart into runs of
+// strands that do not read each other; a strand that is large alone keeps a stage for each node. So
+// results may follow each other in the same memory. Strands that are small, such as the updates of
+// a batch's rows of tables, are lanes where there are several: what one node leaves is still in the
+// cache when the next one reads it.
 void FindStages(Schedule& schedule);
 
 // Results of stages that may all be there at once, in bytes, beyond which they are large.
 inline constexpr int64_t kLargePhaseBytes = int64_t{16} << 20;
+// Results of a strand that is a lane, at most: what a core's own cache holds.
+inline constexpr int64_t kLaneBytes = int64_t{2} << 20;
 
 // One kernel of a stage.
 struct Work {
@@ -44,9 +52,12 @@ struct WorkPart {
   }
 };
 
-// The parts of a stage run one after the other on one thread, or in any order on all of them.
+// What one thread runs, in its order.
+using WorkParts = std::vector<WorkPart>;
+
+// The tasks of a stage run one after the other on one thread, or in any order on all of them.
 struct Stage {
-  std::vector<WorkPart> parts;
+  std::vector<WorkParts> tasks;
   bool shared = false;
 };
 
@@ -55,20 +66,27 @@ class StagedWork {
  public:
   // Three places for kernels that no node asked for by itself: before all stages, before the others
   // of a node's stage, and behind all of them.
-  void AddFirst(Kernel kernel) { Add(-1, {.kernel = std::move(kernel), .alone = true}); }
+  void AddFirst(Kernel kernel) { Add(-1, -1, {.kernel = std::move(kernel), .alone = true}); }
   void AddBefore(int stage, Kernel kernel) {
-    Add(2 * stage, {.kernel = std::move(kernel), .alone = true});
+    Add(2 * stage, -1, {.kernel = std::move(kernel), .alone = true});
   }
-  void AddLast(Kernel kernel) { Add(INT_MAX, {.kernel = std::move(kernel), .alone = true}); }
-  void AddNode(int stage, Work work) { Add(2 * stage + 1, std::move(work)); }
+  void AddLast(Kernel kernel) { Add(INT_MAX, -1, {.kernel = std::move(kernel), .alone = true}); }
+  // Work of a lane stands behind what that lane has; lane -1 is none.
+  void AddNode(int stage, int lane, Work work) { Add(2 * stage + 1, lane, std::move(work)); }
 
   // The stages in their order, for so many threads; points into this object.
   [[nodiscard]] std::vector<Stage> Stages(int threads) const;
 
  private:
-  void Add(int key, Work work) { work_[key].push_back(std::move(work)); }
+  struct Lane {
+    int number = -1;
+    std::vector<Work> works;
+  };
 
-  std::map<int, std::vector<Work>> work_;
+  void Add(int key, int lane, Work work);
+  [[nodiscard]] static bool PaysShared(const std::vector<Lane>& lanes);
+
+  std::map<int, std::vector<Lane>> lanes_;  // by stage, and what stands before and behind
 };
 
 }  // namespace tpuest

@@ -290,6 +290,8 @@ class NodeContext final : public PlanContext {
     Kernel kernel = make(planner_.buffers_.Use(node_.input(input), by_rows), out);
     if (target.level == Level::kBlock) {
       target.kernels[phase == phase_ ? variant_ : 0].push_back(std::move(kernel));
+    } else if (there.phase == phase_ && plan_.lane >= 0) {
+      target.work.AddNode(plan_.stage, plan_.lane, {.kernel = std::move(kernel)});
     } else if (phase == phase_) {
       target.work.AddBefore(plan_.stage, std::move(kernel));
     } else {
@@ -313,7 +315,7 @@ class NodeContext final : public PlanContext {
     if (Phase().level == Level::kBlock) {
       Phase().kernels[variant_].push_back(std::move(kernel));
     } else {
-      Phase().work.AddNode(plan_.stage, WorkOf(std::move(kernel)));
+      Phase().work.AddNode(plan_.stage, plan_.lane, WorkOf(std::move(kernel)));
     }
   }
   void RunRanges(int64_t n, RangeKernel kernel) override {
@@ -322,7 +324,7 @@ class NodeContext final : public PlanContext {
     if (planner_.options_.trace != nullptr) kernel = Traced(std::move(kernel));
     work.ranges = std::move(kernel);
     work.elements = n;
-    Phase().work.AddNode(plan_.stage, std::move(work));
+    Phase().work.AddNode(plan_.stage, plan_.lane, std::move(work));
   }
 
  private:

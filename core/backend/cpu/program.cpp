@@ -249,14 +249,13 @@ class CpuProgram final : public Program {
   // Runs what all replicas share, or the only one has: on all threads where that pays.
   void RunStages(size_t phase) {
     for (const Stage& stage : stages_[phase]) {
-      const std::vector<WorkPart>& parts = stage.parts;
       if (!stage.shared) {
-        const Task task = MakeTask(0, 0, 0);
-        for (const WorkPart& part : parts) part.Run(task);
+        RunTasks(stage, MakeTask(0, 0, 0));
         continue;
       }
-      team_.ForEach(static_cast<int>(parts.size()), [&](int i, int thread) {
-        parts[static_cast<size_t>(i)].Run(MakeTask(thread, 0, 0));
+      team_.ForEach(static_cast<int>(stage.tasks.size()), [&](int i, int thread) {
+        const Task task = MakeTask(thread, 0, 0);
+        for (const WorkPart& part : stage.tasks[static_cast<size_t>(i)]) part.Run(task);
       });
     }
   }
@@ -265,10 +264,14 @@ class CpuProgram final : public Program {
     if (here_.count == 1) return RunStages(phase);
     team_.ForEach(here_.count, [&](int replica, int thread) {
       const Task task = MakeTask(thread, replica, 0);
-      for (const Stage& stage : stages_[phase]) {
-        for (const WorkPart& part : stage.parts) part.Run(task);
-      }
+      for (const Stage& stage : stages_[phase]) RunTasks(stage, task);
     });
+  }
+
+  static void RunTasks(const Stage& stage, const Task& task) {
+    for (const WorkParts& parts : stage.tasks) {
+      for (const WorkPart& part : parts) part.Run(task);
+    }
   }
 
   void RunReplicas(const std::vector<Kernel>& kernels) {

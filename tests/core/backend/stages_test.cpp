@@ -104,12 +104,12 @@ TEST_CASE("neighbours of a stage read a value that neither may overwrite") {
 TEST_CASE("a stage is shared if the other threads have enough to do") {
   const Kernel nothing = [](const Task& /*task*/) {};
   StagedWork work;
-  work.AddNode(0, {.kernel = nothing, .cost = 10});
-  work.AddNode(0, {.kernel = nothing, .cost = 1000000});
-  work.AddNode(1, {.kernel = nothing, .cost = 20000});
-  work.AddNode(1, {.kernel = nothing, .cost = 20000});
-  work.AddNode(2, {.kernel = nothing, .cost = 20000});
-  work.AddNode(2, {.kernel = nothing, .cost = 20000, .alone = true});
+  work.AddNode(0, -1, {.kernel = nothing, .cost = 10});
+  work.AddNode(0, -1, {.kernel = nothing, .cost = 1000000});
+  work.AddNode(1, -1, {.kernel = nothing, .cost = 20000});
+  work.AddNode(1, -1, {.kernel = nothing, .cost = 20000});
+  work.AddNode(2, -1, {.kernel = nothing, .cost = 20000});
+  work.AddNode(2, -1, {.kernel = nothing, .cost = 20000, .alone = true});
   const std::vector<Stage> stages = work.Stages(2);
   REQUIRE(stages.size() == 3);
   CHECK((!stages[0].shared && stages[1].shared && !stages[2].shared));
@@ -119,16 +119,85 @@ TEST_CASE("a stage is shared if the other threads have enough to do") {
 TEST_CASE("large work is shared in ranges") {
   const RangeKernel nothing = [](const Task& /*task*/, int64_t /*begin*/, int64_t /*end*/) {};
   StagedWork work;
-  work.AddNode(0, {.ranges = nothing, .elements = 100000, .cost = 200000});
+  work.AddNode(0, -1, {.ranges = nothing, .elements = 100000, .cost = 200000});
   const std::vector<Stage> stages = work.Stages(2);
   REQUIRE(stages.size() == 1);
   CHECK(stages[0].shared);
   int64_t next = 0;
-  for (const WorkPart& part : stages[0].parts) {
-    CHECK(part.begin == next);
-    next = part.end;
+  for (const WorkParts& task : stages[0].tasks) {
+    REQUIRE(task.size() == 1);
+    CHECK(task.front().begin == next);
+    next = task.front().end;
   }
   CHECK(next == 100000);
+}
+
+TEST_CASE("the work of a lane is one task, in its order") {
+  const Kernel nothing = [](const Task& /*task*/) {};
+  const RangeKernel ranges = [](const Task& /*task*/, int64_t /*begin*/, int64_t /*end*/) {};
+  StagedWork work;
+  work.AddNode(0, 3, {.kernel = nothing, .cost = 20000});
+  work.AddNode(0, 1, {.kernel = nothing, .cost = 20000});
+  work.AddNode(0, -1, {.kernel = nothing, .cost = 1});
+  work.AddNode(0, 3, {.ranges = ranges, .elements = 100000, .cost = 100000});
+  const std::vector<Stage> stages = work.Stages(2);
+  REQUIRE(stages.size() == 1);
+  CHECK(stages[0].shared);
+  REQUIRE(stages[0].tasks.size() == 3);
+  REQUIRE(stages[0].tasks[0].size() == 2);
+  CHECK(stages[0].tasks[0][0].work->cost == 20000);
+  CHECK(stages[0].tasks[0][1].end == 100000);
+  CHECK(stages[0].tasks[1].size() == 1);
+}
+
+TEST_CASE("small strands are lanes, but for those that wait for another one") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  const Value x = graph.Placeholder(DType::kFloat, {kMany}, "x");
+  std::vector<Variable*> variables;
+  std::vector<Node*> updates;
+  VariableStore store;
+  for (int i = 0; i < 4; ++i) {
+    variables.push_back(graph.AddVariable(fmt::format("v{}", i), DType::kFloat, {kMany},
+                                          graph.Constant(Filled(kMany, 0), "zeros")));
+    store.Set(variables.back()->name, Filled(kMany, 0));
+    const Value scaled = graph.Add("Mul", {x, graph.Scalar(static_cast<float>(i + 1))});
+    const Value squared = graph.Add("Mul", {scaled, scaled});
+    const std::string name = fmt::format("update{}", i);
+    updates.push_back(
+        graph.AddNode("AssignAddVariableOp", {variables.back()->handle, squared}, {}, name));
+    updates.push_back(graph.AddNode("AssignAddVariableOp", {variables.back()->handle, scaled}, {},
+                                    name + "_again"));
+  }
+  updates[7]->AddControlInput(updates[0]);
+  const ProgramSpec spec{&graph, {{x, {kMany}, false}}, {}, updates, {}};
+  const BoundGraph bound = BindGraph(spec);
+  const Schedule schedule = ScheduleGraph(bound, {.cut_rows = false, .cut_feeds = {false}});
+  std::map<std::string, std::pair<int, int>> stages;
+  for (const Node* const node : schedule.phases.back().nodes) {
+    const NodeSchedule& of = schedule.nodes[static_cast<size_t>(node->id())];
+    if (IsUpdate(*node)) stages[node->name()] = {of.stage, of.lane};
+  }
+  const int first = stages["update0"].first;
+  CHECK(stages["update0_again"] == std::pair(first, 0));
+  CHECK(stages["update1"] == std::pair(first, 1));
+  CHECK(stages["update2_again"] == std::pair(first, 2));
+  CHECK(stages["update3"].second == -1);
+  CHECK(stages["update3_again"].first > first);
+  for (const int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    for (const Variable* const variable : variables) store.Set(variable->name, Filled(kMany, 0));
+    const auto program = MakeCpuBackend()->Compile(spec, {.threads = threads}, store);
+    for (int run = 0; run < 20; ++run) {
+      (void)program->Run(std::vector<StepFeeds>{{{Filled(kMany, 2)}}});
+    }
+    for (int i = 0; i < 4; ++i) {
+      const auto scaled = static_cast<float>(2 * (i + 1));
+      const Tensor now = store.Get(variables[static_cast<size_t>(i)]->name);
+      CHECK(now.data<float>()[0] == 20 * (scaled * scaled + scaled));
+      CHECK(now.data<float>()[kMany - 1] == 20 * (scaled * scaled + scaled));
+    }
+  }
 }
 
 TEST_CASE("of tasks that throw the first one's error is told, whatever the threads") {
