@@ -11,8 +11,9 @@ import tensorflow as tf
 import graphs
 
 V1 = tf.compat.v1
-# Zeros have no last bit: they move by this.
-LEAST = 1e-9
+# Zeros have no last bit: they move by this, the last place of numbers of a half. What is computed from them, a
+# sum of p - y that is 0, is rounded so.
+LEAST = 3e-8
 
 
 def variables_of(prefix):
