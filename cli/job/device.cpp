@@ -76,6 +76,7 @@ DeviceOptions DeviceOptionsOf(const TpuestOptions& options) {
                                             : MatmulPrecision::kDefault;
   return {.staging_bytes = options.staging_bytes,
           .matmul_precision = precision,
+          .table_bytes = options.embeddings.device_table_bytes,
           .deterministic_ops = options.deterministic_ops};
 }
 

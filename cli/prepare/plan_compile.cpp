@@ -84,8 +84,10 @@ std::string PaddedText(const CompileReport& report) {
 
 CompileReport CompileFor(PjrtTopology& topology, const LoweredModule& module,
                          const PlannedRun& run) {
-  CompileReport report{
-      .topology = topology.info(), .replicas = run.replicas, .stack = module.stack};
+  CompileReport report{.topology = topology.info(),
+                       .replicas = run.replicas,
+                       .cores = run.cores,
+                       .stack = module.stack};
   report.size = topology.Compile(module.text, run.replicas, run.cores);
   report.padded = Padded(topology, module, *run.model->graph);
   TellSpread(topology, module, *run.model->graph, report);
@@ -142,9 +144,9 @@ std::string CompileText(const CompileReport& report) {
   if (report.fits()) text += MemoryText(report);
   if (report.spread > 0) {
     text += fmt::format(
-        "tables and slots, by row over the cores of a replica: {} in {} variables, "
-        "{} of them on a core\n",
-        BytesText(report.spread_bytes), report.spread, BytesText(report.spread_on_core));
+        "tables and slots, by row over the {}: {} in {} variables, {} of them on a core\n",
+        report.cores == 1 ? "replicas" : "cores of a replica", BytesText(report.spread_bytes),
+        report.spread, BytesText(report.spread_on_core));
   }
   return text + PaddedText(report);
 }

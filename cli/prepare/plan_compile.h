@@ -22,11 +22,12 @@ struct PaddedTensor {
 struct CompileReport {
   TopologyInfo topology;
   int replicas = 1;
+  int cores = 1;      // of a replica
   int64_t stack = 1;  // steps of one call
   CompiledSize size;
   std::vector<PaddedTensor> padded;  // most wasted bytes first
   int64_t wasted = 0;                // bytes of padding of all variables
-  // Tables whose rows the cores of a replica share, and their slots.
+  // Tables whose rows the cores of a replica share, or the replicas, and their slots.
   int spread = 0;
   int64_t spread_bytes = 0;  // whole
   int64_t spread_on_core = 0;

@@ -132,6 +132,8 @@ enum class MatmulPrecision { kDefault, kHigh, kHighest };
 struct DeviceOptions {
   int64_t staging_bytes = int64_t{64} << 20;  // of batches that a replica takes at once
   MatmulPrecision matmul_precision = MatmulPrecision::kDefault;
+  // Of the tables of a core. Where they have more, the replicas share their rows.
+  int64_t table_bytes = int64_t{8} << 30;
   // A GPU's programs give the same bits in each run; false: they may be faster.
   bool deterministic_ops = true;
 };

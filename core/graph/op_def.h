@@ -83,6 +83,8 @@ struct OpDef {
   bool writes = false;
   // Output 0 is the rows of the variable behind input 0 that input 1 numbers.
   bool looks_up_rows = false;
+  // Writes those rows alone, of the variable behind input 0.
+  bool writes_rows = false;
   // Output 0 is input 0 in another dtype: the same before input 0 was rounded to its own.
   bool converts = false;
   // Output 0 is the sum of input 0 over all replicas: the program adds them up, not a kernel.

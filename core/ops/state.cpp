@@ -384,22 +384,55 @@ void LowerIsInitialized(LowerContext& c) {
   c.Output(0, c.hlo().Full(DType::kBool, c.OutputShape(0), 1));
 }
 
-// An index that is outside takes the row at that end.
-void LowerResourceGather(LowerContext& c) {
-  c.Output(0, c.hlo().GatherRows(ValueRead(c), c.Input(1)));
+// Numbers of rows, counted from the first one of this replica's part of the variable.
+HloValue InOwnPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows) {
+  const HloValue replica = hlo.Op("replica_id", {}, "", "", DType::kUint32, Shape());
+  const HloValue first =
+      hlo.Binary("multiply", hlo.Convert(replica, rows.dtype), static_cast<double>(part.dim(0)));
+  return hlo.Binary("subtract", rows, hlo.Broadcast(first, rows.shape));
 }
 
-// Indices that are outside are no rows.
-void LowerScatterAdd(LowerContext& c) {
-  c.Assign(0, c.hlo().ScatterRows("add", c.Variable(0), c.Input(1), c.Input(2)));
+// Those rows of the part, [rows..., ...]; `otherwise` stands for others.
+HloValue RowsOfPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows, double otherwise) {
+  const HloValue numbers = InOwnPart(hlo, part, rows);
+  const HloValue found = hlo.GatherRows(part, numbers);
+  const HloValue end = hlo.FullLike(numbers, static_cast<double>(part.dim(0)));
+  const HloValue is_own = hlo.Binary("and", hlo.Compare("GE", numbers, hlo.FullLike(numbers, 0)),
+                                     hlo.Compare("LT", numbers, end));
+  std::vector<int64_t> axes;
+  for (int64_t axis = 0; axis < numbers.rank(); ++axis) axes.push_back(axis);
+  return hlo.Select(hlo.BroadcastInDim(is_own, found.shape, axes), found,
+                    hlo.FullLike(found, otherwise));
 }
-void LowerScatterSub(LowerContext& c) {
-  const HloValue less = c.hlo().Unary("negate", c.Input(2));
-  c.Assign(0, c.hlo().ScatterRows("add", c.Variable(0), c.Input(1), less));
+
+// Every replica is told the numbers of all, looks among its rows, and gets the sum of what was
+// found for its own numbers: one has the row, the others zeros.
+HloValue GatherFromParts(LowerContext& c, const HloValue& part) {
+  HloBuilder& hlo = c.hlo();
+  const auto last = static_cast<double>(VariableShape(c.node().input(0)).dim(0) - 1);
+  const HloValue rows = hlo.Binary("minimum", hlo.Binary("maximum", c.Input(1), 0), last);
+  if (c.node().HasAttr(kOwnRows)) return RowsOfPart(hlo, part, rows, 1);
+  const HloValue own = hlo.Reshape(rows, Shape({rows.shape.elements()}));
+  const HloValue found = RowsOfPart(hlo, part, hlo.AllGather(own, c.replicas()), 0);
+  return hlo.Reshape(hlo.ReduceScatterSum(found, c.replicas()), c.OutputShape(0));
 }
-void LowerScatterUpdate(LowerContext& c) {
-  c.Assign(0, c.hlo().ScatterRows("set", c.Variable(0), c.Input(1), c.Input(2)));
+
+// An index that is outside takes the row at that end.
+void LowerResourceGather(LowerContext& c) {
+  const HloValue rows = ValueRead(c);
+  c.Output(0, c.HasPart(0) ? GatherFromParts(c, rows) : c.hlo().GatherRows(rows, c.Input(1)));
 }
+
+// Indices that are outside are no rows. All replicas write the same, and who has a part those of it
+// alone.
+void Scatter(LowerContext& c, std::string_view op, const HloValue& updates) {
+  const HloValue now = c.Variable(0);
+  const HloValue rows = c.HasPart(0) ? InOwnPart(c.hlo(), now, c.Input(1)) : c.Input(1);
+  c.Assign(0, c.hlo().ScatterRows(op, now, rows, updates));
+}
+void LowerScatterAdd(LowerContext& c) { Scatter(c, "add", c.Input(2)); }
+void LowerScatterSub(LowerContext& c) { Scatter(c, "add", c.hlo().Unary("negate", c.Input(2))); }
+void LowerScatterUpdate(LowerContext& c) { Scatter(c, "set", c.Input(2)); }
 
 const OpDef kStateOps[] = {
     {.name = "VarHandleOp",
@@ -469,7 +502,8 @@ const OpDef kStateOps[] = {
      .hlo = LowerScatterAdd,
      .flops = InputFlops,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .writes_rows = true},
     {.name = "ResourceScatterSub",
      .signature = kScatter,
      .shape = ScatterShape,
@@ -478,7 +512,8 @@ const OpDef kStateOps[] = {
      .hlo = LowerScatterSub,
      .flops = InputFlops,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .writes_rows = true},
     {.name = "ResourceScatterUpdate",
      .signature = kScatter,
      .shape = ScatterShape,
@@ -486,7 +521,8 @@ const OpDef kStateOps[] = {
      .cpu = PlanScatterUpdate,
      .hlo = LowerScatterUpdate,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .writes_rows = true},
 };
 
 }  // namespace

@@ -172,6 +172,7 @@ EXCEPTIONS = {
     'embedding_config_spec.feature_columns': 'the tables of the model, all of them (embeddings.yaml)',
     'embedding_config_spec.partition_strategy': "only a TPU's checkpoint in slices shows it (embeddings_pod.yaml)",
     'FtrlParameters allow_zero_accumulator': 'it is checked: an accumulator of 0 is refused without it',
+    'tpuest.embeddings.device_table_bytes': 'only replicas on devices share tables so (recommenders.yaml)',
     'tpuest.uneven_batches': 'a batch that shows it is refused without it (uneven.yaml)',
     'tpuest.fsync': 'only a crash of the machine shows it',
     'tpuest.device': 'only a plugin shows it (device.yaml)',

@@ -130,15 +130,40 @@ HloValue HloBuilder::ScatterRows(std::string_view op, const HloValue& x, const H
   return Scatter(op, x, Reshape(indices, WithOneMore(indices.shape)), updates, RowAxes(x, indices));
 }
 
+namespace {
+
 // All replicas are one group. Without a channel it is a sum over replicas alone, which each core of
 // a replica makes with its peers; with one it would go over the cores of a replica as well.
-HloValue HloBuilder::AllReduceSum(const HloValue& x, int64_t replicas) {
+std::string AllReplicas(int64_t replicas) {
   std::vector<int64_t> group;
   for (int64_t replica = 0; replica < replicas; ++replica) group.push_back(replica);
-  return Op("all_reduce", {x},
-            fmt::format("{{replica_groups = dense<[[{}]]> : tensor<1x{}xi64>}}",
-                        fmt::join(group, ", "), replicas),
+  return fmt::format("replica_groups = dense<[[{}]]> : tensor<1x{}xi64>", fmt::join(group, ", "),
+                     replicas);
+}
+
+Shape WithRows(const Shape& shape, int64_t rows) {
+  Shape other = shape;
+  other.set_dim(0, rows);
+  return other;
+}
+
+}  // namespace
+
+HloValue HloBuilder::AllReduceSum(const HloValue& x, int64_t replicas) {
+  return Op("all_reduce", {x}, fmt::format("{{{}}}", AllReplicas(replicas)),
             BinaryRegion("add", x.dtype), x.dtype, x.shape);
+}
+
+HloValue HloBuilder::AllGather(const HloValue& x, int64_t replicas) {
+  return Op("all_gather", {x},
+            fmt::format("{{all_gather_dim = 0 : i64, {}}}", AllReplicas(replicas)), "", x.dtype,
+            WithRows(x.shape, x.dim(0) * replicas));
+}
+
+HloValue HloBuilder::ReduceScatterSum(const HloValue& x, int64_t replicas) {
+  return Op("reduce_scatter", {x},
+            fmt::format("{{scatter_dimension = 0 : i64, {}}}", AllReplicas(replicas)),
+            BinaryRegion("add", x.dtype), x.dtype, WithRows(x.shape, x.dim(0) / replicas));
 }
 
 }  // namespace tpuest

@@ -118,6 +118,11 @@ class HloBuilder {
                        const HloValue& updates);
   // The sum over all replicas of the run.
   HloValue AllReduceSum(const HloValue& x, int64_t replicas);
+  // Every replica's x [n, ...] in their order: [replicas * n, ...].
+  HloValue AllGather(const HloValue& x, int64_t replicas);
+  // The sum of every replica's x [replicas * n, ...], of which replica r has rows r * n and
+  // following: [n, ...].
+  HloValue ReduceScatterSum(const HloValue& x, int64_t replicas);
 
   // ---- anything else
   // attrs: "{dimension = 1 : i64}" or ""; regions: "({ ^bb0(...): ... })" or "".

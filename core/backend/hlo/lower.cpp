@@ -65,6 +65,7 @@ class Lowering {
   void FindFeeds();
   void FindVariables();
   void SpreadTables();
+  void SpreadTablesOverReplicas();
   // Whether the variable is a table that this one shares the fate of: itself, or a slot of it.
   [[nodiscard]] bool BelongsTo(size_t variable, const std::string& table) const;
   [[nodiscard]] bool IsLowered(const Node& node) const;
@@ -84,6 +85,7 @@ class Lowering {
   std::vector<HloValue> variable_types_;
   std::vector<const Node*> variable_nodes_;
   std::vector<Partition> variable_partitions_;
+  std::set<std::string> in_parts_;  // those of which a replica has a part
   // The state of the step that is lowered: start_ has the variables as the step found them, now_ as
   // the nodes lowered so far have left them. Nodes are lowered in graph order, which respects
   // inputs and control inputs; a read takes start_ unless it waits for an update.
@@ -123,6 +125,9 @@ class NodeContext final : public LowerContext {
           node_.name());
     now = std::move(value);
   }
+  [[nodiscard]] bool HasPart(int i) const override {
+    return lowering_.in_parts_.contains(NameOfVariable(node_.input(i)));
+  }
   [[nodiscard]] bool OutputIsCut() const override {
     return lowering_.schedule_.nodes[static_cast<size_t>(node_.id())].rows == Rows::kEach;
   }
@@ -151,6 +156,7 @@ Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
   FindFeeds();
   FindVariables();
   SpreadTables();
+  SpreadTablesOverReplicas();
 }
 
 void Lowering::FindFeeds() {
@@ -218,6 +224,40 @@ void Lowering::SpreadTables() {
   }
 }
 
+// Where the tables that are read and written by row alone are too large for a core, the replicas
+// share their rows. Those of several processes do not: each process has all that it saves.
+void Lowering::SpreadTablesOverReplicas() {
+  constexpr int64_t kLeastBytes = int64_t{1} << 20;
+  if (options_.replicas == 1 || options_.partitions > 1 || options_.collective != nullptr) return;
+  std::set<std::string> by_row;
+  std::set<std::string> otherwise;
+  for (const auto& node : bound_.graph->nodes()) {
+    if (!IsLowered(*node)) continue;
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const Value& input = node->inputs()[i];
+      if (input.node->op().source != ValueSource::kVariable) continue;
+      const bool is_by_row = i == 0 && (node->op().looks_up_rows || node->op().writes_rows);
+      (is_by_row ? by_row : otherwise).insert(NameOfVariable(input));
+    }
+  }
+  std::vector<size_t> tables;
+  int64_t all = 0;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    const HloValue& type = variable_types_[i];
+    const int64_t bytes = type.shape.elements() * static_cast<int64_t>(SizeOf(type.dtype));
+    const bool is_table = by_row.contains(variables_[i]) && !otherwise.contains(variables_[i]);
+    if (!is_table || type.shape.rank() != 2 || bytes < kLeastBytes) continue;
+    tables.push_back(i);
+    all += bytes;
+  }
+  if (all <= options_.device.table_bytes) return;
+  for (const size_t i : tables) {
+    variable_partitions_[i] = {options_.replicas, 1};
+    variable_types_[i].shape = FirstPartShape(variable_types_[i].shape, variable_partitions_[i]);
+    in_parts_.insert(variables_[i]);
+  }
+}
+
 std::vector<HloValue> Lowering::FeedArguments(HloBuilder& hlo,
                                               const std::vector<HloValue>& types) const {
   std::vector<HloValue> arguments;
@@ -243,8 +283,9 @@ std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
   std::vector<HloValue> arguments;
   for (size_t i = 0; i < variables_.size(); ++i) {
     hlo.SetLocation(variables_[i], variable_nodes_[i]->origin());
-    arguments.push_back(
-        hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape, variable_partitions_[i]));
+    const bool is_part = in_parts_.contains(variables_[i]);
+    arguments.push_back(hlo.Argument(variable_types_[i].dtype, variable_types_[i].shape,
+                                     is_part ? Partition() : variable_partitions_[i]));
   }
   hlo.SetLocation("", {});
   return arguments;

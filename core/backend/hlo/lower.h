@@ -37,6 +37,9 @@ class LowerContext {
   [[nodiscard]] virtual HloValue Variable(int i) = 0;
   [[nodiscard]] virtual HloValue VariableAtStart(int i) = 0;
   virtual void Assign(int i, HloValue value) = 0;
+  // Whether the replicas share the rows of this variable: its value here, [rows of a part, ...],
+  // is this replica's part of it (partition.h).
+  [[nodiscard]] virtual bool HasPart(int i) const = 0;
 
   // True if the results are rows of the batch, so that replica r has rows r * rows and following of
   // the run's.
@@ -61,8 +64,8 @@ struct LoweredModule {
   int64_t stack = 1;                   // most steps of one run
   std::vector<std::string> variables;  // by name, in the order of the arguments
   std::vector<bool> assigned;          // of each variable, whether its value changes
-  // How the cores of a replica share each variable: tables that are looked up by row, and their
-  // slots, are cut by row where they are large.
+  // How the cores of a replica, or all replicas, share each variable: tables that are looked up by
+  // row, and their slots, are cut by row where they are large.
   std::vector<Partition> variable_partitions;
   std::vector<Shape> fetches;  // of one step, as spec.fetches
 };

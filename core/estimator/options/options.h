@@ -241,6 +241,7 @@ struct EmbeddingsOptions {
   std::string layout = "auto";
   int64_t whole_table_bytes = int64_t{4} << 30;
   int64_t shared_table_bytes = int64_t{16} << 20;
+  int64_t device_table_bytes = int64_t{8} << 30;
   std::optional<int64_t> max_resident_bytes;
   int64_t admit_after = 1;
   std::optional<int64_t> evict_after_steps;
@@ -264,6 +265,11 @@ struct EmbeddingsOptions {
     v("shared_table_bytes", shared_table_bytes,
       {.help = "the processes of a group share the rows of a table that has more bytes, slots and "
                "all: each holds and updates its own; a smaller one is whole in every process",
+       .tpuest = true,
+       .changes_bits = false});
+    v("device_table_bytes", device_table_bytes,
+      {.help = "on devices: where all tables together have more bytes, slots and all, the replicas "
+               "share their rows; otherwise each has all of them",
        .tpuest = true,
        .changes_bits = false});
     v("max_resident_bytes", max_resident_bytes,
