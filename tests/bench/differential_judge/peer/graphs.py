@@ -39,7 +39,9 @@ def weights_of():
     And each accumulator of Ftrl: it takes a power of it before and after a step and divides what they are
     apart by the rate, so that a last place, in which powers differ from library to library, becomes many.
     """
-    accumulators = [variable for variable in V1.global_variables() if variable.op.name.endswith("/Ftrl")]
+    accumulators = [variable for variable in V1.global_variables()
+                    if variable.op.name.endswith("/Ftrl")  # tf.train's, and Keras'
+                    or "Ftrl/" in variable.op.name and variable.op.name.endswith("/accumulator")]
     return [(variable.read_value().name, variable.initializer.name, variable.initializer.inputs[1].name)
             for variable in V1.trainable_variables() + accumulators]
 
