@@ -16,6 +16,14 @@ Value GatherReplicas(Value x, int replicas, std::string_view name) {
   return x.graph().Add("_GatherReplicas", {x}, {{"replicas", int64_t{replicas}}}, name);
 }
 
+GatheredRows GatherRowsOf(const std::string& table, Value indices, Value values, int replicas) {
+  const auto gathered = [&](Value x) {
+    return x.graph().Add("_GatherReplicas", {x},
+                         {{"replicas", int64_t{replicas}}, {std::string(kRowsOf), table}});
+  };
+  return {gathered(indices), gathered(values)};
+}
+
 SummedRows SumRowsOfReplicas(Value indices, Value values, int replicas, std::string_view name) {
   Node* const node = values.graph().AddNode("_SumRowsOfReplicas", {indices, values},
                                             {{"replicas", int64_t{replicas}}}, name);

@@ -11,6 +11,14 @@ namespace tpuest::ops {
 // The x [n, ...] of all replicas, in their order: [replicas * n, ...]. x has the same shape on
 // each.
 Value GatherReplicas(Value x, int replicas, std::string_view name = "");
+// Rows' numbers and values of all replicas, for the update of the table of this name and nothing
+// else: numbers of rows that another process owns may be -1 there, and their values are any finite
+// numbers then.
+struct GatheredRows {
+  Value indices;  // [replicas * n]
+  Value values;   // [replicas * n, D]
+};
+GatheredRows GatherRowsOf(const std::string& table, Value indices, Value values, int replicas);
 
 struct SummedRows {
   Value indices;  // [m]: each row that is there once, then -1

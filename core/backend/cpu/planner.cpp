@@ -495,7 +495,11 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
 void Planner::PlanGatherReplicas(Node& node, int phase) {
   const Value input = node.input(0);
   const size_t bytes = static_cast<size_t>(input.shape().elements()) * SizeOf(input.dtype());
-  const GatherJob job{buffers_.Use(input, false), buffers_.Use(node.output(0), false), bytes};
+  GatherJob job{.in = buffers_.Use(input, false),
+                .out = buffers_.Use(node.output(0), false),
+                .bytes = bytes,
+                .dtype = input.dtype()};
+  if (node.HasAttr(kRowsOf)) job.rows = variables_.RowsOf(node.Attr<std::string>(kRowsOf));
   const NodeSchedule& source = At(*input.node);
   Check(source.result_level == Level::kReplica || source.phase < phase,
         "'{}' gathers what its own phase computes", node.name());

@@ -15,8 +15,9 @@ class ProgramVariables {
   explicit ProgramVariables(VariableStore& store) : store_(store) {}
 
   // nullptr: it is not kept by rows.
-  [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const {
-    return store_.FindRows(NameOf(handle));
+  [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const { return RowsOf(NameOf(handle)); }
+  [[nodiscard]] const RowColumn* RowsOf(const std::string& name) const {
+    return store_.FindRows(name);
   }
   // A lookup that needs rows which other processes own (row_owners.h).
   [[nodiscard]] bool AsksForRows(const Node& node) const {

@@ -46,7 +46,8 @@ void WriteNode(const Node& node, pb::NodeDef& out) {
   for (const Value& input : node.inputs()) out.add_input(input.name());
   for (const Node* const control : node.control_inputs()) out.add_input("^" + control->name());
   for (const auto& [name, value] : node.attrs()) {
-    if (name != kOwnRows) WriteAttr(value, (*out.mutable_attr())[name]);
+    if (name == kOwnRows || name == kRowsOf) continue;
+    WriteAttr(value, (*out.mutable_attr())[name]);
   }
 }
 

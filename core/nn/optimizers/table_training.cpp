@@ -62,11 +62,11 @@ Value OfReplica(Value x, int replicas, int r) {
 }
 
 // The gradients of the replicas, each summed within its replica, one behind the other.
-RowGradients InTurn(const IndexedSlices& slices, int replicas, Value multiplier) {
+RowGradients InTurn(const std::string& table, const IndexedSlices& slices, int replicas,
+                    Value multiplier) {
   const UniqueRows own = SumDuplicates(slices);
-  const Value indices = ops::GatherReplicas(own.indices, replicas);
-  Value sums = ops::GatherReplicas(own.sums, replicas);
-  if (multiplier.valid()) sums = ops::Mul(sums, multiplier);
+  const auto [indices, gathered] = ops::GatherRowsOf(table, own.indices, own.sums, replicas);
+  const Value sums = multiplier.valid() ? ops::Mul(gathered, multiplier) : gathered;
   const ops::UniqueResult rows = ops::Unique(indices);
   const Value count = ops::Size(rows.y);
   std::vector<Value> gradients;
@@ -129,10 +129,10 @@ class TableStep {
     }
     MarkByRows();
     if (replicas_ > 1 && !RowOptionsOf(optimizer_).use_gradient_accumulation) {
-      return ApplyToRows(optimizer_, variable_, rate_, InTurn(slices_, replicas_, multiplier_));
+      return ApplyToRows(optimizer_, variable_, rate_,
+                         InTurn(variable_.name, slices_, replicas_, multiplier_));
     }
-    const Trained own{&variable_, slices_, replicas_};
-    const UniqueRows rows = SumDuplicates(std::get<IndexedSlices>(OverReplicas(own)));
+    const UniqueRows rows = SumOverReplicas();
     return ApplyToRows(optimizer_, variable_, rate_,
                        {.indices = rows.indices, .gradients = {Scaled(rows.sums)}});
   }
@@ -143,6 +143,14 @@ class TableStep {
     Variable* const table = graph_.FindVariable(variable_.name);
     table->by_rows = true;
     table->table = table->name;
+  }
+  [[nodiscard]] UniqueRows SumOverReplicas() const {
+    const UniqueRows own = SumDuplicates(slices_);
+    if (replicas_ == 1) return own;
+    const auto [indices, sums] =
+        ops::GatherRowsOf(variable_.name, own.indices, own.sums, replicas_);
+    const ops::SummedRows rows = ops::SumRowsOfReplicas(indices, sums, replicas_);
+    return {.sums = rows.sums, .indices = rows.indices};
   }
   [[nodiscard]] Value Scaled(Value gradient) const {
     return multiplier_.valid() ? ops::Mul(gradient, multiplier_) : gradient;

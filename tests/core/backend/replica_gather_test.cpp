@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/message.h"
+#include "core/backend/row_table.h"
+#include "tests/core/backend/numbered_rows.h"
+
 namespace tpuest {
 namespace {
 
@@ -19,13 +23,31 @@ class SecondOfTwo final : public Collective {
     return {"abcdAB", std::string(given)};
   }
   [[nodiscard]] std::vector<std::string> Exchange(
-      const std::vector<std::string>& /*for_each*/) override {
-    return {};
+      const std::vector<std::string>& for_each) override {
+    sent = for_each;
+    return {given, ""};
   }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
+  std::string given;              // by the other process, to this one
+  std::vector<std::string> sent;  // to each
+
  private:
   std::vector<ReplicaRange> parts_ = {{2, 2}};
+};
+
+class NoOthers final : public RowOwners {
+ public:
+  using RowOwners::RowOwners;
+  [[nodiscard]] std::vector<int64_t> Written(const std::string& /*table*/, int64_t /*first*/,
+                                             int64_t /*n*/) override {
+    return {};
+  }
+  [[nodiscard]] std::vector<bool> Read(const std::string& /*variable*/, int64_t /*table_rows*/,
+                                       std::span<const int64_t> rows, int64_t /*width*/,
+                                       float* /*to*/) override {
+    return std::vector<bool>(rows.size());
+  }
 };
 
 }  // namespace
@@ -43,6 +65,54 @@ TEST_CASE("each process has what all replicas give, in their order") {
   GatherReplicas(jobs, others.share(), at, &others);
   CHECK(all[0] == "abcdefgh");
   CHECK(all[1] == "ABEF");
+}
+
+TEST_CASE("of a table that processes share each gets the gradients of the rows that it owns") {
+  const auto table = std::make_shared<RowTable>(
+      10, 1, Numbered(),
+      RowKeeping{.owners = std::make_shared<NoOthers>(2, 1, RowDeal::kMod), .least_shared = 0});
+  const RowColumn rows{table, 0};
+  // Of replicas 2 and 3: three numbers each, and a gradient of one number each.
+  int64_t own[] = {5, 4, -1, 1, 9, 8};
+  float gradients[] = {.5F, .4F, 0, .1F, .9F, .8F};
+  std::vector<int64_t> numbers(12, 77);
+  std::vector<float> values(12, 77);
+  const std::vector<GatherJob> jobs = {{{0}, {1}, 3 * sizeof(int64_t), &rows, DType::kInt64},
+                                       {{2}, {3}, 3 * sizeof(float), &rows, DType::kFloat}};
+  const auto at = [&](Buffer buffer, int replica) -> char* {
+    switch (buffer.id) {
+      case 0:
+        return reinterpret_cast<char*>(own + 3 * replica);
+      case 1:
+        return reinterpret_cast<char*>(numbers.data());
+      case 2:
+        return reinterpret_cast<char*>(gradients + 3 * replica);
+      default:
+        return reinterpret_cast<char*>(values.data());
+    }
+  };
+  SecondOfTwo others;
+  MessageWriter given;
+  given.List(std::vector<int64_t>{3, 1});
+  given.Numbers(std::vector<float>{.3F, .11F}.data(), 2);
+  given.List(std::vector<int64_t>{});
+  others.given = given.bytes();
+  SUBCASE("dealt out") {
+    table->Deal(nullptr);
+    GatherReplicas(jobs, others.share(), at, &others);
+    CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
+    CHECK(values == std::vector<float>{.3F, .11F, 0, 0, 0, 0, .5F, .4F, 0, .1F, .9F, .8F});
+    MessageReader sent(others.sent[0]);
+    CHECK(sent.List<int64_t>() == std::vector<int64_t>{4});
+    CHECK(sent.Number<float>() == .4F);
+    CHECK(sent.List<int64_t>() == std::vector<int64_t>{8});
+    CHECK(sent.Number<float>() == .8F);
+    CHECK(others.sent[1].empty());
+  }
+  SUBCASE("each process has all of it") {
+    CHECK_THROWS(GatherReplicas(jobs, others.share(), at, &others));  // "abcdAB" is no such message
+    CHECK(others.sent.empty());
+  }
 }
 
 TEST_CASE("one process gathers its own replicas") {
