@@ -193,7 +193,7 @@ TEST_CASE("small strands are lanes, but for those that wait for another one") {
     }
     for (int i = 0; i < 4; ++i) {
       const auto scaled = static_cast<float>(2 * (i + 1));
-      const Tensor now = store.Get(variables[static_cast<size_t>(i)]->name);
+      const Tensor& now = store.Get(variables[static_cast<size_t>(i)]->name);
       CHECK(now.data<float>()[0] == 20 * (scaled * scaled + scaled));
       CHECK(now.data<float>()[kMany - 1] == 20 * (scaled * scaled + scaled));
     }
