@@ -238,8 +238,7 @@ void RowTable::ReadRow(int column, int64_t row, int64_t place, float* to, DrawnR
   if (const float* const record = Held(row)) {
     std::copy_n(record + column * width_, width_, to + place * width_);
   } else {
-    drawn.firsts.push_back(static_cast<uint64_t>(row * width_));
-    drawn.places.push_back(place);
+    drawn.Add(row * width_, place);
   }
 }
 
@@ -272,8 +271,7 @@ void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const 
     } else if (guests_.written[static_cast<size_t>(guest)]) {
       std::copy_n(guests_.values.data() + guest * width_, width_, to + place * width_);
     } else {
-      drawn.firsts.push_back(static_cast<uint64_t>(rows[i] * width_));
-      drawn.places.push_back(place);
+      drawn.Add(rows[i] * width_, place);
     }
   }
   Draw(column, drawn, to);

@@ -132,6 +132,11 @@ class RowTable {
   struct DrawnRows {
     std::vector<uint64_t> firsts;  // elements of the variable
     std::vector<int64_t> places;
+
+    void Add(int64_t first, int64_t place) {
+      firsts.push_back(static_cast<uint64_t>(first));
+      places.push_back(place);
+    }
   };
   // A row of this process's own: read, or one more of those that are drawn.
   void ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const;

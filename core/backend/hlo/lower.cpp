@@ -17,6 +17,12 @@ void LowerContext::Fail(const std::string& message) const {
 namespace {
 
 constexpr std::string_view kGlobalStep = "global_step";
+// A smaller table is whole on each core.
+constexpr int64_t kLeastSpreadBytes = int64_t{1} << 20;
+
+int64_t BytesOf(const HloValue& value) {
+  return value.shape.elements() * static_cast<int64_t>(SizeOf(value.dtype));
+}
 
 // The name of the variable behind a handle.
 std::string NameOfVariable(const Value& handle) {
@@ -205,7 +211,6 @@ bool Lowering::BelongsTo(size_t variable, const std::string& table) const {
 // The cores of a replica share the rows of what is looked up by row: XLA's partitioner has each
 // core look among its own rows, and puts what they find together. Tables that are small stay whole.
 void Lowering::SpreadTables() {
-  constexpr int64_t kLeastBytes = int64_t{1} << 20;
   variable_partitions_.resize(variables_.size());
   if (options_.partitions == 1) return;
   for (const auto& node : bound_.graph->nodes()) {
@@ -216,8 +221,7 @@ void Lowering::SpreadTables() {
     const Shape shape = variable_types_[static_cast<size_t>(found - variables_.begin())].shape;
     for (size_t i = 0; i < variables_.size(); ++i) {
       const HloValue& type = variable_types_[i];
-      const int64_t bytes = type.shape.elements() * static_cast<int64_t>(SizeOf(type.dtype));
-      const bool is_large = type.shape.rank() == 2 && bytes >= kLeastBytes;
+      const bool is_large = type.shape.rank() == 2 && BytesOf(type) >= kLeastSpreadBytes;
       if (!is_large || type.shape != shape || !BelongsTo(i, table)) continue;
       variable_partitions_[i] = {options_.partitions, 1};
     }
@@ -227,7 +231,6 @@ void Lowering::SpreadTables() {
 // Where the tables that are read and written by row alone are too large for a core, the replicas
 // share their rows. Those of several processes do not: each process has all that it saves.
 void Lowering::SpreadTablesOverReplicas() {
-  constexpr int64_t kLeastBytes = int64_t{1} << 20;
   if (options_.replicas == 1 || options_.partitions > 1 || options_.collective != nullptr) return;
   std::set<std::string> by_row;
   std::set<std::string> otherwise;
@@ -244,11 +247,10 @@ void Lowering::SpreadTablesOverReplicas() {
   int64_t all = 0;
   for (size_t i = 0; i < variables_.size(); ++i) {
     const HloValue& type = variable_types_[i];
-    const int64_t bytes = type.shape.elements() * static_cast<int64_t>(SizeOf(type.dtype));
     const bool is_table = by_row.contains(variables_[i]) && !otherwise.contains(variables_[i]);
-    if (!is_table || type.shape.rank() != 2 || bytes < kLeastBytes) continue;
+    if (!is_table || type.shape.rank() != 2 || BytesOf(type) < kLeastSpreadBytes) continue;
     tables.push_back(i);
-    all += bytes;
+    all += BytesOf(type);
   }
   if (all <= options_.device.table_bytes) return;
   for (const size_t i : tables) {
@@ -512,7 +514,7 @@ LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& opti
   Lowering lowering(spec, options);
   int64_t bytes = 0;
   for (const HloValue& feed : lowering.Feeds()) {
-    bytes += feed.shape.elements() * static_cast<int64_t>(SizeOf(feed.dtype));
+    bytes += BytesOf(feed);
   }
   const int64_t fit = options.device.staging_bytes / std::max<int64_t>(1, bytes);
   const int64_t stack = std::max<int64_t>(1, std::min(options.steps_per_call, fit));

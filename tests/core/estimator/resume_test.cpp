@@ -60,6 +60,16 @@ class StopAt final : public ProgressListener {
   std::optional<int64_t> step_;
 };
 
+TrainResult TrainUntil(std::optional<int64_t> stop_at, const EstimatorOptions& options,
+                       const RangeOptions& input, const TrainLength& length) {
+  Home home;
+  StopAt stop(home.stop, stop_at);
+  EstimatorHome estimator_home = home.get();
+  estimator_home.progress = &stop;
+  Estimator estimator(LinearModel(), options, estimator_home);
+  return estimator.Train(RangeInput(input), length);
+}
+
 }  // namespace
 
 TEST_CASE("the last checkpoint is the same whatever the loops, saves and threads") {
@@ -129,16 +139,11 @@ TEST_CASE("a preempted run resumes to the same bytes") {
 TEST_CASE("a preempted run has the checkpoints of one that was not") {
   const auto train = [](const std::string& model_dir, int64_t iterations_per_loop, bool use_tpu,
                         std::optional<int64_t> stop_at) {
-    Home home;
     EstimatorOptions options =
         OptionsOf(model_dir, {.iterations_per_loop = iterations_per_loop, .save_every = 7});
     options.use_tpu = use_tpu;
     options.run_config.keep_checkpoint_max = 3;
-    StopAt stop(home.stop, stop_at);
-    EstimatorHome estimator_home = home.get();
-    estimator_home.progress = &stop;
-    Estimator estimator(LinearModel(), options, estimator_home);
-    return estimator.Train(RangeInput({.count = 50}), {.max_steps = 40}).exit_code;
+    return TrainUntil(stop_at, options, {.count = 50}, {.max_steps = 40}).exit_code;
   };
   for (const bool use_tpu : {false, true}) {
     for (const int64_t iterations_per_loop : {1, 3, 5, 100}) {
@@ -164,15 +169,10 @@ TEST_CASE("a preempted run has the checkpoints of one that was not") {
 
 TEST_CASE("a run that is preempted before it knows that its input has ended ends when it goes on") {
   const auto train = [](const std::string& model_dir, std::optional<int64_t> stop_at) {
-    Home home;
     EstimatorOptions options = OptionsOf(model_dir, {});
     options.use_tpu = false;
     options.run_config.keep_checkpoint_max = 2;
-    StopAt stop(home.stop, stop_at);
-    EstimatorHome estimator_home = home.get();
-    estimator_home.progress = &stop;
-    Estimator estimator(LinearModel(), options, estimator_home);
-    return estimator.Train(RangeInput({.count = 50, .repeat = 1}), {.unfinished_since = 0});
+    return TrainUntil(stop_at, options, {.count = 50, .repeat = 1}, {.unfinished_since = 0});
   };
   TemporaryFolder whole;
   CHECK(train(whole.path(), {}).global_step == 7);
