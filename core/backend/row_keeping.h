@@ -65,6 +65,7 @@ struct NotedTable {
 // A table, kept by rows or whole, whose rows are counted.
 struct CountedTable {
   std::shared_ptr<RowSights> sights;
+  int64_t rows = 0;
   int64_t width = 0;
   std::vector<RowVariable> variables;  // the weights first
 };

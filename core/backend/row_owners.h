@@ -14,6 +14,17 @@ namespace tpuest {
 // their number, kDiv runs of as many rows to each.
 enum class RowDeal { kMod, kDiv };
 
+// What is known of the rows of a table, in lines of numbers of which the first is the row's: of
+// those that
+enum class RowLines : int32_t {
+  kWritten,      // are written: it alone
+  kChanged,      // are noted as changed: it alone
+  kDropped,      // are noted as changed and not written: it alone
+  kSeen,         // are counted: all numbers of a Sight (row_sights.h)
+  kSeenChanged,  // are counted, and otherwise than when changes were last forgotten: as kSeen
+  kSeenGone      // were counted then, and no longer: it alone
+};
+
 class RowOwners {
  public:
   RowOwners(int processes, int rank, RowDeal deal)
@@ -23,6 +34,7 @@ class RowOwners {
   RowOwners& operator=(const RowOwners&) = delete;
 
   [[nodiscard]] int processes() const { return processes_; }
+  [[nodiscard]] int rank() const { return rank_; }
   // The process that has a row of a table of `rows`.
   [[nodiscard]] int OwnerOf(int64_t row, int64_t rows) const {
     if (deal_ == RowDeal::kMod) return static_cast<int>(row % processes_);
@@ -31,9 +43,13 @@ class RowOwners {
   [[nodiscard]] bool IsOwn(int64_t row, int64_t rows) const { return OwnerOf(row, rows) == rank_; }
 
   // What the others have; in the chief, while they wait for it. Error kLost.
-  // The numbers of their written rows of a table among first .. first + n - 1, the smallest first.
-  [[nodiscard]] virtual std::vector<int64_t> Written(const std::string& table, int64_t first,
-                                                     int64_t n) = 0;
+  // Their lines of a table for rows first .. first + n - 1, one behind the other, the smallest row
+  // first; and how many there are for all rows.
+  [[nodiscard]] virtual std::vector<int64_t> Lines(const std::string& table, RowLines what,
+                                                   int64_t first, int64_t n) = 0;
+  [[nodiscard]] virtual int64_t CountLines(const std::string& table, RowLines what) = 0;
+  // They forget which rows have changed.
+  virtual void ForgetChanges() = 0;
   // Rows of theirs of one variable, [rows.size(), width], which gets the values of those that are
   // written: says of which.
   [[nodiscard]] virtual std::vector<bool> Read(const std::string& variable, int64_t table_rows,

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "core/backend/row_slots.h"
@@ -26,8 +27,18 @@ class RowSet {
     rows_.clear();
     slots_.clear();
   }
-  [[nodiscard]] std::vector<int64_t> Sorted() const {
-    std::vector<int64_t> rows = rows_;
+  template <class Keeps>
+  void KeepIf(const Keeps& keeps) {
+    std::erase_if(rows_, [&](int64_t row) { return !keeps(row); });
+    Index(4 * (rows_.size() + kFewest));
+  }
+  [[nodiscard]] size_t size() const { return rows_.size(); }
+  [[nodiscard]] std::vector<int64_t> Sorted() const { return Sorted(0, INT64_MAX); }
+  // Those among first .. first + n - 1.
+  [[nodiscard]] std::vector<int64_t> Sorted(int64_t first, int64_t n) const {
+    std::vector<int64_t> rows;
+    std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(rows),
+                 [&](int64_t row) { return row >= first && row - first < n; });
     std::sort(rows.begin(), rows.end());
     return rows;
   }

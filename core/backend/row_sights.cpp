@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "core/backend/row_set.h"
@@ -63,7 +64,8 @@ bool RowSights::IsTrained(int64_t row) const {
   return at != 0 && sights_[at - 1].is_trained != 0;
 }
 
-void RowSights::Count(int64_t row, int64_t step) {
+Sight& RowSights::At(int64_t row) {
+  sorted_ = {};
   size_t slot = SlotOf(row);
   if (slots_[slot] == 0) {
     if (SlotsFor(sights_.size() + 1) > slots_.size()) {
@@ -74,7 +76,11 @@ void RowSights::Count(int64_t row, int64_t step) {
     sights_.push_back({.row = row, .is_trained = rules_.admit_after == 1});
     slots_[slot] = static_cast<uint32_t>(sights_.size());
   }
-  Sight& sight = sights_[slots_[slot] - 1];
+  return sights_[slots_[slot] - 1];
+}
+
+void RowSights::Count(int64_t row, int64_t step) {
+  Sight& sight = At(row);
   if (sight.count > 0 && sight.last_step == step) return;
   sight.last_step = step;
   if (sight.count < UINT32_MAX) ++sight.count;
@@ -111,22 +117,41 @@ std::vector<int64_t> RowSights::Forget(int64_t step) {
     if (changed_ != nullptr) changed_->Insert(sight.row);
   }
   if (forgotten.empty()) return forgotten;
-  std::erase_if(sights_, is_old);
-  sights_.shrink_to_fit();
-  Index(sights_.size());
+  Erase(is_old);
   std::sort(forgotten.begin(), forgotten.end());
   return forgotten;
 }
 
-std::vector<Sight> RowSights::Sorted() const {
-  std::vector<Sight> sights = sights_;
-  std::sort(sights.begin(), sights.end(),
-            [](const Sight& a, const Sight& b) { return a.row < b.row; });
+void RowSights::Erase(const std::function<bool(const Sight&)>& is_gone) {
+  sorted_ = {};
+  std::erase_if(sights_, is_gone);
+  sights_.shrink_to_fit();
+  Index(sights_.size());
+}
+
+std::vector<Sight> RowSights::Sorted(int64_t first, int64_t n) const {
+  const auto row_at = [this](uint32_t place) { return sights_[place].row; };
+  if (sorted_.empty()) {
+    sorted_.resize(sights_.size());
+    std::iota(sorted_.begin(), sorted_.end(), 0);
+    std::sort(sorted_.begin(), sorted_.end(),
+              [&](uint32_t a, uint32_t b) { return row_at(a) < row_at(b); });
+  }
+  std::vector<Sight> sights;
+  auto at = std::partition_point(sorted_.begin(), sorted_.end(),
+                                 [&](uint32_t place) { return row_at(place) < first; });
+  for (; at != sorted_.end() && row_at(*at) - first < n; ++at) sights.push_back(sights_[*at]);
   return sights;
+}
+
+void RowSights::KeepIf(const std::function<bool(int64_t row)>& keeps) {
+  Erase([&](const Sight& sight) { return !keeps(sight.row); });
+  if (changed_ != nullptr) changed_->KeepIf(keeps);
 }
 
 void RowSights::Set(std::vector<Sight> sights) {
   seen_.clear();
+  sorted_ = {};
   sights_ = std::move(sights);
   Index(sights_.size());
 }

@@ -396,7 +396,8 @@ void RowTable::Fill(int64_t first, int64_t n) const {
 void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const {
   ReadHere(column, first, n, to);
   if (!is_dealt_) return;
-  const std::vector<int64_t> rows = owners_->Written(variables_.front().name, first, n);
+  const std::vector<int64_t> rows =
+      owners_->Lines(variables_.front().name, RowLines::kWritten, first, n);
   if (rows.empty()) return;
   std::vector<int64_t> places;
   for (const int64_t row : rows) places.push_back(row - first);
@@ -454,7 +455,8 @@ std::vector<int64_t> RowTable::WrittenRows() const {
   std::vector<int64_t> rows = HeldRows();
   if (!is_dealt_) return rows;
   const auto own = static_cast<int64_t>(rows.size());
-  const std::vector<int64_t> others = owners_->Written(variables_.front().name, 0, rows_);
+  const std::vector<int64_t> others =
+      owners_->Lines(variables_.front().name, RowLines::kWritten, 0, rows_);
   rows.insert(rows.end(), others.begin(), others.end());
   std::inplace_merge(rows.begin(), rows.begin() + own, rows.end());
   return rows;

@@ -1,13 +1,12 @@
 #include "core/estimator/checkpoint/row_entries.h"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <utility>
 
-#include "core/backend/row_set.h"
 #include "core/backend/row_table.h"
+#include "core/backend/table_lines.h"
 #include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/io/row_names.h"
@@ -100,11 +99,8 @@ bool IsByRows(const RowTable& table, int64_t whole_table_bytes) {
   return WholeBytes(Shape({table.rows(), table.width()})) > whole_table_bytes;
 }
 
-Keys NotWritten(const RowTable& table, const Keys& keys) {
-  auto rows = std::make_shared<std::vector<int64_t>>();
-  std::copy_if(keys->begin(), keys->end(), std::back_inserter(*rows),
-               [&](int64_t row) { return !table.IsWritten(row); });
-  return rows;
+Keys KeysOf(std::vector<int64_t> rows) {
+  return std::make_shared<const std::vector<int64_t>>(std::move(rows));
 }
 
 }  // namespace
@@ -119,7 +115,7 @@ std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_
     const bool is_whole = !IsByRows(*table, whole_table_bytes);
     Keys keys;
     if (!is_whole) {
-      keys = std::make_shared<const std::vector<int64_t>>(table->WrittenRows());
+      keys = KeysOf(table->WrittenRows());
       entries.push_back({RowKeysName(table->variables().front().name), {}, KeyStream(keys)});
     }
     for (size_t i = 0; i < table->variables().size(); ++i) {
@@ -140,11 +136,14 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
   std::vector<NamedTensor> entries;
   std::vector<TableVariable> variables;
   for (const auto& [weights, table] : store.noted()) {
-    const auto keys = std::make_shared<const std::vector<int64_t>>(table.changed->Sorted());
+    const auto lines = [&](RowLines what) {
+      return KeysOf(AllLines(store, weights, what, 0, INT64_MAX));
+    };
+    const Keys keys = lines(RowLines::kChanged);
     entries.push_back({ChangedRowsName(weights), {}, KeyStream(keys)});
     const RowColumn* const rows = store.FindRows(weights);
     if (rows != nullptr && IsByRows(*rows->table, whole_table_bytes)) {
-      entries.push_back({DroppedRowsName(weights), {}, KeyStream(NotWritten(*rows->table, keys))});
+      entries.push_back({DroppedRowsName(weights), {}, KeyStream(lines(RowLines::kDropped))});
     }
     for (const std::string& variable : table.variables) {
       entries.push_back({ChangedValuesName(variable), {}, ValuesOf(store, variable, keys)});

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
-#include "core/backend/row_set.h"
+#include "core/backend/table_lines.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/saved_entries.h"
 #include "core/io/increment.h"
@@ -16,39 +17,33 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kSeen = "tpuest/seen/";
-constexpr int64_t kSeenNumbers = 4;  // of a row
-constexpr size_t kSightsAtOnce = size_t{1} << 15;
+constexpr auto kSeenNumbers = static_cast<int64_t>(Sight::kNumbers);  // of a row
+constexpr int64_t kLinesAtOnce = int64_t{1} << 15;
 
-// The numbers of what is known of a row, as an entry has them.
-using SeenNumbers = std::array<int64_t, kSeenNumbers>;
-
-SeenNumbers NumbersOf(const Sight& sight) {
-  return {sight.row, sight.count, sight.last_step, sight.is_trained};
+// The rows in as many runs as have about so many lines each.
+std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
+                                                 const std::string& weights, int64_t rows) {
+  const int64_t lines = CountAllLines(store, weights, RowLines::kSeen);
+  const int64_t runs = lines / kLinesAtOnce + 1;
+  return std::make_shared<StreamedTensor>(StreamedTensor{
+      .dtype = DType::kInt64,
+      .shape = Shape({lines, kSeenNumbers}),
+      .write = [&store, weights, rows, runs](const TakeBytesFn& take) {
+        const int64_t most = rows / runs + 1;
+        for (int64_t first = 0; first < rows; first += most) {
+          const std::vector<int64_t> numbers =
+              AllLines(store, weights, RowLines::kSeen, first, most);
+          take({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
+        }
+      }});
 }
 
-Sight SightOf(const SeenNumbers& numbers) {
-  return {.row = numbers[0],
-          .last_step = numbers[2],
-          .count = static_cast<uint32_t>(std::clamp<int64_t>(numbers[1], 0, UINT32_MAX)),
-          .is_trained = numbers[3] == 1 ? 1U : 0U};
-}
-
-std::shared_ptr<const StreamedTensor> SeenStream(std::vector<Sight> known) {
-  const auto sights = std::make_shared<const std::vector<Sight>>(std::move(known));
-  return std::make_shared<StreamedTensor>(
-      StreamedTensor{.dtype = DType::kInt64,
-                     .shape = Shape({static_cast<int64_t>(sights->size()), kSeenNumbers}),
-                     .write = [sights](const TakeBytesFn& take) {
-                       std::vector<SeenNumbers> numbers;
-                       for (size_t first = 0; first < sights->size(); first += kSightsAtOnce) {
-                         numbers.clear();
-                         const size_t end = std::min(first + kSightsAtOnce, sights->size());
-                         for (size_t i = first; i < end; ++i)
-                           numbers.push_back(NumbersOf((*sights)[i]));
-                         take({reinterpret_cast<const char*>(numbers.data()),
-                               numbers.size() * sizeof(SeenNumbers)});
-                       }
-                     }});
+// Lines of numbers, [n, numbers] or, of one, [n].
+Tensor TensorOf(const std::vector<int64_t>& lines, int64_t numbers) {
+  const int64_t n = static_cast<int64_t>(lines.size()) / numbers;
+  Tensor tensor(DType::kInt64, numbers == 1 ? Shape({n}) : Shape({n, numbers}));
+  std::copy(lines.begin(), lines.end(), tensor.data<int64_t>());
+  return tensor;
 }
 
 }  // namespace
@@ -56,7 +51,7 @@ std::shared_ptr<const StreamedTensor> SeenStream(std::vector<Sight> known) {
 std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
   for (const auto& [weights, table] : store.counted()) {
-    entries.push_back({SeenName(weights), {}, SeenStream(table.sights->Sorted())});
+    entries.push_back({SeenName(weights), {}, SeenStream(store, weights, table.rows)});
   }
   return entries;
 }
@@ -64,19 +59,11 @@ std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
 std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
   for (const auto& [weights, table] : store.counted()) {
-    std::vector<Sight> sights;
-    std::vector<int64_t> gone;
-    for (const int64_t row : table.sights->changed()->Sorted()) {
-      if (const std::optional<Sight> sight = table.sights->Of(row)) {
-        sights.push_back(*sight);
-      } else {
-        gone.push_back(row);
-      }
-    }
-    entries.push_back({ChangedLinesName(SeenName(weights)), {}, SeenStream(std::move(sights))});
-    Tensor rows(DType::kInt64, {static_cast<int64_t>(gone.size())});
-    std::copy(gone.begin(), gone.end(), rows.data<int64_t>());
-    entries.push_back({GoneLinesName(SeenName(weights)), std::move(rows)});
+    const auto lines = [&](RowLines what) { return AllLines(store, weights, what, 0, table.rows); };
+    const std::string name = SeenName(weights);
+    entries.push_back(
+        {ChangedLinesName(name), TensorOf(lines(RowLines::kSeenChanged), kSeenNumbers)});
+    entries.push_back({GoneLinesName(name), TensorOf(lines(RowLines::kSeenGone), 1)});
   }
   return entries;
 }
@@ -91,7 +78,9 @@ std::string SeenName(const std::string& table) { return std::string(kSeen) + tab
 
 std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
   std::map<std::string, Tensor> all = store.tensors();
-  for (const NamedTensor& entry : SeenEntries(store)) {
+  for (const auto& [weights, table] : store.counted()) {
+    if (IsShared(store, weights)) continue;
+    const NamedTensor entry{SeenName(weights), {}, SeenStream(store, weights, table.rows)};
     Tensor numbers(DType::kInt64, entry.streamed->shape);
     auto* to = static_cast<char*>(numbers.raw());
     entry.streamed->write([&](std::string_view bytes) {
@@ -116,11 +105,11 @@ std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table
     const std::vector<int64_t> all = entries.Integers(name);
     int64_t next = 0;  // the least that a row's number may be
     for (size_t at = 0; at < all.size() && is_sound; at += kSeenNumbers) {
-      SeenNumbers numbers{};
-      std::copy_n(all.begin() + static_cast<int64_t>(at), kSeenNumbers, numbers.begin());
-      sights.push_back(SightOf(numbers));
-      is_sound = numbers[0] >= next && numbers[0] < rows && NumbersOf(sights.back()) == numbers;
-      next = numbers[0] + 1;
+      const auto line = std::span(all).subspan(at).first<Sight::kNumbers>();
+      sights.push_back(Sight::Of(line));
+      const std::array sound = sights.back().Line();
+      is_sound = line[0] >= next && line[0] < rows && std::ranges::equal(line, sound);
+      next = line[0] + 1;
     }
   }
   if (is_sound) return sights;

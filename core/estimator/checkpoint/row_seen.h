@@ -16,13 +16,13 @@
 
 namespace tpuest {
 
-// The entries of what was counted.
+// The entries of what was counted, which read the store as they are written.
 [[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
 // Those of an increment, of what has changed; and the names of the entries that it gives so.
 [[nodiscard]] std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store);
 [[nodiscard]] std::vector<std::string> SeenNames(const VariableStore& store);
 [[nodiscard]] std::string SeenName(const std::string& table);
-// The variables of a store that are kept whole, and these entries.
+// The variables of a store that are kept whole, and these entries of tables that no processes share.
 [[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
 [[nodiscard]] bool IsSeenEntry(std::string_view name);
 // What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.

@@ -200,6 +200,7 @@ void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const S
   for (const TableVariables& variables : TablesOf(graph)) {
     const Variable& weights = *variables.front();
     CountedTable table{.sights = std::make_shared<RowSights>(weights.name, rules, budget),
+                       .rows = weights.shape.dim(0),
                        .width = weights.shape.dim(1),
                        .variables = {}};
     for (const Variable* const variable : variables) {

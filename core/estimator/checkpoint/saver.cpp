@@ -46,8 +46,7 @@
 #include <set>
 #include <utility>
 
-#include "core/backend/row_set.h"
-#include "core/backend/row_sights.h"
+#include "core/backend/table_lines.h"
 #include "core/base/files.h"
 #include "core/base/mounted.h"
 #include "core/estimator/checkpoint/best_checkpoints.h"
@@ -161,10 +160,7 @@ void Saver::NoteBase(const std::string& prefix, const ResumePoint& resume,
     base_ = base;
   } else if (args_.incremental > 1 && !layout_ && !resume.cut) {
     base_ = {.prefix = prefix, .checksum = IndexChecksum(prefix)};
-    for (const auto& [weights, table] : args_.variables.noted()) table.changed->Clear();
-    for (const auto& [weights, table] : args_.variables.counted()) {
-      if (table.sights->changed() != nullptr) table.sights->changed()->Clear();
-    }
+    ForgetChanges(args_.variables);
   }
 }
 

@@ -82,7 +82,7 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
   while (true) {
     const TrainOrder next = TakeOrder(group);
     if (std::holds_alternative<EndBatchesOrder>(next)) break;
-    if (AnswerOfRows(group, next, model.variables())) continue;
+    if (AnswerOfRows(group, next, model.store())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
     Check(order != nullptr, "there is no such order between batches");
     group.At(Phase::kInput);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/backend/guest_rows.h"
+#include "core/backend/table_lines.h"
 #include "core/estimator/checkpoint/row_tables.h"
 
 namespace tpuest {
@@ -69,6 +70,55 @@ class Pieces {
   std::vector<Piece> of_owner_;
 };
 
+// The same of lines.
+class LinePieces {
+ public:
+  explicit LinePieces(Group& group) : group_(group), of_owner_(static_cast<size_t>(group.size())) {}
+
+  void Add(int owner, std::span<const int64_t> line) {
+    std::vector<int64_t>& piece = of_owner_[static_cast<size_t>(owner)];
+    piece.insert(piece.end(), line.begin(), line.end());
+    if (piece.size() * sizeof(int64_t) >= kPieceBytes) Send(owner);
+  }
+  void End() {
+    for (int owner = 1; owner < group_.size(); ++owner) {
+      if (!of_owner_[static_cast<size_t>(owner)].empty()) Send(owner);
+      Send(owner);
+    }
+  }
+
+ private:
+  void Send(int owner) {
+    MessageWriter message;
+    message.List(std::exchange(of_owner_[static_cast<size_t>(owner)], {}));
+    group_.Send(owner, Channel::kOrders, message.bytes());
+  }
+
+  Group& group_;
+  std::vector<std::vector<int64_t>> of_owner_;
+};
+
+// The tables of which each process has its own rows, by their weights: in all processes the same.
+std::vector<std::string> SharedTables(const VariableStore& store) {
+  std::vector<std::string> tables;
+  for (const std::shared_ptr<RowTable>& table : store.tables()) {
+    if (table->owners() != nullptr) tables.push_back(table->variables().front().name);
+  }
+  return tables;
+}
+
+// What is counted and noted of a table's rows.
+std::vector<RowLines> Watched(const VariableStore& store, const std::string& weights) {
+  const bool is_counted = store.counted().contains(weights);
+  const bool is_noted = store.noted().contains(weights);
+  std::vector<RowLines> watched;
+  if (is_counted) watched.push_back(RowLines::kSeen);
+  if (is_counted && is_noted) watched.push_back(RowLines::kSeenChanged);
+  if (is_counted && is_noted) watched.push_back(RowLines::kSeenGone);
+  if (is_noted) watched.push_back(RowLines::kChanged);
+  return watched;
+}
+
 void TakePieces(Group& group, RowTable& table) {
   while (true) {
     const std::string bytes = group.Receive(0, Channel::kOrders);
@@ -86,20 +136,32 @@ void TakePieces(Group& group, RowTable& table) {
 
 }  // namespace
 
-std::vector<int64_t> GroupRows::Written(const std::string& table, int64_t first, int64_t n) {
+std::vector<int64_t> GroupRows::Lines(const std::string& table, RowLines what, int64_t first,
+                                      int64_t n) {
   Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
-  GiveOrder(group_, RowNumbersOrder{.table = table, .first = first, .count = n});
+  GiveOrder(group_, RowLinesOrder{.table = table, .what = what, .first = first, .count = n});
   std::vector<int64_t> all;
   for (int rank = 1; rank < group_.size(); ++rank) {
     const std::string report = group_.Receive(rank, Channel::kReports);
-    const auto rows = MessageReader(report).List<int64_t>();
-    const auto before = static_cast<int64_t>(all.size());
-    all.insert(all.end(), rows.begin(), rows.end());
-    std::inplace_merge(all.begin(), all.begin() + before, all.end());
+    all = MergedLines(what, all, MessageReader(report).List<int64_t>());
   }
   return all;
 }
+
+int64_t GroupRows::CountLines(const std::string& table, RowLines what) {
+  Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
+  const std::lock_guard lock(mutex_);
+  GiveOrder(group_, CountLinesOrder{.table = table, .what = what});
+  int64_t count = 0;
+  for (int rank = 1; rank < group_.size(); ++rank) {
+    const std::string report = group_.Receive(rank, Channel::kReports);
+    count += MessageReader(report).Number<int64_t>();
+  }
+  return count;
+}
+
+void GroupRows::ForgetChanges() { GiveOrder(group_, ForgetChangesOrder()); }
 
 std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_rows,
                                   std::span<const int64_t> rows, int64_t width, float* to) {
@@ -179,10 +241,46 @@ void TakeRows(Group& group, const Graph& graph, VariableStore& store) {
   }
 }
 
-bool AnswerOfRows(Group& group, const TrainOrder& order, const VariableStore& store) {
+void DealLines(Group& group, VariableStore& store) {
+  for (const std::string& weights : SharedTables(store)) {
+    const RowTable& table = TableOf(store, weights);
+    for (const RowLines what : Watched(store, weights)) {
+      LinePieces pieces(group);
+      const std::vector<int64_t> lines = OwnLines(store, weights, what, 0, table.rows());
+      const size_t numbers = NumbersOfLine(what);
+      for (size_t at = 0; at < lines.size(); at += numbers) {
+        if (table.IsOwn(lines[at])) continue;
+        pieces.Add(table.owners()->OwnerOf(lines[at], table.rows()),
+                   std::span(lines).subspan(at, numbers));
+      }
+      pieces.End();
+    }
+    KeepOwnLines(store, weights);
+  }
+}
+
+void TakeLines(Group& group, VariableStore& store) {
+  for (const std::string& weights : SharedTables(store)) {
+    for (const RowLines what : Watched(store, weights)) {
+      while (true) {
+        const std::string bytes = group.Receive(0, Channel::kOrders);
+        const auto lines = MessageReader(bytes).List<int64_t>();
+        if (lines.empty()) break;
+        PutLines(store, weights, what, lines);
+      }
+    }
+  }
+}
+
+bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
   MessageWriter report;
-  if (const auto* const numbers = std::get_if<RowNumbersOrder>(&order)) {
-    report.List(TableOf(store, numbers->table).OwnRows(numbers->first, numbers->count));
+  if (const auto* const asked = std::get_if<RowLinesOrder>(&order)) {
+    report.List(OwnLines(store, asked->table, asked->what, asked->first, asked->count));
+  } else if (const auto* const counted = std::get_if<CountLinesOrder>(&order)) {
+    report.Number(CountOwnLines(store, counted->table, counted->what));
+  } else if (std::holds_alternative<ForgetChangesOrder>(order)) {
+    ForgetChanges(store);
+    return true;
   } else if (const auto* const values = std::get_if<RowValuesOrder>(&order)) {
     const RowTable& table = TableOf(store, values->variable);
     PutRows(report, table.RowsFor(store.FindRows(values->variable)->column, values->rows),

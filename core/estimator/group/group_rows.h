@@ -2,10 +2,14 @@
 // Tables whose rows the processes of a group share (core/backend/row_owners.h).
 //
 //   Start, Evaluate, Predict   the chief deals the rows of its tables out: each worker makes the
-//                              tables that the chief has, and gets its own rows in pieces
-//   Steps, Batch               rows of others are guests (core/backend/cpu/row_fetch.h)
-//   RowNumbers, RowValues      between those, the chief reads rows of the workers: for a
-//                              checkpoint, an export, a batch that it runs alone
+//                              tables that the chief has, and gets its own rows in pieces; for
+//                              training also what is counted and noted of them
+//   Steps, Batch               rows of others are guests (core/backend/cpu/row_fetch.h); each
+//                              process counts and notes its own
+//   RowLines, CountLines, RowValues
+//                              between those, the chief reads rows of the workers, and what is
+//                              known of them: for a checkpoint, an export, a batch that it runs
+//                              alone
 
 #include <cstdint>
 #include <mutex>
@@ -27,8 +31,10 @@ class GroupRows final : public RowOwners {
   GroupRows(Group& group, RowDeal deal)
       : RowOwners(group.size(), group.rank(), deal), group_(group) {}
 
-  [[nodiscard]] std::vector<int64_t> Written(const std::string& table, int64_t first,
-                                             int64_t n) override;
+  [[nodiscard]] std::vector<int64_t> Lines(const std::string& table, RowLines what, int64_t first,
+                                           int64_t n) override;
+  [[nodiscard]] int64_t CountLines(const std::string& table, RowLines what) override;
+  void ForgetChanges() override;
   [[nodiscard]] std::vector<bool> Read(const std::string& variable, int64_t table_rows,
                                        std::span<const int64_t> rows, int64_t width,
                                        float* to) override;
@@ -45,7 +51,12 @@ void DealRows(Group& group, const VariableStore& store);
 // store has and the chief shares already stay. Error kResource where the budget is spent.
 void TakeRows(Group& group, const Graph& graph, VariableStore& store);
 
-// In a worker: answers a RowNumbersOrder or a RowValuesOrder; false for others.
-[[nodiscard]] bool AnswerOfRows(Group& group, const TrainOrder& order, const VariableStore& store);
+// The same with what is counted and noted of rows that others own, once the tables are there, of
+// which the chief knew all so far. Error kResource as above.
+void DealLines(Group& group, VariableStore& store);
+void TakeLines(Group& group, VariableStore& store);
+
+// In a worker: carries out an order that is of rows alone; false for others.
+[[nodiscard]] bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store);
 
 }  // namespace tpuest

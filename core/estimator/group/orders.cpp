@@ -16,8 +16,10 @@ enum class OrderKind : int32_t {
   kPredict,
   kBatch,
   kEndBatches,
-  kRowNumbers,
+  kRowLines,
+  kCountLines,
   kRowValues,
+  kForgetChanges,
   kEnd
 };
 
@@ -106,17 +108,28 @@ void Write(OrderWriter& writer, const EndBatchesOrder& /*order*/) {
   writer.Number(OrderKind::kEndBatches);
 }
 
-void Write(OrderWriter& writer, const RowNumbersOrder& order) {
-  writer.Number(OrderKind::kRowNumbers);
+void Write(OrderWriter& writer, const RowLinesOrder& order) {
+  writer.Number(OrderKind::kRowLines);
   writer.Text(order.table);
+  writer.Number(order.what);
   writer.Number(order.first);
   writer.Number(order.count);
+}
+
+void Write(OrderWriter& writer, const CountLinesOrder& order) {
+  writer.Number(OrderKind::kCountLines);
+  writer.Text(order.table);
+  writer.Number(order.what);
 }
 
 void Write(OrderWriter& writer, const RowValuesOrder& order) {
   writer.Number(OrderKind::kRowValues);
   writer.Text(order.variable);
   writer.List(order.rows);
+}
+
+void Write(OrderWriter& writer, const ForgetChangesOrder& /*order*/) {
+  writer.Number(OrderKind::kForgetChanges);
 }
 
 void Write(OrderWriter& writer, const EndOrder& order) {
@@ -159,12 +172,20 @@ TrainOrder Read(OrderReader& reader) {
       return BatchOrder{.after = reader.Position()};
     case OrderKind::kEndBatches:
       return EndBatchesOrder();
-    case OrderKind::kRowNumbers: {
-      RowNumbersOrder order{.table = std::string(reader.Text())};
+    case OrderKind::kRowLines: {
+      RowLinesOrder order{.table = std::string(reader.Text())};
+      order.what = reader.Number<RowLines>();
       order.first = reader.Number<int64_t>();
       order.count = reader.Number<int64_t>();
       return order;
     }
+    case OrderKind::kCountLines: {
+      CountLinesOrder order{.table = std::string(reader.Text())};
+      order.what = reader.Number<RowLines>();
+      return order;
+    }
+    case OrderKind::kForgetChanges:
+      return ForgetChangesOrder();
     case OrderKind::kRowValues: {
       RowValuesOrder order{.variable = std::string(reader.Text()), .rows = {}};
       order.rows = reader.List<int64_t>();

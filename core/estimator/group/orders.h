@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/backend/row_owners.h"
 #include "core/estimator/contract/contract.h"
 #include "core/hosts/group.h"
 
@@ -59,26 +60,35 @@ struct BatchOrder {
 // No batch of it comes any more.
 struct EndBatchesOrder {};
 
-// Of a table that the processes share (group_rows.h): which of the rows first .. first + count - 1
-// are written here, and what a variable has in these rows. A worker reports it.
-struct RowNumbersOrder {
+// Of a table that the processes share (group_rows.h): the lines that a worker has for rows first ..
+// first + count - 1, or how many it has of all; and what a variable has in these rows. It reports
+// it.
+struct RowLinesOrder {
   std::string table;
+  RowLines what = RowLines::kWritten;
   int64_t first = 0;
   int64_t count = 0;
+};
+struct CountLinesOrder {
+  std::string table;
+  RowLines what = RowLines::kWritten;
 };
 struct RowValuesOrder {
   std::string variable;
   std::vector<int64_t> rows;
 };
 
+// No row has changed so far (core/backend/table_lines.h: ForgetChanges).
+struct ForgetChangesOrder {};
+
 // The run is over.
 struct EndOrder {
   int exit_code = 0;
 };
 
-using TrainOrder =
-    std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder, BatchOrder,
-                 EndBatchesOrder, RowNumbersOrder, RowValuesOrder, EndOrder>;
+using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder,
+                                BatchOrder, EndBatchesOrder, RowLinesOrder, CountLinesOrder,
+                                RowValuesOrder, ForgetChangesOrder, EndOrder>;
 
 // To all workers, or to one.
 void GiveOrder(Group& group, const TrainOrder& order);

@@ -138,14 +138,9 @@ std::unique_ptr<BatchStream> EstimatorContext::OpenBatches(const InputFn& input_
   return FilledUp(std::move(stream), rows, BatchSize(mode));
 }
 
-// What is counted or noted of rows is told by who holds them all.
 std::optional<RowKeeping> EstimatorContext::RowsKept() const {
-  const EmbeddingsOptions& embeddings = options.embeddings;
-  const bool watches = embeddings.counts_rows() || embeddings.incremental != 1;
-  if (!home.backends().device.keeps_rows() || (row_owners != nullptr && watches)) {
-    return std::nullopt;
-  }
-  RowKeeping keeping = KeepingOf(embeddings);
+  if (!home.backends().device.keeps_rows()) return std::nullopt;
+  RowKeeping keeping = KeepingOf(options.embeddings);
   keeping.owners = row_owners;
   return keeping;
 }

@@ -245,6 +245,7 @@ void Trainer::StartWorkers(const BatchStream& stream) {
                 .seed = *context_.seed, .position = starts_at_, .variables = WithSeen(variables_)});
   group->Agree("input", InputFilesText(stream.files()));
   DealRows(*group, variables_);
+  DealLines(*group, variables_);
 }
 
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
@@ -306,10 +307,8 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const std::optional<RowKeeping> keeping = context_.RowsKept();
   if (context_.collective != nullptr && !keeping) {
     return CheckFitWhole(graph, options.whole_table_bytes,
-                         "every process of a group keeps all of a table whose rows are counted or "
-                         "noted, and so does every device",
-                         "leave out admit_after, evict_after_steps and incremental; or one process "
-                         "keeps the rows alone that were written: --processes 1");
+                         "the devices of a group keep all of a table",
+                         "--device cpu: each process keeps its own rows, those that were written");
   }
   if (context_.options.run_config.checkpoint_format == "checkpoint") {
     return CheckFitWhole(graph, options.whole_table_bytes,

@@ -5,8 +5,9 @@
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           Predict  runs its part of a prediction's (Predictor::FollowChief)
-//           RowNumbers, RowValues
-//                    reports what it has of tables that the processes share (group_rows.h)
+//           RowLines, CountLines, RowValues, ForgetChanges
+//                    reports what it has and knows of tables that the processes share
+//                    (group_rows.h)
 //           End      leaves with the chief's exit code
 //
 // What holds:
@@ -93,8 +94,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
     if (!IsSeenEntry(name)) variables_.Set(name, value);
   }
   CountSeenRows(*step.model().graph, start.seed, SavedState{.tensors = start.variables});
+  NoteChangedRows(*step.model().graph, {});
   group.Agree("input", InputFilesText(stream->files()));
   TakeRows(group, *step.model().graph, variables_);
+  TakeLines(group, variables_);
   TakeOwnRows(*stream, step);
   if (start.position != StreamPosition()) stream->Seek(start.position);
   std::optional<Batch> first = stream->Next();

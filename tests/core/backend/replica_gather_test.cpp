@@ -8,6 +8,7 @@
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"
 #include "tests/core/backend/numbered_rows.h"
+#include "tests/core/backend/other_process.h"
 
 namespace tpuest {
 namespace {
@@ -36,20 +37,6 @@ class SecondOfTwo final : public Collective {
   std::vector<ReplicaRange> parts_ = {{2, 2}};
 };
 
-class NoOthers final : public RowOwners {
- public:
-  using RowOwners::RowOwners;
-  [[nodiscard]] std::vector<int64_t> Written(const std::string& /*table*/, int64_t /*first*/,
-                                             int64_t /*n*/) override {
-    return {};
-  }
-  [[nodiscard]] std::vector<bool> Read(const std::string& /*variable*/, int64_t /*table_rows*/,
-                                       std::span<const int64_t> rows, int64_t /*width*/,
-                                       float* /*to*/) override {
-    return std::vector<bool>(rows.size());
-  }
-};
-
 }  // namespace
 
 TEST_CASE("each process has what all replicas give, in their order") {
@@ -70,7 +57,7 @@ TEST_CASE("each process has what all replicas give, in their order") {
 TEST_CASE("of a table that processes share each gets the gradients of the rows that it owns") {
   const auto table = std::make_shared<RowTable>(
       10, 1, Numbered(),
-      RowKeeping{.owners = std::make_shared<NoOthers>(2, 1, RowDeal::kMod), .least_shared = 0});
+      RowKeeping{.owners = std::make_shared<OtherProcess>(RowDeal::kMod, 1), .least_shared = 0});
   const RowColumn rows{table, 0};
   // Of replicas 2 and 3: three numbers each, and a gradient of one number each.
   int64_t own[] = {5, 4, -1, 1, 9, 8};

@@ -53,6 +53,24 @@ TEST_CASE("a row is trained from its third sight on, once a step that decides ha
   CHECK(counted.sights.Sorted() == std::vector<Sight>{{5, 2, 2, 1}, {7, 3, 2, 1}});
 }
 
+TEST_CASE("what is known of rows is asked for by their numbers, put in and let go") {
+  CountedSteps counted({.admit_after = 2, .evict_after_steps = {}, .decides_every = 1});
+  CHECK(counted.Step({9, 4, 6}).empty());
+  CHECK(counted.sights.Sorted(4, 3) == std::vector<Sight>{{4, 1, 1, 1}, {6, 1, 1, 1}});
+  CHECK(counted.sights.Sorted(5, 1).empty());
+  const std::array<int64_t, Sight::kNumbers> numbers = {6, 8, 3, 1};
+  const Sight line = Sight::Of(numbers);
+  CHECK(line.Line() == numbers);
+  CHECK(line == Sight{6, 3, 8, 1});
+  counted.sights.Put(line);
+  counted.sights.Put({2, 1, 1, 0});
+  CHECK(counted.sights.Sorted() ==
+        std::vector<Sight>{{2, 1, 1, 0}, {4, 1, 1, 1}, {6, 3, 8, 1}, {9, 1, 1, 1}});
+  counted.sights.KeepIf([](int64_t row) { return row % 2 == 1; });
+  CHECK(counted.sights.Sorted() == std::vector<Sight>{{9, 1, 1, 1}});
+  CHECK(!counted.sights.IsTrained(4));
+}
+
 TEST_CASE("a step sees a row once, and one that is not applied sees nothing") {
   CountedSteps counted({.admit_after = 9, .evict_after_steps = {}, .decides_every = 100});
   CHECK(counted.Step({3, 3, 3}).empty());
