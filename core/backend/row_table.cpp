@@ -427,10 +427,7 @@ void RowTable::Write(int column, int64_t row, const float* values) {
                     {values, static_cast<size_t>(width_)});
   }
   float* record = Find(row);
-  if (notes_ && !noted_.contains(row)) {
-    noted_[row] = record == nullptr ? std::vector<float>()
-                                    : std::vector<float>(record, record + record_floats_);
-  }
+  if (notes_) NoteWrite(column, row, record, values);
   if (record == nullptr) {
     record = Add(row);
     for (size_t i = 0; i < variables_.size(); ++i) {
@@ -481,23 +478,33 @@ std::vector<int64_t> RowTable::HeldRows() const {
 }
 
 void RowTable::Note() {
+  Forget();
   notes_ = true;
-  noted_.clear();
 }
 
-bool RowTable::NotedIsFinite() const {
-  return std::all_of(noted_.begin(), noted_.end(), [this](const auto& noted) {
-    const float* const record = Find(noted.first);
-    return std::all_of(record, record + record_floats_, [](float x) { return std::isfinite(x); });
-  });
+void RowTable::NoteWrite(int column, int64_t row, const float* record, const float* values) {
+  noted_.push_back({row, record == nullptr ? kNewRow : column});
+  if (record != nullptr) {
+    const float* const before = record + column * width_;
+    noted_values_.insert(noted_values_.end(), before, before + width_);
+  }
+  // Of a number that is not finite all bits of the exponent are 1.
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < width_; ++i) {
+    largest = std::max(largest, std::bit_cast<uint32_t>(values[i]) & 0x7FFFFFFFU);
+  }
+  if (largest >= 0x7F800000U) noted_is_finite_ = false;
 }
 
+// The last write first: of a row that was written twice the oldest values stay.
 void RowTable::TakeBack() {
-  for (const auto& [row, record] : noted_) {
-    if (record.empty()) {
-      Remove(row);
+  const float* values = noted_values_.data() + noted_values_.size();
+  for (auto noted = noted_.rbegin(); noted != noted_.rend(); ++noted) {
+    if (noted->column == kNewRow) {
+      Remove(noted->row);
     } else {
-      std::copy(record.begin(), record.end(), Find(row));
+      values -= width_;
+      std::copy_n(values, width_, Find(noted->row) + noted->column * width_);
     }
   }
   Forget();
@@ -505,7 +512,9 @@ void RowTable::TakeBack() {
 
 void RowTable::Forget() {
   notes_ = false;
+  noted_is_finite_ = true;
   noted_.clear();
+  noted_values_.clear();
 }
 
 }  // namespace tpuest

@@ -19,7 +19,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <span>
@@ -111,10 +110,10 @@ class RowTable {
   [[nodiscard]] static RowLayout LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked);
 
   // ---- for a step whose updates may have to be taken back
-  // From now on writes are noted, until Forget.
+  // From now on writes are noted, until Forget or TakeBack.
   void Note();
   // Whether all that was written since is finite.
-  [[nodiscard]] bool NotedIsFinite() const;
+  [[nodiscard]] bool NotedIsFinite() const { return noted_is_finite_; }
   void TakeBack();
   void Forget();
 
@@ -128,6 +127,8 @@ class RowTable {
   [[nodiscard]] uint32_t NewPlace();
   void Remove(int64_t row);
   void Pay(int64_t bytes);
+  // Of a write: what the record has, or that there is none.
+  void NoteWrite(int column, int64_t row, const float* record, const float* values);
   // Rows that are drawn together, and where they go in [n, width].
   struct DrawnRows {
     std::vector<uint64_t> firsts;  // elements of the variable
@@ -191,8 +192,16 @@ class RowTable {
   GuestRows guests_;
   std::vector<uint32_t> guest_slots_;  // place + 1 of a guest, or 0
 
+  // What was written over since Note, in the order of the writes.
+  struct NotedWrite {
+    int64_t row;
+    int column;  // kNewRow: the row was not held
+  };
+  static constexpr int kNewRow = -1;
   bool notes_ = false;
-  std::map<int64_t, std::vector<float>> noted_;  // records before; empty: the row was not held
+  bool noted_is_finite_ = true;
+  std::vector<NotedWrite> noted_;
+  std::vector<float> noted_values_;  // [width] of each that is of a column
 };
 
 }  // namespace tpuest

@@ -9,7 +9,7 @@
 //   - a time within the wave: that of the latest input, or one more if that input is there only at
 //     a higher level than the node's own, or the node asks for it before its phase.
 // A phase is all nodes of one (wave, time, level), in that order. The updates of a wave are moved
-// behind everything else in it.
+// behind everything else in it, those of rows first, and with them what no other node reads.
 //
 //   loss = Sum(x * w), dw = CrossReplicaSum(Sum(x)), w += dw; x is [130, 3] and cut, w a variable
 //
@@ -206,8 +206,7 @@ class Scheduler {
     if (IsSource(node) && node.control_inputs().empty()) return;
     NodeSchedule& plan = At(node);
     When when{0, 0, plan.level};
-    const auto id = static_cast<size_t>(node.id());
-    const bool asks = id < options_.asks.size() && options_.asks[id];
+    const bool asks = IsAmong(options_.asks, node);
     for (const Value& input : node.inputs()) {
       NotBefore(when, *input.node, node.op().crosses_replicas(), asks);
     }
@@ -239,8 +238,13 @@ class Scheduler {
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
   }
 
+  static bool IsAmong(const std::vector<bool>& ids, const Node& node) {
+    const auto id = static_cast<size_t>(node.id());
+    return id < ids.size() && ids[id];
+  }
+
   // The updates of a wave run last in it. They take the time of its last phase and the highest
-  // level, so everything that read the old values is over.
+  // levels, so everything that read the old values is over.
   void PlaceUpdates() {
     std::map<int, int> last_time;
     for (const auto& node : graph_.nodes()) {
@@ -248,12 +252,60 @@ class Scheduler {
       const When when = WhenOf(*node);
       last_time[when.wave] = std::max(last_time[when.wave], when.time);
     }
+    bool any_of_rows = false;
     for (const auto& node : graph_.nodes()) {
       if (!At(*node).needed || !IsUpdate(*node)) continue;
+      const bool of_rows = IsAmong(options_.row_updates, *node);
+      const Level level = of_rows ? Level::kRowUpdate : Level::kUpdate;
       When& when = WhenOf(*node);
-      when = {when.wave, last_time[when.wave], Level::kUpdate};
-      At(*node).level = Level::kUpdate;
+      when = {when.wave, last_time[when.wave], level};
+      At(*node).level = level;
+      any_of_rows = any_of_rows || of_rows;
     }
+    if (any_of_rows) MoveToRowUpdates();
+  }
+
+  // What runs once, and is computed for updates of rows alone, goes to their phase.
+  void MoveToRowUpdates() {
+    std::map<const Node*, std::vector<const Node*>> readers;
+    std::map<const Node*, int> first_update;  // by variable: the least id
+    for (const auto& node : graph_.nodes()) {
+      if (!At(*node).needed) continue;
+      for (const Value& input : node->inputs()) {
+        readers[input.node].push_back(node.get());
+        if (IsUpdate(*node)) first_update.try_emplace(input.node, node->id());
+      }
+      for (const Node* const control : node->control_inputs()) {
+        readers[control].push_back(node.get());
+      }
+    }
+    for (const Value& fetch : bound_.fetches) readers[fetch.node].push_back(nullptr);
+    if (bound_.guard.valid()) readers[bound_.guard.node].push_back(nullptr);
+    const auto& nodes = graph_.nodes();
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      const auto found = readers.find(node->get());
+      if (found == readers.end() || !MayMove(**node, first_update)) continue;
+      const auto when_of = [&](const Node* reader) {
+        return reader == nullptr || At(*reader).phase == -1 ? When() : WhenOf(*reader);
+      };
+      const When when = when_of(found->second.front());
+      const auto is_there = [&](const Node* reader) { return when_of(reader) == when; };
+      if (when.level != Level::kRowUpdate || when.wave != WhenOf(**node).wave) continue;
+      if (std::all_of(found->second.begin(), found->second.end(), is_there)) WhenOf(**node) = when;
+    }
+  }
+
+  // Not what reads a variable that was updated before, in the order of the graph.
+  bool MayMove(const Node& node, const std::map<const Node*, int>& first_update) {
+    const NodeSchedule& plan = At(node);
+    if (!plan.needed || plan.phase == -1 || plan.level != Level::kGlobal) return false;
+    if (IsUpdate(node) || node.only_orders() || node.op().host || node.op().writes) return false;
+    if (node.op().crosses_replicas() || IsAmong(options_.asks, node)) return false;
+    return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value& input) {
+      const auto updated = first_update.find(input.node);
+      return input.dtype() != DType::kResource || updated == first_update.end() ||
+             updated->second > node.id();
+    });
   }
 
   // The map's order is the phases' order: wave, time, level. Phase 0 is the prologue, which no node

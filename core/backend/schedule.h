@@ -4,8 +4,9 @@
 //
 // Time runs in phases. All blocks of all replicas run a kBlock phase in parallel, one thread a
 // block; then parts of sums over rows are added; then all replicas run the kReplica phase; then the
-// kGlobal phase runs once. Variables are written in a kUpdate phase, when nothing that read their
-// old value is left to do.
+// kGlobal phase runs once. Variables are written when nothing that read their old value is left to
+// do: rows of tables in a kRowUpdate phase, which has all that is computed for them alone, so that
+// a row is still in the cache when it is written; all else in a kUpdate phase.
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace tpuest {
 
-enum class Level : int { kBlock = 0, kReplica = 1, kGlobal = 2, kUpdate = 3 };
+enum class Level : int { kBlock = 0, kReplica = 1, kGlobal = 2, kRowUpdate = 3, kUpdate = 4 };
 
 struct NodeSchedule {
   bool needed = false;
@@ -54,6 +55,8 @@ struct ScheduleOptions {
   std::vector<bool> cut_feeds;  // as BoundGraph::feeds
   // Nodes whose inputs are looked at before their phase begins, by id; none: no node's are.
   std::vector<bool> asks = {};
+  // Updates of rows that can be taken back, by id; none: no update is.
+  std::vector<bool> row_updates = {};
 };
 
 // Blocks have at most this many rows; how many follows from the graph and the batch alone. Where a

@@ -57,6 +57,8 @@ class CpuProgram final : public Program {
     const ProgramVariables of_program(variables);
     for (const auto& node : bound_.graph->nodes()) {
       schedule_options.asks.push_back(of_program.AsksForRows(*node));
+      // A step that has no guard takes nothing back.
+      schedule_options.row_updates.push_back(spec.guard.valid() && of_program.UpdatesRows(*node));
     }
     schedule_ = ScheduleGraph(bound_, schedule_options);
     plan_ = PlanProgram(bound_, schedule_, options, variables);
@@ -65,7 +67,7 @@ class CpuProgram final : public Program {
     }
     constant_strings_ = ConstantStrings(*bound_.graph);
     writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
-                          [](const PhasePlan& phase) { return phase.level == Level::kUpdate; });
+                          [](const PhasePlan& phase) { return IsOfUpdates(phase); });
     terms_ = {.here = here_,
               .blocks = static_cast<int>(schedule_.blocks),
               .at = [this](Buffer buffer, int replica, int block) {
@@ -106,6 +108,8 @@ class CpuProgram final : public Program {
   }
 
  private:
+  static bool IsOfUpdates(const PhasePlan& phase) { return phase.level >= Level::kRowUpdate; }
+
   static BoundGraph Bind(const ProgramSpec& spec, const CompileOptions& options) {
     BoundGraph bound = BindGraph(spec);
     return options.fuse ? Fused(bound) : std::move(bound);
@@ -140,8 +144,9 @@ class CpuProgram final : public Program {
     return arena_->data() + parts_at_ + static_cast<size_t>(unit) * plan_.parts_bytes;
   }
 
-  // Runs the phases in order. The guard is looked at once, before the first update, and what the
-  // updates wrote after the last: a step that is not applied has changed nothing.
+  // Runs the phases in order. The guard is looked at once, before the first update; what updates of
+  // rows wrote behind them, before the first other update; and what all wrote after the last: a
+  // step that is not applied has changed nothing.
   StepResult RunStep(const StepFeeds& feeds) {
     CheckFeeds(feeds);
     feeds_ = &feeds;
@@ -152,24 +157,31 @@ class CpuProgram final : public Program {
                 : 0;
     StepResult result;
     bool guarded = false;
+    bool gated = false;
+    const auto apply = [&](const std::string& not_finite) {
+      result.not_finite = not_finite;
+      result.applied = not_finite.empty();
+    };
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       const PhasePlan& phase = plan_.phases[p];
-      if (phase.level == Level::kUpdate && !guarded && bound_.guard.valid()) {
+      if (IsOfUpdates(phase) && !guarded && bound_.guard.valid()) {
         guarded = true;
         result.applied = GuardIsFinite();
-        if (result.applied && gate_) {
-          gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); });
-        }
+        if (result.applied && gate_) gate_->BeforeRowUpdates();
       }
-      if (phase.level == Level::kUpdate && !result.applied) continue;
+      if (phase.level == Level::kUpdate && !gated && result.applied && gate_) {
+        gated = true;
+        apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
+      }
+      if (IsOfUpdates(phase) && !result.applied) continue;
       RunPhase(p);
     }
     for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
     if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
-    if (gate_ && guarded && result.applied) {
-      result.not_finite = gate_->AfterUpdates();
-      result.applied = result.not_finite.empty();
+    if (gate_ && guarded && result.applied && !gated) {
+      apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
     }
+    if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());
     if (plan_.counts_rows) variables_.EndStep(result.applied);
     for (size_t i = 0; i < bound_.fetches.size(); ++i) {
       result.fetches.push_back(Fetch(bound_.fetches[i], plan_.fetches[i]));

@@ -25,6 +25,9 @@ class ProgramVariables {
     const RowColumn* const rows = RowsOf(*BehindIdentities(node.input(0)).node);
     return rows != nullptr && rows->table->owners() != nullptr;
   }
+  [[nodiscard]] bool UpdatesRows(const Node& node) const {
+    return node.op().writes_rows && RowsOf(*node.input(0).node) != nullptr;
+  }
   // nullptr: its updates are not counted.
   [[nodiscard]] const RowWatch* WatchOf(const Node& handle) const {
     return store_.FindWatch(NameOf(handle));

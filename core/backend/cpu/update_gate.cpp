@@ -217,7 +217,12 @@ bool UpdateGate::RootsAreWithin(const std::function<const void*(Buffer)>& at) {
   });
 }
 
-void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
+void UpdateGate::BeforeRowUpdates() {
+  for (const RowColumn* const rows : plan_.tables) rows->table->Note();
+}
+
+// In one message what each process has found: whether it keeps, and the table.
+std::string UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
   keeps_ = !VariablesAreWithin();
   if (!keeps_) {
     std::vector<Look> looks;
@@ -226,25 +231,36 @@ void UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
     }
     keeps_ = !AreWithin(looks) || !RootsAreWithin(at);
   }
-  if (sharers_ != nullptr) keeps_ = !sharers_->HoldsInAll(!keeps_);
-  if (keeps_) Keep();
+  std::string bad = BadTable();
+  if (sharers_ != nullptr) {
+    for (const std::string& found : sharers_->GatherInAll((keeps_ ? "1" : "0") + bad)) {
+      keeps_ = keeps_ || found.starts_with('1');
+      if (bad.empty()) bad = found.substr(std::min<size_t>(found.size(), 1));
+    }
+  }
+  if (!bad.empty()) {
+    for (const RowColumn* const rows : plan_.tables) rows->table->TakeBack();
+  } else if (keeps_) {
+    Keep();
+  }
+  return bad;
 }
 
 std::string UpdateGate::AfterUpdates() {
-  if (!keeps_) {
+  std::string bad;
+  if (keeps_) {
+    sure_steps_ = 0;
+    bad = InAny(NotFinite());
+    if (!bad.empty()) PutBack();
+  } else {
     --sure_steps_;
-    return "";
   }
-  sure_steps_ = 0;
-  std::string bad = NotFiniteInAny();
-  if (!bad.empty()) PutBack();
   for (const RowColumn* const rows : plan_.tables) rows->table->Forget();
   return bad;
 }
 
 // Each process sees what it has written: the first that has something tells.
-std::string UpdateGate::NotFiniteInAny() const {
-  std::string bad = NotFinite();
+std::string UpdateGate::InAny(const std::string& bad) const {
   if (sharers_ == nullptr) return bad;
   for (const std::string& found : sharers_->GatherInAll(bad)) {
     if (!found.empty()) return found;
@@ -256,7 +272,10 @@ std::string UpdateGate::NotFinite() const {
   const auto variable =
       std::find_if(plan_.written.begin(), plan_.written.end(),
                    [](const WrittenVariable& written) { return !IsFinite(written); });
-  if (variable != plan_.written.end()) return variable->name;
+  return variable != plan_.written.end() ? variable->name : BadTable();
+}
+
+std::string UpdateGate::BadTable() const {
   const auto table = std::find_if(plan_.tables.begin(), plan_.tables.end(),
                                   [](const auto* t) { return !t->table->NotedIsFinite(); });
   return table == plan_.tables.end() ? "" : (*table)->table->variables().front().name;
@@ -269,7 +288,6 @@ void UpdateGate::Keep() {
     const auto* const from = static_cast<const char*>(written.memory);
     kept_[i].assign(from, from + BytesOf(written));
   }
-  for (const RowColumn* const rows : plan_.tables) rows->table->Note();
 }
 
 void UpdateGate::PutBack() {

@@ -4,8 +4,8 @@
 // A step whose inputs are small numbers cannot overflow, and to see that a gradient is small takes
 // one look at it, a fraction of what its update costs. Variables are looked at when they were
 // written from outside and every kSureSteps steps; in between they cannot have grown too much.
-// What is kept by rows needs no bound of its own: it gets what an update has computed, which is
-// looked at.
+// What is kept by rows needs no bound: its table notes what is written over, and looks at what is
+// written, before any other variable is.
 // Where the gate is not sure it keeps a copy of all that is written, looks at the result, and puts
 // the copy back if it is not finite: slower, but any update may do anything.
 
@@ -58,8 +58,11 @@ class UpdateGate {
 
   // To be called before a run of steps: what was written meanwhile is looked at again.
   void BeginRun();
-  // To be called before the first update of a step; `at` gives a buffer's memory.
-  void BeforeUpdates(const std::function<const void*(Buffer)>& at);
+  // To be called before the first update of rows of a step.
+  void BeforeRowUpdates();
+  // To be called before the first other one; `at` gives a buffer's memory. As AfterUpdates, for
+  // tables.
+  [[nodiscard]] std::string BeforeUpdates(const std::function<const void*(Buffer)>& at);
   // To be called after the last one: the first variable that is not finite, in which case all are
   // as they were before the step; else "".
   [[nodiscard]] std::string AfterUpdates();
@@ -80,7 +83,9 @@ class UpdateGate {
   [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
   [[nodiscard]] bool VariablesAreWithin();
   [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
-  [[nodiscard]] std::string NotFiniteInAny() const;
+  // The first that is given in any process that shares tables, or "".
+  [[nodiscard]] std::string InAny(const std::string& bad) const;
+  [[nodiscard]] std::string BadTable() const;
   void Keep();
   void PutBack();
   // The first variable that is not finite, or "".

@@ -49,6 +49,39 @@ TEST_CASE("updates of one variable stand behind each other, those of others besi
         std::map<std::string, int>{{"first", 0}, {"second", 1}, {"other", 0}, {"last", 2}});
 }
 
+TEST_CASE("what is computed for updates of rows alone runs with them, before other updates") {
+  OpRegistry registry({tiny::Ops()});
+  Graph graph(registry);
+  Variable* const rows = graph.AddVariable("rows", DType::kFloat, {}, graph.Scalar(0.0F));
+  Variable* const dense = graph.AddVariable("dense", DType::kFloat, {}, graph.Scalar(0.0F));
+  const Value x = graph.Placeholder(DType::kFloat, {}, "x");
+  const Value sum = graph.Add("CrossReplicaSum", {x});
+  const auto scaled = [&](Value of, const std::string& name) {
+    return graph.AddNode("Mul", {of, sum}, {}, name)->output(0);
+  };
+  const Value both = scaled(sum, "both");
+  const Value fetched = scaled(sum, "fetched");
+  const Value alone = scaled(scaled(both, "first"), "second");
+  Node* const of_rows = graph.AddNode("AssignAddVariableOp", {rows->handle, alone}, {}, "of_rows");
+  Node* const more = graph.AddNode("AssignAddVariableOp", {rows->handle, fetched}, {}, "more");
+  Node* const other = graph.AddNode("AssignAddVariableOp", {dense->handle, both}, {}, "other");
+  const ProgramSpec spec{&graph, {{x, {}, false}}, {fetched}, {of_rows, more, other}, {}};
+  const BoundGraph bound = BindGraph(spec);
+  ScheduleOptions options{.replicas = 2, .cut_feeds = {false}};
+  for (const auto& node : bound.graph->nodes()) {
+    options.row_updates.push_back(node->name() == "of_rows" || node->name() == "more");
+  }
+  const Schedule schedule = ScheduleGraph(bound, options);
+  std::map<Level, std::vector<std::string>> names;
+  for (const Phase& phase : schedule.phases) {
+    for (const Node* const node : phase.nodes) names[phase.level].push_back(node->name());
+  }
+  CHECK(names[Level::kRowUpdate] ==
+        std::vector<std::string>{"first", "second", "of_rows", "more"});
+  CHECK(names[Level::kUpdate] == std::vector<std::string>{"other"});
+  CHECK(names[Level::kGlobal].size() == 3);
+}
+
 TEST_CASE("a phase of large results is strands in runs; what one holds leaves before the next") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
