@@ -56,6 +56,8 @@ class Collective {
   // own place nothing. A process may give nothing.
   [[nodiscard]] virtual std::vector<std::string> Exchange(
       const std::vector<std::string>& for_each) = 0;
+  // A message of another process that was read: its memory is for those that come.
+  virtual void Reuse(std::string&& /*message*/) {}
   // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at
   // once.
   [[nodiscard]] virtual std::vector<std::string> Gather(std::string_view given) = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -33,7 +34,11 @@ class MessageWriter {
     Number(static_cast<uint64_t>(text.size()));
     bytes_ += text;
   }
+  // Has room for so many bytes more.
+  void Reserve(size_t bytes) { bytes_.reserve(bytes_.size() + bytes); }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  // The bytes, and nothing is left.
+  [[nodiscard]] std::string Take() { return std::exchange(bytes_, {}); }
 
  private:
   std::string bytes_;

@@ -3,6 +3,7 @@
 // owner, which alone holds and updates it. What a step looks up of others' rows comes as guests of
 // that step (cpu/row_fetch.h); between steps the chief reads any row, as if it held all.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,17 @@ enum class RowLines : int32_t {
   kSeenGone      // were counted then, and no longer: it alone
 };
 
+// The rows of a process: first, first + step, ... below end.
+struct OwnedRows {
+  int64_t first = 0;
+  int64_t end = 0;
+  int64_t step = 1;
+
+  [[nodiscard]] bool Has(int64_t row) const {
+    return row >= first && row < end && (step == 1 || row % step == first);
+  }
+};
+
 class RowOwners {
  public:
   RowOwners(int processes, int rank, RowDeal deal)
@@ -40,7 +52,12 @@ class RowOwners {
     if (deal_ == RowDeal::kMod) return static_cast<int>(row % processes_);
     return static_cast<int>(row / ((rows + processes_ - 1) / processes_));
   }
-  [[nodiscard]] bool IsOwn(int64_t row, int64_t rows) const { return OwnerOf(row, rows) == rank_; }
+  // Those of this process.
+  [[nodiscard]] OwnedRows Owned(int64_t rows) const {
+    if (deal_ == RowDeal::kMod) return {rank_, rows, processes_};
+    const int64_t run = (rows + processes_ - 1) / processes_;
+    return {rank_ * run, std::min(rows, (rank_ + 1) * run), 1};
+  }
 
   // What the others have; in the chief, while they wait for it. Error kLost.
   // Their lines of a table for rows first .. first + n - 1, one behind the other, the smallest row

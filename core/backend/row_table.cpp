@@ -21,7 +21,8 @@ constexpr int64_t kMostArrayBytes = int64_t{256} << 20;  // of a table whose lay
 constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
-constexpr size_t kAhead = 16;            // rows that are fetched before they are read
+constexpr size_t kFewestGuests = 64;
+constexpr size_t kAhead = 16;  // rows that are fetched before they are read
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kMostPrefetched = 512;  // bytes of a record
 
@@ -268,7 +269,7 @@ void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const 
     if (guest < 0) {
       asked.push_back(rows[i]);
       places.push_back(place);
-    } else if (guests_.written[static_cast<size_t>(guest)]) {
+    } else if (guests_.written[static_cast<size_t>(guest)] != 0) {
       std::copy_n(guests_.values.data() + guest * width_, width_, to + place * width_);
     } else {
       drawn.Add(rows[i] * width_, place);
@@ -309,8 +310,9 @@ void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
 
 void RowTable::Deal(const PassOnFn& pass_on) {
   Check(owners_ != nullptr && !is_dealt_, "a table of one process, or one that is dealt");
+  owned_ = owners_->Owned(rows_);
   for (const int64_t row : HeldRows()) {
-    if (owners_->IsOwn(row, rows_)) continue;
+    if (owned_.Has(row)) continue;
     const std::span<const float> record(Find(row), static_cast<size_t>(record_floats_));
     const auto width = static_cast<size_t>(width_);
     for (size_t i = 0; i < variables_.size() && pass_on != nullptr; ++i) {
@@ -322,31 +324,44 @@ void RowTable::Deal(const PassOnFn& pass_on) {
   is_dealt_ = true;
 }
 
-void RowTable::SetGuests(GuestRows guests) {
-  guests_ = std::move(guests);
-  if (guests_.rows.empty()) return;
-  guest_slots_.assign(static_cast<size_t>(SlotsFor(static_cast<int64_t>(guests_.rows.size()))), 0);
-  const auto row_at = [this](uint32_t place) { return guests_.rows[place]; };
-  for (size_t i = 0; i < guests_.rows.size(); ++i) {
-    guest_slots_[FindSlot(guests_.rows[i], guest_slots_, row_at)] = static_cast<uint32_t>(i + 1);
+size_t RowTable::GuestSlot(int64_t row) const {
+  return FindSlot(row, guest_slots_, [this](uint32_t place) { return guests_.rows[place]; });
+}
+
+void RowTable::AddGuest(int64_t row) {
+  const size_t n = guests_.rows.size();
+  if (2 * (n + 1) > guest_slots_.size()) {
+    guest_slots_.assign(std::bit_ceil(4 * (n + kFewestGuests)), 0);
+    for (size_t i = 0; i < n; ++i) {
+      guest_slots_[GuestSlot(guests_.rows[i])] = static_cast<uint32_t>(i + 1);
+    }
   }
+  uint32_t& slot = guest_slots_[GuestSlot(row)];
+  if (slot != 0) return;
+  guests_.rows.push_back(row);
+  slot = static_cast<uint32_t>(n + 1);
+}
+
+// Their memory is for the next ones.
+void RowTable::LetGuestsGo() {
+  if (guests_.rows.empty()) return;
+  guests_.rows.clear();
+  std::fill(guest_slots_.begin(), guest_slots_.end(), 0);
 }
 
 int64_t RowTable::GuestAt(int64_t row) const {
   if (guests_.rows.empty()) return -1;
-  const auto row_at = [this](uint32_t place) { return guests_.rows[place]; };
-  return int64_t{guest_slots_[FindSlot(row, guest_slots_, row_at)]} - 1;
+  return int64_t{guest_slots_[GuestSlot(row)]} - 1;
 }
 
 GuestRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
   GuestRows found{.rows = std::move(rows), .written = {}, .values = {}};
   const size_t n = found.rows.size();
-  found.written.resize(n);
-  found.values.resize(n * static_cast<size_t>(width_));
+  found.Resize(width_);
   for (size_t i = 0; i < n; ++i) {
     if (i + kAhead < n) Prefetch(found.rows[i + kAhead]);
     const float* const record = Find(found.rows[i]);
-    found.written[i] = record != nullptr;
+    found.written[i] = record != nullptr ? 1 : 0;
     if (record == nullptr) continue;
     std::copy_n(record + column * width_, width_,
                 found.values.data() + static_cast<int64_t>(i) * width_);

@@ -14,7 +14,7 @@
 // In a group each process holds the rows that it owns (row_owners.h):
 //
 //   Write(3, v) ──▶ own: here; another's: dropped, or what PassOn names takes it on its way there
-//   SetGuests({3, 8}) ──▶ Read(3) in a step ──▶ SetGuests({})      another's row, as it was told
+//   AddGuest(3) ──▶ guests() get values ──▶ Read(3) in a step ──▶ LetGuestsGo()
 //   Read, ReadRange, WrittenRows between steps, in the chief       asked of the owners
 
 #include <cstdint>
@@ -32,9 +32,14 @@ namespace tpuest {
 
 // Some rows of one variable of a table, of which others may ask.
 struct GuestRows {
-  std::vector<int64_t> rows;  // none twice
-  std::vector<bool> written;  // of each; false: it is drawn
-  std::vector<float> values;  // [rows.size(), width], of those that are written
+  std::vector<int64_t> rows;     // none twice
+  std::vector<uint8_t> written;  // of each: 1; 0: it is drawn
+  std::vector<float> values;     // [rows.size(), width], of those that are written
+
+  void Resize(int64_t width) {
+    written.resize(rows.size());
+    values.resize(rows.size() * static_cast<size_t>(width));
+  }
 };
 
 class RowTable {
@@ -74,7 +79,7 @@ class RowTable {
 
   // ---- where processes share its rows
   [[nodiscard]] const std::shared_ptr<RowOwners>& owners() const { return owners_; }
-  [[nodiscard]] bool IsOwn(int64_t row) const { return !is_dealt_ || owners_->IsOwn(row, rows_); }
+  [[nodiscard]] bool IsOwn(int64_t row) const { return !is_dealt_ || owned_.Has(row); }
   // From now on it holds rows of its own alone; until then all are. Others' written rows go, as
   // what is written to others' rows does from then on: to `pass_on`, variable by variable, or
   // nowhere.
@@ -88,8 +93,11 @@ class RowTable {
   [[nodiscard]] bool is_dealt() const { return is_dealt_; }
   // Whether the others have theirs, too.
   [[nodiscard]] bool is_dealt_out() const { return is_dealt_ && refill == nullptr; }
-  // What Read gives of others' rows of the weights, until it is set again.
-  void SetGuests(GuestRows guests);
+  // Others' rows of which Read gives what guests() have for the weights, until they are let go. One
+  // that is there already stays as it is.
+  void AddGuest(int64_t row);
+  [[nodiscard]] GuestRows& guests() { return guests_; }
+  void LetGuestsGo();
   // Which of these rows are written here, with their values.
   [[nodiscard]] GuestRows RowsFor(int column, std::vector<int64_t> rows) const;
   // The numbers of those written here among first .. first + n - 1, the smallest first.
@@ -144,6 +152,8 @@ class RowTable {
   void Draw(int column, const DrawnRows& drawn, float* to) const;
   // Where a guest is among all; -1: it is none.
   [[nodiscard]] int64_t GuestAt(int64_t row) const;
+  // The slot of a guest, or the one where it would go.
+  [[nodiscard]] size_t GuestSlot(int64_t row) const;
   // Puts others' rows where they are missing in [n, width]: those that are written, as told by
   // their owners; of the rest those of which nothing stands there are drawn.
   void ReadOthers(int column, std::span<const int64_t> rows, std::span<const int64_t> places,
@@ -191,6 +201,7 @@ class RowTable {
   PassOnFn pass_on_;  // empty: it goes nowhere
   GuestRows guests_;
   std::vector<uint32_t> guest_slots_;  // place + 1 of a guest, or 0
+  OwnedRows owned_;                    // of a table that is dealt
 
   // What was written over since Note, in the order of the writes.
   struct NotedWrite {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/backend/collective.h"
@@ -36,6 +37,7 @@ class GroupSum final : public Collective {
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
   [[nodiscard]] std::vector<std::string> Exchange(
       const std::vector<std::string>& for_each) override;
+  void Reuse(std::string&& message) override { group_.Reuse(std::move(message)); }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
   void DeviceBegins(int64_t steps) override { group_.DeviceBegins(steps); }
   void DeviceEnds() override { group_.DeviceEnds(); }

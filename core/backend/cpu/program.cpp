@@ -232,7 +232,7 @@ class CpuProgram final : public Program {
             [this](Buffer buffer, int replica) {
               return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));
             },
-            options_.collective);
+            team_, options_.collective);
         RunStages(index);
     }
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
+#include <utility>
 
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"
@@ -73,24 +73,28 @@ class Exchange {
 
   // Sends each process what goes to all, and of each table the rows that it owns.
   void ByOwner(const Dealt& dealt, Collective& collective) const {
-    const RowOwners& owners = *dealt.by_row.front().table().owners();
+    const int processes = dealt.by_row.front().table().owners()->processes();
+    std::vector<RowPlaces> places;
+    for (const RowJobs& jobs : dealt.by_row) places.push_back(PlacesOf(jobs, processes));
     std::vector<std::string> for_each;
-    for (int owner = 0; owner < owners.processes(); ++owner) {
+    for (int owner = 0; owner < processes; ++owner) {
       MessageWriter message;
       if (!IsHere(static_cast<size_t>(owner))) {
         PutWhole(dealt.whole, message);
-        for (const RowJobs& jobs : dealt.by_row) PutRowsOf(owner, jobs, message);
+        for (size_t i = 0; i < places.size(); ++i) {
+          PutRowsOf(owner, dealt.by_row[i], places[i], message);
+        }
       }
-      for_each.push_back(message.bytes());
+      for_each.push_back(message.Take());
     }
-    const std::vector<std::string> all = collective.Exchange(for_each);
+    std::vector<std::string> all = collective.Exchange(for_each);
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (IsHere(rank)) continue;
       MessageReader from(all[rank]);
       TakeWhole(dealt.whole, rank, from);
       for (const RowJobs& jobs : dealt.by_row) TakeRowsOf(jobs, rank, from);
+      collective.Reuse(std::move(all[rank]));
     }
-    for (const RowJobs& jobs : dealt.by_row) DropOthers(jobs);
   }
 
  private:
@@ -125,23 +129,37 @@ class Exchange {
     }
   }
 
-  // For each replica here: how many rows, their numbers, their values.
-  void PutRowsOf(int owner, const RowJobs& jobs, MessageWriter& message) const {
+  // Where the rows of each owner are, of each replica here: by replica, then by owner.
+  using RowPlaces = std::vector<std::vector<std::vector<uint32_t>>>;
+  [[nodiscard]] RowPlaces PlacesOf(const RowJobs& jobs, int processes) const {
     const RowTable& table = jobs.table();
-    const RowOwners& owners = *table.owners();
+    RowPlaces places(static_cast<size_t>(here_.count),
+                     std::vector<std::vector<uint32_t>>(static_cast<size_t>(processes)));
     for (int r = 0; r < here_.count; ++r) {
       const auto replica = static_cast<size_t>(r);
+      WithNumbers(jobs, Own(*jobs.numbers) + replica * jobs.numbers->bytes, [&](auto* numbers) {
+        for (size_t i = 0; i < jobs.count(); ++i) {
+          if (numbers[i] < 0 || table.IsOwn(numbers[i])) continue;
+          const int owner = table.owners()->OwnerOf(numbers[i], table.rows());
+          places[replica][static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
+        }
+      });
+    }
+    return places;
+  }
+
+  // For each replica here: how many rows, their numbers, their values. They are no longer here
+  // then.
+  void PutRowsOf(int owner, const RowJobs& jobs, const RowPlaces& of,
+                 MessageWriter& message) const {
+    for (int r = 0; r < here_.count; ++r) {
+      const auto replica = static_cast<size_t>(r);
+      const std::vector<uint32_t>& places = of[replica][static_cast<size_t>(owner)];
       const char* const values = Own(*jobs.values) + replica * jobs.values->bytes;
       WithNumbers(jobs, Own(*jobs.numbers) + replica * jobs.numbers->bytes, [&](auto* numbers) {
-        std::vector<uint32_t> places;
-        for (size_t i = 0; i < jobs.count(); ++i) {
-          if (numbers[i] >= 0 && owners.OwnerOf(numbers[i], table.rows()) == owner) {
-            places.push_back(static_cast<uint32_t>(i));
-          }
-        }
-        std::vector<std::remove_pointer_t<decltype(numbers)>> rows;
-        for (const uint32_t i : places) rows.push_back(numbers[i]);
-        message.List(rows);
+        message.Reserve(sizeof(uint64_t) + places.size() * (sizeof *numbers + jobs.row_bytes()));
+        message.Number(static_cast<uint64_t>(places.size()));
+        for (const uint32_t i : places) message.Number(std::exchange(numbers[i], -1));
         for (const uint32_t i : places) {
           message.Numbers(values + i * jobs.row_bytes(), jobs.row_bytes());
         }
@@ -166,18 +184,6 @@ class Exchange {
     }
   }
 
-  // The rows of the replicas here that others own.
-  void DropOthers(const RowJobs& jobs) const {
-    for (int r = 0; r < here_.count; ++r) {
-      char* const of_replica = Own(*jobs.numbers) + static_cast<size_t>(r) * jobs.numbers->bytes;
-      WithNumbers(jobs, of_replica, [&](auto* numbers) {
-        for (size_t i = 0; i < jobs.count(); ++i) {
-          if (numbers[i] >= 0 && !jobs.table().IsOwn(numbers[i])) numbers[i] = -1;
-        }
-      });
-    }
-  }
-
   const ReplicaRange here_;
   const AtFn& at_;
 };
@@ -185,14 +191,16 @@ class Exchange {
 }  // namespace
 
 void GatherReplicas(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                    const std::function<char*(Buffer, int)>& at, Collective* collective) {
+                    const std::function<char*(Buffer, int)>& at, ThreadTeam& team,
+                    Collective* collective) {
   if (jobs.empty()) return;
-  for (const GatherJob& job : jobs) {
+  team.ForEach(static_cast<int>(jobs.size()), [&](int i, int /*thread*/) {
+    const GatherJob& job = jobs[static_cast<size_t>(i)];
     char* to = at(job.out, 0) + static_cast<size_t>(here.first) * job.bytes;
     for (int r = 0; r < here.count; ++r, to += job.bytes) {
       std::memcpy(to, at(job.in, r), job.bytes);
     }
-  }
+  });
   if (collective == nullptr) return;
   const Dealt dealt = DealtOut(jobs);
   const Exchange exchange(here, at);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/backend/collective.h"
+#include "core/backend/cpu/threads.h"
 #include "core/backend/plan.h"
 #include "core/backend/row_keeping.h"
 #include "core/tensor/dtype.h"
@@ -28,6 +29,7 @@ struct GatherJob {
 // table that is shared, numbers of rows that others own become -1; replicas elsewhere have theirs
 // in front, and behind them -1 and zeros.
 void GatherReplicas(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                    const std::function<char*(Buffer, int replica)>& at, Collective* collective);
+                    const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
+                    Collective* collective);
 
 }  // namespace tpuest

@@ -13,10 +13,10 @@ namespace {
 
 using AtFn = std::function<const void*(Buffer, int replica)>;
 
-// A table, and the rows of each process that this one asks for.
+// A table, and where among its guests the rows of each process are.
 struct Asked {
   RowTable* table = nullptr;
-  std::vector<std::vector<int64_t>> of_owner;
+  std::vector<std::vector<uint32_t>> of_owner;
 };
 
 // The tables of the jobs, each once, in their order: in every process the same.
@@ -32,33 +32,33 @@ std::vector<RowTable*> TablesOf(const std::vector<FetchJob>& jobs) {
 
 // A row that is outside of the table is left to the lookup, which says so.
 template <class T>
-void AddRows(const void* ids, int64_t n, const RowTable& table, std::vector<int64_t>& rows) {
+void AddGuests(const void* ids, int64_t n, RowTable& table) {
   const T* const numbers = static_cast<const T*>(ids);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t row = numbers[i];
-    if (row >= 0 && row < table.rows() && !table.IsOwn(row)) rows.push_back(row);
+    if (row >= 0 && row < table.rows() && !table.IsOwn(row)) table.AddGuest(row);
   }
 }
 
 Asked AskedOf(RowTable* table, const std::vector<FetchJob>& jobs, int replicas, const AtFn& at) {
-  std::vector<int64_t> rows;
   for (const FetchJob& job : jobs) {
     if (job.rows->table.get() != table) continue;
     for (int r = 0; r < (job.is_shared ? 1 : replicas); ++r) {
       const void* const ids = at(job.ids, r);
       if (job.dtype == DType::kInt64) {
-        AddRows<int64_t>(ids, job.elements, *table, rows);
+        AddGuests<int64_t>(ids, job.elements, *table);
       } else {
-        AddRows<int32_t>(ids, job.elements, *table, rows);
+        AddGuests<int32_t>(ids, job.elements, *table);
       }
     }
   }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  GuestRows& guests = table->guests();
+  guests.Resize(table->width());
   const RowOwners& owners = *table->owners();
-  Asked asked{table, std::vector<std::vector<int64_t>>(static_cast<size_t>(owners.processes()))};
-  for (const int64_t row : rows) {
-    asked.of_owner[static_cast<size_t>(owners.OwnerOf(row, table->rows()))].push_back(row);
+  Asked asked{table, std::vector<std::vector<uint32_t>>(static_cast<size_t>(owners.processes()))};
+  for (size_t i = 0; i < guests.rows.size(); ++i) {
+    const int owner = owners.OwnerOf(guests.rows[i], table->rows());
+    asked.of_owner[static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
   }
   return asked;
 }
@@ -68,8 +68,14 @@ std::vector<std::string> QuestionsOf(const std::vector<Asked>& all, size_t proce
   std::vector<std::string> questions;
   for (size_t owner = 0; owner < processes; ++owner) {
     MessageWriter question;
-    for (const Asked& asked : all) question.List(asked.of_owner[owner]);
-    questions.push_back(question.bytes());
+    std::vector<int64_t> rows;
+    for (const Asked& asked : all) {
+      rows.clear();
+      for (const uint32_t at : asked.of_owner[owner])
+        rows.push_back(asked.table->guests().rows[at]);
+      question.List(rows);
+    }
+    questions.push_back(question.Take());
   }
   return questions;
 }
@@ -81,39 +87,37 @@ std::string AnswerTo(std::string_view question, const std::vector<Asked>& all) {
   for (const Asked& asked : all) {
     PutRows(answer, asked.table->RowsFor(0, reader.List<int64_t>()), asked.table->width());
   }
-  return answer.bytes();
+  return answer.Take();
 }
 
 void AskAll(const std::vector<Asked>& all, Collective& collective) {
   const auto processes = static_cast<size_t>(all.front().table->owners()->processes());
-  const std::vector<std::string> questions = collective.Exchange(QuestionsOf(all, processes));
+  std::vector<std::string> questions = collective.Exchange(QuestionsOf(all, processes));
   std::vector<std::string> own_answers;
-  for (const std::string& question : questions) {
+  for (std::string& question : questions) {
     own_answers.push_back(question.empty() ? std::string() : AnswerTo(question, all));
+    collective.Reuse(std::move(question));
   }
-  const std::vector<std::string> answers = collective.Exchange(own_answers);
-  std::vector<MessageReader> readers(answers.begin(), answers.end());
-  for (const Asked& asked : all) {
-    GuestRows guests;
-    for (size_t owner = 0; owner < processes; ++owner) {
-      TakeRows(readers[owner], asked.of_owner[owner], asked.table->width(), guests);
+  std::vector<std::string> answers = collective.Exchange(own_answers);
+  for (size_t owner = 0; owner < processes; ++owner) {
+    MessageReader reader(answers[owner]);
+    for (const Asked& asked : all) {
+      const std::vector<uint32_t>& places = asked.of_owner[owner];
+      TakeRows(reader, places.size(), asked.table->width(), asked.table->guests(),
+               [&](size_t i) { return size_t{places[i]}; });
     }
-    asked.table->SetGuests(std::move(guests));
+    collective.Reuse(std::move(answers[owner]));
   }
 }
 
 // In the chief alone: the others are between two orders.
-void AskOwners(const Asked& asked) {
-  RowTable& table = *asked.table;
-  GuestRows guests;
-  for (const std::vector<int64_t>& rows : asked.of_owner) {
-    guests.rows.insert(guests.rows.end(), rows.begin(), rows.end());
-  }
+void AskOwners(RowTable& table) {
+  GuestRows& guests = table.guests();
   if (guests.rows.empty()) return;
-  guests.values.resize(guests.rows.size() * static_cast<size_t>(table.width()));
-  guests.written = table.owners()->Read(table.variables().front().name, table.rows(), guests.rows,
-                                        table.width(), guests.values.data());
-  table.SetGuests(std::move(guests));
+  const std::vector<bool> written =
+      table.owners()->Read(table.variables().front().name, table.rows(), guests.rows, table.width(),
+                           guests.values.data());
+  std::copy(written.begin(), written.end(), guests.written.begin());
 }
 
 }  // namespace
@@ -127,11 +131,11 @@ void FetchRows(const std::vector<FetchJob>& jobs, int replicas, const AtFn& at,
   }
   if (all.empty()) return;
   if (collective != nullptr) return AskAll(all, *collective);
-  for (const Asked& asked : all) AskOwners(asked);
+  for (const Asked& asked : all) AskOwners(*asked.table);
 }
 
 void LetGuestsGo(const std::vector<FetchJob>& jobs) {
-  for (const FetchJob& job : jobs) job.rows->table->SetGuests({});
+  for (const FetchJob& job : jobs) job.rows->table->LetGuestsGo();
 }
 
 }  // namespace tpuest

@@ -188,11 +188,12 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
     if (part.rows.empty()) continue;
     const std::string report = group_.Receive(rank, Channel::kReports);
     MessageReader reader(report);
-    GuestRows found;
-    TakeRows(reader, part.rows, width, found);
+    GuestRows found{.rows = part.rows, .written = {}, .values = {}};
+    found.Resize(width);
+    TakeRows(reader, found.rows.size(), width, found, [](size_t i) { return i; });
     for (size_t i = 0; i < part.places.size(); ++i) {
-      written[part.places[i]] = found.written[i];
-      if (!found.written[i]) continue;
+      written[part.places[i]] = found.written[i] != 0;
+      if (found.written[i] == 0) continue;
       std::copy_n(found.values.data() + static_cast<int64_t>(i) * width, width,
                   to + static_cast<int64_t>(part.places[i]) * width);
     }

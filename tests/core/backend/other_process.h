@@ -33,7 +33,7 @@ class OtherProcess final : public RowOwners {
     const RowColumn& theirs = *other_->FindRows(variable);
     const GuestRows found = theirs.table->RowsFor(theirs.column, {rows.begin(), rows.end()});
     std::copy(found.values.begin(), found.values.end(), to);
-    return found.written;
+    return {found.written.begin(), found.written.end()};
   }
 
  private:

@@ -49,7 +49,8 @@ TEST_CASE("each process has what all replicas give, in their order") {
     return own[job].data() + static_cast<size_t>(replica) * jobs[job].bytes;
   };
   SecondOfTwo others;
-  GatherReplicas(jobs, others.share(), at, &others);
+  ThreadTeam team(2);
+  GatherReplicas(jobs, others.share(), at, team, &others);
   CHECK(all[0] == "abcdefgh");
   CHECK(all[1] == "ABEF");
 }
@@ -79,6 +80,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
     }
   };
   SecondOfTwo others;
+  ThreadTeam team(2);
   MessageWriter given;
   given.List(std::vector<int64_t>{3, 1});
   given.Numbers(std::vector<float>{.3F, .11F}.data(), 2);
@@ -86,7 +88,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   others.given = given.bytes();
   SUBCASE("dealt out") {
     table->Deal(nullptr);
-    GatherReplicas(jobs, others.share(), at, &others);
+    GatherReplicas(jobs, others.share(), at, team, &others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
     CHECK(values == std::vector<float>{.3F, .11F, 0, 0, 0, 0, .5F, .4F, 0, .1F, .9F, .8F});
     MessageReader sent(others.sent[0]);
@@ -97,18 +99,20 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
     CHECK(others.sent[1].empty());
   }
   SUBCASE("each process has all of it") {
-    CHECK_THROWS(GatherReplicas(jobs, others.share(), at, &others));  // "abcdAB" is no such message
+    CHECK_THROWS(
+        GatherReplicas(jobs, others.share(), at, team, &others));  // "abcdAB" is no such message
     CHECK(others.sent.empty());
   }
 }
 
 TEST_CASE("one process gathers its own replicas") {
+  ThreadTeam team(2);
   std::string own = "abc";
   std::string all = "...";
   const auto at = [&](Buffer buffer, int replica) {
     return buffer.id == 1 ? all.data() : own.data() + replica;
   };
-  GatherReplicas({{{0}, {1}, 1}}, {0, 3}, at, nullptr);
+  GatherReplicas({{{0}, {1}, 1}}, {0, 3}, at, team, nullptr);
   CHECK(all == "abc");
 }
 

@@ -99,11 +99,14 @@ TEST_CASE(
       CHECK(values[1] == 71);
       CHECK(values[2] == 18);
       CHECK(values[5] == 5);
-      two.own().SetGuests({.rows = {7, 9}, .written = {true, false}, .values = {1, 2, 0, 0}});
+      for (const int64_t row : {7, 9, 7}) two.own().AddGuest(row);
+      CHECK(two.own().guests().rows == std::vector<int64_t>{7, 9});
+      two.own().guests().written = {1, 0};
+      two.own().guests().values = {1, 2, 0, 0};
       two.own().Read(0, asked, values);
       CHECK(values[1] == 2);
       CHECK(values[2] == 18);
-      two.own().SetGuests({});
+      two.own().LetGuestsGo();
       two.own().Write(0, 9, seven);
       CHECK(two.own().written() == 1);
       two.own().ReadOwn(0, asked, values);

@@ -76,8 +76,7 @@ TEST_CASE("what is computed for updates of rows alone runs with them, before oth
   for (const Phase& phase : schedule.phases) {
     for (const Node* const node : phase.nodes) names[phase.level].push_back(node->name());
   }
-  CHECK(names[Level::kRowUpdate] ==
-        std::vector<std::string>{"first", "second", "of_rows", "more"});
+  CHECK(names[Level::kRowUpdate] == std::vector<std::string>{"first", "second", "of_rows", "more"});
   CHECK(names[Level::kUpdate] == std::vector<std::string>{"other"});
   CHECK(names[Level::kGlobal].size() == 3);
 }
