@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "cli/shell/json.h"
 #include "core/base/error.h"
@@ -23,7 +24,18 @@ constexpr const char* kNoServers =
 constexpr const char* kFromEnvironment =
     "Note that these values may be coming from the TF_CONFIG environment variable.";
 
+constexpr size_t kMostMessage = 1000;  // bytes: what it quotes may be all of a long variable
+
+// Cut in front of a character of UTF-8.
+std::string Cut(std::string text) {
+  if (text.size() <= kMostMessage) return text;
+  size_t end = kMostMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "...";
+}
+
 [[noreturn]] void Refuse(std::string message, std::string hint = kExample) {
+  message = Cut(std::move(message));
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 
