@@ -70,6 +70,18 @@ std::vector<std::string> NewestBefore(const std::string& model_dir, int64_t step
   return kept;
 }
 
+// The state file, where all that it names before `last` is there: a name that is damaged is another
+// one's, and the checkpoint that it was is missing.
+std::optional<CheckpointState> WholeState(const std::string& model_dir, const std::string& last) {
+  std::optional<CheckpointState> state = ReadableState(model_dir);
+  if (!state) return state;
+  for (const std::string& prefix : state->all_model_checkpoint_paths) {
+    if (prefix == last) break;
+    if (!CheckpointExists(prefix)) return std::nullopt;
+  }
+  return state;
+}
+
 }  // namespace
 
 bool RemoveUnlessNeeded(const std::string& prefix) {
@@ -140,10 +152,10 @@ std::vector<std::string> RemoveNotedCheckpoints(const std::string& model_dir, in
 std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std::string& restored,
                                          bool restored_is_extra, size_t most) {
   std::vector<std::string> kept;
-  if (const std::optional<CheckpointState> state = ReadableState(model_dir)) {
+  if (const std::optional<CheckpointState> state = WholeState(model_dir, restored)) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
       if (prefix == restored) break;
-      if (CheckpointExists(prefix)) kept.push_back(prefix);
+      kept.push_back(prefix);
     }
   } else if (const std::optional<int64_t> step = StepOfCheckpoint(restored)) {
     const size_t all = std::max<size_t>(most, 1);
@@ -155,7 +167,7 @@ std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std
 
 void TidyFinishedRun(const std::string& model_dir, const std::string& newest, size_t most,
                      bool fsync) {
-  const std::optional<CheckpointState> state = ReadableState(model_dir);
+  const std::optional<CheckpointState> state = WholeState(model_dir, newest);
   if (!state || !NamesAsNewest(*state, newest)) {
     WriteCheckpointState(model_dir,
                          {.model_checkpoint_path = newest,

@@ -26,8 +26,8 @@ void NoteStuck(const std::string& model_dir, const std::string& prefix);
 std::vector<std::string> RemoveNotedCheckpoints(const std::string& model_dir, int64_t step);
 
 // The regular checkpoints up to `restored` that count as kept, the oldest first: those of the state
-// file, or, where it cannot be read, the newest `most` of the folder. `restored` is their last,
-// unless it is an extra.
+// file, or, where it cannot be read or names what is not there, the newest `most` of the folder.
+// `restored` is their last, unless it is an extra.
 [[nodiscard]] std::vector<std::string> KeptCheckpoints(const std::string& model_dir,
                                                        const std::string& restored,
                                                        bool restored_is_extra, size_t most);

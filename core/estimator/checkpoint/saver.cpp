@@ -133,7 +133,11 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   if (cut) extra_ = restored;
   if (args_.incremental > 1 && !layout_) RecoverBase(restored, cut.has_value());
   const std::optional<CheckpointState> state = ReadableState(args_.model_dir);
-  if (!state || state->model_checkpoint_path != restored) WriteState();
+  const CheckpointState expected = State();
+  if (!state || state->model_checkpoint_path != restored ||
+      state->all_model_checkpoint_paths != expected.all_model_checkpoint_paths) {
+    WriteState();
+  }
   stuck_ = RemoveNotedCheckpoints(args_.model_dir, last_step_.value_or(0));
 }
 
@@ -242,12 +246,16 @@ void Saver::Write(const std::string& prefix, const ResumePoint& resume,
   if (AbilitiesOf(args_.model_dir).is_mounted) ReadBack(prefix);
 }
 
-void Saver::WriteState() const {
+CheckpointState Saver::State() const {
   CheckpointState state;
   for (const Kept& kept : kept_) state.all_model_checkpoint_paths.push_back(kept.prefix);
   if (!extra_.empty()) state.all_model_checkpoint_paths.push_back(extra_);
   state.model_checkpoint_path = state.all_model_checkpoint_paths.back();
-  WriteCheckpointState(args_.model_dir, state, kCheckpointState, args_.fsync);
+  return state;
+}
+
+void Saver::WriteState() const {
+  WriteCheckpointState(args_.model_dir, State(), kCheckpointState, args_.fsync);
 }
 
 // Those that are kept as the best, and one for every keep_checkpoint_every_n_hours, stay.

@@ -73,6 +73,7 @@ class Saver {
   void Write(const std::string& prefix, const ResumePoint& resume,
              const std::optional<IncrementBase>& base);
   [[nodiscard]] std::vector<NamedTensor> Variables(const std::optional<IncrementBase>& base) const;
+  [[nodiscard]] CheckpointState State() const;
   void WriteState() const;
   [[nodiscard]] std::vector<std::string> ToRemove(const std::deque<Kept>& old);
   void TakeNoted();

@@ -140,6 +140,9 @@ class Trial:
             return False
         path, before = harmed
         if fault["file"] in ("shard", "index"):
+            sound, after = self.harmed.get(path, (None, None))
+            if sound is not None and after == before:
+                before = sound  # it is harmed for the second time
             self.harmed[path] = (before, path.read_bytes() if path.exists() else None)
         return True
 
