@@ -17,10 +17,9 @@ Value GatherReplicas(Value x, int replicas, std::string_view name) {
 }
 
 GatheredRows GatherRowsOf(const std::string& table, Value indices, Value values, int replicas) {
-  const auto gathered = [&](Value x) {
-    return x.graph().Add("_GatherReplicas", {x},
-                         {{"replicas", int64_t{replicas}}, {std::string(kRowsOf), table}});
-  };
+  Attrs attrs = {{"replicas", int64_t{replicas}}};
+  if (!table.empty()) attrs[std::string(kRowsOf)] = table;
+  const auto gathered = [&](Value x) { return x.graph().Add("_GatherReplicas", {x}, attrs); };
   return {gathered(indices), gathered(values)};
 }
 

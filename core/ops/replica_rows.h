@@ -11,7 +11,7 @@ namespace tpuest::ops {
 // The x [n, ...] of all replicas, in their order: [replicas * n, ...]. x has the same shape on
 // each.
 Value GatherReplicas(Value x, int replicas, std::string_view name = "");
-// Rows' numbers and values of all replicas, for the update of the table of this name and nothing
+// Rows' numbers and values of all replicas. With a table's name they are for its update and nothing
 // else: numbers of rows that another process owns may be -1 there, and their values are any finite
 // numbers then.
 struct GatheredRows {

@@ -132,7 +132,7 @@ class TableStep {
       return ApplyToRows(optimizer_, variable_, rate_,
                          InTurn(variable_.name, slices_, replicas_, multiplier_));
     }
-    const UniqueRows rows = SumOverReplicas();
+    const UniqueRows rows = SumOverReplicas(slices_, replicas_, variable_.name);
     return ApplyToRows(optimizer_, variable_, rate_,
                        {.indices = rows.indices, .gradients = {Scaled(rows.sums)}});
   }
@@ -143,14 +143,6 @@ class TableStep {
     Variable* const table = graph_.FindVariable(variable_.name);
     table->by_rows = true;
     table->table = table->name;
-  }
-  [[nodiscard]] UniqueRows SumOverReplicas() const {
-    const UniqueRows own = SumDuplicates(slices_);
-    if (replicas_ == 1) return own;
-    const auto [indices, sums] =
-        ops::GatherRowsOf(variable_.name, own.indices, own.sums, replicas_);
-    const ops::SummedRows rows = ops::SumRowsOfReplicas(indices, sums, replicas_);
-    return {.sums = rows.sums, .indices = rows.indices};
   }
   [[nodiscard]] Value Scaled(Value gradient) const {
     return multiplier_.valid() ? ops::Mul(gradient, multiplier_) : gradient;

@@ -105,15 +105,6 @@ void SumOverReplicas(std::vector<Trained>& trained, int replicas) {
   }
 }
 
-// The rows that replicas have, each once with its sum over them; behind them -1.
-IndexedSlices RowsOfReplicas(const IndexedSlices& slices, int replicas) {
-  const UniqueRows own = SumDuplicates(slices);
-  const ops::SummedRows rows =
-      ops::SumRowsOfReplicas(ops::GatherReplicas(own.indices, replicas),
-                             ops::GatherReplicas(own.sums, replicas), replicas);
-  return {.values = rows.sums, .indices = rows.indices, .rows = slices.rows, .once = true};
-}
-
 // The sum of squares of a gradient's values, over all replicas.
 Value SumOfSquares(const Trained& trained) {
   const auto* const slices = std::get_if<IndexedSlices>(&trained.gradient);
@@ -184,7 +175,9 @@ std::map<std::string, Value> ByVariable(const AllGradients& all) {
 Gradient OverReplicas(const Trained& trained) {
   const auto* const slices = std::get_if<IndexedSlices>(&trained.gradient);
   if (slices == nullptr || trained.replicas == 1) return trained.gradient;
-  return RowsOfReplicas(*slices, trained.replicas);
+  const UniqueRows rows = SumOverReplicas(*slices, trained.replicas);
+  return IndexedSlices{
+      .values = rows.sums, .indices = rows.indices, .rows = slices->rows, .once = true};
 }
 
 void SumInLookups(std::vector<Trained>& trained) {

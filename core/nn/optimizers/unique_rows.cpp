@@ -2,6 +2,7 @@
 
 #include "core/ops/array.h"
 #include "core/ops/reduction.h"
+#include "core/ops/replica_rows.h"
 
 namespace tpuest::nn {
 
@@ -9,6 +10,14 @@ UniqueRows SumDuplicates(const IndexedSlices& slices) {
   if (slices.once) return {slices.values, slices.indices};
   const ops::UniqueResult unique = ops::Unique(slices.indices);
   return {ops::UnsortedSegmentSum(slices.values, unique.idx, ops::Size(unique.y)), unique.y};
+}
+
+UniqueRows SumOverReplicas(const IndexedSlices& slices, int replicas, const std::string& table) {
+  const UniqueRows own = SumDuplicates(slices);
+  if (replicas == 1) return own;
+  const auto [indices, sums] = ops::GatherRowsOf(table, own.indices, own.sums, replicas);
+  const ops::SummedRows rows = ops::SumRowsOfReplicas(indices, sums, replicas);
+  return {.sums = rows.sums, .indices = rows.indices};
 }
 
 IndexedSlices SumInLookups(const IndexedSlices& slices) {

@@ -1,6 +1,8 @@
 #pragma once
 // Sparse gradients as the optimizers' rules for rows take them.
 
+#include <string>
+
 #include "core/graph/gradient.h"
 
 namespace tpuest::nn {
@@ -13,6 +15,10 @@ struct UniqueRows {
 };
 
 [[nodiscard]] UniqueRows SumDuplicates(const IndexedSlices& slices);
+
+// The same over all replicas. `table`: whose update alone reads them, or "" (ops::GatherRowsOf).
+[[nodiscard]] UniqueRows SumOverReplicas(const IndexedSlices& slices, int replicas,
+                                         const std::string& table = "");
 
 // The slices with each row once in each lookup of distinct ids: the values that clipping sees.
 [[nodiscard]] IndexedSlices SumInLookups(const IndexedSlices& slices);
