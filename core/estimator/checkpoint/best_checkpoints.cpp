@@ -66,60 +66,65 @@ void WriteBest(const std::string& model_dir, const std::vector<std::string>& pre
 }  // namespace
 
 // The best of all evaluations are on disk, whatever else is: with their metrics the file is made
-// anew.
+// anew. Until it is whole the damaged one stays, which the next start makes anew.
 void BestCheckpoints::Mend(int64_t step, Log& log) {
   if (!IsDamaged(model_dir_)) return;
-  const std::string path = JoinPath(model_dir_, kBestState);
-  RemoveFile(path);
-  const bool removes = std::exchange(removes_, false);
+  std::vector<Kept> all;
   for (const auto& [at, prefix] : CheckpointsIn(model_dir_)) {
     if (at > step) break;
     const float value = ValueOf(prefix, at);
-    if (!std::isnan(value)) Offer(prefix, at, value);
+    if (!std::isnan(value)) all.push_back({prefix, at, value});
   }
-  removes_ = removes;
-  const std::vector<std::string> names = NamesOf(BestOf(model_dir_));
-  log.Warning("{}: is damaged; it was made anew from the evaluations, and names {}", path,
-              names.empty() ? "none" : Join(names, ", "));
+  (void)TakeDropped(all);
+  const std::vector<std::string> best = PrefixesOf(all);
+  WriteBest(model_dir_, best, fsync_);
+  log.Warning("{}: is damaged; it was made anew from the evaluations, and names {}",
+              JoinPath(model_dir_, kBestState), best.empty() ? "none" : Join(NamesOf(best), ", "));
 }
 
 void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value) {
-  struct Kept {
-    std::string prefix;
-    int64_t step;
-    float value;
-  };
   std::vector<Kept> all = {{prefix, step, value}};
   for (const std::string& kept : BestOf(model_dir_)) {
     const std::optional<int64_t> at = StepOfCheckpoint(kept);
     if (kept == prefix || !at) continue;
     all.push_back({kept, *at, ValueOf(kept, *at)});
   }
-  // An older checkpoint is better than a newer one of the same value.
+  const std::vector<Kept> dropped = TakeDropped(all);
+  // The file names them until they are gone: a run that is cut here finds them again.
+  if (!dropped.empty()) {
+    std::vector<Kept> ranked = dropped;
+    ranked.insert(ranked.end(), all.begin(), all.end());
+    WriteBest(model_dir_, PrefixesOf(ranked), fsync_);
+  }
+  const auto state = ReadableState(model_dir_);
+  for (const Kept& gone : removes_ ? dropped : std::vector<Kept>()) {
+    if (state && Holds(state->all_model_checkpoint_paths, gone.prefix)) continue;
+    if (!RemoveUnlessNeeded(gone.prefix)) NoteStuck(model_dir_, gone.prefix);
+  }
+  WriteBest(model_dir_, PrefixesOf(all), fsync_);
+}
+
+// An older checkpoint is better than a newer one of the same value.
+std::vector<BestCheckpoints::Kept> BestCheckpoints::TakeDropped(std::vector<Kept>& all) {
   const MetricOrder order{options_.metric, options_.mode};
   std::sort(all.begin(), all.end(), [&](const Kept& a, const Kept& b) {
     if (order.Better(a.value, b.value)) return false;
     if (order.Better(b.value, a.value)) return true;
     return a.step > b.step;
   });
-  std::vector<std::string> ranked;
-  for (const Kept& kept : all) ranked.push_back(kept.prefix);
-  const size_t too_many = ranked.size() - std::min(ranked.size(), static_cast<size_t>(options_.n));
-  const std::vector<std::string> dropped(ranked.begin(),
-                                         ranked.begin() + static_cast<int64_t>(too_many));
-  // The file names them until they are gone: a run that is cut here finds them again.
-  if (!dropped.empty()) WriteBest(model_dir_, ranked, fsync_);
-  const auto state = ReadableState(model_dir_);
-  for (const std::string& gone : removes_ ? dropped : std::vector<std::string>()) {
-    if (state && Holds(state->all_model_checkpoint_paths, gone)) continue;
-    if (!RemoveUnlessNeeded(gone)) NoteStuck(model_dir_, gone);
-  }
-  ranked.erase(ranked.begin(), ranked.begin() + static_cast<int64_t>(too_many));
-  WriteBest(model_dir_, ranked, fsync_);
+  const size_t too_many = all.size() - std::min(all.size(), static_cast<size_t>(options_.n));
+  const auto first = all.begin() + static_cast<int64_t>(too_many);
+  const std::vector<Kept> dropped(all.begin(), first);
+  all.erase(all.begin(), first);
   values_.clear();
-  for (const Kept& kept : all) {
-    if (Holds(ranked, kept.prefix)) values_[kept.prefix] = kept.value;
-  }
+  for (const Kept& kept : all) values_[kept.prefix] = kept.value;
+  return dropped;
+}
+
+std::vector<std::string> BestCheckpoints::PrefixesOf(const std::vector<Kept>& all) {
+  std::vector<std::string> prefixes;
+  for (const Kept& kept : all) prefixes.push_back(kept.prefix);
+  return prefixes;
 }
 
 float BestCheckpoints::ValueOf(const std::string& prefix, int64_t step) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/log.h"
 #include "core/estimator/options/options.h"
@@ -33,6 +35,14 @@ class BestCheckpoints {
   void ForgetAfter(int64_t step);
 
  private:
+  struct Kept {
+    std::string prefix;
+    int64_t step = 0;
+    float value = 0;
+  };
+  // Leaves the best n, which are known from then on, and returns the others; the worst first.
+  [[nodiscard]] std::vector<Kept> TakeDropped(std::vector<Kept>& all);
+  [[nodiscard]] static std::vector<std::string> PrefixesOf(const std::vector<Kept>& all);
   // The metric of a checkpoint that was kept; NaN where nothing says it.
   [[nodiscard]] float ValueOf(const std::string& prefix, int64_t step);
 

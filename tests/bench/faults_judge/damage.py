@@ -6,7 +6,9 @@ bit is flipped in `checkpoint`, which names files, and in bundles, which have ch
 What may differ, and why:
   checkpoint       A flipped bit or a cut may leave a whole file that names fewer checkpoints or another
                    older one. Older checkpoints that it does not name are nobody's any more, and stay; in
-                   its place one is kept that would have gone.
+                   its place one is kept that would have gone. A newer one than it named, which is
+                   whole since only the file that names it was not written, may be gone on with:
+                   the run between had gone on from before it, without the lines of metrics.jsonl.
   metrics.jsonl    Lines up to the last step in it may be lost: nothing else has the speeds.
   run.json         What it says of the input may be lost: a run with nothing left to train opens none.
   events files     Values up to their last step may be lost: nothing else has the summaries.
@@ -71,6 +73,9 @@ def allow(run, path, file, allowed):
     elif file == "checkpoint":
         kept = {p.name.split(".index")[0] for p in run.glob("model.ckpt-*.index")}
         allowed.setdefault("checkpoints", set()).update(kept)
+        last = newest(run)
+        if last and f'"{last}"'.encode() not in path.read_bytes():
+            allowed["metrics.jsonl"] = max(allowed.get("metrics.jsonl", -1), int(last.split("-")[1]))
     elif file == "metrics.jsonl":
         allowed[file] = max(allowed.get(file, -1), last_step(path))
     elif file in ("events", "eval events"):

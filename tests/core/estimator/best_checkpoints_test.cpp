@@ -1,5 +1,7 @@
 #include "core/estimator/checkpoint/best_checkpoints.h"
 
+#include <unistd.h>
+
 #include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/metrics_log.h"
 #include "core/io/checkpoint_state.h"
@@ -122,6 +124,26 @@ TEST_CASE("a damaged list of the best is made anew from the evaluations") {
   Home home;
   BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(30, home.log);
   CHECK(home.lines.empty());
+}
+
+TEST_CASE("a damaged list of the best stays until the new one is whole") {
+  Checkpoints run;
+  run.Add(10, 0.7F);
+  run.Add(20, 0.5F);
+  const std::string path = run.folder.File("best");
+  const std::string good = ReadFile(path);
+  WriteFileAtomically(path, "", false);
+  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
+  MakeDirectories(temporary);  // in the place of the file that becomes the new one
+  Home home;
+  const auto mend = [&] {
+    BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(20, home.log);
+  };
+  CHECK_THROWS_AS(mend(), const Error&);
+  CHECK(FileExists(path));
+  RemoveTree(temporary);
+  mend();
+  CHECK(ReadFile(path) == good);
 }
 
 }  // namespace tpuest
