@@ -482,6 +482,9 @@ std::vector<std::string> HygieneFaults(const std::vector<Source>& tree) {
       faults.push_back(fmt::format("{}: {} lines, at most {}: does it hold one subject?",
                                    source.path, lines.size(), kMostLines));
     }
+    if (IsCpp(source.path) && lines.empty()) {
+      faults.push_back(fmt::format("{}: is empty", source.path));
+    }
     for (size_t i = 0; i < lines.size(); ++i) {
       for (const std::string& word : Words(lines[i])) {
         if (std::ranges::find(kUnfinished, word) == kUnfinished.end()) continue;

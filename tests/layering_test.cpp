@@ -138,15 +138,17 @@ TEST_CASE("folders of many files, and files that would be a room, are named") {
                                    "models: 9 files begin with cnn, at most 8: they are a room"});
 }
 
-TEST_CASE("long files and notes of unfinished work are named") {
+TEST_CASE("long and empty files and notes of unfinished work are named") {
   std::string long_text;
   for (int line = 0; line < 601; ++line) long_text += "\n";
   const std::string note = std::string("TO") + "DO";
   CHECK(HygieneFaults({{"core/io/long.cpp", long_text},
                        {"core/io/long.yaml", long_text},
+                       {"tests/core/io/none_test.cpp", ""},
                        {"dev", "# " + note + ": later\n"},
                        {"README.md", note + "S are not words of their own\n"}}) ==
         Faults{"core/io/long.cpp: 601 lines, at most 600: does it hold one subject?",
+               "tests/core/io/none_test.cpp: is empty",
                "dev:1: " + note + " marks unfinished work"});
 }
 
